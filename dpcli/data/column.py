@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import Field, replace
-from itertools import product
+from itertools import chain, product
 from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 from dpcli.data.text_cells import pl, strip_blanks
@@ -411,15 +411,11 @@ class ValuedColumn(Column):
 
 def file_columns(columns: Iterable[Column]) -> tuple[Column, ...]:
     """The columns that a file must have for these, without repetition: not the derived ones."""
-    return tuple(dict.fromkeys(part for column in columns for part in _file_columns(column)))
-
-
-def _file_columns(column: Column) -> Iterator[Column]:
-    if column.derivation is None:
-        yield column
-        return
-    for part in column.derivation.inputs:
-        yield from _file_columns(part)
+    parts = (
+        (column,) if column.derivation is None else file_columns(column.derivation.inputs)
+        for column in columns
+    )
+    return tuple(dict.fromkeys(chain.from_iterable(parts)))
 
 
 def column_names(columns: Iterable[Column]) -> tuple[str, ...]:

@@ -109,9 +109,9 @@ class Decoder:
                 rules[column][0](cell[column]).alias(name) for column, name in names.items()
             )
             .with_columns(
-                strip_blanks(_where_null(value[column], cell[column]).cast(pl.String)).alias(
-                    left[column]
-                )
+                strip_blanks(
+                    pl.when(value[column].is_null()).then(cell[column]).cast(pl.String)
+                ).alias(left[column])
                 for column in names
             )
         )
@@ -120,7 +120,9 @@ class Decoder:
             table = table.with_columns(
                 pl.coalesce(value[column], rules[column][stage](pl.col(left[column])))
                 for column in later
-            ).with_columns(_where_null(value[column], pl.col(left[column])) for column in later)
+            ).with_columns(
+                pl.when(value[column].is_null()).then(pl.col(left[column])) for column in later
+            )
         return table.with_columns(
             *(
                 value[column].fill_null(column.missing)
@@ -175,10 +177,6 @@ def _with_derived(
     known[column] = names.get(column, f"derived_{len(known)}")
     value = value if column.missing is None else value.fill_null(column.missing)
     return cells.with_columns(value.alias(known[column]))
-
-
-def _where_null(value: pl.Expr, text: pl.Expr) -> pl.Expr:
-    return pl.when(value.is_null()).then(text)
 
 
 def raised_flags(flags: pl.DataFrame) -> set[str]:

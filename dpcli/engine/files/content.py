@@ -14,7 +14,7 @@ import re
 import sys
 import tempfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from functools import partial
 from itertools import chain
@@ -240,12 +240,6 @@ def placeholder_header(delimiter: str, width: int) -> str:
     Native readers look for compression in the first bytes, so these must not belong to a record.
     """
     return delimiter.join(f"c{index}" for index in range(width)) + "\n"
-
-
-def is_separator_mark(header: Sequence[str]) -> bool:
-    """Whether a first line is `sep=;` or the like, in which spreadsheets state the delimiter."""
-    line = "".join(header)
-    return line[:4].lower() == "sep=" and len(line) <= 5
 
 
 def read_header(file: BinaryIO, name: str, size: int, dialect: Dialect) -> tuple[str, ...]:

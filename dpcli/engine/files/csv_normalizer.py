@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import chain, starmap
+from itertools import chain
 
 from dpcli.data.formats import Dialect
 from dpcli.engine.files.content import UTF8_BOM, placeholder_header, split_start
@@ -45,11 +45,6 @@ WITH_LINE_FEEDS = bytes.maketrans(b"\r", b"\n")
 
 CHUNK = 1 << 17
 """Bytes that are compared at a time, and stay in the cache of a processor."""
-
-
-def is_too_long(size: int) -> bool:
-    """Whether a quoted cell of `size` bytes is missing."""
-    return size > LONGEST_CELL
 
 
 class PlainText:
@@ -119,7 +114,7 @@ class PlainText:
             text = b"\n" + begun + lines[1:] if begun else lines
             end = self.well_quoted_length(text)
             begun = text[end:]
-            if not end or is_too_long(len(begun)):
+            if not end or len(begun) > LONGEST_CELL:
                 return False
         return not begun
 
@@ -273,21 +268,20 @@ class CsvNormalizer:
         Each piece is plain text after a placeholder header line, with a flag whether some cell may
         be quoted. There is always a piece. All but the last are about as long as a block.
         """
-        pieces = self._pieces(blocks)
-        for text, quoted in pieces:
-            first = self._first_quoted_record if quoted else FIRST_LINE
-            header = first.match(text, len(self.header))
-            if header is not None:
-                yield self._records(self.header + text[header.end() :], quoted)
-                yield from starmap(self._records, pieces)
-                return
-        yield self.header, False
-
-    def _records(self, text: bytes, quoted: bool) -> tuple[bytes, bool]:
-        """A piece without the blank lines that are no rows."""
-        if not self._blank_rows:
-            text = self._plain.without_blank_lines(text, quoted=quoted)
-        return text, quoted
+        after_header = False
+        for lines, quoted in self._pieces(blocks):
+            text = lines
+            if not after_header:
+                first = self._first_quoted_record if quoted else FIRST_LINE
+                header = first.match(text, len(self.header))
+                if header is None:
+                    continue
+                text, after_header = self.header + text[header.end() :], True
+            if not self._blank_rows:
+                text = self._plain.without_blank_lines(text, quoted=quoted)
+            yield text, quoted
+        if not after_header:
+            yield self.header, False
 
     def _pieces(self, blocks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
         begun, waiting = b"", list[bytes]()
@@ -372,7 +366,8 @@ class CsvNormalizer:
         elif self._is_open:
             text = quote + self._open_cell + text
         self._open_cell, self._is_open, self._drops_cell = b"", False, False
-        parts = self._odd_cells if not is_too_long(len(text)) else self._odd_cells_of_long_text
+        is_short = len(text) <= LONGEST_CELL
+        parts = self._odd_cells if is_short else self._odd_cells_of_long_text
         for part in parts.finditer(text):
             inner, after, bare, ends = part.groups()
             if bare is not None:
@@ -386,7 +381,7 @@ class CsvNormalizer:
                 rewritten += text[done : part.start(4)], with_line_feeds(ends)
             else:
                 size = len(inner) - inner.count(quote * 2) + len(after or b"")
-                too_long = is_too_long(size)
+                too_long = size > LONGEST_CELL
                 inner = b"" if too_long else inner
                 self._is_open = after is None
                 if after is None:

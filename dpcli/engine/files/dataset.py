@@ -65,23 +65,40 @@ def format_of(name: str) -> Format:
 
 
 @dataclass(frozen=True, slots=True)
-class RegularFile:
-    """An open regular file, at its start.
+class Source:
+    """One open regular file, and the names of its columns.
 
-    `names` are those of the columns if the first line has placeholders. `bytes` is the size of the
-    named file, and `state` is that of a file that is no copy.
+    `size` is at least the number of its rows: for CSV the bytes. `bytes` is the size of the named
+    file, which may be compressed or in another encoding. `dialect` describes the text, which is
+    UTF-8 by now; it is None for Parquet. In a Parquet file, `odd` maps the columns that cannot be
+    read to their types, and `unfit_ids` the columns that cannot be ids. `state` is that of a file
+    that is read without a copy. `positions` are indices in a file with some columns of another.
+    `kind` is the format before the file was copied as text.
     """
 
+    name: str
     file: BinaryIO
-    kind: Format
-    bytes: int
-    dialect: Dialect
-    names: tuple[str, ...] = ()
+    size: int = 0
+    header: tuple[str, ...] = ()
+    bytes: int = 0
+    dialect: Dialect | None = STANDARD_DIALECT
+    odd: Mapping[str, str] = field(default_factory=dict)
+    unfit_ids: Mapping[str, str] = field(default_factory=dict)
     state: State | None = None
+    positions: Mapping[int, int] = field(default_factory=dict)
+    kind: Format = "csv"
+
+    def index_of(self, column: Column) -> int:
+        """The index of a column, which the file has; several columns may have one."""
+        key = column.file_key
+        return self.positions.get(key, key - 1) if isinstance(key, int) else self.header.index(key)
 
 
-def regular_file(name: str, raw: BinaryIO, dialect: Dialect, progress: Progress) -> RegularFile:
-    """The file, or a copy of its table. `raw` is closed if it is not used."""
+def regular_file(name: str, raw: BinaryIO, dialect: Dialect, progress: Progress) -> Source:
+    """The file, or a copy of its table, without the names of columns in its first line.
+
+    `raw` is closed if it is not used.
+    """
     lower = name.lower()
     if lower.endswith(PARTIAL_ENDING):
         raise DataError.about("not-csv.sealed", file=name)
@@ -92,9 +109,14 @@ def regular_file(name: str, raw: BinaryIO, dialect: Dialect, progress: Progress)
     if is_file and is_text and not (name == STDIN and raw.tell()):
         parquet = _is_parquet(os.pread(raw.fileno(), SIGNATURE_BYTES, 0), kind, name, dialect)
         if parquet or (dialect.encoding == UTF8 and dialect.begins_with_header):
-            dialect = dialect.of_file(name)
-            kind = "parquet" if parquet else "csv"
-            return RegularFile(raw, kind, status.st_size, dialect, state=file_state(raw))
+            return Source(
+                name,
+                raw,
+                bytes=status.st_size,
+                dialect=dialect.of_file(name),
+                state=file_state(raw),
+                kind="parquet" if parquet else "csv",
+            )
     with raw:
         copied = _copy(name, raw, dialect, progress)
         if is_file and file_state(raw) != (status.st_size, status.st_mtime_ns):
@@ -103,7 +125,7 @@ def regular_file(name: str, raw: BinaryIO, dialect: Dialect, progress: Progress)
     return copied
 
 
-def _copy(name: str, raw: BinaryIO, dialect: Dialect, progress: Progress) -> RegularFile:
+def _copy(name: str, raw: BinaryIO, dialect: Dialect, progress: Progress) -> Source:
     """A private temporary copy of the table in a file."""
     status, packed = os.fstat(raw.fileno()), CountingReader(raw)
     total = status.st_size if stat.S_ISREG(status.st_mode) else None
@@ -123,7 +145,7 @@ def _copy(name: str, raw: BinaryIO, dialect: Dialect, progress: Progress) -> Reg
     return replace(copy, bytes=packed.count if total is None else total)
 
 
-def _converted(name: str, kind: Format, blocks: Iterator[bytes], dialect: Dialect) -> RegularFile:
+def _converted(name: str, kind: Format, blocks: Iterator[bytes], dialect: Dialect) -> Source:
     """A temporary file with the table that the blocks hold in a format."""
     names: tuple[str, ...] = ()
     as_written = replace(dialect, delimiter=",", quote='"', encoding=UTF8, multiline=True)
@@ -143,11 +165,11 @@ def _converted(name: str, kind: Format, blocks: Iterator[bytes], dialect: Dialec
             dialect = replace(as_written, skip_lines=0)
         start, blocks = split_start(blocks, SIGNATURE_BYTES)
         if _is_parquet(start, kind, name, dialect):
-            return RegularFile(copy_to_temporary(blocks), "parquet", 0, dialect)
+            return Source(name, copy_to_temporary(blocks), kind="parquet")
         from dpcli.engine.files.table_text import table_text
 
         names, blocks = table_text(blocks, dialect, name)
-    return RegularFile(copy_to_temporary(blocks), kind, 0, dialect, names)
+    return Source(name, copy_to_temporary(blocks), header=names, dialect=dialect, kind=kind)
 
 
 def _is_parquet(start: bytes, kind: Format, name: str, dialect: Dialect) -> bool:
@@ -166,36 +188,6 @@ def file_state(file: BinaryIO) -> State:
     """The size of a file, and the time of its last change."""
     status = os.fstat(file.fileno())
     return status.st_size, status.st_mtime_ns
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """One open regular file, and the names of its columns.
-
-    `size` is at least the number of its rows: for CSV the bytes. `bytes` is the size of the named
-    file, which may be compressed or in another encoding. `dialect` describes the text, which is
-    UTF-8 by now; it is None for Parquet. In a Parquet file, `odd` maps the columns that cannot be
-    read to their types, and `unfit_ids` the columns that cannot be ids. `state` is that of a file
-    that is read without a copy. `positions` are indices in a file with some columns of another.
-    `kind` is the format before the file was copied as text.
-    """
-
-    name: str
-    file: BinaryIO
-    size: int
-    header: tuple[str, ...]
-    bytes: int = 0
-    dialect: Dialect | None = STANDARD_DIALECT
-    odd: Mapping[str, str] = field(default_factory=dict)
-    unfit_ids: Mapping[str, str] = field(default_factory=dict)
-    state: State | None = None
-    positions: Mapping[int, int] = field(default_factory=dict)
-    kind: Format = "csv"
-
-    def index_of(self, column: Column) -> int:
-        """The index of a column, which the file has; several columns may have one."""
-        key = column.file_key
-        return self.positions.get(key, key - 1) if isinstance(key, int) else self.header.index(key)
 
 
 @dataclass(frozen=True, slots=True)

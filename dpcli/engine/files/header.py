@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dpcli.data.column import Column, file_columns
 from dpcli.data.formats import UTF8, has_unnamed_index
 from dpcli.data.labels import IdColumn
-from dpcli.engine.files.content import WINDOWS, is_separator_mark, read_first_record
+from dpcli.engine.files.content import WINDOWS, read_first_record
 from dpcli.engine.files.dataset import ZIP_ENDING, Dataset, Source, format_of
 from dpcli.problems.errors import DataError, Problem, make_problem
 from dpcli.problems.messages import quote
@@ -52,19 +52,21 @@ def require_columns(
     refused if the content of a record decides whether it is a row.
     """
     if every_record:
-        _require_public_size(dataset)
+        if dataset.dialect.footer:
+            raise ValueError("a footer leaves out records")
+        _refuse_sheets(source.name for source in dataset.sources if source.kind == "sheet")
     read = file_columns(columns)
     problems = [problem for source in dataset.sources for problem in _problems(source, read)]
-    if not dataset.dialect.names:
-        problems += _positions_of_objects(dataset, read)
+    positions = [key for column in read if isinstance(key := column.file_key, int)]
+    if positions and not dataset.dialect.names:
+        # Objects have no positions.
+        problems += [
+            make_problem("missing-column.json", file=source.name, position=positions[0])
+            for source in dataset.sources
+            if source.kind == "json"
+        ]
     if problems:
         raise DataError(problems)
-
-
-def _require_public_size(dataset: Dataset) -> None:
-    if dataset.dialect.footer:
-        raise ValueError("a footer leaves out records")
-    _refuse_sheets(source.name for source in dataset.sources if source.kind == "sheet")
 
 
 def refuse_possible_sheets(names: Iterable[str]) -> None:
@@ -81,9 +83,16 @@ def _refuse_sheets(names: Iterable[str]) -> None:
 
 
 def _problems(source: Source, columns: Sequence[Column]) -> Iterator[Problem]:
-    counts = _counts(source, columns)
+    # How many columns of the file each declared column may mean, in any Unicode form.
+    by_name = Counter(unicodedata.normalize("NFC", name) for name in source.header)
+    counts = {
+        column: int(key <= len(source.header))
+        if isinstance(key := column.file_key, int)
+        else by_name[unicodedata.normalize("NFC", key)]
+        for column in columns
+    }
     file, hint, mark = source.name, "missing-column", _separator_in(source)
-    if is_separator_mark(source.header):
+    if _is_separator_mark(source.header):
         hint = "missing-column.mark"
     elif mark is not None:
         hint, mark = "missing-column.delimiter", "tab" if mark == "\t" else f'"{mark}"'
@@ -107,27 +116,6 @@ def _problems(source: Source, columns: Sequence[Column]) -> Iterator[Problem]:
             yield make_problem(hint, file=file, mark=mark, missed=f"no column {quote(key)}")
 
 
-def _positions_of_objects(dataset: Dataset, columns: Sequence[Column]) -> Iterator[Problem]:
-    """A problem for each JSON Lines file if a column has a position: objects have none."""
-    positions = [key for column in columns if isinstance(key := column.file_key, int)]
-    for source in dataset.sources:
-        if source.kind == "json" and positions:
-            yield make_problem("missing-column.json", file=source.name, position=positions[0])
-
-
-def _counts(source: Source, columns: Sequence[Column]) -> dict[Column, int]:
-    """For each declared column, how many columns of a file it may mean, in any Unicode form."""
-    by_name = Counter(unicodedata.normalize("NFC", name) for name in source.header)
-    counts = {}
-    for column in columns:
-        key = column.file_key
-        if isinstance(key, int):
-            counts[column] = int(key <= len(source.header))
-        else:
-            counts[column] = by_name[unicodedata.normalize("NFC", key)]
-    return counts
-
-
 def _type_problems(source: Source, column: Column) -> Iterator[Problem]:
     name = source.header[source.index_of(column)]
     if name in source.odd:
@@ -137,6 +125,12 @@ def _type_problems(source: Source, column: Column) -> Iterator[Problem]:
         # time zones.
         arguments = {"column": name, "type": source.unfit_ids[name]}
         yield make_problem("column-type.id", file=source.name, **arguments)
+
+
+def _is_separator_mark(header: Sequence[str]) -> bool:
+    """Whether a first line is `sep=;` or the like, in which spreadsheets state the delimiter."""
+    line = "".join(header)
+    return line[:4].lower() == "sep=" and len(line) <= 5
 
 
 def _separator_in(source: Source) -> str | None:
@@ -179,7 +173,7 @@ def require_names(source: Source, *, asserted: bool, in_two_lines: bool = False)
 
 def _doubt(source: Source, *, in_two_lines: bool) -> str | None:
     """The reason why a header may be a record, if there is one."""
-    if is_separator_mark(source.header):
+    if _is_separator_mark(source.header):
         return "mark"
     if _separator_in(source) is not None:
         return "delimiter"

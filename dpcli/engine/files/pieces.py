@@ -46,6 +46,65 @@ SEGMENT = 1 << 21
 """Rows of a Parquet file that one query reads."""
 
 
+SAMPLE, SAMPLES = 1 << 9, 1 << 9
+"""Bytes of a sample, and how many of them there are."""
+
+ODD_SHARE = 50
+"""Fewer odd line ends than one in as many bytes cost little."""
+
+ODD_END = re.compile(rb"\n\r?\n|\r[^\n]")
+"""The end of a blank line, or a CR alone."""
+
+
+class Inspection:
+    """Inspects every byte of a file on a separate thread, while others read it in place.
+
+    `quoted` states whether it is read as text with quoted cells. The inspection does not search for
+    blank lines; `has_blank_lines` does.
+    """
+
+    def __init__(self, plain: PlainText, blocks: Iterable[bytes], *, quoted: bool) -> None:
+        self.quoted = quoted
+        self._plain, self._blocks, self._is_right = plain, blocks, False
+        self._thread = threading.Thread(target=self._inspect, daemon=True)
+        self._thread.start()
+
+    def is_right(self) -> bool:
+        """Whether native readers read the file correctly; waits until all bytes are inspected."""
+        self._thread.join()
+        return self._is_right
+
+    def _inspect(self) -> None:
+        # A file that cannot be read to its end is not right. To read it again fails with a message.
+        with suppress(BaseException):
+            examine = self._plain.are_well_quoted if self.quoted else self._plain.are_plain
+            self._is_right = examine(self._blocks)
+
+
+def has_blank_lines(file: BinaryIO) -> bool:
+    """Whether some line is empty."""
+    end = b""
+    for block in pread_blocks(file, BLOCK):
+        text = end + block
+        if b"\n\n" in text or b"\n\r\n" in text:
+            return True
+        end = text[-2:]
+    return False
+
+
+def has_odd_ends(file: BinaryIO, size: int) -> bool:
+    """Whether samples of a file have more odd line ends than one in `ODD_SHARE` bytes.
+
+    Native readers take a blank line for a row, and lines that end in CR for one line.
+    """
+    step, odd = max(SAMPLE, size // SAMPLES), 0
+    for number, start in enumerate(range(0, size, step)):
+        # The positions of the samples in each step differ, so that regular text is sampled evenly.
+        sample = os.pread(file.fileno(), SAMPLE, start + number * SAMPLE % step)
+        odd += len(ODD_END.findall(sample))
+    return odd * ODD_SHARE > SAMPLE * SAMPLES
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
     """Some rows of a file, in their order.
@@ -122,7 +181,8 @@ class Piece:
             return [replace(self, rows=replace(self.rows, are_valid=False))] if valid else None
         if self.inspection is not None:
             return self._reread()
-        return self._with_text(self.text.decode("utf-8", "replace").encode())
+        text = self.text.decode("utf-8", "replace").encode()
+        return None if text == self.text else [replace(self, text=text)]
 
     def corrected(self, *, has_blank_row: bool) -> Iterable[Piece] | None:
         """The same rows, if the native reader misread a file in place; else None.
@@ -140,9 +200,6 @@ class Piece:
 
     def _reread(self) -> Iterable[Piece]:
         return _normalized_pieces(self, pread_blocks(self.source.file, PIECE))
-
-    def _with_text(self, text: bytes) -> Iterable[Piece] | None:
-        return None if text == self.text else [replace(self, text=text)]
 
 
 def read_pieces(
@@ -295,62 +352,3 @@ def decimal_texts(numbers: Array, decimals: int) -> pl.Series:
     digits = (size % power + power).cast(pl.String).str.slice(1)
     text = pl.concat_str(sign, size // power, pl.lit("."), digits)
     return number.to_frame().select(text).to_series()
-
-
-SAMPLE, SAMPLES = 1 << 9, 1 << 9
-"""Bytes of a sample, and how many of them there are."""
-
-ODD_SHARE = 50
-"""Fewer odd line ends than one in as many bytes cost little."""
-
-ODD_END = re.compile(rb"\n\r?\n|\r[^\n]")
-"""The end of a blank line, or a CR alone."""
-
-
-class Inspection:
-    """Inspects every byte of a file on a separate thread, while others read it in place.
-
-    `quoted` states whether it is read as text with quoted cells. The inspection does not search for
-    blank lines; `has_blank_lines` does.
-    """
-
-    def __init__(self, plain: PlainText, blocks: Iterable[bytes], *, quoted: bool) -> None:
-        self.quoted = quoted
-        self._plain, self._blocks, self._is_right = plain, blocks, False
-        self._thread = threading.Thread(target=self._inspect, daemon=True)
-        self._thread.start()
-
-    def is_right(self) -> bool:
-        """Whether native readers read the file correctly; waits until all bytes are inspected."""
-        self._thread.join()
-        return self._is_right
-
-    def _inspect(self) -> None:
-        # A file that cannot be read to its end is not right. To read it again fails with a message.
-        with suppress(BaseException):
-            examine = self._plain.are_well_quoted if self.quoted else self._plain.are_plain
-            self._is_right = examine(self._blocks)
-
-
-def has_blank_lines(file: BinaryIO) -> bool:
-    """Whether some line is empty."""
-    end = b""
-    for block in pread_blocks(file, BLOCK):
-        text = end + block
-        if b"\n\n" in text or b"\n\r\n" in text:
-            return True
-        end = text[-2:]
-    return False
-
-
-def has_odd_ends(file: BinaryIO, size: int) -> bool:
-    """Whether samples of a file have more odd line ends than one in `ODD_SHARE` bytes.
-
-    Native readers take a blank line for a row, and lines that end in CR for one line.
-    """
-    step, odd = max(SAMPLE, size // SAMPLES), 0
-    for number, start in enumerate(range(0, size, step)):
-        # The positions of the samples in each step differ, so that regular text is sampled evenly.
-        sample = os.pread(file.fileno(), SAMPLE, start + number * SAMPLE % step)
-        odd += len(ODD_END.findall(sample))
-    return odd * ODD_SHARE > SAMPLE * SAMPLES

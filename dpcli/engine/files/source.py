@@ -35,6 +35,9 @@ from dpcli.problems.errors import (
 )
 from dpcli.problems.light_dataclasses import dataclass
 
+if TYPE_CHECKING:
+    import polars as pl
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemoryTable:
@@ -110,8 +113,12 @@ def open_dataset(
             with collect_problems(problems):
                 if isinstance(data, MemoryTable):
                     name, raw = data.name, data.open()
+                elif data != STDIN:
+                    name, raw = data, open_file(data)
+                elif sys.stdin is None or sys.stdin.isatty():
+                    raise DataError.about("data-not-piped")
                 else:
-                    name, raw = data, _standard_input() if data == STDIN else open_file(data)
+                    name, raw = data, sys.stdin.buffer
                 opened.callback(raw.close)
                 raws.append((name, raw))
         problems += _duplicates(raws)
@@ -147,12 +154,6 @@ def _duplicates(raws: Sequence[tuple[str, BinaryIO]]) -> Iterator[Problem]:
             code = "data-twice" if name == seen[identity] else "data-twice.link"
             yield make_problem(code, file=name, same=seen[identity])
         seen.setdefault(identity, name)
-
-
-def _standard_input() -> BinaryIO:
-    if sys.stdin is None or sys.stdin.isatty():
-        raise DataError.about("data-not-piped")
-    return sys.stdin.buffer
 
 
 def drain_stdin(names: Sequence[str]) -> None:
@@ -211,7 +212,7 @@ def open_source(
 ) -> Source:
     """The file, or a copy of it, with its header. `raw` is closed if it is not used."""
     opened = regular_file(name, raw, dialect, progress or Progress())
-    file, dialect = opened.file, opened.dialect
+    file = opened.file
     try:
         if opened.kind == "parquet":
             # Only the header of a Parquet file needs native code.
@@ -219,15 +220,11 @@ def open_source(
 
             source = parquet_source(name, file)
             return replace(source, bytes=opened.bytes, state=opened.state)
+        assert opened.dialect is not None
         size = os.fstat(file.fileno()).st_size
-        plain = replace(dialect, names=(), skip_lines=0, header_lines=1)
-        header = opened.names or read_header(file, name, size, plain)
-        state = opened.state
-        return Source(name, file, size, header, opened.bytes, plain, state=state, kind=opened.kind)
+        plain = replace(opened.dialect, names=(), skip_lines=0, header_lines=1)
+        header = opened.header or read_header(file, name, size, plain)
+        return replace(opened, size=size, header=header, dialect=plain)
     except BaseException:
         file.close()
         raise
-
-
-if TYPE_CHECKING:
-    import polars as pl
