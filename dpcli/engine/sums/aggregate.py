@@ -42,9 +42,7 @@ from dpcli.problems.errors import DataError, Problem
 from dpcli.queries.query import Query
 from dpcli.version import __version__
 
-ConfidentialAnswer = Confidential[Cells] | Confidential[Groups]
-
-ConfidentialAnswers = list[ConfidentialAnswer]
+ConfidentialAnswers = list[Confidential[Cells] | Confidential[Groups]]
 
 WAITING = 1 << 20
 """Lines of partials that may wait to be merged."""
@@ -75,8 +73,7 @@ class QueryAggregator:
         for query in queries:
             require_plain(query)
         self._asked, self._unit = queries, unit
-        self._queries = [part for query in queries for part in query.parts]
-        self._tables = joint_tables(self._queries, unit)
+        self._tables = joint_tables([part for query in queries for part in query.parts], unit)
         columns = dict.fromkeys(column for query in queries for column in query.columns)
         if isinstance(unit, PersonUnit):
             columns |= {id_column(unit): None}
@@ -124,25 +121,23 @@ class QueryAggregator:
         """The answer to every query, from the merged partial of all rows."""
         answers: dict[int, Answer] = {}
         for table, frame in zip(self._tables, merged, strict=True):
-            answers |= roll_up(frame, self._queries, table)
-        parts = (answers[position] for position in range(len(self._queries)))
-        return [
-            self._confidential_answer(query, *islice(parts, len(query.parts)))
-            for query in self._asked
-        ]
-
-    def _confidential_answer(
-        self, query: Query, first: Answer, *more: Answer
-    ) -> ConfidentialAnswer:
-        """A confidential answer, bound to its query and to the unit for which rows were bounded."""
-        if isinstance(first, Groups):
-            return Confidential(first, query, self._unit)
-        numbers = (answer for answer in more if not isinstance(answer, Groups))
-        return Confidential(query.combined(first, *numbers), query, self._unit)
+            answers |= roll_up(frame, table)
+        parts = (answers[position] for position in range(len(answers)))
+        confidential: ConfidentialAnswers = []
+        for query in self._asked:
+            first, *more = islice(parts, len(query.parts))
+            # An answer is bound to its query, and to the unit for which rows were bounded.
+            if isinstance(first, Groups):
+                confidential.append(Confidential(first, query, self._unit))
+                continue
+            numbers = (answer for answer in more if not isinstance(answer, Groups))
+            whole = query.combined(first, *numbers)
+            confidential.append(Confidential(whole, query, self._unit))
+        return confidential
 
     def _scan_rows(self, dataset: Dataset, progress: Progress) -> Partial:
         decoder = Decoder(self.columns)
-        rows = RowScan(self._queries, self._tables, dataset.size, decoder)
+        rows = RowScan(self._tables, dataset.size, decoder)
         for piece in read_pieces(dataset, tuple(decoder.inputs), progress, in_place=True):
             for partial in scan_piece(piece, decoder, rows.scan):
                 rows.add(partial)
@@ -165,21 +160,16 @@ class QueryAggregator:
         while True:
             with suppress(HashCollisionError):
                 decoder = Decoder(self.columns)
-                users = (self._queries, self._tables, self._unit, size, decoder)
-                return work(UserScan(*users))
+                return work(UserScan(self._tables, self._unit, size, decoder))
 
 
 class RowScan:
     """One scan of files in which each row is a unit; adds up the partials of pieces."""
 
-    def __init__(
-        self, queries: Sequence[Query], tables: Sequence[JointTable], size: int, decoder: Decoder
-    ) -> None:
+    def __init__(self, tables: Sequence[JointTable], size: int, decoder: Decoder) -> None:
         self._decoder = decoder
         self._names = {column: f"v{index}" for index, column in enumerate(decoder.columns)}
-        self._expressions = [
-            JointTableExpressions(table, queries, self._names, size) for table in tables
-        ]
+        self._expressions = [JointTableExpressions(table, self._names, size) for table in tables]
         self._waiting: list[Partial] = []
         self._merged_lines = 0
 

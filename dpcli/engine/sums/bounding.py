@@ -38,7 +38,6 @@ from dpcli.engine.sums.users import (
 )
 from dpcli.noise.entropy import random_bytes
 from dpcli.privacy.unit import PersonUnit
-from dpcli.queries.query import Query
 
 WAITING = 1 << 27
 """Bytes of rows that may wait in all shards together before one is compacted."""
@@ -71,12 +70,7 @@ class UserScan:
     """One scan of files whose rows belong to users: bounds their rows, then aggregates."""
 
     def __init__(
-        self,
-        queries: Sequence[Query],
-        tables: Sequence[JointTable],
-        unit: PersonUnit,
-        size: int,
-        decoder: Decoder,
+        self, tables: Sequence[JointTable], unit: PersonUnit, size: int, decoder: Decoder
     ) -> None:
         self._unit, self._size = unit, size
         self.decoder, self._dictionary, self._ids = decoder, TextDictionary(), UserIdIndex()
@@ -88,10 +82,10 @@ class UserScan:
         ids = id_column(unit)
         id_text = pl.col(decoder.inputs[ids])
         self._id_cell = ids.plain_text(id_text) if ids.needs_plain_text else id_text
-        self._expressions = [JointTableExpressions(table, queries, names, size) for table in tables]
+        self._expressions = [JointTableExpressions(table, names, size) for table in tables]
         self._totals = {
             expressions: UserTotalsTable(
-                expressions, expressions.table.user_totals(queries), unit.max_groups
+                expressions, expressions.table.user_totals, unit.max_groups
             )
             for expressions in self._expressions
             if expressions.table.kind.totals

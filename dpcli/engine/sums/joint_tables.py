@@ -7,7 +7,7 @@ an exact integer: a machine word where no sum can overflow, else a Python intege
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from math import prod
@@ -68,13 +68,13 @@ class JointTableKind:
 class JointTable:
     """A table that several queries share: its axes, and the queries.
 
-    `members` are positions in the list of queries. Each axis has one more index than labels: the
-    last index is for rows outside all labels. Private axes are separate columns.
+    `members` are the queries by their positions in the list of all. Each axis has one more index
+    than labels: the last index is for rows outside all labels. Private axes are separate columns.
     """
 
     kind: JointTableKind
     axes: tuple[Axis, ...]
-    members: tuple[int, ...]
+    members: Mapping[int, Query]
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -110,13 +110,17 @@ class JointTable:
         count = pl.col("value").is_not_null().cast(pl.Int64).sum()
         return self.combine_partials(partials).group_by(self.keys).agg(count.alias("s0"))
 
-    def member_queries(self, queries: Sequence[Query]) -> list[Query]:
-        """The members, from the list of all queries."""
-        return [queries[position] for position in self.members]
+    @property
+    def sums(self) -> dict[PlainSum, str]:
+        """The plain sums that the members need, with their names in frames."""
+        weighted = (part for query in self.members.values() for part in weighted_sums(query))
+        plain = dict.fromkeys(plain for part in weighted for _, plain in part)
+        return {part: f"s{number}" for number, part in enumerate(plain)}
 
-    def user_totals(self, queries: Sequence[Query]) -> list[UserTotals]:
+    @property
+    def user_totals(self) -> list[UserTotals]:
         """The totals of each user that the members need."""
-        shapes = (query.shape for query in self.member_queries(queries))
+        shapes = (query.shape for query in self.members.values())
         return [shape for shape in shapes if isinstance(shape, UserTotals)]
 
 
@@ -130,10 +134,10 @@ def joint_tables(queries: Sequence[Query], unit: Unit) -> list[JointTable]:
             axes = tuple(dict.fromkeys(table.axes + public))
             small = prod(len(axis) + 1 for axis in axes) <= JOINT_CELLS
             if kind == table.kind and (small or set(axes) == set(table.axes)):
-                tables[index] = JointTable(kind, axes, (*table.members, position))
+                tables[index] = JointTable(kind, axes, {**table.members, position: query})
                 break
         else:
-            tables.append(JointTable(kind, public, (position,)))
+            tables.append(JointTable(kind, public, {position: query}))
     return tables
 
 
@@ -190,12 +194,6 @@ def weighted_sums(query: Query) -> tuple[WeightedSum, ...]:
     return shape.sums if isinstance(shape, RowSums | CountedFactors) else ()
 
 
-def plain_sums(queries: Iterable[Query]) -> tuple[PlainSum, ...]:
-    """The plain sums of all queries, without repetitions."""
-    needed = (weighted for query in queries for weighted in weighted_sums(query))
-    return tuple(dict.fromkeys(plain for weighted in needed for _, plain in weighted))
-
-
 class JointTableExpressions:
     """The expressions of one joint table: the cells of rows, and the sums in a cell.
 
@@ -206,13 +204,10 @@ class JointTableExpressions:
     which rows are counted.
     """
 
-    def __init__(
-        self, table: JointTable, queries: Sequence[Query], names: Mapping[Column, str], size: int
-    ) -> None:
+    def __init__(self, table: JointTable, names: Mapping[Column, str], size: int) -> None:
         self.table, self.names, self.size = table, names, size
         self._sums = [
-            sum_expression(plain, names, size).alias(f"s{number}")
-            for number, plain in enumerate(plain_sums(table.member_queries(queries)))
+            sum_expression(plain, names, size).alias(name) for plain, name in table.sums.items()
         ]
         self.private_names = table.private_names
         self.keys = table.keys
@@ -223,7 +218,13 @@ class JointTableExpressions:
 
     def assign_cells(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """The rows with the columns to group by, and a column `row` of ones to count by."""
-        indices = {axis: _axis_index(axis, self.names[axis.column]) for axis in self.table.axes}
+        # One past the end for a row outside an axis.
+        indices = {
+            axis: axis.column.axis_index(
+                pl.col(self.names[axis.column]).cast(pl.Int64), axis.starts
+            ).fill_null(len(axis))
+            for axis in self.table.axes
+        }
         private = [
             pl.col(self.names[axis.column]).alias(name)
             for axis, name in zip(self.table.kind.private, self.private_names, strict=True)
@@ -264,12 +265,6 @@ class JointTableExpressions:
         return rows.select(pl.lit(0, dtype=pl.Int64).alias("cell"), *self._sums, *also)
 
 
-def _axis_index(axis: Axis, name: str) -> pl.Expr:
-    """The index of a row on an axis; one past the end for a row outside it."""
-    value = pl.col(name).cast(pl.Int64)
-    return axis.column.axis_index(value, axis.starts).fill_null(len(axis))
-
-
 Answer = Cells | Groups
 """The exact answer to a query, before it becomes `Confidential`."""
 
@@ -277,7 +272,7 @@ Partial = list[pl.DataFrame]
 """For each joint table its exact sums, or values, by cell. Mergeable. Confidential."""
 
 
-def roll_up(merged: pl.DataFrame, queries: Sequence[Query], table: JointTable) -> dict[int, Answer]:
+def roll_up(merged: pl.DataFrame, table: JointTable) -> dict[int, Answer]:
     """The answer to each query of a joint table by its position; the caller makes it confidential.
 
     `merged` has one line per occupied joint cell: `cell`, the texts of private axes and the sums.
@@ -286,19 +281,19 @@ def roll_up(merged: pl.DataFrame, queries: Sequence[Query], table: JointTable) -
     cell = merged["cell"].to_numpy()
     for axis in reversed(table.axes):
         cell, indices[axis] = np.divmod(cell, len(axis) + 1)
-    kind, members = table.kind, table.member_queries(queries)
+    kind = table.kind
     if kind.starts is not None:
         numbers = np.zeros(len(kind.starts), dtype=np.int64)
         numbers[cell] = merged["s0"].cast(pl.Int64).to_numpy()
         # Equal queries share the table.
         return {
-            position: queries[position].answer(numbers[None].copy()) for position in table.members
+            position: query.answer(numbers[None].copy())
+            for position, query in table.members.items()
         }
     private = {axis: merged[f"o{index}"] for index, axis in enumerate(kind.private)}
-    names = {plain: f"s{number}" for number, plain in enumerate(plain_sums(members))}
+    names = table.sums
     answers: dict[int, Answer] = {}
-    for order, position in enumerate(table.members):
-        query = queries[position]
+    for order, (position, query) in enumerate(table.members.items()):
         if kind.totals or kind.distinct is not None:
             needed = [[(1, f"s{order}" if kind.totals else "s0")]]
         else:
@@ -314,7 +309,11 @@ def roll_up(merged: pl.DataFrame, queries: Sequence[Query], table: JointTable) -
         elif query.has_private_groups:
             answers[position] = _groups(query, indices, private, np.stack(sums, axis=1))
         else:
-            cells = [_sum_cells(query.grouping_axes, indices, values) for values in sums]
+            axes = query.grouping_axes
+            cell, inside = _cells(axes, indices, len(merged))
+            cells = [np.zeros(prod(map(len, axes)), dtype=values.dtype) for values in sums]
+            for total, values in zip(cells, sums, strict=True):
+                np.add.at(total, cell[inside], values[inside])
             groups = prod(len(axis) for axis in query.by)
             numbers = np.array(cells, dtype=None if cells else np.int64)
             answers[position] = query.answer(numbers.T.reshape(groups, -1))
@@ -335,14 +334,6 @@ def _weighted_sum(merged: pl.DataFrame, combination: Sequence[tuple[int, str]]) 
         words = [weight * np.array(column.to_list(), object) for weight, column in columns]
     total: Array = np.sum(words, axis=0)
     return total
-
-
-def _sum_cells(axes: Sequence[Axis], indices: Mapping[Axis, Ints], values: Array) -> Array:
-    """The cells of a table with these axes, the last axis fastest: shape (cells,)."""
-    cell, inside = _cells(axes, indices, len(values))
-    cells: Array = np.zeros(prod(len(axis) for axis in axes), dtype=values.dtype)
-    np.add.at(cells, cell[inside], values[inside])
-    return cells
 
 
 def _cells(axes: Sequence[Axis], indices: Mapping[Axis, Ints], count: int) -> tuple[Ints, Bools]:

@@ -98,7 +98,7 @@ def test_users_in_bins_are_what_the_query_makes_of_them() -> None:
     queries = [RowsPerUserQuery(starts=(0, 2)), Halves(starts=(0, 2)), Halves(starts=(0, 2))]
     (table,) = joint_tables(queries, PersonUnit("who", 1, 1, 3))
     merged = pl.DataFrame({"cell": [0, 1], "s0": [7, 4]})
-    answers = [cast("Array", answer) for answer in roll_up(merged, queries, table).values()]
+    answers = [cast("Array", answer) for answer in roll_up(merged, table).values()]
 
     assert [answer.tolist() for answer in answers] == [[7, 4], [3, 2], [3, 2]]
     assert not np.shares_memory(answers[0], answers[1])
