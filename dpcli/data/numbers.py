@@ -68,21 +68,20 @@ class NumberColumn(NumericColumn):
         step, limits, dtype = self.step, self.limits, smallest_type(self.limits)
         values = pl.Series(list(decided.values()), dtype=dtype)
 
-        def from_cell(text: pl.Expr) -> pl.Expr:
-            in_ones = step == 1
-            return self.possible(
-                text.cast(pl.Int64, strict=False) if in_ones else steps(text, step, limits)
-            )
-
-        def from_decided(bare: pl.Expr) -> pl.Expr:
-            return bare.replace_strict(list(decided), values, default=None, return_dtype=dtype)
-
         rules: list[Rule] = [
-            from_cell,
+            lambda text: self.possible(
+                text.cast(pl.Int64, strict=False) if step == 1 else steps(text, step, limits)
+            ),
             lambda bare: self.possible(steps(bare, step, limits)),
             lambda bare: exceeded_bound(bare, step, limits).cast(dtype),
         ]
-        return [*rules, from_decided] if decided else rules
+        if decided:
+            rules.append(
+                lambda bare: bare.replace_strict(
+                    list(decided), values, default=None, return_dtype=dtype
+                )
+            )
+        return rules
 
     def undecided(self, left: pl.Expr, decided: Mapping[str, int | None]) -> pl.Expr | None:
         is_open = left.str.contains(NUMBER)

@@ -145,22 +145,17 @@ class SectionModel(BaseModel):
         A mapping is read once: what is around it is read again without its own wrong fields.
         """
         if mapping.model is None:
-            mapping.model = cls._read(mapping)
+            try:
+                mapping.model = cls.model_validate(mapping)
+            except ValidationError:
+                wrong = mapping.wrong
+                valid = {key: value for key, value in mapping.items() if key not in wrong}
+                mapping.model = _without_required_fields(cls).model_validate(valid)
+                for name, field in cls.model_fields.items():
+                    if (field.alias or name) in wrong:
+                        del mapping.model.__dict__[name]
+                mapping.model._mapping = mapping  # noqa: SLF001
         model: Self = mapping.model
-        return model
-
-    @classmethod
-    def _read(cls, mapping: PlainMapping) -> Self:
-        try:
-            return cls.model_validate(mapping)
-        except ValidationError:
-            wrong = mapping.wrong
-        valid = {key: value for key, value in mapping.items() if key not in wrong}
-        model: Self = _without_required_fields(cls).model_validate(valid)
-        for name, field in cls.model_fields.items():
-            if (field.alias or name) in wrong:
-                del model.__dict__[name]
-        model._mapping = mapping
         return model
 
     @model_validator(mode="wrap")

@@ -23,7 +23,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import Field, create_model
 
-from dpcli.data.column import Column, Option
+from dpcli.data.column import Column
 from dpcli.data.dates import DateColumn
 from dpcli.data.declared_texts import is_invisible, require_distinct_texts, require_text, text_fault
 from dpcli.data.formats import DECIMALS
@@ -218,18 +218,17 @@ def taking_options(model: type[M]) -> type[M]:
     fields: Any = {
         option.field or option.key: (
             option.value_type | None,
-            Field(None, alias=option.key if option.field else None, description=_summary(option)),
+            Field(
+                None,
+                alias=option.key if option.field else None,
+                description=" ".join((option.__doc__ or "").split()),
+            ),
         )
         for option in model.column_class.takes
     }
     bases: Any = model, create_model("Options", __base__=model.__base__, **fields)
     extended: type[M] = create_model(model.__name__, __base__=bases, __doc__=model.__doc__)
     return extended
-
-
-def _summary(option: type[Option]) -> str:
-    """The docstring on one line."""
-    return " ".join((option.__doc__ or "").split())
 
 
 class NumericColumnModel(ColumnModel):

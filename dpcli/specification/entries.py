@@ -35,26 +35,21 @@ from dpcli.specification.entry_fields import (
     statistics_with_field,
 )
 from dpcli.specification.model import Entry
-from dpcli.specification.requests import RequestReader, count_numbers, count_scores, read_keys
+from dpcli.specification.requests import RequestReader, count_numbers_and_scores, read_keys
 from dpcli.statistics.statistic import Statistic
-
-
-def _find_statistic(node: MappingNode) -> Statistic | None:
-    """The statistic that an entry names, or that a misspelled name probably means."""
-    registry, word = statistics.STATISTICS, node.scalar("statistic")
-    text = word.text if word else ""
-    if text in registry.names:
-        return registry.named(text)
-    if variant_code("unknown-statistic", plain_word(text)) != "unknown-statistic":
-        return None
-    meant = synonyms().get(text[:100].casefold(), text)
-    return registry.named(closest_match(meant, registry.names) or meant)
 
 
 def choose_entry(_: ScalarNode | None, node: Node) -> type[EntryModel]:
     """The model of an entry, by the statistic that it names or probably means."""
     entry = require_entry(node, "statistics", "{name: ..., statistic: ..., epsilon: ...}")
-    return entry_model(_find_statistic(entry))
+    registry, word = statistics.STATISTICS, entry.scalar("statistic")
+    text = word.text if word else ""
+    if text in registry.names:
+        return entry_model(registry.named(text))
+    if variant_code("unknown-statistic", plain_word(text)) != "unknown-statistic":
+        return entry_model(None)
+    meant = synonyms().get(text[:100].casefold(), text)
+    return entry_model(registry.named(closest_match(meant, registry.names) or meant))
 
 
 def require_entry(node: Node, section: str, example: str) -> MappingNode:
@@ -189,9 +184,9 @@ def resolve_entries(
             continue
         placed.append((entry, model))
         request = entry.request
-        if not any(key.is_private for key in request.by):
-            cells += count_numbers(entry.statistic, request)
-        scores += count_scores(request)
+        numbers, needed_scores = count_numbers_and_scores(entry.statistic, request)
+        cells += 0 if entry.has_private_groups else numbers
+        scores += needed_scores
         queries += len(entry.designs[0].queries)
         for code, count, limit in (
             ("too-many-cells.all", cells, MAX_TOTAL_CELLS),

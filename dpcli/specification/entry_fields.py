@@ -144,21 +144,6 @@ def read_mechanisms(
     return named
 
 
-def with_intervals(chosen: tuple[Mechanism, ...]) -> tuple[Mechanism, ...]:
-    """Without those that choose, where noisy counts can answer: choices have no interval."""
-    counting = tuple(mechanism for mechanism in chosen if isinstance(mechanism, AdditiveMechanism))
-    return counting or chosen
-
-
-def with_known_error(chosen: tuple[Mechanism, ...]) -> tuple[Mechanism, ...]:
-    """Without those whose answers have no error that a search can reach: counts, next to choices.
-
-    The error of a number that follows from several counts depends on the rows.
-    """
-    choosing = tuple(mechanism for mechanism in chosen if isinstance(mechanism, SelectionMechanism))
-    return choosing or chosen
-
-
 def read_answer_settings(
     section: AnsweredModel,
     context: SpecContext,
@@ -176,10 +161,16 @@ def read_answer_settings(
     read_chosen = attempt(read_mechanisms, section, statistic, suitable)
     budget_key = read_budget_key(section, context, missing_code)
     chosen = read_chosen()
+    by = section.node.sequence("by")
+    preferred: tuple[Mechanism, ...] = ()
     if budget_key == "error":
-        chosen = with_known_error(chosen)
-    elif (by := section.node.sequence("by")) is not None and by.items:
-        chosen = with_intervals(chosen)
+        # The error of a number that follows from several counts depends on the rows, so a search
+        # cannot reach it.
+        preferred = tuple(known for known in chosen if isinstance(known, SelectionMechanism))
+    elif by is not None and by.items:
+        # Choices have no interval.
+        preferred = tuple(known for known in chosen if isinstance(known, AdditiveMechanism))
+    chosen = preferred or chosen
     calibration = attempt(_read_calibration, section, chosen, budget_key)
     # An entry that is charged in rho spends a delta only to select partitions.
     rule, selects, delta = context.composition, selects_partitions(), section.delta

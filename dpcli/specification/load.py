@@ -17,16 +17,8 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from dpcli.data.column import column_names
-from dpcli.data.formats import Dialect
 from dpcli.fields.section import SectionModel, SeparateSection, SeparateSections
-from dpcli.fields.tree import (
-    MappingNode,
-    Node,
-    ScalarNode,
-    TooManyProblemsError,
-    attempt,
-    scalars_of,
-)
+from dpcli.fields.tree import Node, ScalarNode, TooManyProblemsError, attempt, scalars_of
 from dpcli.fields.values import (
     AlreadyReportedError,
     ByForm,
@@ -94,7 +86,14 @@ def parse_spec(text: bytes | str, source: str, folder: Path | None = None) -> Sp
     root, findings, decoded = read_tree(raw, source)
     context = SpecContext(findings, folder or Path())
     with suppress(TooManyProblemsError, AlreadyReportedError):
-        spec = resolve(read_document(root), context)
+        if root is None:
+            raise AlreadyReportedError
+        find_placeholders(root)
+        word = root.scalar("model")
+        is_local = word is not None and word.text == LOCAL
+        spec = resolve(
+            (LocalSpecModel if is_local else CentralSpecModel).read(root.plain()), context
+        )
         if not findings:
             require_choices_used(context, spec if isinstance(spec, CentralSpec) else None)
         if not findings and isinstance(spec, CentralSpec):
@@ -107,16 +106,6 @@ def parse_spec(text: bytes | str, source: str, folder: Path | None = None) -> Sp
     raise SpecError(findings.problems)
 
 
-def read_document(root: MappingNode | None) -> CentralSpecModel | LocalSpecModel:
-    """The document of a tree, after the problems of its forms are recorded."""
-    if root is None:
-        raise AlreadyReportedError
-    find_placeholders(root)
-    model = root.scalar("model")
-    local = model is not None and model.text == LOCAL
-    return (LocalSpecModel if local else CentralSpecModel).read(root.plain())
-
-
 def resolve(document: CentralSpecModel | LocalSpecModel, context: SpecContext) -> Spec:
     """The spec of a document; raises `AlreadyReportedError` after its problems are recorded."""
     root = document.node
@@ -124,11 +113,19 @@ def resolve(document: CentralSpecModel | LocalSpecModel, context: SpecContext) -
     with suppress(AlreadyReportedError):
         context.decimal = dialect().decimal
     declare_columns(root.mapping("columns"), context)
+    section = root.mapping("derive")
     with suppress(AlreadyReportedError):
-        _declare_derived(document, context)
+        if section is not None and document.derive is not None:
+            from dpcli.specification.derive import declare_derived
+
+            declare_derived(section, document.derive, context)
     privacy = attempt(lambda: resolve_privacy(document.privacy, context))
+    is_local = isinstance(document, LocalSpecModel)
     with suppress(AlreadyReportedError):
-        _require_footer_suits(document, dialect(), privacy)
+        # Lines at the end may be left out only if that says nothing about a public size.
+        if dialect().footer and (is_local or privacy().relation.size_is_public):
+            code = "csv-footer.local" if is_local else "csv-footer.public-size"
+            document.report_key(code, "csv", "footer")
     if isinstance(document, LocalSpecModel):
         make: Callable[[dict[str, Any]], Spec] = _local_spec(document, context)
     else:
@@ -152,24 +149,6 @@ def resolve(document: CentralSpecModel | LocalSpecModel, context: SpecContext) -
             "column_captions": context.captions,
         }
     )
-
-
-def _declare_derived(document: SpecModel, context: SpecContext) -> None:
-    section = document.node.mapping("derive")
-    if section is not None and document.derive is not None:
-        from dpcli.specification.derive import declare_derived
-
-        declare_derived(section, document.derive, context)
-
-
-def _require_footer_suits(
-    document: SpecModel, dialect: Dialect, privacy: Callable[[], Privacy]
-) -> None:
-    """Checks that lines at the end may be left out: that says nothing about a public size."""
-    local = isinstance(document, LocalSpecModel)
-    if dialect.footer and (local or privacy().relation.size_is_public):
-        code = "csv-footer.local" if local else "csv-footer.public-size"
-        document.report_key(code, "csv", "footer")
 
 
 def _central_spec(

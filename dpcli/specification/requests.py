@@ -387,10 +387,11 @@ class RequestReader:
             raise section.report("nobody-to-count")
         if faults:
             raise AlreadyReportedError
+        numbers, scores = count_numbers_and_scores(statistic, request)
         for code, count, limit in (
             ("too-many-cells.joint", _count_combinations(request), MAX_COMBINATIONS),
-            ("too-many-cells", count_numbers(statistic, request), MAX_CELLS),
-            ("too-many-cells.scores", count_scores(request), MAX_SCORES),
+            ("too-many-cells", numbers, MAX_CELLS),
+            ("too-many-cells.scores", scores, MAX_SCORES),
         ):
             if count > limit:
                 raise section.report(code, count=count, most=limit)
@@ -450,15 +451,10 @@ def _count_combinations(request: Request) -> int:
     return prod(size + 1 for size in sizes) * (2 * len(request.candidates) + 3)
 
 
-def count_scores(request: Request) -> int:
-    """How many scores of candidates an entry needs, or needs in each private group."""
-    return _count_groups(request) * len(request.candidates)
+def count_numbers_and_scores(statistic: Statistic, request: Request) -> tuple[int, int]:
+    """How many numbers an entry publishes, and scores of candidates it needs.
 
-
-def count_numbers(statistic: Statistic, request: Request) -> int:
-    """How many numbers an entry publishes, or publishes in each private group."""
-    return _count_groups(request) * statistic.item_count(request)
-
-
-def _count_groups(request: Request) -> int:
-    return prod(len(key) for key in request.by if not key.is_private)
+    With private keys, these are those of each private group.
+    """
+    groups = prod(len(key) for key in request.by if not key.is_private)
+    return groups * statistic.item_count(request), groups * len(request.candidates)

@@ -42,7 +42,9 @@ from dpcli.problems.errors import DataError, Problem
 from dpcli.queries.query import Query
 from dpcli.version import __version__
 
-ConfidentialAnswers = list[Confidential[Cells] | Confidential[Groups]]
+ConfidentialAnswer = Confidential[Cells] | Confidential[Groups]
+
+ConfidentialAnswers = list[ConfidentialAnswer]
 
 WAITING = 1 << 20
 """Lines of partials that may wait to be merged."""

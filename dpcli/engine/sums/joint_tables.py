@@ -311,9 +311,9 @@ def roll_up(merged: pl.DataFrame, table: JointTable) -> dict[int, Answer]:
         else:
             axes = query.grouping_axes
             cell, inside = _cells(axes, indices, len(merged))
-            cells = [np.zeros(prod(map(len, axes)), dtype=values.dtype) for values in sums]
-            for total, values in zip(cells, sums, strict=True):
-                np.add.at(total, cell[inside], values[inside])
+            cells: list[Array] = [np.zeros(prod(map(len, axes)), part.dtype) for part in sums]
+            for total, part in zip(cells, sums, strict=True):
+                np.add.at(total, cell[inside], part[inside])
             groups = prod(len(axis) for axis in query.by)
             numbers = np.array(cells, dtype=None if cells else np.int64)
             answers[position] = query.answer(numbers.T.reshape(groups, -1))

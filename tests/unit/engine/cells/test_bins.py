@@ -11,11 +11,11 @@ from math import floor
 from pathlib import Path
 from random import Random
 
+import polars as pl
 import pytest
 
 from dpcli.data.kinds import Axis
 from dpcli.data.numbers import IntegerColumn
-from dpcli.engine.sums.joint_tables import _axis_index
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import LinearQuery
 from dpcli.specification.load import parse_central_spec
@@ -114,4 +114,4 @@ def test_thousands_of_irregular_bins_keep_the_query_plan_small(tmp_path: Path) -
     expected = Counter(bisect_right(starts, 7 * row) - 1 for row in range(7_000))
 
     assert cells_of(actual) == [expected[place] for place in range(20_000)]
-    assert len(str(_axis_index(Axis(column, starts), "x"))) < 1000
+    assert len(str(column.axis_index(pl.col("x"), starts))) < 1000
