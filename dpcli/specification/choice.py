@@ -20,9 +20,8 @@ from dpcli.mechanisms.laplace import Laplace
 from dpcli.numeric.exact import readable_text
 from dpcli.privacy.loss import BudgetRequest
 from dpcli.privacy.neighboring import Relation
-from dpcli.queries.query import Query
 from dpcli.specification.context import MAX_STEPS, SpecContext, require_whole_steps
-from dpcli.specification.model import CentralSpec, Entry
+from dpcli.specification.model import CentralSpec, Entry, Spec
 from dpcli.statistics.bounds.candidates import GRID_KINDS, BoundsGrid
 from dpcli.statistics.bounds.choice import (
     LIMIT_NAME,
@@ -134,23 +133,26 @@ def choice_entry(choice: BoundsChoice, relation: Relation) -> Entry:
     return Entry(request, histogram, (Laplace(),), budget, histogram.designs(request, relation))
 
 
-def open_choice(queries: Sequence[Query], context: SpecContext) -> str:
-    """Which choice decides the answers to queries, or their noise; empty if none does."""
-    choices = (choice for choice, _ in context.choices.values())
-    return next((choice.noun for choice in choices if any(map(choice.decides, queries))), "")
+def require_choices_fit(context: SpecContext, spec: Spec) -> None:
+    """Reports choices that nothing uses, and statistics that some choice leaves unanswered.
 
-
-def require_choices_used(context: SpecContext, spec: CentralSpec | None) -> None:
-    """Reports choices that nothing uses: they would be charged without use.
-
-    A `spec` of the local model, which is None here, has no use for any.
+    A choice without use would be charged. A spec of the local model has no use for any. A problem
+    of a statistic that is found after the choice would reveal it, and the choice would be charged
+    already. It is enough to check the narrowest bounds and the widest ones.
     """
     entries: Sequence[Entry] = ()
     for choice, span in context.choices.values():
-        if spec is not None:
+        if isinstance(spec, CentralSpec):
             entries = spec.charged_entries if choice.serves_check else spec.entries
         if not any(choice.decides(query) for entry in entries for query in entry.queries):
             span.report(choice.code, column=choice.column_name)
+    if context.findings or not isinstance(spec, CentralSpec) or not spec.choices:
+        return
+    for bounded in narrowest_and_widest(spec):
+        for entry in bounded.entries:
+            for fault in entry.statistic.faults(entry.request, bounded.privacy.relation):
+                span = context.names[entry.request.name]
+                span.report_and_suppress(fault.code, **fault.arguments)
 
 
 ByHistogram = Mapping[str, ChosenBounds]
@@ -194,19 +196,6 @@ def narrowest_and_widest(spec: CentralSpec) -> list[CentralSpec]:
     names = [choice.name for choice in spec.choices]
     tried = dict.fromkeys(zip(*(choice.extremes for choice in spec.choices), strict=True))
     return [with_chosen_bounds(spec, dict(zip(names, ends, strict=True))) for ends in tried]
-
-
-def require_answers_after_choices(context: SpecContext, spec: CentralSpec) -> None:
-    """Reports statistics that some choice would leave without an answer.
-
-    A problem that is found after the choice would reveal it, and the choice would be charged
-    already. It is enough to check the narrowest bounds and the widest ones.
-    """
-    for bounded in narrowest_and_widest(spec) if spec.choices else ():
-        for entry in bounded.entries:
-            for fault in entry.statistic.faults(entry.request, bounded.privacy.relation):
-                span = context.names[entry.request.name]
-                span.report_and_suppress(fault.code, **fault.arguments)
 
 
 def to_json(chosen: ByHistogram) -> bytes:

@@ -21,7 +21,6 @@ from dpcli.fields.tree import (
 from dpcli.fields.values import AlreadyReportedError
 from dpcli.problems.messages import truncated
 from dpcli.problems.reference import synonyms, variant_code
-from dpcli.specification.choice import open_choice
 from dpcli.specification.context import SpecContext
 from dpcli.specification.declarations import entry_caption
 from dpcli.specification.entry_fields import (
@@ -87,7 +86,10 @@ def _resolve_entry(section: EntryModel, context: SpecContext) -> Entry:
     raw = attempt(read_raw, section, statistic, steps)
     reader.require_consistent(request())
     mechanisms, (design, *_) = settings().mechanisms, reader.designs(request())
-    chosen = open_choice([part.query for part in design.queries], context)
+    # Which choice decides the answers to its queries, or their noise.
+    queries = [part.query for part in design.queries]
+    choices = (choice for choice, _ in context.choices.values())
+    chosen = next((choice.noun for choice in choices if any(map(choice.decides, queries))), "")
     if chosen and settings().budget_request.error is not None:
         raise section.report_key("bounds-chosen.error", "error", chosen=chosen)
     if chosen and len(mechanisms) > 1:

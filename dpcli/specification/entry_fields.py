@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from functools import cache
 from inspect import getdoc
@@ -99,21 +100,6 @@ def suitable_mechanisms(families: Collection[Family]) -> list[Mechanism]:
     return sorted(suitable, key=lambda mechanism: mechanism.family in ADDITIVE)
 
 
-def families_of(
-    statistic: Statistic, designs: Callable[[], Sequence[Design]] | None
-) -> Collection[Family]:
-    """The families of noise that can answer an entry; those of its statistic if it is invalid.
-
-    Only where counts can take the place of choices, they depend on the request.
-    """
-    if designs is None or not _counts_or_chooses(statistic):
-        return statistic.families
-    try:
-        return {family for design in designs() for family in design.families}
-    except AlreadyReportedError:
-        return statistic.families
-
-
 def _counts_or_chooses(statistic: Statistic) -> bool:
     return statistic.chooses and len(statistic.families) > 1
 
@@ -157,7 +143,12 @@ def read_answer_settings(
     `selects_partitions` returns whether the noisy counts of the entry select groups. `missing_code`
     is the problem of an entry without a budget request.
     """
-    suitable = suitable_mechanisms(families_of(statistic, designs))
+    families: Collection[Family] = statistic.families
+    # Only where counts can take the place of choices, they depend on the request.
+    if designs is not None and _counts_or_chooses(statistic):
+        with suppress(AlreadyReportedError):
+            families = {family for design in designs() for family in design.families}
+    suitable = suitable_mechanisms(families)
     read_chosen = attempt(read_mechanisms, section, statistic, suitable)
     budget_key = read_budget_key(section, context, missing_code)
     chosen = read_chosen()

@@ -91,91 +91,6 @@ class ConditionModel(SectionModel):
     contains: Text | None = None
 
 
-@dataclass(frozen=True)
-class ConditionReader:
-    """Reads the condition of one column, whose form has been checked.
-
-    Messages call the statistic `subject`.
-    """
-
-    subject: str
-    context: SpecContext
-
-    def tests(self, key: ScalarNode, node: Node) -> tuple[Filter, ...]:
-        """The tests of a column, all of which must be true."""
-        subject = self.subject
-        if isinstance(node, MappingNode) and "missing" in node.pairs:
-            return (self._missing(key, node),)
-        column = self.context.groupable_column(key, subject)
-        if isinstance(column, PrivatePartitionColumn) and not isinstance(node, MappingNode):
-            return (_stated_texts(column, scalars_of(node)),)
-        valued = self.context.valued_column(key, subject)
-        if not isinstance(node, MappingNode):
-            return (InRanges(valued, read_positions(valued, scalars_of(node))),)
-        self._require_keys(valued, node)
-        if valued.labels:
-            return (_matching_labels(valued, node),)
-        return self._limits(require_numeric(valued), node)
-
-    def _require_keys(self, column: ValuedColumn, node: MappingNode) -> None:
-        """Checks that a mapping has keys, and that they suit the type of the column."""
-        arguments: dict[str, Any] = {"column": column.name, "kind": column.kind}
-        if not column.labels:
-            if wrong := [key for key in node.pairs if key in MATCHES]:
-                code = "condition-form.match"
-                raise node.key_span(wrong[0]).report(code, key=wrong[0], **arguments)
-        elif (
-            not node.pairs
-            or not set(node.pairs) <= set(MATCHES)
-            or isinstance(column, BooleanColumn)
-        ):
-            code, arguments["label"] = "condition-form.labels", column.labels[0]
-            raise node.span.report(code, **arguments)
-        if not node.pairs:
-            raise node.span.report("condition-form", **arguments)
-
-    def _missing(self, key: ScalarNode, node: MappingNode) -> Filter:
-        """A test of missing cells, before a constant replaces them."""
-        column = self.context.column(key)
-        if isinstance(column, IdColumn):
-            raise key.span.report("id-column", column=key.text)
-        if len(node.pairs) > 1:
-            raise node.span.report("condition-form.missing", column=key.text)
-        test = IsMissing(column.without_missing_constant())
-        return test if node_at(node, "missing").text == "true" else Not(test)
-
-    def _limits(self, column: NumericColumn, node: MappingNode) -> tuple[Filter, ...]:
-        """A range between constants, and comparisons with other columns."""
-        for pair in SIDES:
-            if set(pair) <= set(node.pairs):
-                arguments = {"column": column.name, "inclusive": pair[0], "exclusive": pair[1]}
-                raise node.key_span(pair[1]).report("condition-form.both", **arguments)
-
-        def compared(key: str) -> Filter:
-            scalar = node_at(node, key, "column")
-            assert isinstance(scalar, ScalarNode)
-            return self._compared(column, COMPARISONS[key], scalar)
-
-        constants = {key: scalar for key in node.pairs if (scalar := node.scalar(key))}
-        tests = read_all(compared, [key for key in node.pairs if key not in constants])
-        if constants:
-            tests.insert(0, InRanges(column, _read_range(column, constants, node.span)))
-        return tuple(tests)
-
-    def _compared(self, column: NumericColumn, how: ComparisonSign, scalar: ScalarNode) -> Filter:
-        second: Column = self.context.valued_column(scalar, self.subject)
-        arguments = {"column": column.name, "kind": column.kind}
-        arguments |= {"other": second.name, "other_kind": second.kind}
-        if second == column:
-            raise scalar.span.report("compared-columns.same", **arguments)
-        if not column.is_like(second):
-            raise scalar.span.report("compared-columns", **arguments)
-        try:
-            return Compared(column, how, require_numeric(second))
-        except ValueError:
-            raise scalar.span.report("compared-columns.steps", **arguments) from None
-
-
 def _stated_texts(column: PrivatePartitionColumn, scalars: Iterable[ScalarNode]) -> InRanges:
     """Whether a cell has one of some texts, none of which is published."""
 
@@ -297,6 +212,8 @@ def read_where(
 
 @dataclass(frozen=True)
 class _Reader:
+    """Reads the conditions of a field of a section."""
+
     section: SectionModel
     context: SpecContext
     field: str
@@ -309,13 +226,11 @@ class _Reader:
         conditions = {name: pair for name, pair in node.pairs.items() if name not in operators}
         self._require_forms(MappingNode(conditions, node.span))
 
-        reader = ConditionReader(self.section.subject, self.context)
-
         def read(name: str) -> tuple[Filter, ...]:
             key, value = node.pairs[name]
             if name in operators:
                 return (self._operator(key, value, depth + 1),)
-            return reader.tests(key, value)
+            return self._condition(key, value)
 
         return tuple(test for tests in read_all(read, node.pairs) for test in tests)
 
@@ -364,6 +279,80 @@ class _Reader:
             raise node.span.report(code, operator=key.text, found=found)
         tests = self.conjuncts(node, depth)
         return tests[0] if len(tests) == 1 else AllOf(tests)
+
+    def _condition(self, key: ScalarNode, node: Node) -> tuple[Filter, ...]:
+        """The tests of one column, all of which must be true; their form has been checked."""
+        subject = self.section.subject
+        if isinstance(node, MappingNode) and "missing" in node.pairs:
+            return (self._missing(key, node),)
+        column = self.context.groupable_column(key, subject)
+        if isinstance(column, PrivatePartitionColumn) and not isinstance(node, MappingNode):
+            return (_stated_texts(column, scalars_of(node)),)
+        valued = self.context.valued_column(key, subject)
+        if not isinstance(node, MappingNode):
+            return (InRanges(valued, read_positions(valued, scalars_of(node))),)
+        self._require_keys(valued, node)
+        if valued.labels:
+            return (_matching_labels(valued, node),)
+        return self._limits(require_numeric(valued), node)
+
+    def _require_keys(self, column: ValuedColumn, node: MappingNode) -> None:
+        """Checks that a mapping has keys, and that they suit the type of the column."""
+        arguments: dict[str, Any] = {"column": column.name, "kind": column.kind}
+        if not column.labels:
+            if wrong := [key for key in node.pairs if key in MATCHES]:
+                code = "condition-form.match"
+                raise node.key_span(wrong[0]).report(code, key=wrong[0], **arguments)
+        elif (
+            not node.pairs
+            or not set(node.pairs) <= set(MATCHES)
+            or isinstance(column, BooleanColumn)
+        ):
+            code, arguments["label"] = "condition-form.labels", column.labels[0]
+            raise node.span.report(code, **arguments)
+        if not node.pairs:
+            raise node.span.report("condition-form", **arguments)
+
+    def _missing(self, key: ScalarNode, node: MappingNode) -> Filter:
+        """A test of missing cells, before a constant replaces them."""
+        column = self.context.column(key)
+        if isinstance(column, IdColumn):
+            raise key.span.report("id-column", column=key.text)
+        if len(node.pairs) > 1:
+            raise node.span.report("condition-form.missing", column=key.text)
+        test = IsMissing(column.without_missing_constant())
+        return test if node_at(node, "missing").text == "true" else Not(test)
+
+    def _limits(self, column: NumericColumn, node: MappingNode) -> tuple[Filter, ...]:
+        """A range between constants, and comparisons with other columns."""
+        for pair in SIDES:
+            if set(pair) <= set(node.pairs):
+                arguments = {"column": column.name, "inclusive": pair[0], "exclusive": pair[1]}
+                raise node.key_span(pair[1]).report("condition-form.both", **arguments)
+
+        def compared(key: str) -> Filter:
+            scalar = node_at(node, key, "column")
+            assert isinstance(scalar, ScalarNode)
+            return self._compared(column, COMPARISONS[key], scalar)
+
+        constants = {key: scalar for key in node.pairs if (scalar := node.scalar(key))}
+        tests = read_all(compared, [key for key in node.pairs if key not in constants])
+        if constants:
+            tests.insert(0, InRanges(column, _read_range(column, constants, node.span)))
+        return tuple(tests)
+
+    def _compared(self, column: NumericColumn, how: ComparisonSign, scalar: ScalarNode) -> Filter:
+        second: Column = self.context.valued_column(scalar, self.section.subject)
+        arguments = {"column": column.name, "kind": column.kind}
+        arguments |= {"other": second.name, "other_kind": second.kind}
+        if second == column:
+            raise scalar.span.report("compared-columns.same", **arguments)
+        if not column.is_like(second):
+            raise scalar.span.report("compared-columns", **arguments)
+        try:
+            return Compared(column, how, require_numeric(second))
+        except ValueError:
+            raise scalar.span.report("compared-columns.steps", **arguments) from None
 
 
 def _tests(test: Filter) -> int:

@@ -30,7 +30,7 @@ from dpcli.fields.values import (
 )
 from dpcli.privacy.unit import PersonUnit
 from dpcli.problems.errors import SpecError, describe_system_error
-from dpcli.specification.choice import require_answers_after_choices, require_choices_used
+from dpcli.specification.choice import require_choices_fit
 from dpcli.specification.columns import MAX_COLUMNS, declare_columns
 from dpcli.specification.context import SpecContext
 from dpcli.specification.csv_form import CsvModel, resolve_dialect
@@ -95,9 +95,7 @@ def parse_spec(text: bytes | str, source: str, folder: Path | None = None) -> Sp
             (LocalSpecModel if is_local else CentralSpecModel).read(root.plain()), context
         )
         if not findings:
-            require_choices_used(context, spec if isinstance(spec, CentralSpec) else None)
-        if not findings and isinstance(spec, CentralSpec):
-            require_answers_after_choices(context, spec)
+            require_choices_fit(context, spec)
         if not findings:
             digest = hashlib.sha256(raw)
             for file in context.files:

@@ -28,7 +28,6 @@ from dpcli.fields.values import (
     summaries_by_name,
 )
 from dpcli.privacy.accounting import COMPOSITIONS
-from dpcli.privacy.accounting.composition import Composition
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
@@ -89,12 +88,25 @@ def resolve_privacy(section: PrivacyModel, context: SpecContext) -> Privacy:
         context.neighbors = section.neighbors
     with suppress(AlreadyReportedError):
         context.composition = rules[section.composition]
-    budget = _read_budget(section, context.composition)
+    budget, composition = section.budget, context.composition
+    epsilon, rho, delta = budget.epsilon, budget.rho, budget.delta
+    if epsilon is None and rho is None:
+        raise section.report("missing-field.budget-epsilon", "budget")
+    if epsilon is not None and rho is not None:
+        raise section.report_key("price-twice.budget", "budget", "rho")
+    if composition is None:
+        raise AlreadyReportedError
+    name = composition.name
+    if rho is not None and name != "zcdp":
+        raise section.report_key("rho-not-taken.budget", "budget", "rho", composition=name)
+    if composition.needs_delta and not delta:
+        raise section.report("delta-required.budget", "budget", composition=name)
+    loss = Loss(zcdp_epsilon(rho, delta), delta, rho) if epsilon is None else Loss(epsilon, delta)
     section.require()
-    if context.unit is None or context.composition is None:
+    if context.unit is None:
         raise AlreadyReportedError
     place = node_at(section.node, "budget").span.place
-    return Privacy(context.unit, Neighbors(section.neighbors), budget, context.composition, place)
+    return Privacy(context.unit, Neighbors(section.neighbors), loss, composition, place)
 
 
 def _read_unit(section: PrivacyModel, context: SpecContext) -> Unit:
@@ -130,23 +142,6 @@ def _read_id_column(scalar: ScalarNode, context: SpecContext) -> IdColumn:
         return column
     arguments = {"column": column.name, "kind": column.kind}
     raise scalar.span.report("wrong-column-type.unit", **arguments)
-
-
-def _read_budget(section: PrivacyModel, composition: Composition | None) -> Loss:
-    budget = section.budget
-    epsilon, rho, delta = budget.epsilon, budget.rho, budget.delta
-    if epsilon is None and rho is None:
-        raise section.report("missing-field.budget-epsilon", "budget")
-    if epsilon is not None and rho is not None:
-        raise section.report_key("price-twice.budget", "budget", "rho")
-    if composition is None:
-        raise AlreadyReportedError
-    name = composition.name
-    if rho is not None and name != "zcdp":
-        raise section.report_key("rho-not-taken.budget", "budget", "rho", composition=name)
-    if composition.needs_delta and not delta:
-        raise section.report("delta-required.budget", "budget", composition=name)
-    return Loss(zcdp_epsilon(rho, delta), delta, rho) if epsilon is None else Loss(epsilon, delta)
 
 
 MinRows = Annotated[

@@ -121,11 +121,9 @@ class _Reader:
             return ScalarNode(event.value, span)
         if depth > MAX_DEPTH:
             raise span.report("too-deep", most=MAX_DEPTH)
-        read = self._listing if isinstance(event, yaml.SequenceStartEvent) else self._mapping
-        return read(event, depth)
-
-    def _listing(self, start: yaml.Event, depth: int) -> SequenceNode:
-        items: list[Node] = []
+        if not isinstance(event, yaml.SequenceStartEvent):
+            return self._mapping(event, depth)
+        start, items = event, list[Node]()
         while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
             items.append(self._node(event, depth + 1))
             if _is_empty_value(event):
