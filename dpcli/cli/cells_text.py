@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dpcli.cli.console import width_of, wrapped
 from dpcli.cli.text_tables import write_table
 from dpcli.data.column import Column
-from dpcli.engine.check.cells import CellsCheck, ColumnCells
+from dpcli.engine.check_cells import CellsCheck, ColumnCells
 from dpcli.privacy.unit import PersonUnit
 from dpcli.problems.messages import escape_controls, quoted_list
 from dpcli.specification.model import Spec

@@ -32,7 +32,7 @@ from dpcli.specification.load import read_spec_file
 from dpcli.specification.model import CentralSpec, Spec
 
 if TYPE_CHECKING:
-    from dpcli.engine.check.cells import CellsCheck
+    from dpcli.engine.check_cells import CellsCheck
 
 
 def check(
@@ -160,7 +160,7 @@ def _read_cells(data: tuple[str, ...], spec: Spec) -> list[str]:
     """
     # Both load polars, for this alone.
     from dpcli.cli.cells_text import show_cells  # noqa: PLC0415
-    from dpcli.engine.check.cells import check_cells  # noqa: PLC0415
+    from dpcli.engine.check_cells import check_cells  # noqa: PLC0415
 
     quality = spec.quality if isinstance(spec, CentralSpec) else None
     relation = spec.privacy.relation

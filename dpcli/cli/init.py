@@ -19,8 +19,7 @@ from dpcli.cli.options import checked_dialect, input_file, require_new_file
 from dpcli.cli.outputs import output_file
 from dpcli.data.formats import STANDARD_DIALECT, Dialect, has_unnamed_index
 from dpcli.engine.files.dataset import format_of
-from dpcli.engine.files.first_lines import recognized_source
-from dpcli.engine.files.header import columns_without_names, require_names
+from dpcli.engine.files.header import columns_without_names, recognized_source, require_names
 from dpcli.engine.files.source import open_dataset
 from dpcli.fields.tree import closest_match
 from dpcli.planning.planner import make_plan, require_plan_fits

@@ -7,10 +7,10 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dpcli.data.column import Column, Option, Rule
+from dpcli.data.date_options import Formats, Zone
 from dpcli.data.formats import ISO_TIME, DateForm, DateFormat
 from dpcli.data.numeric import NumericColumn, NumericKind
-from dpcli.data.options.dates import Formats, Zone
-from dpcli.data.options.every import From, Marks
+from dpcli.data.options import From, Marks
 from dpcli.data.text_cells import pl
 from dpcli.fields.values import parse_day
 from dpcli.numeric.days import day_of, days_of

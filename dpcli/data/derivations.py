@@ -21,11 +21,11 @@ from math import gcd, lcm, prod
 from typing import Literal
 
 from dpcli.data.column import Column, Derivation
+from dpcli.data.date_options import Hours
 from dpcli.data.filters import Filter, filtered_columns
 from dpcli.data.formats import MONTHS
 from dpcli.data.labels import LabeledColumn, PrivatePartitionColumn
 from dpcli.data.numeric import NumericColumn
-from dpcli.data.options.dates import Hours
 from dpcli.numeric.days import day_of
 from dpcli.problems.light_dataclasses import dataclass
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final, cast
 
 from dpcli.data.column import Column, ValuedColumn
+from dpcli.data.date_options import Hours
 from dpcli.data.dates import DateColumn
 from dpcli.data.labels import BooleanColumn, CategoryColumn, IdColumn, PrivatePartitionColumn
 from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.data.numeric import NumericColumn
-from dpcli.data.options.dates import Hours
 from dpcli.problems.light_dataclasses import dataclass
 
 NUMERIC_COLUMNS: Final[dict[str, type[NumericColumn]]] = {

@@ -22,7 +22,7 @@ from dpcli.data.column import (
     ValuedColumn,
 )
 from dpcli.data.declared_texts import mapping_text, yaml_text
-from dpcli.data.options.every import MAX_NAMED, Case, From, Marks
+from dpcli.data.options import MAX_NAMED, Case, From, Marks
 from dpcli.data.text_cells import pl, position_of_text, private_key, strip_blanks
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.reference import usual_cells

@@ -22,9 +22,9 @@ from dpcli.data.formats import (
     number_pattern,
     shortest_number,
 )
+from dpcli.data.number_options import Affixes, Brackets, Decimal, NumberValues, Thousands
 from dpcli.data.numeric import NumericColumn, NumericKind, smallest_type
-from dpcli.data.options.every import From, Marks
-from dpcli.data.options.numbers import Affixes, Brackets, Decimal, NumberValues, Thousands
+from dpcli.data.options import From, Marks
 from dpcli.data.text_cells import BLANKS, pl, strip_blanks
 from dpcli.fields.values import parse_number
 from dpcli.numeric.exact import decimal_places, decimal_text, readable_text

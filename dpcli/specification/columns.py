@@ -34,9 +34,9 @@ from dpcli.data.labels import (
     LabeledColumn,
     PrivatePartitionColumn,
 )
+from dpcli.data.number_options import Decimal
 from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.data.numeric import NumericColumn
-from dpcli.data.options.numbers import Decimal
 from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import MappingNode, Node, ScalarNode, Span, attempt, scalars_of
 from dpcli.fields.values import (

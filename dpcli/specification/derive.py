@@ -15,6 +15,7 @@ from typing import Annotated, Any, ClassVar, cast, get_args
 from pydantic import Field
 
 from dpcli.data.column import Column, Derivation
+from dpcli.data.date_options import Formats
 from dpcli.data.dates import DateColumn
 from dpcli.data.declared_texts import require_distinct_texts
 from dpcli.data.derivations import (
@@ -37,7 +38,6 @@ from dpcli.data.kinds import Axis
 from dpcli.data.labels import BooleanColumn, CategoryColumn, LabeledColumn, labeled_columns
 from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.data.numeric import NumericColumn, numeric_columns, require_numeric
-from dpcli.data.options.dates import Formats
 from dpcli.fields.columns import NUMERIC, ORDERED, VALUED
 from dpcli.fields.section import SectionModel, extended_model, name_of
 from dpcli.fields.tree import MappingNode, Node, ScalarNode, attempt, read_all, scalars_of

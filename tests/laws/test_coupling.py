@@ -25,7 +25,7 @@ TREES = {path: ast.parse(text) for path, text in TEXTS.items()}
 LONG = {
     "dpcli/cli/plan.py:plan",
     "dpcli/cli/release.py:release",
-    "dpcli/engine/check/cells.py:check_cells",
+    "dpcli/engine/check_cells.py:check_cells",
 }
 
 

@@ -42,7 +42,7 @@ from dpcli.data.formats import STANDARD_DIALECT, DateFormat, Dialect, NumberForm
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import IdColumn, LabeledColumn, PrivatePartitionColumn
 from dpcli.data.numeric import NumericColumn
-from dpcli.data.options.every import Case
+from dpcli.data.options import Case
 from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.queries.query import DistinctQuery, LinearQuery, Query, ReadabilityQuery

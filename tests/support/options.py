@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dpcli.data.column import Option
+from dpcli.data.date_options import Formats, Hours, Zone
 from dpcli.data.formats import DateFormat, NumberFormat
-from dpcli.data.options.dates import Formats, Hours, Zone
-from dpcli.data.options.every import Case, Marks
-from dpcli.data.options.numbers import Affixes, Brackets, Decimal, NumberValues, Thousands
+from dpcli.data.number_options import Affixes, Brackets, Decimal, NumberValues, Thousands
+from dpcli.data.options import Case, Marks
 
 
 def options(

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from dpcli.data.column import Column, Option, Rule
 from dpcli.data.numbers import IntegerColumn, NumberColumn
-from dpcli.data.options.every import From, Marks
+from dpcli.data.options import From, Marks
 from dpcli.fields.values import whole_number
 from dpcli.specification.columns import ColumnModel, taking_options
 

@@ -13,7 +13,7 @@ import tests.support.toy_registry  # noqa: F401 - it registers the toys
 from dpcli.data.formats import STANDARD_DIALECT
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import CategoryColumn
-from dpcli.data.options.every import Marks
+from dpcli.data.options import Marks
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import Factor

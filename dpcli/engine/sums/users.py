@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 import polars as pl
 
 from dpcli.data.labels import IdColumn
-from dpcli.data.options.every import Marks
+from dpcli.data.options import Marks
 from dpcli.data.text_cells import strip_blanks
 from dpcli.engine.sums.joint_tables import JointTableExpressions, sum_expression
 from dpcli.privacy.unit import PersonUnit

@@ -13,7 +13,7 @@ from dpcli.data.column import Column
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import CategoryColumn
 from dpcli.data.numbers import IntegerColumn
-from dpcli.data.options.every import Marks
+from dpcli.data.options import Marks
 from dpcli.engine.sums.aggregate import QueryAggregator
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.laplace import Laplace

@@ -27,7 +27,7 @@ from dpcli.data.labels import CategoryColumn, IdColumn, PrivatePartitionColumn
 from dpcli.data.numbers import NumberColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.engine.cells import Decoder
-from dpcli.engine.check.cells import check_cells
+from dpcli.engine.check_cells import check_cells
 from dpcli.engine.files.source import open_dataset
 from dpcli.engine.progress import Progress
 from dpcli.privacy.unit import PersonUnit

@@ -18,11 +18,11 @@ from typing import Literal, TypeVar
 import polars as pl
 
 from dpcli.data.column import Column, ValuedColumn, file_columns
-from dpcli.data.options.every import Marks
-from dpcli.data.options.numbers import Decimal
+from dpcli.data.number_options import Decimal
+from dpcli.data.options import Marks
 from dpcli.data.text_cells import strip_blanks
 from dpcli.engine.cells import FLAGS, Decoder
-from dpcli.engine.check.records import REPLACEMENT, Fault, record_faults
+from dpcli.engine.check_records import REPLACEMENT, Fault, record_faults
 from dpcli.engine.files.dataset import Dataset
 from dpcli.engine.files.pieces import read_pieces, scan_piece
 from dpcli.engine.progress import Progress, interruptible

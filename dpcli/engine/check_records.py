@@ -1,6 +1,6 @@
 """What is wrong with whole records of CSV files, or with their encoding.
 
-Confidential, as `check/cells.py` is: it looks at records, at the start and at the end of each file.
+Confidential, as `check_cells.py` is: it looks at records, at the start and at the end of each file.
 """
 
 from __future__ import annotations

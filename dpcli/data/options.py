@@ -1,4 +1,8 @@
-"""Options of all columns: where cells are, and marks; and of texts: their case."""
+"""What columns may declare about their cells: a class for each key of all columns.
+
+A column lists the classes that it takes; `Case` is for texts. `number_options` and `date_options`
+have the others.
+"""
 
 from __future__ import annotations
 

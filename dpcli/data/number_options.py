@@ -15,7 +15,7 @@ from dpcli.data.column import Column, FormOption, Option, SampledTexts
 from dpcli.data.declared_texts import list_text, mapping_text, require_few, require_short, yaml_text
 from dpcli.data.formats import DECIMALS, LONGEST_AFFIX, NOT_IN_AFFIXES, THOUSANDS, NumberFormat
 from dpcli.data.numeric import require_numeric
-from dpcli.data.options.every import MAX_NAMED
+from dpcli.data.options import MAX_NAMED
 from dpcli.data.text_cells import pl, strip_blanks
 from dpcli.fields.section import SectionModel
 from dpcli.fields.values import Boolean, ListOrItem, Number, ParsedText, invalid_value
