@@ -1,4 +1,4 @@
-"""What columns may declare about their cells: a class for each key of all columns.
+"""What columns may declare about cells: a class for each key of all columns.
 
 A column lists the classes that it takes; `Case` is for texts. `number_options` and `date_options`
 have the others.
