@@ -93,9 +93,10 @@ class Option(ABC):
     # How it is declared.
 
     @classmethod
-    @abstractmethod
     def stated(cls, value: Any) -> Self:
         """The option with the value of its key."""
+        make: Callable[[Any], Self] = cls
+        return make(tuple(value) if isinstance(value, list) else value)
 
     def applied(self, column: C) -> C:
         """The column with the option."""

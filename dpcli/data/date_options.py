@@ -42,10 +42,6 @@ class Formats(FormOption):
         ListOrItem(),
     ]
 
-    @classmethod
-    def stated(cls, value: Sequence[DateForm]) -> Self:
-        return cls(tuple(value))
-
     def in_form(self, form: DateFormat) -> DateFormat:
         return replace(form, forms=self.forms)
 
@@ -86,10 +82,6 @@ class Zone(FormOption):
 
     key = "zone"
     value_type = Annotated[str, ParsedText(_parse, TEXT | {"examples": ["Europe/Rome"]})]
-
-    @classmethod
-    def stated(cls, value: str) -> Self:
-        return cls(value)
 
     def in_form(self, form: DateFormat) -> DateFormat:
         return replace(form, zone=self.name)

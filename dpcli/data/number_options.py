@@ -13,7 +13,14 @@ from pydantic import AfterValidator, Field
 
 from dpcli.data.column import Column, FormOption, Option, SampledTexts
 from dpcli.data.declared_texts import list_text, mapping_text, require_few, require_short, yaml_text
-from dpcli.data.formats import DECIMALS, LONGEST_AFFIX, NOT_IN_AFFIXES, THOUSANDS, NumberFormat
+from dpcli.data.formats import (
+    AFFIX_BLANKS,
+    DECIMALS,
+    LONGEST_AFFIX,
+    NOT_IN_AFFIXES,
+    THOUSANDS,
+    NumberFormat,
+)
 from dpcli.data.numeric import require_numeric
 from dpcli.data.options import MAX_NAMED
 from dpcli.data.text_cells import pl, strip_blanks
@@ -28,8 +35,6 @@ TEXT = {"type": "string"}
 PARTS = re.compile(r"([^0-9]*?)([0-9][0-9.,'\u2019_ \u00a0\u202f]*[0-9]|[0-9]|[.,][0-9]+)([^0-9]*)")
 """A number with what is before and after it."""
 
-BLANKS = " \t\u00a0\u202f"
-
 NOT_PROPOSED = NOT_IN_AFFIXES | set("<>=~\u2264\u2265/:;\"'\ufffd")
 """Characters of texts next to numbers that are not proposed as affixes."""
 
@@ -42,7 +47,7 @@ def _parts(cells: SampledTexts) -> Iterator[tuple[str, int, str, str, str, bool]
     for text, rows in cells.unread.items():
         if found := PARTS.fullmatch(text):
             before, digits, after = found.groups()
-            first, last = (part.strip(BLANKS).lower() for part in (before, after))
+            first, last = (part.strip(AFFIX_BLANKS).lower() for part in (before, after))
             is_open = last in usual_cells()["after"] or first in usual_cells()["before"]
             yield text, rows, before, digits, after, is_open
 
@@ -62,10 +67,6 @@ class Thousands(FormOption):
 
     key = "thousands"
     value_type = Annotated[str, ParsedText(_parse, TEXT | {"enum": [*THOUSANDS, " "]})]
-
-    @classmethod
-    def stated(cls, value: str) -> Self:
-        return cls(value)
 
     def in_form(self, form: NumberFormat) -> NumberFormat:
         return replace(form, thousands=self.mark)
@@ -107,10 +108,6 @@ class Decimal(FormOption):
     key = "decimal"
     value_type = Annotated[str, ParsedText(_parse, TEXT | {"enum": [*DECIMALS]})]
 
-    @classmethod
-    def stated(cls, value: str) -> Self:
-        return cls(value)
-
     def in_form(self, form: NumberFormat) -> NumberFormat:
         return replace(form, decimal=self.mark)
 
@@ -144,10 +141,6 @@ class Affixes(FormOption):
         ListOrItem(),
     ]
 
-    @classmethod
-    def stated(cls, value: Sequence[str]) -> Self:
-        return cls(tuple(value))
-
     def in_form(self, form: NumberFormat) -> NumberFormat:
         return replace(form, affixes=self.affixes)
 
@@ -172,7 +165,9 @@ class Affixes(FormOption):
         declared, found = column.option(cls), Counter[str]()
         for _, rows, before, _, after, is_open in _parts(cells):
             for part in (
-                () if is_open else (before.strip(BLANKS + "()+-"), after.strip(BLANKS + "()+-"))
+                ()
+                if is_open
+                else (before.strip(AFFIX_BLANKS + "()+-"), after.strip(AFFIX_BLANKS + "()+-"))
             ):
                 if part and not NOT_PROPOSED & set(part) and part.lower() != "e":
                     found[part] += rows
@@ -189,10 +184,6 @@ class Brackets(FormOption):
 
     key = "brackets"
     value_type = Boolean
-
-    @classmethod
-    def stated(cls, value: bool) -> Self:
-        return cls(value)
 
     def in_form(self, form: NumberFormat) -> NumberFormat:
         return replace(form, brackets=self.are_negative)

@@ -63,10 +63,6 @@ class Marks(Option):
     key = "na"
     value_type = Annotated[Texts, ListOrItem()]
 
-    @classmethod
-    def stated(cls, value: Sequence[str]) -> Self:
-        return cls(tuple(value))
-
     @property
     def marks(self) -> tuple[str, ...]:
         return self.texts

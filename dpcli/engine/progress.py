@@ -1,4 +1,4 @@
-"""Progress of the work on data files; native code made silent and interruptible.
+"""Progress of the work on data files; native code, silent and interruptible.
 
 Phases depend on the names of files and on the spec, and totals on the sizes of the named files.
 Nothing in a record changes a word or a total: no quote, no letter of two bytes, no cell for which
@@ -10,10 +10,12 @@ from __future__ import annotations
 import os
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import TypeVar
+
+from dpcli.problems.errors import DataError, DpcliError, StoppedBySignal
 
 T = TypeVar("T")
 
@@ -90,3 +92,18 @@ silenced_stderr = _Silence()
 
 A cell may cause a warning, and the environment may turn warnings into errors.
 """
+
+
+@contextmanager
+def redacted_errors(code: str, **arguments: object) -> Iterator[None]:
+    """Replace errors of native code in the body, which may quote a cell, by one fixed sentence.
+
+    Raises DataError with the code. A DpcliError passes: it quotes none.
+    """
+    try:
+        with silenced_stderr:
+            yield
+    except (KeyboardInterrupt, SystemExit, StoppedBySignal, DpcliError):
+        raise
+    except BaseException:  # noqa: BLE001 - a panic of native code is no Exception
+        raise DataError.about(code, **arguments) from None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, cast
 from dpcli.data.column import file_columns
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import IdColumn
-from dpcli.engine.files.dataset import ZIP_ENDING, Dataset, ZipMember, format_of
+from dpcli.engine.files.dataset import ZIP_ENDING, Dataset, format_of, zip_member
 from dpcli.engine.files.header import refuse_possible_sheets, require_columns
 from dpcli.engine.files.source import Input, open_dataset, open_file
 from dpcli.engine.progress import Progress
@@ -279,7 +279,7 @@ def _is_json(name: str) -> bool:
         return False
     try:
         with open_file(name) as file:
-            return format_of(ZipMember(file, name).name) == "json"
+            return format_of(zip_member(file, name)[0]) == "json"
     except DataError:
         # To read it reports the problem.
         return False

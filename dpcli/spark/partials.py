@@ -59,19 +59,12 @@ from dpcli.engine.files.dataset import (
 )
 from dpcli.engine.files.header import require_columns
 from dpcli.engine.files.source import collect_problems
-from dpcli.engine.progress import silenced_stderr
+from dpcli.engine.progress import redacted_errors
 from dpcli.engine.sums.aggregate import ConfidentialAnswers, read_frames, unpack_blocks
 from dpcli.engine.sums.joint_tables import Partial
 from dpcli.noise.entropy import random_bytes
 from dpcli.privacy.unit import PersonUnit, Unit
-from dpcli.problems.errors import (
-    DataError,
-    DpcliError,
-    Problem,
-    StoppedBySignal,
-    UsageError,
-    make_problem,
-)
+from dpcli.problems.errors import DataError, Problem, UsageError, make_problem
 from dpcli.queries.query import Query
 from dpcli.spark.tasks import LINES, RESULT, File, Tasks
 
@@ -105,7 +98,7 @@ def aggregate_with_spark(
     """
     _refuse_stdin(names)
     tasks = Tasks(queries, unit, dialect, columns, key=int.from_bytes(random_bytes(8)))
-    with _redacted(), _session() as spark:
+    with redacted_errors("spark-failed"), _session() as spark:
         files = open_files(spark, names, dialect, columns)
         partials, cut = _partials(spark, tasks, files)
         if cut:
@@ -123,25 +116,13 @@ def aggregate_with_spark(
 def require_files(names: Sequence[str], dialect: Dialect, columns: Sequence[Column]) -> None:
     """Raise DataError for files that Spark cannot read, as far as their headers show it."""
     _refuse_stdin(names)
-    with _redacted(), _session() as spark:
+    with redacted_errors("spark-failed"), _session() as spark:
         open_files(spark, names, dialect, columns)
 
 
 def _refuse_stdin(names: Sequence[str]) -> None:
     if STDIN in names:
         raise UsageError.about("bad-option.spark-standard-input")
-
-
-@contextmanager
-def _redacted() -> Iterator[None]:
-    """Replace errors of the body, which may quote a record; a DpcliError passes."""
-    try:
-        with silenced_stderr:
-            yield
-    except (KeyboardInterrupt, StoppedBySignal, DpcliError):
-        raise
-    except BaseException:  # noqa: BLE001 - as in the local engine
-        raise DataError.about("spark-failed") from None
 
 
 @contextmanager

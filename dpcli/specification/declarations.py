@@ -16,6 +16,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from dpcli.data.declared_texts import is_invisible
 from dpcli.fields.section import SectionModel
 from dpcli.fields.values import Choice, ExactNumber, ParsedText, invalid_value
 from dpcli.privacy.unit import PersonUnit
@@ -29,9 +30,6 @@ from dpcli.statistics.statistic import Statistic
 MAX_TITLE, MAX_UNIT, MAX_NOTE = 120, 40, 1_000
 """Characters of a title, a unit and a note."""
 
-CONTROLS = ("Cc", "Cs", "Zl", "Zp")
-"""Unicode categories of characters that end a line or cannot be shown."""
-
 DIRECTIONS = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
 """Unicode classes of characters that change the order in which a text is shown."""
 
@@ -40,14 +38,10 @@ def _parse_caption(text: str, max_length: int) -> str:
     plain = text.strip()
     if not 1 <= len(plain) <= max_length:
         raise invalid_value("bad-caption", count=len(plain), most=max_length)
-    if any(map(_is_refused, plain)) or not any(map(str.isprintable, plain)):
+    turns = any(unicodedata.bidirectional(character) in DIRECTIONS for character in plain)
+    if turns or is_invisible(plain) or not any(map(str.isprintable, plain)):
         raise invalid_value("bad-caption.invisible")
     return plain
-
-
-def _is_refused(character: str) -> bool:
-    turns = unicodedata.bidirectional(character) in DIRECTIONS
-    return turns or unicodedata.category(character) in CONTROLS
 
 
 def _caption_type(max_length: int) -> ParsedText:

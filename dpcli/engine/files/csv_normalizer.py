@@ -253,14 +253,13 @@ class CsvNormalizer:
         self._cell_content = re.compile(inner)
         self._cell_tail = re.compile(tail)
         bare = rb"[^%b%b\r\n]" % (d, q)
-
-        def odd_cells(cell: bytes) -> re.Pattern[bytes]:
-            """Matches cells that stay as they are, then an odd cell or the end of some lines."""
-            kept = rb"(?!\A[\r\n])(?:%b|%b*+)(?:%b|\r?\n(?![\r\n]))" % (cell, bare, d)
-            odd = rb"%b(%b)(?:%b(%b)|\Z)|(%b++%b%b)" % (q, inner, q, tail, bare, q, tail)
-            return re.compile(rb"(?:%b)*+(?:%b|%b*+([\r\n]+|\Z))" % (kept, odd, bare))
-
-        self._odd_cells, self._odd_cells_of_long_text = odd_cells(quoted), odd_cells(rb"(?!)")
+        # Cells that stay as they are, then an odd cell or the end of some lines.
+        kept = rb"(?!\A[\r\n])(?:%b|%b*+)(?:%b|\r?\n(?![\r\n]))"
+        odd = rb"%b(%b)(?:%b(%b)|\Z)|(%b++%b%b)" % (q, inner, q, tail, bare, q, tail)
+        self._odd_cells, self._odd_cells_of_long_text = (
+            re.compile(rb"(?:%b)*+(?:%b|%b*+([\r\n]+|\Z))" % (kept % (cell, bare, d), odd, bare))
+            for cell in (quoted, rb"(?!)")
+        )
 
     def pieces(self, blocks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
         """The records after the first one that is not blank, in pieces of whole records.

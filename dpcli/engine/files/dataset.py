@@ -137,8 +137,7 @@ def _copy(name: str, raw: BinaryIO, dialect: Dialect, progress: Progress) -> Sou
         elif name.lower().endswith(ZIP_ENDING):
             # The directory of an archive is at its end.
             whole = packed if total is not None else copy_to_temporary(blocks)
-            member = ZipMember(whole, name)
-            inner, blocks = member.name, member.blocks()
+            inner, blocks = zip_member(whole, name)
         copy = _converted(name, format_of(inner), blocks, dialect.of_file(inner))
     except OSError:
         raise DataError.about("no-space") from None
@@ -250,42 +249,37 @@ EXTRAS = "__MACOSX/"
 """The folder of files that macOS adds to every archive; they are no data."""
 
 
-class ZipMember:
-    """The only member of a zip archive.
+def zip_member(packed: BinaryIO | CountingReader, name: str) -> tuple[str, Iterator[bytes]]:
+    """The name of the only member of a zip archive, and its content, one block at a time.
 
     Raises DataError `data-not-zip` for other content, for several members or none, for encryption,
     and while the member is read, if it is damaged.
     """
+    with _zip_damage_reported(name):
+        archive = zipfile.ZipFile(cast("IO[bytes]", packed))
+        members = [
+            member
+            for member in archive.infolist()
+            if not member.is_dir() and not member.filename.startswith(EXTRAS)
+        ]
+        if len(members) != 1:
+            raise DataError.about("data-not-zip.members", file=name)
+        (member,) = members
+        if member.flag_bits & ENCRYPTED:
+            raise DataError.about("data-not-zip.encrypted", file=name)
+        file = archive.open(member)
 
-    def __init__(self, packed: BinaryIO | CountingReader, name: str) -> None:
-        self._archive_name = name
-        with self._damage_reported():
-            archive = zipfile.ZipFile(cast("IO[bytes]", packed))
-            members = [
-                member
-                for member in archive.infolist()
-                if not member.is_dir() and not member.filename.startswith(EXTRAS)
-            ]
-            if len(members) != 1:
-                raise DataError.about("data-not-zip.members", file=name)
-            (self._member,) = members
-            if self._member.flag_bits & ENCRYPTED:
-                raise DataError.about("data-not-zip.encrypted", file=name)
-            self._file = archive.open(self._member)
+    def blocks() -> Iterator[bytes]:
+        with _zip_damage_reported(name):
+            yield from unpacked_blocks(file.read, name)
 
-    @property
-    def name(self) -> str:
-        """The name of the member, whose ending states its format."""
-        return self._member.filename
+    # The ending of the name of the member states its format.
+    return member.filename, blocks()
 
-    def blocks(self) -> Iterator[bytes]:
-        """The content, one block at a time."""
-        with self._damage_reported():
-            yield from unpacked_blocks(self._file.read, self._archive_name)
 
-    @contextmanager
-    def _damage_reported(self) -> Iterator[None]:
-        try:
-            yield
-        except (zipfile.BadZipFile, EOFError, NotImplementedError, ValueError, zlib.error, OSError):
-            raise DataError.about("data-not-zip", file=self._archive_name) from None
+@contextmanager
+def _zip_damage_reported(name: str) -> Iterator[None]:
+    try:
+        yield
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, ValueError, zlib.error, OSError):
+        raise DataError.about("data-not-zip", file=name) from None

@@ -25,14 +25,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from dpcli.data.formats import STANDARD_DIALECT, Dialect
 from dpcli.engine.files.content import read_blocks, read_header
 from dpcli.engine.files.dataset import STDIN, Dataset, Source, regular_file
-from dpcli.engine.progress import Progress, silenced_stderr
-from dpcli.problems.errors import (
-    DataError,
-    Problem,
-    StoppedBySignal,
-    describe_system_error,
-    make_problem,
-)
+from dpcli.engine.progress import Progress, redacted_errors
+from dpcli.problems.errors import DataError, Problem, describe_system_error, make_problem
 from dpcli.problems.light_dataclasses import dataclass
 
 if TYPE_CHECKING:
@@ -59,16 +53,10 @@ class MemoryTable:
         """Its rows as a file without a name. Raises DataError `data-unreadable`, without a cell."""
         with ExitStack() as stack:
             file = stack.enter_context(tempfile.TemporaryFile(prefix="dpcli-", buffering=0))
-            try:
-                with silenced_stderr:
-                    self._lazy().sink_parquet(
-                        file, compression="uncompressed", statistics=False, engine="streaming"
-                    )
-            except (KeyboardInterrupt, SystemExit, StoppedBySignal, DataError):
-                raise
-            except BaseException:  # noqa: BLE001 - a panic of native code is no Exception
-                # The message of a writer may quote a cell, so no part of it is passed on.
-                raise DataError.about("data-unreadable.table") from None
+            with redacted_errors("data-unreadable.table"):
+                self._lazy().sink_parquet(
+                    file, compression="uncompressed", statistics=False, engine="streaming"
+                )
             stack.pop_all()
         return cast("BinaryIO", file)
 

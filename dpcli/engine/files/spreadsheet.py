@@ -16,7 +16,6 @@ import io
 import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from functools import cache, partial
 from typing import Any, cast
 
@@ -24,8 +23,8 @@ import polars as pl
 
 from dpcli.data.formats import Dialect
 from dpcli.engine.files.content import TYPED
-from dpcli.engine.progress import interruptible, silenced_stderr
-from dpcli.problems.errors import DataError, DpcliError, StoppedBySignal
+from dpcli.engine.progress import interruptible, redacted_errors
+from dpcli.problems.errors import DataError, StoppedBySignal
 from dpcli.problems.light_dataclasses import dataclass
 
 START = 1 << 12
@@ -255,7 +254,7 @@ def sheet_text(blocks: Iterable[bytes], dialect: Dialect, file: str) -> bytes:
     `no-excel` without the library, `not-xlsx`, `sheet-missing`, `data-too-large`.
     """
     sheet = _opened(blocks, dialect, file)
-    with _damage_reported(file):
+    with redacted_errors("not-xlsx", file=file):
         return interruptible(lambda: _as_csv(sheet, dialect))
 
 
@@ -264,7 +263,7 @@ def first_rows(
 ) -> list[tuple[str, ...]]:
     """The first `count` rows of a sheet, also blank ones, with the errors of `sheet_text`."""
     sheet = _opened(blocks, dialect, file)
-    with _damage_reported(file):
+    with redacted_errors("not-xlsx", file=file):
         return interruptible(lambda: sheet.cells("string", count).fill_null("").rows())
 
 
@@ -335,7 +334,7 @@ def _opened(blocks: Iterable[bytes], dialect: Dialect, file: str) -> _Sheet:
     except ImportError:
         raise DataError.about("no-excel", file=file) from None
     content = _checked(blocks, file)
-    with _damage_reported(file):
+    with redacted_errors("not-xlsx", file=file):
         reader = fastexcel.read_excel(readable_workbook(content, dialect))
         if dialect.sheet is not None and dialect.sheet not in reader.sheet_names:
             raise DataError.about("sheet-missing", file=file, sheet=dialect.sheet)
@@ -390,19 +389,7 @@ def _checked(blocks: Iterable[bytes], file: str) -> bytes:
         content.write(block)
         if content.tell() > LARGEST_PACKED:
             raise DataError.about("data-too-large.sheet", file=file)
-    with _damage_reported(file), zipfile.ZipFile(content) as parts:
+    with redacted_errors("not-xlsx", file=file), zipfile.ZipFile(content) as parts:
         if sum(part.file_size for part in parts.infolist()) > LARGEST_PARTS:
             raise DataError.about("data-too-large.sheet", file=file)
     return content.getvalue()
-
-
-@contextmanager
-def _damage_reported(file: str) -> Iterator[None]:
-    """Replace errors of libraries, which may quote a cell, by one fixed sentence."""
-    try:
-        with silenced_stderr:
-            yield
-    except (KeyboardInterrupt, SystemExit, StoppedBySignal, DpcliError):
-        raise
-    except BaseException:  # noqa: BLE001 - a panic of native code is no Exception
-        raise DataError.about("not-xlsx", file=file) from None

@@ -77,12 +77,6 @@ class JointTable:
     members: Mapping[int, Query]
 
     @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns that rows are grouped by."""
-        axes = (axis.column for axis in (*self.axes, *self.kind.private))
-        return tuple(dict.fromkeys((*axes, *(factor.column for factor in self.kind.factors))))
-
-    @property
     def private_names(self) -> list[str]:
         """The names of the private axes in frames."""
         return [f"o{index}" for index in range(len(self.kind.private))]
@@ -259,7 +253,7 @@ class JointTableExpressions:
             # A row that does not count has the value null.
             value = value if mask is None else pl.when(mask).then(value)
             return rows.select(*self.keys, value.alias("value")).unique()
-        if self.table.columns:
+        if self.table.axes or len(self.table.keys) > 1:
             return rows.group_by(self.keys).agg(*self._sums, *also)
         # Without axes there is one cell, even if there is no row.
         return rows.select(pl.lit(0, dtype=pl.Int64).alias("cell"), *self._sums, *also)

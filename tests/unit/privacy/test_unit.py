@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpcli.data.axis import Axis
+from dpcli.data.kinds import Axis
 from dpcli.data.labels import CategoryColumn
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.privacy.neighboring import Neighbors, Relation
