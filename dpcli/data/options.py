@@ -69,7 +69,7 @@ class Marks(Option):
 
     def require_fit(self, column: Column, section: SectionModel) -> None:
         """Marks are different texts, and none is declared with another meaning."""
-        scalars = scalars_of(section.node.get(self.key))
+        scalars = scalars_of(section.node.value(self.key))
         require_distinct_texts([(scalar, None) for scalar in scalars])
         texts = [
             *column.texts,

@@ -31,8 +31,6 @@ from dpcli.fields.tree import (
     MappingNode,
     Node,
     Path,
-    PlainList,
-    PlainMapping,
     ScalarNode,
     SequenceNode,
     closest_match,
@@ -129,7 +127,7 @@ class SectionModel(BaseModel):
     noun: ClassVar[str] = ""
     """What messages call the mapping, if that is not the name of its key."""
 
-    _mapping: PlainMapping = PrivateAttr(default_factory=PlainMapping)
+    _mapping: MappingNode = PrivateAttr()
 
     if not TYPE_CHECKING:
 
@@ -139,7 +137,7 @@ class SectionModel(BaseModel):
             return super().__getattr__(name)
 
     @classmethod
-    def read(cls, mapping: PlainMapping) -> Self:
+    def read(cls, mapping: MappingNode) -> Self:
         """The model of a mapping after its problems are recorded, without the wrong fields.
 
         A mapping is read once: what is around it is read again without its own wrong fields.
@@ -165,20 +163,20 @@ class SectionModel(BaseModel):
         try:
             model = handler(value)
         except ValidationError as failure:
-            if not isinstance(value, PlainMapping):
+            if not isinstance(value, MappingNode):
                 raise
             model = cls.model_construct()
             model._mapping = value  # noqa: SLF001
             model._record(failure.errors(include_url=False, include_input=False))  # noqa: SLF001
             raise PydanticCustomError(REPORTED, "reported") from None
-        if isinstance(value, PlainMapping):
+        if isinstance(value, MappingNode):
             model._mapping = value  # noqa: SLF001
         return model
 
     @property
     def node(self) -> MappingNode:
         """The mapping in the tree."""
-        return self._mapping.node
+        return self._mapping
 
     @property
     def path(self) -> Path:
@@ -359,7 +357,7 @@ class SeparateSection:
         self, source: type[SectionModel], handler: GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
         def read(value: object) -> SectionModel:
-            if isinstance(value, PlainMapping):
+            if isinstance(value, MappingNode):
                 return source.read(value)
             raise PydanticKnownError("dict_type")
 
@@ -399,12 +397,12 @@ class SeparateSections:
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> Json:
         return {"type": "object" if self._form is dict else "array"}
 
-    def _read(self, value: PlainMapping | PlainList) -> object:
+    def _read(self, value: MappingNode | SequenceNode) -> object:
         known = range(len(value) if len(value) <= self._max_members else 0)
-        if isinstance(value, PlainMapping):
-            pairs = zip(known, value.node.pairs.items(), strict=False)
+        if isinstance(value, MappingNode):
+            pairs = zip(known, value.pairs.items(), strict=False)
             return {name: self._member(key, node, value[name]) for _, (name, (key, node)) in pairs}
-        nodes = zip(known, value.node.items, value, strict=False)
+        nodes = zip(known, value.items, value, strict=False)
         return [self._member(None, node, plain) for _, node, plain in nodes]
 
     def _member(self, key: ScalarNode | None, node: Node, plain: object) -> SectionModel | None:
@@ -412,4 +410,4 @@ class SeparateSections:
             model = self._choose(key, node)
         except AlreadyReportedError:
             return None
-        return model.read(plain) if isinstance(plain, PlainMapping) else None
+        return model.read(plain) if isinstance(plain, MappingNode) else None

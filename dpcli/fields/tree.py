@@ -190,91 +190,78 @@ class ScalarNode:
         """The text as messages quote it."""
         return quote(self.text)
 
-    def plain(self, path: Path = ()) -> str:  # noqa: ARG002
-        """The text without its place."""
-        return self.text
 
+class SequenceNode(list[object]):
+    """A list of nodes; as a list it has their values without places.
 
-@dataclass(frozen=True, slots=True)
-class SequenceNode:
-    """A list of nodes."""
+    `members` is what has read the mappings in it, each by itself.
+    """
 
-    items: tuple[Node, ...]
-    span: Span
     form: ClassVar = "a list"
     shown: ClassVar = form
     text: ClassVar = ""
 
-    def plain(self, path: Path = ()) -> PlainList:
-        """The same values without places; the list keeps its node."""
-        values = PlainList(item.plain((*path, index)) for index, item in enumerate(self.items))
-        values.node = self
-        return values
+    def __init__(self, items: tuple[Node, ...], span: Span) -> None:
+        super().__init__(item.text if isinstance(item, ScalarNode) else item for item in items)
+        self.items, self.span = items, span
+        self.members: Any = None
+
+    def __bool__(self) -> bool:
+        return True  # Also without items.
 
 
-@dataclass(frozen=True, slots=True)
-class MappingNode:
-    """Different keys with their values, in the order of the text."""
+class MappingNode(dict[str, object]):
+    """Different keys with their values, in the order of the text.
 
-    pairs: dict[str, tuple[ScalarNode, Node]]
-    span: Span
+    As a dictionary it has the values without places; `pairs` are the nodes of keys and values.
+    `path` leads to the mapping. `wrong` are the keys of the fields whose problems have been
+    recorded. `model` is what has read the mapping, and `members` what has read the mappings in it,
+    each by itself.
+    """
+
     form: ClassVar = "a mapping"
     shown: ClassVar = form
     text: ClassVar = ""
 
-    def plain(self, path: Path = ()) -> PlainMapping:
-        """The same values without places; each mapping keeps its node and its `path`."""
-        mapping = PlainMapping(
-            {key: value.plain((*path, key)) for key, (_, value) in self.pairs.items()}
+    def __init__(
+        self, pairs: dict[str, tuple[ScalarNode, Node]], span: Span, path: Path = ()
+    ) -> None:
+        super().__init__(
+            (key, node.text if isinstance(node, ScalarNode) else node)
+            for key, (_, node) in pairs.items()
         )
-        mapping.node, mapping.path = self, path
-        return mapping
+        self.pairs, self.span, self.path = pairs, span, path
+        self.wrong: frozenset[str] = frozenset()
+        self.model: Any = None
+        self.members: Any = None
 
-    def get(self, key: str) -> Node | None:
-        """The value of a key; None without the key."""
+    def __bool__(self) -> bool:
+        return True  # Also without keys.
+
+    def value(self, key: str) -> Node | None:
+        """The node of the value of a key; None without the key."""
         pair = self.pairs.get(key)
         return pair[1] if pair else None
 
     def scalar(self, key: str) -> ScalarNode | None:
         """The value of a key; None if it is not a scalar."""
-        node = self.get(key)
+        node = self.value(key)
         return node if isinstance(node, ScalarNode) else None
 
     def mapping(self, key: str) -> MappingNode | None:
         """The value of a key; None if it is not a mapping."""
-        node = self.get(key)
+        node = self.value(key)
         return node if isinstance(node, MappingNode) else None
 
     def sequence(self, key: str) -> SequenceNode | None:
         """The value of a key; None if it is not a list."""
-        node = self.get(key)
+        node = self.value(key)
         return node if isinstance(node, SequenceNode) else None
 
     def key_span(self, key: str) -> Span:
         """The span of a key, or of the mapping without that key."""
         pair = self.pairs.get(key)
         return pair[0].span if pair else self.span
-
-
-class PlainMapping(dict[str, object]):
-    """The values of a mapping without places, with its `node` and the `path` to it.
-
-    `wrong` are the keys of the fields whose problems have been recorded. `model` is what has read
-    the mapping, and `members` what has read the mappings in it, each by itself.
-    """
-
-    node: MappingNode
-    path: Path = ()
-    wrong: frozenset[str] = frozenset()
-    model: Any = None
-    members: Any = None
-
-
-class PlainList(list[object]):
-    """The values of a list without places, with its `node`, and what has read its members."""
-
-    node: SequenceNode
-    members: Any = None
 
 
 Node = ScalarNode | SequenceNode | MappingNode

@@ -111,7 +111,7 @@ class ChosenBoundsModel(ChoiceModel):
             raise self.report("grid-too-fine.step", "up_to", **arguments)
 
         def in_steps(key: str, bound: Fraction) -> int:
-            scalar = self.node.get(key)
+            scalar = self.node.value(key)
             if not isinstance(scalar, ScalarNode):
                 return 0  # The default.
             return require_whole_steps(bound / step, step, scalar, f"`{key}`")

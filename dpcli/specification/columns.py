@@ -90,7 +90,8 @@ def with_code_list(node: MappingNode, folder: Path, files: list[SpecFile]) -> Ma
     for code, text in _read(file, key, label or key, folder, files):
         pairs[code] = ScalarNode(code, file.span), ScalarNode(text, file.span)
     listed = MappingNode(pairs, values.span)
-    return replace(node, pairs=node.pairs | {"values": (node.pairs["values"][0], listed)})
+    pairs = node.pairs | {"values": (node.pairs["values"][0], listed)}
+    return MappingNode(pairs, node.span, node.path)
 
 
 def _read(
@@ -329,7 +330,7 @@ class CategoryColumnModel(LabeledColumnModel):
             if wrong := next((key for key in ("case", "other") if self.has(key)), None):
                 raise self.report_key("values-needed", wrong, column=name)
             return PrivatePartitionColumn(name)
-        values = self.node.get("values")
+        values = self.node.value("values")
         pairs = [(scalar, scalar) for scalar in scalars_of(values)]
         if isinstance(values, MappingNode):
             entries = values.pairs.values()
@@ -356,7 +357,7 @@ class BooleanColumnModel(LabeledColumnModel):
     def column(self, name: str) -> Column:
         """The column, whose labels are `false` and `true`."""
         pairs = tuple(zip(self.values or BOOLEAN_LABELS, BOOLEAN_LABELS, strict=True))
-        texts = scalars_of(self.node.get("values"))
+        texts = scalars_of(self.node.value("values"))
         check_texts = attempt(require_distinct_texts, [(text, None) for text in texts])
         if self.other is not None and self.other not in BOOLEAN_LABELS:
             raise self.report("unknown-choice", "other", choices=BOOLEAN_LABELS)
@@ -457,7 +458,7 @@ def _read_column(key: ScalarNode, node: Node, context: SpecContext) -> Column:
         proposed = node.text if node.text in types else "..."
         arguments = {"found": node.shown, "proposed": proposed}
         raise node.span.report("wrong-shape.column", column=key.text, **arguments)
-    kind = node.get("type")
+    kind = node.value("type")
     if kind is None:
         raise key.span.report("missing-field.type", column=key.text, choices=types)
     text = kind.text
@@ -467,14 +468,14 @@ def _read_column(key: ScalarNode, node: Node, context: SpecContext) -> Column:
         raise kind.span.report("unknown-choice", word=word, choices=types, **arguments)
     if text == CategoryColumnModel.kind:
         node = with_code_list(node, context.folder, context.files)
-    section = types[text].read(node.plain(("columns", key.text)))
+    section = types[text].read(node)
     column = section.column(key.text)
     section.require()
     caption = stated_caption(section)
     if caption != Caption():
         context.captions[key.text] = caption
     column = section.with_options(column, context.decimal)
-    bounds, stated = getattr(section, "bounds", None), section.node.get("bounds")
+    bounds, stated = getattr(section, "bounds", None), section.node.value("bounds")
     if isinstance(bounds, ChosenBoundsModel) and isinstance(column, NumericColumn) and stated:
         bounds.add_choice(BoundsChoice, column, stated.span, context)
     return column

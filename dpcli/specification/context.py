@@ -205,7 +205,7 @@ def bounds_in_steps(
 def proposed_step(node: MappingNode) -> str:
     """The step that a message proposes: it divides the range into 1,000 or more."""
     try:
-        low, high = (parse_number(scalar.text) for scalar in scalars_of(node.get("bounds")))
+        low, high = (parse_number(scalar.text) for scalar in scalars_of(node.value("bounds")))
     except ValueError:
         return "0.01"
     if low >= high:

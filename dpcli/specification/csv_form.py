@@ -132,7 +132,7 @@ def resolve_dialect(values: CsvModel | None, columns: MappingNode | None = None)
         return UNDECLARED_DIALECT
     names = tuple(name.text for name in scalars_of(values.node.sequence("names")))
     for key, fields in columns.pairs.values() if columns and names else ():
-        source = fields.get("from") if isinstance(fields, MappingNode) else None
+        source = fields.value("from") if isinstance(fields, MappingNode) else None
         name = source or key
         if isinstance(name, ScalarNode) and name.text not in names:
             name.span.report("column-not-named", word=name.text, choices=names)
@@ -168,7 +168,7 @@ def parse_dialect(fields: Mapping[str, str]) -> Dialect:
     pairs: dict[str, tuple[ScalarNode, Node]] = {
         key: (ScalarNode(key, start), ScalarNode(text, start)) for key, text in fields.items()
     }
-    dialect = attempt(resolve_dialect, CsvModel.read(MappingNode(pairs, start).plain(("csv",))))
+    dialect = attempt(resolve_dialect, CsvModel.read(MappingNode(pairs, start, ("csv",))))
     if findings:
         raise SpecError(findings.problems)
     return dialect()

@@ -91,7 +91,7 @@ def read_term(scalar: ScalarNode, section: Any, context: SpecContext, kinds: Seq
 def read_terms(section: Any, context: SpecContext, kinds: Sequence[str]) -> tuple[Term, ...]:
     """The terms of a list, which are all numbers or all dates."""
     key = section.kind
-    scalars = scalars_of(section.node.get(key))
+    scalars = scalars_of(section.node.value(key))
     terms = tuple(read_all(lambda scalar: read_term(scalar, section, context, kinds), scalars))
     require_column(terms, section, key)
     dated = {
@@ -131,7 +131,7 @@ def number_column(
     if section.bounds is None:
         limits = derivation.limits
     else:
-        scalars = scalars_of(section.node.get("bounds"))
+        scalars = scalars_of(section.node.value("bounds"))
         low, high = (read_number(scalar, "the bound", column.parse) for scalar in scalars)
         if low >= high:
             code = "bounds-order.equal" if low == high else "bounds-order"
@@ -156,7 +156,7 @@ def category_column(
     column_class: type[LabeledColumn] = CategoryColumn,
 ) -> LabeledColumn:
     """The column, with the labels that replace the usual ones if there are any."""
-    replacing = scalars_of(section.node.get("labels"))
+    replacing = scalars_of(section.node.value("labels"))
     check_texts = attempt(require_distinct_texts, [(scalar, scalar) for scalar in replacing])
     if replacing and len(replacing) != len(labels):
         arguments = {"count": len(replacing), "expected": len(labels)}
@@ -268,7 +268,7 @@ class CoalesceModel(DerivedNumberModel):
 
     def column(self, name: str, context: SpecContext) -> Column:
         """A number, a date, or a category with the labels of all columns."""
-        scalars = scalars_of(self.node.get("coalesce"))
+        scalars = scalars_of(self.node.value("coalesce"))
         columns = read_all(lambda scalar: valued(scalar, self, context), scalars)
         labeled, numbers = labeled_columns(columns), numeric_columns(columns)
         if (labeled and numbers) or any(not numbers[0].is_like(column) for column in numbers):
@@ -299,7 +299,7 @@ class AgeModel(DerivedModel):
 
     def column(self, name: str, context: SpecContext) -> Column:
         """An integer."""
-        scalars = (scalar for key in ("age", "at") for scalar in scalars_of(self.node.get(key)))
+        scalars = (scalar for key in ("age", "at") for scalar in scalars_of(self.node.value(key)))
         terms = tuple(read_all(lambda scalar: read_term(scalar, self, context, ("date",)), scalars))
         require_column(terms, self, "age")
         return number_column(name, self, Age(terms, Fraction(1)))

@@ -253,7 +253,7 @@ class _Reader:
         """Checks the forms of conditions, before their columns are considered."""
         outer = self.section.node.pairs[self.field][0]
         node = MappingNode({"where": (outer, conditions)}, conditions.span)
-        ConditionsModel.read(node.plain()).require()
+        ConditionsModel.read(node).require()
 
     def _operator(self, key: ScalarNode, value: Node, depth: int) -> Filter:
         if depth > MAX_FILTER_DEPTH:

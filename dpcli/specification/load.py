@@ -91,9 +91,7 @@ def parse_spec(text: bytes | str, source: str, folder: Path | None = None) -> Sp
         find_placeholders(root)
         word = root.scalar("model")
         is_local = word is not None and word.text == LOCAL
-        spec = resolve(
-            (LocalSpecModel if is_local else CentralSpecModel).read(root.plain()), context
-        )
+        spec = resolve((LocalSpecModel if is_local else CentralSpecModel).read(root), context)
         if not findings:
             require_choices_fit(context, spec)
         if not findings:
@@ -197,7 +195,7 @@ def _local_spec(
     """Makes the spec of what both models state, and of what only a local one states."""
     from dpcli.specification.responses import resolve_responses
 
-    public = () if document.is_wrong("public") else scalars_of(document.node.get("public"))
+    public = () if document.is_wrong("public") else scalars_of(document.node.value("public"))
     models = None if document.is_wrong("responses") else document.responses
     collected = attempt(resolve_responses, models, public, document.node, context)
 

@@ -110,7 +110,7 @@ def resolve_privacy(section: PrivacyModel, context: SpecContext) -> Privacy:
 
 
 def _read_unit(section: PrivacyModel, context: SpecContext) -> Unit:
-    node = section.node.get("unit")
+    node = section.node.value("unit")
     scalar = node.scalar("column") if isinstance(node, MappingNode) else None
     column = attempt(_read_id_column, scalar, context) if scalar else None
     unit = section.unit
@@ -215,7 +215,7 @@ def count_limits(
 
 def _read_min_readable(section: QualityModel, context: SpecContext) -> dict[str, Fraction]:
     unit = context.unit.column if isinstance(context.unit, PersonUnit) else None
-    node = section.node.get("min_readable")
+    node = section.node.value("min_readable")
     if isinstance(node, MappingNode):
         names = read_valid(context.declared_name, [key for key, _ in node.pairs.values()])
         if unit in names:

@@ -83,7 +83,7 @@ def read_keys(section: SectionModel, field: str, context: SpecContext) -> tuple[
         column = context.groupable_column(scalar, section.subject)
         if column.name in RESERVED_COLUMNS:
             raise scalar.span.report("reserved-name", column=column.name, reserved=RESERVED_COLUMNS)
-        bins = item.get("bins") if isinstance(item, MappingNode) else None
+        bins = item.value("bins") if isinstance(item, MappingNode) else None
         return read_axis(column, bins, scalar, "missing-bins")
 
     listing = section.node.sequence(field)
@@ -254,7 +254,7 @@ class RequestReader:
 
     def _field(self, key: str, role: ColumnRole | None) -> Any:
         """The value of a field. Names of columns, bins and candidates are resolved."""
-        value, node = getattr(self._section, key), self._section.node.get(key)
+        value, node = getattr(self._section, key), self._section.node.value(key)
         if role is None:
             return value
         match role.refers_to:
@@ -354,7 +354,7 @@ class RequestReader:
         assert scalar is not None
         # Bins begin and end at the bounds, which are not known yet.
         self._context.column(scalar)
-        axis = read_axis(column, section.node.get("bins"), scalar, "missing-bins.histogram")
+        axis = read_axis(column, section.node.value("bins"), scalar, "missing-bins.histogram")
         if any(key.column is column for key in self._by()):
             raise section.report("duplicate-key-column.histogram", "column", column=column.name)
         return axis
@@ -362,7 +362,7 @@ class RequestReader:
     def _candidates(self, column: Column, key: str) -> Points:
         if not isinstance(column, NumericColumn):
             raise AlreadyReportedError
-        listed = self._section.node.get("candidates")
+        listed = self._section.node.value("candidates")
         if isinstance(listed, SequenceNode) and bounds_name(column.name) in self._context.choices:
             raise self._section.report_key("bounds-chosen", "candidates", column=column.name)
         points = read_candidates(listed, column)
@@ -429,7 +429,7 @@ class RequestReader:
     def _clamp(self, request: Request, bounds: Sequence[Fraction]) -> tuple[int, int]:
         """The bounds of the total of one person, in steps of the answer."""
         step = self._statistic.step(request)
-        scalars = scalars_of(self._section.node.get("unit_bounds"))
+        scalars = scalars_of(self._section.node.value("unit_bounds"))
 
         def read(side: tuple[Fraction, ScalarNode, str]) -> int:
             bound, scalar, name = side

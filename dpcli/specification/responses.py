@@ -357,7 +357,7 @@ class _ResponseReader:
             return column
 
         section.require("by")
-        return tuple(read_all(read, scalars_of(section.node.get("by"))))
+        return tuple(read_all(read, scalars_of(section.node.value("by"))))
 
     def _request(
         self, section: ResponseModel, mechanism: LocalMechanism, column: Callable[[], ValuedColumn]

@@ -141,7 +141,7 @@ def _add_descriptions(schema: Json, place: str) -> None:
             if "const" not in field:
                 example, _, _ = read_tree((use.example or page.example).encode(), "example")
                 assert example is not None
-                field["examples"] = [_resolved(*example.plain().values())]
+                field["examples"] = [_resolved(*example.values())]
 
 
 def _resolved(value: Any) -> Any:

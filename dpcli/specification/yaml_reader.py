@@ -15,6 +15,7 @@ from dpcli.fields.tree import (
     Findings,
     MappingNode,
     Node,
+    Path,
     ScalarNode,
     SequenceNode,
     Span,
@@ -92,7 +93,7 @@ class _Reader:
         start = next(self._events)
         if isinstance(start, yaml.StreamEndEvent):
             raise self._span(start, start).report("empty-spec")
-        root = self._node(next(self._events), 1)
+        root = self._node(next(self._events), ())
         next(self._events)
         more = next(self._events)
         if isinstance(more, yaml.DocumentStartEvent):
@@ -103,7 +104,7 @@ class _Reader:
             raise self._span(start, start).report("empty-spec")
         raise root.span.report("wrong-shape.whole-spec", form=root.form)
 
-    def _node(self, event: yaml.Event, depth: int) -> Node:
+    def _node(self, event: yaml.Event, path: Path) -> Node:
         is_scalar = isinstance(event, yaml.ScalarEvent)
         # A collection has a second event, for its end.
         self._nodes += 1 if is_scalar else 2
@@ -119,25 +120,25 @@ class _Reader:
             span.report_and_suppress("yaml-tag", text=str(tag).replace("tag:yaml.org,2002:", "!!"))
         if isinstance(event, yaml.ScalarEvent):
             return ScalarNode(event.value, span)
-        if depth > MAX_DEPTH:
+        if len(path) >= MAX_DEPTH:
             raise span.report("too-deep", most=MAX_DEPTH)
         if not isinstance(event, yaml.SequenceStartEvent):
-            return self._mapping(event, depth)
+            return self._mapping(event, path)
         start, items = event, list[Node]()
         while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
-            items.append(self._node(event, depth + 1))
+            items.append(self._node(event, (*path, len(items))))
             if _is_empty_value(event):
                 items[-1].span.report_and_suppress("empty-value", what="the list item")
         return SequenceNode(tuple(items), self._whole(start, event, items[0] if items else None))
 
-    def _mapping(self, start: yaml.Event, depth: int) -> MappingNode:
+    def _mapping(self, start: yaml.Event, path: Path) -> MappingNode:
         pairs: dict[str, tuple[ScalarNode, Node]] = {}
         first: Node | None = None
         while not isinstance(event := next(self._events), yaml.MappingEndEvent):
-            key = self._node(event, depth + 1)
+            key = self._node(event, (*path, ""))
             first = first or key
             value_event = next(self._events)
-            value = self._node(value_event, depth + 1)
+            value = self._node(value_event, (*path, key.text))
             if not isinstance(key, ScalarNode):
                 key.span.report_and_suppress("key-not-text")
             elif key.text == "<<" and not getattr(event, "style", None):
@@ -153,7 +154,7 @@ class _Reader:
                     code = "empty-value.number" if key.text.isdigit() else "empty-value"
                     key.span.report_and_suppress(code, what=quote(key.text))
                 pairs[key.text] = (key, value)
-        return MappingNode(pairs, self._whole(start, event, first))
+        return MappingNode(pairs, self._whole(start, event, first), path)
 
     def _span(self, first: yaml.Event, last: yaml.Event) -> Span:
         """From the start of one event to the end of another, or of the line."""

@@ -71,7 +71,7 @@ def test_a_suppressed_place_reports_nothing_more() -> None:
 def test_a_wrong_field_cannot_be_used_by_mistake(text: str) -> None:
     """Valid fields are read; a wrong or missing field raises an error at each use."""
     root, findings = tree(text)
-    part = Two.read(root.plain())
+    part = Two.read(root)
     assert part.first == 1 and part.is_wrong("second")
     with pytest.raises(AlreadyReportedError):
         _ = part.second
