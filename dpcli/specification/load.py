@@ -123,33 +123,31 @@ def resolve(document: CentralSpecModel | LocalSpecModel, context: SpecContext) -
             code = "csv-footer.local" if is_local else "csv-footer.public-size"
             document.report_key(code, "csv", "footer")
     if isinstance(document, LocalSpecModel):
-        make: Callable[[dict[str, Any]], Spec] = _local_spec(document, context)
+        make: Callable[..., Spec] = _local_spec(document, context)
     else:
         make = _central_spec(document, context, privacy)
     document.require()
     columns = tuple(column for column in context.columns.values() if column is not None)
     declared = document.declarations
     return make(
-        {
-            "dataset": document.dataset,
-            "privacy": privacy(),
-            "columns": columns,
-            "confidence": document.confidence,
-            "text": "",
-            "digest": "",
-            "declarations": declared.resolved() if declared else Declarations(),
-            "dialect": replace(dialect(), keys=column_names(columns)),
-            "must_exist": document.ledger is not None,
-            "named_files": tuple(context.files),
-            "caption": stated_caption(document),
-            "column_captions": context.captions,
-        }
+        dataset=document.dataset,
+        privacy=privacy(),
+        columns=columns,
+        confidence=document.confidence,
+        text="",
+        digest="",
+        declarations=declared.resolved() if declared else Declarations(),
+        dialect=replace(dialect(), keys=column_names(columns)),
+        must_exist=document.ledger is not None,
+        named_files=tuple(context.files),
+        caption=stated_caption(document),
+        column_captions=context.captions,
     )
 
 
 def _central_spec(
     document: CentralSpecModel, context: SpecContext, privacy: Callable[[], Privacy]
-) -> Callable[[dict[str, Any]], CentralSpec]:
+) -> Callable[..., CentralSpec]:
     """Makes the spec of what both models state, and of what only a central one states."""
     section = document.node.sequence("statistics")
 
@@ -168,7 +166,7 @@ def _central_spec(
     quality = attempt(resolved_quality)
     unit = context.unit if LIMIT_NAME in context.choices else None
     rows_are = attempt(_rows_name, document, context)
-    return lambda shared: CentralSpec(
+    return lambda **shared: CentralSpec(
         **shared,
         entries=entries(),
         quality=quality(),
@@ -189,21 +187,14 @@ def _rows_name(document: CentralSpecModel, context: SpecContext) -> str:
     return name
 
 
-def _local_spec(
-    document: LocalSpecModel, context: SpecContext
-) -> Callable[[dict[str, Any]], LocalSpec]:
+def _local_spec(document: LocalSpecModel, context: SpecContext) -> Callable[..., LocalSpec]:
     """Makes the spec of what both models state, and of what only a local one states."""
     from dpcli.specification.responses import resolve_responses
 
     public = () if document.is_wrong("public") else scalars_of(document.node.value("public"))
     models = None if document.is_wrong("responses") else document.responses
     collected = attempt(resolve_responses, models, public, document.node, context)
-
-    def make(shared: dict[str, Any]) -> LocalSpec:
-        responses, columns = collected()
-        return LocalSpec(**shared, responses=responses, public=columns)
-
-    return make
+    return lambda **shared: LocalSpec(**shared, responses=collected()[0], public=collected()[1])
 
 
 def read_spec_file(path: Path | str) -> Spec:

@@ -129,10 +129,6 @@ class CountingReader:
         self.count += len(block)
         return block
 
-    def position(self) -> int:
-        """The number of bytes that were read."""
-        return self.count
-
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
         """Go to a position in a regular file."""
         return self._raw.seek(offset, whence)

@@ -129,7 +129,7 @@ def _copy(name: str, raw: BinaryIO, dialect: Dialect, progress: Progress) -> Sou
     """A private temporary copy of the table in a file."""
     status, packed = os.fstat(raw.fileno()), CountingReader(raw)
     total = status.st_size if stat.S_ISREG(status.st_mode) else None
-    progress.begin("copying", total, packed.position)
+    progress.begin("copying", total, lambda: packed.count)
     inner, blocks = name, read_blocks(packed.read)
     try:
         if name.lower().endswith(GZIP_ENDING):

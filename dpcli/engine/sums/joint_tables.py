@@ -203,8 +203,7 @@ class JointTableExpressions:
         self._sums = [
             sum_expression(plain, names, size).alias(name) for plain, name in table.sums.items()
         ]
-        self.private_names = table.private_names
-        self.keys = table.keys
+        self.private_names, self.keys = table.private_names, table.keys
         kind = table.kind
         public = [axis for axis in table.axes if axis in (kind.groups or ())]
         self._group_axes = {f"g{index}": axis for index, axis in enumerate(public)}
