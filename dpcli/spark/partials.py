@@ -47,7 +47,6 @@ from dpcli.engine.files.content import (
     WINDOWS,
     is_parquet,
     read_header,
-    refuse_other_formats,
 )
 from dpcli.engine.files.dataset import (
     PARQUET_ENDINGS,
@@ -319,8 +318,7 @@ def _file(name: str, system: Any, status: Any, dialect: Dialect, columns: Sequen
     for window in WINDOWS[::2]:
         start = _read(system, status, 0, window)
         if not dialect.names and not is_whole:
-            refuse_other_formats(start[:SIGNATURE_BYTES], name, dialect.encoding)
-            is_whole = is_parquet(start)
+            is_whole = is_parquet(start[:SIGNATURE_BYTES], name, dialect.encoding)
         if is_whole or lower.endswith(PARQUET_ENDINGS):
             if size > LARGEST:
                 raise DataError.about("data-too-large.spark", file=name)

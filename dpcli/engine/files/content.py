@@ -61,16 +61,6 @@ COMPRESSED_STARTS = (
 """The first bytes of compressed data; the name of a column may begin with `x^` too."""
 
 
-def is_parquet(start: bytes) -> bool:
-    """Whether these are the first bytes of a Parquet file, and not of a column named PARENT.
-
-    After its mark, a Parquet file has a number of Thrift, which is no letter. Only the first bytes
-    are read, because the last bytes of a CSV file belong to a record.
-    """
-    number = start[len(PARQUET_STARTS[0]) : len(PARQUET_STARTS[0]) + 1]
-    return start.startswith(PARQUET_STARTS) and b"" < number < b" " and number not in b"\t\r\n"
-
-
 OTHER_FORMATS = {
     b"\x1f\x8b": "gzip data",
     b"PK\x03\x04": "a zip archive or spreadsheet",
@@ -97,24 +87,30 @@ JSON_START = re.compile(rb'\s*(\{\s*"|\[\s*[{[])')
 UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
 
-def refuse_other_formats(start: bytes, name: str, encoding: str) -> None:
-    """Raise DataError `not-csv` if the first bytes are certainly not CSV text as declared.
+def is_parquet(start: bytes, name: str, encoding: str) -> bool:
+    """Whether the first bytes are of a Parquet file, and not of a column named PARENT.
+
+    Raises DataError `not-csv` if they are certainly neither that nor CSV text as declared. After
+    its mark, a Parquet file has a number of Thrift, which is no letter. Only the first bytes are
+    read, because the last bytes of a CSV file belong to a record.
 
     Privacy: no byte after the first line counts, because it may belong to a record.
     """
-    start = b"".join(FIRST_LINE.findall(start, 0)[:1])
-    if start.startswith(PARTIAL_MARK.rstrip()):
+    line = b"".join(FIRST_LINE.findall(start, 0)[:1])
+    if line.startswith(PARTIAL_MARK.rstrip()):
         raise DataError.about("not-csv.sealed", file=name)
     for mark, format_name in OTHER_FORMATS.items():
-        if start.startswith(mark):
+        if line.startswith(mark):
             raise DataError.about("not-csv", file=name, found=format_name)
-    text = start.removeprefix(UTF8_BOM)
+    text = line.removeprefix(UTF8_BOM)
     if MARKUP.match(text):
         raise DataError.about("not-csv", file=name, found="a web page or XML")
     if JSON_START.match(text):
         raise DataError.about("not-csv.json", file=name)
-    if start.startswith(UTF16_BOMS) and not encoding.startswith(UTF16):
+    if line.startswith(UTF16_BOMS) and not encoding.startswith(UTF16):
         raise DataError.about("not-csv.utf-16", file=name, encoding=encoding)
+    number = start[len(PARQUET_STARTS[0]) : len(PARQUET_STARTS[0]) + 1]
+    return start.startswith(PARQUET_STARTS) and b"" < number < b" " and number not in b"\t\r\n"
 
 
 class CountingReader:

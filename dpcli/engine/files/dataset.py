@@ -27,7 +27,6 @@ from dpcli.engine.files.content import (
     decompress,
     is_parquet,
     read_blocks,
-    refuse_other_formats,
     split_start,
     to_utf8,
     unpacked_blocks,
@@ -179,8 +178,7 @@ def _is_parquet(start: bytes, kind: Format, name: str, dialect: Dialect) -> bool
     """
     if kind != "csv" or dialect.names:
         return kind == "parquet"
-    refuse_other_formats(start, name, dialect.encoding)
-    return is_parquet(start)
+    return is_parquet(start, name, dialect.encoding)
 
 
 def file_state(file: BinaryIO) -> State:
