@@ -32,8 +32,8 @@ from dpcli.engine.files import thrift
 from dpcli.engine.files.content import BLOCK, TYPED
 from dpcli.engine.files.dataset import Source
 from dpcli.engine.files.thrift import Structure
-from dpcli.engine.progress import silenced_stderr
-from dpcli.problems.errors import DataError, StoppedBySignal
+from dpcli.engine.progress import redacted_errors
+from dpcli.problems.errors import DataError
 from dpcli.problems.light_dataclasses import dataclass
 
 TEXTS = (pl.String, pl.Categorical, pl.Enum)
@@ -111,11 +111,6 @@ def copied_texts(
 def copied_name(index: int) -> str:
     """The name of a column in the copy, by its index."""
     return f"b{index}"
-
-
-def scan_copy(copy: BinaryIO) -> pl.LazyFrame:
-    """The columns of texts as bytes, by `copied_name`."""
-    return pl.scan_parquet(copy, glob=False, hive_partitioning=False, use_statistics=False)
 
 
 def _copy_columns(file: BinaryIO, copy: BinaryIO, indices: Sequence[int]) -> None:
@@ -238,20 +233,20 @@ def parquet_source(name: str, file: BinaryIO) -> Source:
     `odd` columns cannot be read as texts. A type in `unfit_ids` may write one id as two texts, or
     two ids as one. The size is at least the number of rows, and a rough measure of their memory.
     """
-    try:
-        with silenced_stderr:
-            frame = pl.scan_parquet(_footer(file), glob=False, hive_partitioning=False)
-            schema = frame.collect_schema()
-            rows: int = frame.select(pl.len()).collect(engine="streaming").item()
-    except (KeyboardInterrupt, StoppedBySignal):
-        raise
-    except BaseException:  # noqa: BLE001 - a panic of native code is no Exception
-        raise DataError.about("not-parquet", file=name) from None
+    with redacted_errors("not-parquet", file=name):
+        frame = pl.scan_parquet(_footer(file), glob=False, hive_partitioning=False)
+        schema = frame.collect_schema()
+        rows: int = frame.select(pl.len()).collect(engine="streaming").item()
     if not schema:
         raise DataError.about("no-header.parquet", file=name)
     # A nested type may list categories, so only the name of the outer type is shown.
     names = {column: dtype.base_type().__name__ for column, dtype in schema.items()}
-    odd = {name: kind for name, kind in names.items() if not _is_readable(schema[name])}
+    odd = {
+        name: kind
+        for name, kind in names.items()
+        if not schema[name].is_numeric()
+        and not isinstance(schema[name], (*TEXTUAL, pl.Date, pl.Datetime))
+    }
     odd |= {name: DECIMAL256 for name, dtype in schema.items() if _is_too_long(dtype)}
     unfit_ids = {
         name: kind
@@ -262,10 +257,6 @@ def parquet_source(name: str, file: BinaryIO) -> Source:
     }
     size = max(os.fstat(file.fileno()).st_size, rows * MIN_ROW_BYTES)
     return Source(name, file, size, tuple(schema), dialect=None, odd=odd, unfit_ids=unfit_ids)
-
-
-def _is_readable(dtype: pl.DataType) -> bool:
-    return dtype.is_numeric() or isinstance(dtype, (*TEXTUAL, pl.Date, pl.Datetime))
 
 
 def _is_too_long(dtype: pl.DataType) -> bool:
@@ -338,7 +329,8 @@ def parquet_frame(
         frames.append(table.slice(rows.start, rows.count).select(read))
     if copied:
         assert rows.copy is not None
-        frames.append(scan_copy(rows.copy).slice(rows.start, rows.count).select(copied))
+        copy = pl.scan_parquet(rows.copy, glob=False, hive_partitioning=False, use_statistics=False)
+        frames.append(copy.slice(rows.start, rows.count).select(copied))
     texts = pl.concat(frames, how="horizontal") if len(frames) > 1 else frames[0]
     return texts.select(*(f"t{position}" for position in range(len(wanted))), blank)
 
