@@ -219,7 +219,11 @@ def derived_value(derivation: Derivation, names: Names) -> pl.Expr:
         case FirstLabel(columns):
             labels = {label: index for index, label in enumerate(derivation.labels)}
             return pl.coalesce(
-                _replaced(pl.col(names[column]), [labels[label] for label in column.labels])
+                pl.col(names[column]).replace_strict(
+                    list(range(len(column.labels))),
+                    [labels[label] for label in column.labels],
+                    return_dtype=pl.Int64,
+                )
                 for column in columns
             )
         case Arithmetic():
@@ -317,10 +321,6 @@ def _part(derivation: DatePart, days: pl.Expr) -> pl.Expr:
         case "year-week":
             index = (days + 3) // 7
     return index - derivation.first
-
-
-def _replaced(position: pl.Expr, indices: list[int]) -> pl.Expr:
-    return position.replace_strict(list(range(len(indices))), indices, return_dtype=pl.Int64)
 
 
 COMPARE: dict[str, Callable[[Any, Any], pl.Expr]] = {"<": lt, "<=": le, "=": eq, ">=": ge, ">": gt}

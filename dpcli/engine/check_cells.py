@@ -346,18 +346,15 @@ def find_remedy(column: Column, sample: Sample) -> Remedy | None:
     best = max(read, key=lambda candidate: read[candidate])
     if sample.rows_read(best) <= sample.rows_read(column):
         return None
-    keys = tuple(best.changed_keys(_with_decimal(column, sample)))
+    # The decimal mark that the column has without its own is no change.
+    declared = column if column.option(Decimal) else column.with_options(Decimal(sample.decimal))
+    keys = tuple(best.changed_keys(declared))
     share = sample.share_read(best, sample.unread)
     return (
         Remedy(keys, amount(share, Fraction(1)), _alternative_words(column, best, unread_sample))
         if keys
         else None
     )
-
-
-def _with_decimal(column: V, sample: Sample) -> V:
-    """The column with the decimal mark that it has without its own."""
-    return column if column.option(Decimal) else column.with_options(Decimal(sample.decimal))
 
 
 def _alternative_words(column: V, best: V, sample: Sample) -> str:

@@ -118,7 +118,10 @@ def _faults(
         yield Fault("encoding" if found else "undecodable", source.name, ENCODING + found)
     kinds = set[Kind]()
     width = len(source.header)
-    records = _records_of_lines(text, dialect) if not dialect.multiline else _records(text, dialect)
+    if dialect.multiline:
+        records: Iterable[list[str] | None] = _records(text, dialect)
+    else:
+        records = (parse_line(line, dialect) for line in LINE_END.split(text) if line)
     for cells in records:
         if cells is None:
             kinds.add("unclosed")
@@ -140,10 +143,6 @@ def _records(text: str, dialect: Dialect) -> Iterator[list[str]]:
     return (cells for cells in parse_records(io.StringIO(text, newline=""), dialect) if cells)
 
 
-def _records_of_lines(text: str, dialect: Dialect) -> Iterator[list[str] | None]:
-    return (parse_line(line, dialect) for line in LINE_END.split(text) if line)
-
-
 def _is_footer(cells: Sequence[str], footer: Iterable[str]) -> bool:
     return cells[0].strip(" \t").startswith(tuple(footer))
 
@@ -157,12 +156,8 @@ def _footer_words(end: str, dialect: Dialect, *, is_whole: bool) -> tuple[str, .
     return tuple(
         word
         for word in usual_cells()["footers"]
-        if any(_begins_with(start, word) for start in starts)
+        if any(re.match(rf"{word}s?(?::|$)", start, re.IGNORECASE) for start in starts)
     )
-
-
-def _begins_with(start: str, word: str) -> bool:
-    return re.match(rf"{word}s?(?::|$)", start, re.IGNORECASE) is not None
 
 
 def _declared(columns: Sequence[Column]) -> list[str]:
