@@ -98,7 +98,6 @@ class Sum(Arithmetic):
 
     @property
     def span(self) -> tuple[Fraction, Fraction]:
-        """The sums of the ends, or their differences."""
         ends = [limits_of(term) for term in self.terms]
         if self.subtracts:
             (low, high), (min_term, max_term) = ends
@@ -147,7 +146,6 @@ class Product(Arithmetic):
 
     @property
     def magnitude(self) -> int:
-        """The largest product of cells and factor, or twice the divisor."""
         factor, divisor = self.scaled
         # A later factor may be zero, so each counts as at least one.
         cells = prod(max(_max_size(column), 1) for column in self.columns)
@@ -185,7 +183,6 @@ class Ratio(Arithmetic):
 
     @property
     def magnitude(self) -> int:
-        """Twice the greater of both products."""
         pairs = zip(self.scaled, self.terms, strict=True)
         return 2 * max(
             abs(factor) if isinstance(term, Fraction) else abs(factor) * max(_max_size(term), 1)
@@ -214,18 +211,15 @@ class FirstNumber(Arithmetic):
 
     @property
     def span(self) -> tuple[Fraction, Fraction]:
-        """The smallest lower and the largest upper bound."""
         ends = [limits_of(term) for term in self.terms]
         return min(low for low, _ in ends), max(high for _, high in ends)
 
     @property
     def magnitude(self) -> int:
-        """The largest magnitude of a column."""
         return max(part.magnitude for part in self.parts)
 
     @property
     def text(self) -> str:
-        """The columns in order."""
         return f"the first of {', '.join(texts_of(self.terms))} that is not missing"
 
 
@@ -297,7 +291,6 @@ class Age(Arithmetic):
 
     @property
     def text(self) -> str:
-        """Both days."""
         birth, day = texts_of(self.terms)
         return f"full years from {birth} to {day}"
 
@@ -414,7 +407,6 @@ class FirstLabel(Derivation):
 
     @property
     def text(self) -> str:
-        """The columns in order."""
         names = ", ".join(column.name for column in self.columns)
         return f"the first of {names} that is not missing"
 
@@ -427,7 +419,6 @@ class Satisfies(Derivation):
 
     @property
     def inputs(self) -> tuple[Column, ...]:
-        """The columns that the filter reads."""
         return self.test.columns
 
     @property
@@ -443,12 +434,10 @@ class FirstTrue(Derivation):
 
     @property
     def inputs(self) -> tuple[Column, ...]:
-        """The columns that the filters read."""
         return filtered_columns(self.tests)
 
     @property
     def text(self) -> str:
-        """The filters in order."""
         return "the first of " + ", ".join(test.text for test in self.tests)
 
 

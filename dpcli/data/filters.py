@@ -55,7 +55,6 @@ class InRanges(Filter):
 
     @property
     def text(self) -> str:
-        """The labels, values and ranges that pass."""
         return self.column.condition_text(self.ranges)
 
 
@@ -112,7 +111,6 @@ class Compared(Filter):
 
     @property
     def text(self) -> str:
-        """Both columns, and how they compare."""
         words = self.left.comparison_words[self.comparison]
         return f"{self.left.name} {words} {self.right.name}"
 
@@ -129,7 +127,6 @@ class Not(Filter):
 
     @property
     def text(self) -> str:
-        """The inner filter, negated."""
         if isinstance(self.inner, IsMissing):
             return f"{self.inner.column.name} is not missing"
         return f"not ({self.inner.text})"

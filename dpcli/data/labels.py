@@ -151,11 +151,9 @@ class LabeledColumn(ValuedColumn):
 
     @property
     def limits(self) -> tuple[int, int]:
-        """The positions of the first and the last label."""
         return 0, len(self.labels) - 1
 
     def text(self, value: int) -> str:
-        """The label at a position."""
         return self.labels[value]
 
     def range_texts(self, ranges: Ranges) -> list[str]:

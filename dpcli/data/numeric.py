@@ -81,7 +81,6 @@ class NumericColumn(ValuedColumn):
 
     @property
     def limits(self) -> tuple[int, int]:
-        """The bounds in steps; `ValueError` when none are declared."""
         if self.bounds is None:
             raise ValueError(f"column {self.name} has no bounds")
         return self.bounds

@@ -215,7 +215,6 @@ class SumModel(DerivedNumberModel):
     sum: Several
 
     def derivation(self, context: SpecContext) -> Arithmetic:
-        """The sum on the common grid of its terms, or on a declared one."""
         terms = read_terms(self, context, NUMERIC)
         return Sum(terms, self.step or common_step(terms))
 
@@ -227,7 +226,6 @@ class DifferenceModel(DerivedNumberModel):
     difference: Pair
 
     def derivation(self, context: SpecContext) -> Arithmetic:
-        """The difference on the common grid of its terms, or on a declared one."""
         terms = read_terms(self, context, ORDERED)
         return Sum(terms, self.step or common_step(terms), subtracts=True)
 
@@ -239,7 +237,6 @@ class ProductModel(DerivedNumberModel):
     product: Several
 
     def derivation(self, context: SpecContext) -> Arithmetic:
-        """The product on the grid of all products, or on a declared one."""
         terms = read_terms(self, context, NUMERIC)
         step = Product(terms, Fraction(1)).grid
         return Product(terms, self.step or step)
@@ -253,7 +250,6 @@ class RatioModel(DerivedNumberModel):
     step: Step
 
     def derivation(self, context: SpecContext) -> Arithmetic:
-        """The ratio on the declared grid."""
         terms = read_terms(self, context, NUMERIC)
         if terms[1] == 0:
             raise self.report("derived-form.zero", "ratio", 1)
