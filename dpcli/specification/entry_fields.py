@@ -261,15 +261,6 @@ class WithholdModel(SectionModel):
     wider_than: Annotated[Fraction, ExactNumber("not-in-range.width", above=0)]
 
 
-class PostProcessedModel(AnsweredModel):
-    """A mapping whose answers are post-processed."""
-
-    if TYPE_CHECKING:
-        post: list[Any] | None
-        raw: bool | None
-        withhold: WithholdModel | None
-
-
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,99}")
 
 
@@ -279,7 +270,7 @@ def _parse_name(text: str) -> str:
     raise invalid_value("bad-name")
 
 
-class EntryModel(PostProcessedModel):
+class EntryModel(AnsweredModel):
     """The fields of all entries: name, groups, mechanism, budget, post-processing."""
 
     name: Annotated[
@@ -371,7 +362,7 @@ def statistics_with_field(key: str) -> list[str]:
 
 
 def read_steps(
-    section: PostProcessedModel, statistic: Statistic, unit: Unit | None
+    section: EntryModel, statistic: Statistic, unit: Unit | None
 ) -> tuple[PostProcessingStep, ...]:
     """Reads the steps of `post` and `withhold`."""
     if section.has("withhold") and (statistic.chooses or statistic.chooses_labels):
@@ -390,7 +381,7 @@ def read_steps(
     return (*steps, *([SuppressWide(withhold.wider_than)] if withhold else []))
 
 
-def refuse_for_dates(section: PostProcessedModel, steps: Sequence[PostProcessingStep]) -> None:
+def refuse_for_dates(section: EntryModel, steps: Sequence[PostProcessingStep]) -> None:
     """Refuses what is only for numbers, in an entry that publishes dates."""
     for step in steps:
         if step.name in NUMERIC_STEPS:
@@ -435,9 +426,7 @@ def _read_step(node: Node, statistic: Statistic) -> PostProcessingStep:
 
 
 def read_raw(
-    section: PostProcessedModel,
-    statistic: Statistic,
-    steps: Callable[[], Sequence[PostProcessingStep]],
+    section: EntryModel, statistic: Statistic, steps: Callable[[], Sequence[PostProcessingStep]]
 ) -> bool:
     """Whether the noisy answers before post-processing are published too.
 
