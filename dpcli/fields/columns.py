@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import AfterValidator, Field
-from pydantic.fields import FieldInfo
 
-from dpcli.fields.section import FieldRole, SectionModel, marks_of
+from dpcli.fields.section import ColumnRole, SectionModel
 from dpcli.fields.values import (
     NO_FIXED_LIMIT,
     ByForm,
@@ -27,7 +26,6 @@ from dpcli.fields.values import (
     invalid_value,
     whole_number,
 )
-from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.messages import quote
 
 NUMERIC = ("integer", "number")
@@ -36,44 +34,8 @@ LABELED = ("category", "boolean")
 VALUED = (*ORDERED, *LABELED)
 """The kinds of columns whose possible values are declared."""
 
-MAX_COLUMNS_TOGETHER = 20
-"""The k^2/2 products of k columns share epsilon, so more columns would be too noisy."""
-
-
 MAX_COUNTED_COLUMNS = 1000
 """Columns of one statistic that counts rows for each of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnRole(FieldRole):
-    """How the value of a field refers to columns.
-
-    - `column`: the name of a column of one of the `kinds`.
-    - `columns`: names of `min_columns` to `max_columns` different columns of these kinds.
-    - `axes`: the axes of tables: columns divided by their labels or into bins.
-    - `bins`: the bins of the field `column`; a column with labels needs none.
-    - `labels`: labels of the field `column`.
-    - `between`: a column and two of its labels or values.
-    - `part`: a column of one of the `kinds`, or `rows`.
-    - `candidates`: increasing values of the field `column`; the default is all of its values.
-    """
-
-    refers_to: Literal[
-        "column", "columns", "axes", "bins", "candidates", "labels", "part", "between"
-    ]
-    kinds: tuple[str, ...] = ()
-    min_columns: int = 1
-    max_columns: int = MAX_COLUMNS_TOGETHER
-
-    def missing(self) -> tuple[str, dict[str, object]] | None:
-        is_column = self.refers_to == "column"
-        return ("missing-field.of-column", {"kinds": self.kinds}) if is_column else None
-
-
-def column_role(field: FieldInfo) -> ColumnRole | None:
-    """The role of a field; None if it does not refer to columns."""
-    roles = (mark for mark in marks_of(field) if isinstance(mark, ColumnRole))
-    return next(roles, None)
 
 
 class BinsModel(SectionModel):

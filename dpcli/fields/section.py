@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from inspect import get_annotations
 from types import NoneType
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar, get_args, get_origin
 
 from pydantic import (
     BaseModel,
@@ -37,6 +37,7 @@ from dpcli.fields.tree import (
     node_at,
 )
 from dpcli.fields.values import LIST_TAG, MAPPING_TAG, TEXT_TAG, AlreadyReportedError, Fields, Json
+from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.messages import quote
 from dpcli.problems.reference import variant_code
 
@@ -77,12 +78,30 @@ def name_of(path: Path) -> str:
     return quote(names[-1])
 
 
-class FieldRole:
-    """What a field is about; it may say what a mapping without the field lacks."""
+MAX_COLUMNS_TOGETHER = 20
+"""The k^2/2 products of k columns share epsilon, so more columns would be too noisy."""
 
-    def missing(self) -> tuple[str, dict[str, object]] | None:
-        """The code and the arguments of a missing field; None for those of all fields."""
-        return None
+
+@dataclass(frozen=True, slots=True)
+class ColumnRole:
+    """How the value of a field refers to columns.
+
+    - `column`: the name of a column of one of the `kinds`.
+    - `columns`: names of `min_columns` to `max_columns` different columns of these kinds.
+    - `axes`: the axes of tables: columns divided by their labels or into bins.
+    - `bins`: the bins of the field `column`; a column with labels needs none.
+    - `labels`: labels of the field `column`.
+    - `between`: a column and two of its labels or values.
+    - `part`: a column of one of the `kinds`, or `rows`.
+    - `candidates`: increasing values of the field `column`; the default is all of its values.
+    """
+
+    refers_to: Literal[
+        "column", "columns", "axes", "bins", "candidates", "labels", "part", "between"
+    ]
+    kinds: tuple[str, ...] = ()
+    min_columns: int = 1
+    max_columns: int = MAX_COLUMNS_TOGETHER
 
 
 def marks_of(field: FieldInfo) -> Iterator[Any]:
@@ -93,6 +112,12 @@ def marks_of(field: FieldInfo) -> Iterator[Any]:
         annotation = pending.pop(0)
         yield from getattr(annotation, "__metadata__", ())
         pending += get_args(annotation)
+
+
+def column_role(field: FieldInfo) -> ColumnRole | None:
+    """The role of a field; None if it does not refer to columns."""
+    roles = (mark for mark in marks_of(field) if isinstance(mark, ColumnRole))
+    return next(roles, None)
 
 
 def field_examples(field: FieldInfo) -> list[Any]:
@@ -283,13 +308,13 @@ class SectionModel(BaseModel):
         field = type(self).model_fields.get(key)
         is_named = self.subject != self.what
         owner = f"the {self.what} {self.subject}" if is_named else self.what
-        marks = marks_of(field) if field else ()
-        roles = (mark.missing() for mark in marks if isinstance(mark, FieldRole))
-        code, arguments = next(filter(None, roles), ("", {}))
-        line = self.missing_line(key)
-        code = code or ("missing-field" if line else variant_code("missing-field", key))
+        role, line = column_role(field) if field else None, self.missing_line(key)
+        code = "missing-field" if line else variant_code("missing-field", key)
         line = line or f"`{example_line(key, field)}`"
-        self.node.span.report(code, owner=owner, key=key, line=line, **arguments)
+        if role is not None and role.refers_to == "column":
+            code = "missing-field.of-column"
+        kinds = role.kinds if role else ()
+        self.node.span.report(code, owner=owner, key=key, line=line, kinds=kinds)
 
     def _refused(self, code: str, path: Path, arguments: Mapping[str, Any]) -> None:
         text = self.text(*path)

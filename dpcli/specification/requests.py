@@ -17,8 +17,7 @@ from dpcli.data.filters import Filter, InRanges
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import CategoryColumn, PrivatePartitionColumn
 from dpcli.data.numeric import NumericColumn
-from dpcli.fields.columns import MAX_COLUMNS_TOGETHER, ColumnRole, column_role
-from dpcli.fields.section import SectionModel
+from dpcli.fields.section import MAX_COLUMNS_TOGETHER, ColumnRole, SectionModel, column_role
 from dpcli.fields.tree import (
     MappingNode,
     Node,

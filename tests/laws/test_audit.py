@@ -20,8 +20,7 @@ import pytest
 from scipy.stats import beta
 
 import dpcli
-from dpcli.fields.columns import column_role
-from dpcli.fields.section import example_line
+from dpcli.fields.section import column_role, example_line
 from dpcli.numeric.arrays import Floats
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.postprocessing import FLAGS, Flag

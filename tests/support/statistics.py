@@ -13,7 +13,7 @@ from dpcli.data.filters import InRanges
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import BooleanColumn, LabeledColumn
 from dpcli.data.numeric import NumericColumn
-from dpcli.fields.columns import column_role
+from dpcli.fields.section import column_role
 from dpcli.queries.scores import Points
 from dpcli.specification.requests import two_values
 from dpcli.statistics.choices.choices import SCORE_FUNCTIONS
