@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import LOCAL, PEOPLE, SPECS
+from tests.support.fork_server import fast_dpcli
 from tests.support.shared import made_once
 
 COMMANDS = {path: ["release"] for path in SPECS} | {LOCAL: ["local", "randomize"]}
@@ -42,7 +42,7 @@ def make_reports(spec: Path, folder: Path, data: Path = PEOPLE) -> Reports:
     endings = (".json", ".md", ".html", ".yaml")
     reports = [word for ending in endings for word in ("--report", folder / f"report{ending}")]
     subprocess.run(
-        [sys.executable, "-m", "dpcli", *command, copy, data, "-q", "-o", folder / "out.csv",
+        [fast_dpcli(), *command, copy, data, "-q", "-o", folder / "out.csv",
          "--release-id", "first", *reports],
         check=True,
         capture_output=True,

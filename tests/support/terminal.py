@@ -8,10 +8,11 @@ import pty
 import re
 import struct
 import subprocess
-import sys
 import termios
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.support.fork_server import fast_dpcli
 
 STYLE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
@@ -52,7 +53,7 @@ def on_terminal(
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     inherited = {name: text for name, text in os.environ.items() if name != "COLUMNS"}
     process = subprocess.Popen(
-        [sys.executable, "-m", module, *map(str, words)],
+        [fast_dpcli(module), *map(str, words)],
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,

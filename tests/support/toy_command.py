@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from tests.support.fork_server import fast_dpcli
 
 
 def run_toy(folder: Path, *words: str, status: int = 0, stdin: str = "", columns: int = 160) -> str:
     """What it prints in a folder, on either stream."""
-    command = [sys.executable, "-m", "tests.support.toy_registry", *words]
-    environment = {"PYTHONPATH": str(ROOT), "NO_COLOR": "1", "COLUMNS": str(columns), "PATH": ""}
+    command = [fast_dpcli("tests.support.toy_registry"), *words]
+    environment = {"NO_COLOR": "1", "COLUMNS": str(columns), "PATH": ""}
     done = subprocess.run(
         command,
         cwd=folder,

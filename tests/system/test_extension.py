@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,8 +12,6 @@ from jsonschema import Draft202012Validator
 from tests.support.toy_command import run_toy as run
 
 pytestmark = pytest.mark.extended
-
-ROOT = Path(__file__).parents[2]
 
 SPEC = """\
 dpcli: 1
@@ -121,15 +117,3 @@ def test_init_asks_for_the_fields_of_the_type(folder: Path) -> None:
     assert "How many decimals percentages are rounded to. [1]: 9" in output
     assert "expected a whole number from 1 to 3" in output
     assert "score: {type: percentage, decimals: 2}" in output
-
-
-def test_the_laws_of_statistics_include_it() -> None:
-    """The law tests run over the statistic as they stand, brute force over neighbors too."""
-    command = [
-        *(sys.executable, "-m", "pytest", "-q", "-p", "tests.support.toy_registry"),
-        *("-k", "high_count", "tests/laws/test_statistics.py"),
-    ]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-
-    assert done.returncode == 0, done.stdout
-    assert int(done.stdout.split(" passed")[0].split()[-1]) >= 4

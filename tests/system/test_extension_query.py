@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -18,8 +16,6 @@ from jsonschema import Draft202012Validator
 from tests.support.toy_command import run_toy as run
 
 pytestmark = pytest.mark.extended
-
-ROOT = Path(__file__).parents[2]
 
 SPEC = """\
 dpcli: 1
@@ -109,26 +105,3 @@ def test_it_is_simulated_as_predicted(folder: Path) -> None:
 
     assert "as predicted" in output
     assert "not as" not in output
-
-
-LAWS = [
-    ("tests/laws/test_statistics.py", "capped_count", 4),
-    ("tests/unit/statistics/test_people_laws.py", "capped_count", 1),
-    ("tests/laws/test_claims.py", "capped_count", 1),
-    ("tests/laws/test_answers.py", "CappedCountQuery", 4),
-    ("tests/laws/test_audit.py", "capped_count", 2),
-    ("tests/unit/engine/sums/test_oracle.py", "thousands", 1),
-]
-"""Files of laws, the tests in them, and how many of them there are at least."""
-
-
-@pytest.mark.parametrize(("laws", "chosen", "least"), LAWS, ids=[laws for laws, _, _ in LAWS])
-def test_the_laws_include_it(laws: str, chosen: str, least: int) -> None:
-    """Laws, audits of whole releases and files for the engine cover it as they stand."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.support.toy_registry"]
-    done = subprocess.run(
-        [*command, "-k", chosen, laws], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-
-    assert done.returncode == 0, done.stdout
-    assert int(done.stdout.split(" passed")[0].split()[-1]) >= least

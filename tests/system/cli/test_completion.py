@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ import pytest
 from dpcli.cli.commands import COMMANDS
 from dpcli.cli.explain import complete_words
 from tests.support.cli import Command
+from tests.support.fork_server import fast_dpcli
 
 pytestmark = pytest.mark.extended
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.extended
 def run(cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     """The program as a shell starts it to complete a word."""
     return subprocess.run(
-        [sys.executable, "-m", "dpcli"],
+        [fast_dpcli()],
         cwd=cwd,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3]), **variables},
         capture_output=True,
@@ -126,8 +126,7 @@ def test_bash_itself_completes(tmp_path: Path) -> None:
     script = tmp_path / "completion.sh"
     script.write_text(run(tmp_path, _DPCLI_COMPLETE="source_bash").stdout, encoding="utf-8")
     command = tmp_path / "dpcli"
-    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m dpcli "$@"\n', encoding="utf-8")
-    command.chmod(0o755)
+    command.symlink_to(fast_dpcli())
     line = (
         f"source {script}; COMP_WORDS=(dpcli explain neigh); COMP_CWORD=2; "
         f'_dpcli_completion {command}; echo "${{COMPREPLY[*]}}"'

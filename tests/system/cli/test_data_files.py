@@ -20,6 +20,7 @@ import pytest
 from dpcli import Ledger
 from tests.laws.test_non_interference import parts, skeleton
 from tests.support.cli import LOCAL, PEOPLE, SPEC, Command, remove_ledger
+from tests.support.fork_server import fast_dpcli
 from tests.support.rules import mostly_extended
 
 Table = list[list[str]]
@@ -197,13 +198,13 @@ def test_a_file_that_is_named_twice_is_refused(dpcli: Command, spec: Path, tmp_p
             assert "error[data-twice]" in outcome.err
     with data.open("rb") as file:
         done = subprocess.run(
-            [sys.executable, "-m", "dpcli", "release", spec, data, "-", "-q"],
+            [fast_dpcli(), "release", spec, data, "-", "-q"],
             stdin=file, capture_output=True, text=True, check=False,
         )  # fmt: skip
     assert done.returncode == 4
     assert "error[data-twice]" in done.stderr
     done = subprocess.run(
-        [sys.executable, "-m", "dpcli", "release", spec, "-", "-", "-q"],
+        [fast_dpcli(), "release", spec, "-", "-", "-q"],
         input=data.read_text(encoding="utf-8"), capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 4
@@ -217,7 +218,7 @@ def test_standard_input_may_be_one_of_several_files(spec: Path, tmp_path: Path) 
     for piped in (text([HEADER, *ROWS]).encode(), parquet([HEADER, *ROWS])):
         remove_ledger(tmp_path)
         done = subprocess.run(
-            [sys.executable, "-m", "dpcli", "release", spec, "-", data, "-q"],
+            [fast_dpcli(), "release", spec, "-", data, "-q"],
             input=piped, capture_output=True, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr

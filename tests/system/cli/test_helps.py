@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ import pytest
 from dpcli.cli.commands import COMMANDS, PLACES
 from dpcli.problems.reference import Page, word_pages
 from tests.support.cli import ROOT, Command
+from tests.support.fork_server import fast_dpcli
 from tests.support.rules import mostly_extended
 
 LONGEST = 300
@@ -65,8 +65,7 @@ def kitchen(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "answers.txt").write_text(answers, encoding="utf-8")
     command = folder / "bin" / "dpcli"
     command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m dpcli "$@"\n', encoding="utf-8")
-    command.chmod(0o755)
+    command.symlink_to(fast_dpcli())
     for line in (
         "dpcli release spec.yaml data.csv -q -o published/first.csv --release-id 2026-11-21",
         "dpcli release specs/minimal.yaml data.csv -q > published/second.csv",

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import re
 import shlex
-import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +23,8 @@ from dpcli.planning.quality_check import QualityResult
 from dpcli.problems.errors import LedgerError, Problem, QualityError, UsageError
 from dpcli.releasing.steps import check_quality
 from dpcli.specification.load import parse_central_spec
-from tests.support.cli import ROOT, Command, Outcome, digits, remove_ledger
+from tests.support.cli import Command, digits, remove_ledger
+from tests.support.terminal import Screen, on_terminal
 
 ROWS = 3_000
 
@@ -532,7 +530,7 @@ def test_check_cells_compares_people_with_their_minimum(
     """As the check of a release does, without noise and for the operator alone."""
     spec, data = of_people(tmp_path, "min_people: 480", people)
 
-    assert f"people: {found} `min_people`" in on_terminal("check", spec, data, "--cells").out
+    assert f"people: {found} `min_people`" in cells_on_terminal(spec, data).text
 
 
 ODD = ["NaN", '"""', "9" * 50, "", ",,,", "x\x00y", "é", "=1+1", "1e400", "-0"]
@@ -640,40 +638,27 @@ def test_a_ledger_that_cannot_store_charges_for_the_check(
         assert dpcli("release", spec, data, "--release-id", "r").status == 6
 
 
-def on_terminal(*words: str | Path) -> Outcome:
-    """A command line on a terminal of its own, and what it shows."""
-    process, terminal = pty.fork()
-    if process == 0:
-        os.environ["PYTHONPATH"] = str(ROOT)
-        os.environ["NO_COLOR"] = "1"
-        os.environ["COLUMNS"] = "100"
-        os.execv(sys.executable, [sys.executable, "-m", "dpcli", *map(str, words)])
-    shown = b""
-    try:
-        while block := os.read(terminal, 65536):
-            shown += block
-    except OSError:
-        pass
-    _, status = os.waitpid(process, 0)
-    return Outcome(os.waitstatus_to_exitcode(status), shown.decode(), "")
+def cells_on_terminal(spec: Path, data: Path) -> Screen:
+    """A check of cells on a terminal of its own, and what it shows."""
+    return on_terminal("check", spec, data, "--cells", columns=100, cwd=spec.parent, NO_COLOR="1")
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_check_cells_shows_on_a_terminal_what_cannot_be_read(name: str, tmp_path: Path) -> None:
     """The column is `none` readable, without a number of rows or a text that few rows have."""
     spec, data = write(tmp_path, name)
-    shown = on_terminal("check", spec, data, "--cells")
+    shown = cells_on_terminal(spec, data)
     column = FILES[name][0].split(":")[0]
 
     assert shown.status == 0
-    assert "CONFIDENTIAL" in shown.out
-    (line,) = [line for line in shown.out.splitlines() if line.strip().startswith(f"{column} ")]
+    assert "CONFIDENTIAL" in shown.text
+    (line,) = [line for line in shown.text.splitlines() if line.strip().startswith(f"{column} ")]
     assert line.split()[1:4] == ["none", "none", "all"]
-    assert f"no cell of `{column}` can be read" in shown.out
-    assert "3000" not in shown.out and "3,000" not in shown.out
+    assert f"no cell of `{column}` can be read" in shown.text
+    assert "3000" not in shown.text and "3,000" not in shown.text
     rows = Counter(data.read_text(encoding="utf-8").splitlines()[1:])
     for cell in [cell for cell, count in rows.items() if count < FREQUENT]:
-        assert cell.strip('" ') not in shown.out
+        assert cell.strip('" ') not in shown.text
     assert not list(tmp_path.glob("dpcli-ledger*"))
 
 
@@ -693,7 +678,7 @@ def test_check_cells_describes_amounts_in_words(
     """All, most (nine tenths or more), some, few (a tenth or less), none."""
     spec, data = write(tmp_path, "open-ended ages")
     data.write_text("\n".join(["age", *cells]) + "\n", encoding="utf-8")
-    shown = on_terminal("check", spec, data, "--cells").out
+    shown = cells_on_terminal(spec, data).text
 
     assert [line.split()[1] for line in shown.splitlines() if line.strip().startswith("age ")] == [
         amount
@@ -705,7 +690,7 @@ def test_check_cells_separates_blank_from_unreadable_cells(tmp_path: Path) -> No
     """Half of the cells are blank, one is a word, and the others are ages."""
     spec, data = write(tmp_path, "open-ended ages")
     data.write_text("age,x\n" + ",1\n" * 50 + "x,1\n" + "7,1\n" * 49, encoding="utf-8")
-    shown = on_terminal("check", spec, data, "--cells").out
+    shown = cells_on_terminal(spec, data).text
     (line,) = [line for line in shown.splitlines() if line.strip().startswith("age ")]
 
     assert line.split()[1:4] == ["some", "some", "few"]
@@ -730,7 +715,7 @@ def test_check_cells_names_declared_texts_that_never_occur(tmp_path: Path) -> No
     spec, data = write(tmp_path, "letters for words")
     data.write_text("sex\n" + "male\n" * 10, encoding="utf-8")
 
-    assert "never occurs: female" in on_terminal("check", spec, data, "--cells").out
+    assert "never occurs: female" in cells_on_terminal(spec, data).text
 
 
 def test_check_cells_is_only_for_terminals(dpcli: Command, tmp_path: Path) -> None:
@@ -810,6 +795,6 @@ statistics:
     )
     rows = [f"{user}\n" for user in range(20)] * 3
     data.write_text("id\n" + "".join(rows), encoding="utf-8")
-    shown = on_terminal("check", spec, data, "--cells").out
+    shown = cells_on_terminal(spec, data).text
 
     assert f"rows that the limits on people keep: {answer} `min_rows`" in shown

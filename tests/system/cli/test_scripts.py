@@ -6,7 +6,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 from dpcli import __version__
 from dpcli.cli.commands import COMMANDS, PLACES, help_brief
 from tests.support.cli import PEOPLE, ROOT, SPEC, Command
+from tests.support.fork_server import fast_dpcli
 
 KEYS = {"level", "code", "message", "file", "line", "column", "hint", "status"}
 
@@ -255,7 +255,7 @@ def test_a_failing_check_prints_its_json_and_the_status_of_each_problem(
     spec.write_text(text, encoding="utf-8")
     (tmp_path / "other.csv").write_text("a,b\n", encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-m", "dpcli", "check", spec, tmp_path / "other.csv", "--json"],
+        [fast_dpcli(), "check", spec, tmp_path / "other.csv", "--json"],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

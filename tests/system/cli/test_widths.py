@@ -12,6 +12,7 @@ import pytest
 
 from dpcli.cli.plan_text import LEGEND, SPARE
 from tests.support.cli import ROOT, Command
+from tests.support.fork_server import fast_dpcli
 from tests.support.terminal import on_terminal
 
 pytestmark = pytest.mark.extended
@@ -83,7 +84,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "release specs/town.yaml sample_data/people.csv -q -o t.csv --ledger book.sqlite",
     ):
         subprocess.run(
-            [sys.executable, "-m", "dpcli", *line.split()],
+            [fast_dpcli(), *line.split()],
             cwd=folder,
             env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)},
             capture_output=True,

@@ -10,7 +10,6 @@ import os
 import re
 import shlex
 import shutil
-import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -23,6 +22,7 @@ import pytest
 
 from dpcli.cli.commands import COMMANDS
 from tests.support.cli import ROOT, Command, Outcome, digits
+from tests.support.fork_server import fast_dpcli
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = [ROOT / "README.md", *sorted(set((ROOT / "docs").glob("*.md")) - {ROOT / "docs/spark.md"})]
@@ -75,8 +75,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("*.sqlite*"))
     command = folder / "bin" / "dpcli"
     command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m dpcli "$@"\n', encoding="utf-8")
-    command.chmod(command.stat().st_mode | stat.S_IXUSR)
+    command.symlink_to(fast_dpcli())
     return folder
 
 
