@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 from dpcli.data.labels import IdColumn, LabeledColumn
@@ -10,6 +12,9 @@ from tests.oracles.files import generate
 from tests.oracles.plain import evaluate, table, value
 
 SEEDS = range(600)
+
+file = cache(generate)
+"""The file of a seed, which many tests look at."""
 
 
 def test_a_seed_gives_one_file() -> None:
@@ -22,7 +27,7 @@ def test_a_seed_gives_one_file() -> None:
 def test_headers_are_well_formed(start: int) -> None:
     """The header holds each declared column once, and no name twice or empty."""
     for seed in range(start, start + 100):
-        data, columns, _ = generate(seed)
+        data, columns, _ = file(seed)
         header, _ = table(data)
         assert len(set(header)) == len(header), seed
         assert "" not in header, seed
@@ -32,7 +37,7 @@ def test_headers_are_well_formed(start: int) -> None:
 def test_queries_fit_the_declarations() -> None:
     """Queries use declared columns; their constants and bins lie in the bounds."""
     for seed in SEEDS:
-        _, columns, queries = generate(seed)
+        _, columns, queries = file(seed)
         assert len({column.name for column in columns}) == len(columns), seed
         for column in columns:
             if isinstance(column, NumericColumn):
@@ -55,11 +60,11 @@ def test_queries_fit_the_declarations() -> None:
 
 
 def test_every_file_can_be_answered() -> None:
-    """The oracle answers every query on every file, and often not with zero."""
+    """The oracle answers every query on many files, and often not with zero."""
     nonzero = 0
     total = 0
-    for seed in SEEDS:
-        data, _, queries = generate(seed)
+    for seed in SEEDS[:200]:
+        data, _, queries = file(seed)
         answers = evaluate(queries, data)
         assert [len(answer) for answer in answers] == [query.cells for query in queries], seed
         total += len(answers)
@@ -93,14 +98,14 @@ def test_every_file_can_be_answered() -> None:
 )
 def test_oddities_occur(what: str, part: bytes) -> None:
     """Each oddity is in at least one of a thousand files."""
-    assert any(part in generate(seed)[0] for seed in range(1000)), what
+    assert any(part in file(seed)[0] for seed in range(1000)), what
 
 
 def test_shapes_occur() -> None:
     """There are empty tables, single columns, lone CR, ragged rows and open ends."""
     seen = set()
     for seed in SEEDS:
-        data, columns, _ = generate(seed)
+        data, columns, _ = file(seed)
         header, rows = table(data)
         seen.add("no rows" if not rows else "rows")
         seen.add("one column" if len(header) == 1 else "columns")

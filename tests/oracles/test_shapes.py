@@ -54,7 +54,11 @@ def asked(unit: Unit) -> Iterator[Query]:
                 yield from (weighted.query for weighted in design.queries)
 
 
-@pytest.mark.parametrize("unit", [plain.ROW, PersonUnit("who", 2, 2, 3)], ids=["row", "person"])
+@pytest.mark.parametrize(
+    "unit",
+    [pytest.param(plain.ROW, marks=pytest.mark.extended), PersonUnit("who", 2, 2, 3)],
+    ids=["row", "person"],
+)
 def test_all_statistics_have_the_same_answers(unit: Unit, monkeypatch: pytest.MonkeyPatch) -> None:
     """Scores, quantiles, effects and polynomials are the same too."""
     rows = [

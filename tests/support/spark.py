@@ -22,6 +22,9 @@ SETTINGS = {
     "spark.log.level": "OFF",
     "spark.driver.host": "127.0.0.1",
     "spark.sql.shuffle.partitions": "2",
+    # Each test has few rows: to compile for speed takes longer than to run.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
 
 

@@ -227,7 +227,7 @@ def test_one_more_row_moves_one_person(
     counts = []
     for rows in ("", more):
         remove_ledger(tmp_path)
-        spec, data = write(tmp_path)
+        spec, data = write(tmp_path, people=300)
         text = data.read_text(encoding="utf-8")
         if more.startswith("p5,"):
             # The person has two visits before, and three after.

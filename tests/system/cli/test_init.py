@@ -283,7 +283,7 @@ ANSWERS = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(st.lists(st.text(max_size=5), max_size=4), st.lists(ANSWERS, max_size=60))
 def test_random_answers_end_in_a_valid_spec_or_a_refusal(
     header: list[str], answers: list[str]

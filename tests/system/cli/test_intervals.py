@@ -14,16 +14,13 @@ from dpcli.noise.distribution import NoNoise
 from dpcli.numeric.arrays import integer_array
 from dpcli.planning.plan import CentralPlan, PlannedStatistic
 from dpcli.planning.planner import make_plan
-from dpcli.privacy.confidential import Confidential
-from dpcli.queries.query import Query
+from dpcli.releasing.steps import aggregate_data
 from dpcli.specification.load import read_central_spec
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.postprocessing import apply_steps
-from dpcli.statistics.regression.ridge import RidgeQuery
-from tests.oracles.opened import cells_of
-from tests.oracles.plain import evaluate
+from tests.oracles.opened import cells_of, opened
 from tests.support.cli import PEOPLE, ROOT
 from tests.support.estimates import estimates_of
 from tests.support.rules import mostly_extended
@@ -112,18 +109,16 @@ def truth(planned: PlannedStatistic, exact: Sequence[list[int]]) -> Estimates:
     )
 
 
-def coverage(plan: CentralPlan, exact: Sequence[list[int]], releases: int) -> dict[str, float]:
+def coverage(plan: CentralPlan, releases: int) -> dict[str, float]:
     """How often the intervals of each statistic contain the noise-free published value."""
+    sealed = aggregate_data(plan, (str(PEOPLE),))
+    exact = [cells_of(answer) for answer in opened(sealed)]
     parts = iter(exact[len(plan.quality.queries) if plan.quality else 0 :])
     expected = [
         truth(planned, [next(parts) for _ in planned.queries]) for planned in plan.statistics
     ]
     held = dict.fromkeys((planned.entry.request.name for planned in plan.statistics), 0)
     for _ in range(releases):
-        sealed = [
-            Confidential(integer_array(cells), query, plan.spec.privacy.unit)
-            for cells, query in zip(exact, plan.engine_queries, strict=True)
-        ]
         for released, values in zip(estimates_of(plan, sealed), expected, strict=True):
             for estimate, value in zip(released.estimates, values, strict=True):
                 assert value.value is not None
@@ -138,29 +133,20 @@ def coverage(plan: CentralPlan, exact: Sequence[list[int]], releases: int) -> di
 
 
 def of(
-    text: str,
-    tmp_path: Path,
-    data: bytes,
-    monkeypatch: pytest.MonkeyPatch,
-    releases: int = RELEASES,
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, releases: int
 ) -> dict[str, float]:
-    """The coverage of every statistic of a spec."""
+    """The coverage of every statistic of a spec, in releases of the sample."""
     monkeypatch.setattr(entropy, "source", Stream("intervals"))
     spec = tmp_path / "spec.yaml"
     spec.write_text(text, encoding="utf-8")
-    plan = make_plan(read_central_spec(spec))
-    return coverage(plan, exact_integers(plan.engine_queries, data), releases)
+    return coverage(make_plan(read_central_spec(spec)), releases)
 
 
-def exact_integers(queries: Sequence[Query], data: bytes) -> list[list[int]]:
-    """The integers behind each answer; a ridge regression is computed from its moments."""
-    plain = [query for query in queries if not isinstance(query, RidgeQuery)]
-    found = dict(zip(plain, map(cells_of, evaluate(plain, data)), strict=True))
-    for query in queries:
-        if isinstance(query, RidgeQuery):
-            moments = [cells_of(cells)[0] for cells in evaluate(query.moments, data)]
-            found[query] = list(query.answer(integer_array(moments)))
-    return [found[query] for query in queries]
+def require_stated(shares: dict[str, float], releases: int) -> None:
+    """Fail if some coverage is not the stated one."""
+    max_share = 0.99 if releases == RELEASES else 1
+    min_share = MIN_COVERAGE[releases]
+    assert all(min_share <= share <= max_share for share in shares.values()), shares
 
 
 @pytest.mark.parametrize("releases", mostly_extended(MIN_COVERAGE, 80))
@@ -168,19 +154,16 @@ def test_intervals_have_their_stated_coverage(
     releases: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In many releases of the sample, 95% intervals contain the true value about as often."""
-    shares = of(SPEC, tmp_path, PEOPLE.read_bytes(), monkeypatch, releases)
-    print(shares)
-    max_share = 0.99 if releases == RELEASES else 1
-    min_share = MIN_COVERAGE[releases]
-    assert all(min_share <= share <= max_share for share in shares.values()), shares
+    shares = of(SPEC, tmp_path, monkeypatch, releases)
+    require_stated(shares, releases)
 
 
+@pytest.mark.parametrize("releases", mostly_extended(MIN_COVERAGE, 80))
 def test_intervals_under_change_one_have_their_coverage(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    releases: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where the number of rows is public, and for outputs."""
-    shares = of(FIXED, tmp_path, PEOPLE.read_bytes(), monkeypatch)
-    assert all(MIN_COVERAGE[RELEASES] <= share <= 0.99 for share in shares.values()), shares
+    require_stated(of(FIXED, tmp_path, monkeypatch, releases), releases)
 
 
 def test_every_statistic_with_an_interval_is_tried() -> None:
@@ -201,5 +184,4 @@ def test_the_intervals_of_the_first_example_have_their_coverage(
     # Other rows of a person are kept each time; what is counted must stay the same here.
     rows = text.replace(people, "unit: row").replace(counted, "")
     rows = rows.replace("min_people: 1000", "min_rows: 2000")
-    shares = of(rows, tmp_path, PEOPLE.read_bytes(), monkeypatch)
-    assert all(MIN_COVERAGE[RELEASES] <= share <= 0.99 for share in shares.values()), shares
+    require_stated(of(rows, tmp_path, monkeypatch, RELEASES), RELEASES)

@@ -72,8 +72,8 @@ def values(text: str) -> dict[tuple[str, ...], Decimal]:
 
 
 @pytest.mark.parametrize("mixing", ["first", "last", "shuffled"])
-@pytest.mark.parametrize("rows", [1, 4, 10_000])
-def test_a_person_with_ten_thousand_rows_moves_a_release_no_further_than_declared(
+@pytest.mark.parametrize("rows", [1, 4, 2_000])
+def test_a_person_with_thousands_of_rows_moves_a_release_no_further_than_declared(
     mixing: str, rows: int, dpcli: Command, freeze: Callable[[], None], tmp_path: Path
 ) -> None:
     """With frozen noise, all rows of one person change few cells by a bounded amount."""
@@ -106,7 +106,7 @@ def test_a_person_with_ten_thousand_rows_moves_a_release_no_further_than_declare
     for name, (most, cells) in MOVES.items():
         assert sum(changes[name]) <= most, name
         assert sum(map(bool, changes[name])) <= cells, name
-    if rows == 10_000:
+    if rows == 2_000:
         assert sum(changes["rows"]) == 5
         assert sum(changes["people"]) == 1
 

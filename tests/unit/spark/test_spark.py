@@ -65,10 +65,20 @@ statistics: [{name: visits, statistic: count, epsilon: 1}]
 """
 
 
+STRETCH = 701
+"""Bytes of a stretch of a small file."""
+
+
+def cut(patch: pytest.MonkeyPatch, size: int) -> None:
+    """Read files of this size in stretches: many tasks take long, so at most about twelve."""
+    stretch = str(max(STRETCH, size // 12 + 1))
+    patch.setitem(runner.SETTINGS, "spark.sql.files.maxPartitionBytes", stretch)
+
+
 @pytest.fixture
 def short_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small files are read in stretches of less than a kilobyte, too."""
-    monkeypatch.setitem(runner.SETTINGS, "spark.sql.files.maxPartitionBytes", "701")
+    cut(monkeypatch, STRETCH)
 
 
 def on_spark(
@@ -83,14 +93,17 @@ def on_spark(
     return opened(runner.aggregate_with_spark(queries, unit, dialect, columns, names))
 
 
-@pytest.mark.usefixtures("spark", "short_stretches")
+@pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("start", batches(1000, 20, 0, 40))
-def test_odd_files_give_the_integers_of_the_local_engine(start: int, tmp_path: Path) -> None:
+def test_odd_files_give_the_integers_of_the_local_engine(
+    start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """For all damaged cells and lines, and all places where Spark cuts a file."""
     path = tmp_path / "data.csv"
     for seed in range(start, start + 20):
         data, columns, generated = generate(seed)
         path.write_bytes(data)
+        cut(monkeypatch, len(data))
         distinct = DistinctQuery(column=Random(seed).choice(columns), by=generated[-1].by)
         queries = [*generated, *vectors(seed, columns), distinct]
         assert on_spark(queries, RowUnit(), columns, path) == engine(queries, RowUnit(), path), seed
@@ -107,7 +120,7 @@ class ByContent(Tasks):
         yield from super().users(batches)
 
 
-@pytest.mark.usefixtures("spark", "short_stretches")
+@pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("start", batches(400, 20, 0, 20))
 def test_users_keep_the_rows_that_the_local_engine_keeps(
     start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -120,6 +133,7 @@ def test_users_keep_the_rows_that_the_local_engine_keeps(
         data, unit, queries = users.generate(seed)
         columns = [*dict.fromkeys(column for query in queries for column in query.columns)]
         path.write_bytes(data)
+        cut(monkeypatch, len(data))
         actual = without_empty(on_spark(queries, unit, columns, path))
         assert actual == without_empty(engine(queries, unit, path)), seed
 
