@@ -1,7 +1,7 @@
 """Releases of unchanged specs with repeatable noise, and what they are compared to.
 
-The folders in `tests/system/frozen/` were written by version 0.2.0. They do not change, except
-for the words of `plan.txt`, `report.md`, `page.txt` and `record.txt`, which are kept for two specs.
+The folders in `tests/system/frozen/` were written by version 0.2.0. Their values do not change; the
+words of `plan.txt`, `report.md`, `page.txt` and `record.txt` may, which are kept for two specs.
 `UPDATE_FROZEN=1 python -m pytest tests/system/test_frozen.py` rewrites those files alone.
 """
 
@@ -60,9 +60,28 @@ def known_keys(value: Any, frozen: Any) -> Any:
     return value
 
 
+WIDTH = 100
+"""The longest line of JSON with several values."""
+
+
 def as_text(value: Any) -> str:
-    """Readable JSON."""
-    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+    """Readable JSON: what fits on a line stands on one."""
+    return "\n".join(_json_lines(value)) + "\n"
+
+
+def _json_lines(value: Any, before: str = "", indent: str = "") -> list[str]:
+    """The lines of a value, the first one after some text."""
+    line = indent + before + json.dumps(value, ensure_ascii=False)
+    if len(line) <= WIDTH or not value or not isinstance(value, dict | list):
+        return [line]
+    if isinstance(value, dict):
+        parts = [(f"{json.dumps(key)}: ", item) for key, item in value.items()]
+    else:
+        parts = [("", item) for item in value]
+    inner = [_json_lines(item, key, indent + " ") for key, item in parts]
+    lines = [line for part in inner[:-1] for line in [*part[:-1], part[-1] + ","]] + inner[-1]
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    return [indent + before + opening, *lines, indent + closing]
 
 
 def entries_of(ledger: Path) -> list[Any]:

@@ -16,15 +16,17 @@ from tests.support.cli import ROOT
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For few rows: to compile code for speed takes longer than to run it."""
+
 SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "OFF",
     "spark.driver.host": "127.0.0.1",
     "spark.sql.shuffle.partitions": "2",
-    # Each test has few rows: to compile for speed takes longer than to run.
     "spark.sql.codegen.wholeStage": "false",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": QUICK_JAVA,
 }
 
 

@@ -13,6 +13,7 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
+from tests.support.spark import QUICK_JAVA
 from tests.support.terminal import on_terminal
 from tests.support.toy_command import run_toy as run
 
@@ -118,7 +119,7 @@ def test_spark_reads_them(folder: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", script, "data.csv"],
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        env=os.environ | {"PYTHONPATH": str(ROOT), "JAVA_TOOL_OPTIONS": QUICK_JAVA},
         capture_output=True,
         text=True,
         check=False,
