@@ -243,7 +243,9 @@ print(status, *sorted(set(opened)), sep="\\n", file=sys.stderr)
 """
 
 
-@pytest.mark.parametrize("name", ["town-people", "tables"])
+@pytest.mark.parametrize(
+    "name", ["town-people", pytest.param("tables", marks=pytest.mark.extended)]
+)
 def test_nothing_but_the_spec_is_opened(name: str, tmp_path: Path) -> None:
     """Not data, a ledger or a socket: only the spec, and an unnamed temporary file."""
     folder, scratch = tmp_path / "work", tmp_path / "scratch"

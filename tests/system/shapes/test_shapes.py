@@ -35,7 +35,7 @@ CELLS = re.compile(r"^ *(.*?) +(?:all|most|some) +\w+ +none +(?:none|-) *$", re.
 
 
 @pytest.mark.parametrize(
-    "shape", mostly_extended(SHAPES, *SHAPES[::3]), ids=lambda shape: shape.name
+    "shape", mostly_extended(SHAPES, *SHAPES[::5]), ids=lambda shape: shape.name
 )
 def test_a_file_is_released(shape: Shape, tmp_path: Path, dpcli: Command) -> None:
     """Every column is readable, and every interval contains the number of pandas."""
