@@ -122,10 +122,10 @@ def test_the_report_has_the_promised_keys(
 
 def test_standard_input_is_read_like_a_file(spec: Path, data: Path) -> None:
     """A pipe gives the same table as the file, except for the noise."""
-    dpcli = [fast_dpcli(), "release", spec, "-q"]
-    piped = subprocess.run([*dpcli, "-"], input=DATA.encode(), capture_output=True, check=True)
+    command: list[str | Path] = [fast_dpcli(), "release", spec, "-q"]
+    piped = subprocess.run([*command, "-"], input=DATA.encode(), capture_output=True, check=True)
     remove_ledger(spec.parent)
-    read = subprocess.run([*dpcli, data], capture_output=True, check=True)
+    read = subprocess.run([*command, data], capture_output=True, check=True)
 
     assert [line[:-4] for line in lines(piped.stdout.decode())] == [
         line[:-4] for line in lines(read.stdout.decode())
