@@ -1,4 +1,4 @@
-"""A headless browser that looks at a page, at a width and in a colour scheme."""
+"""A headless browser that looks at pages, at a width and in a colour scheme."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,38 +25,46 @@ OPTIONS = (
 )  # fmt: skip
 
 
-def faults(page: str, width: int, scheme: Literal["light", "dark"] = "light") -> list[str]:
-    """The faults of a page at that width, in words; empty without faults."""
-    faults_seen: list[str] = _look(page, width, scheme, "faults(seen)")
-    return faults_seen
+Look = tuple[str, int]
+"""A page, and the width at which it is looked at."""
 
 
-def ends(page: str, width: int, places: list[str]) -> list[float | None]:
+def faults(*looks: Look, scheme: Literal["light", "dark"] = "light") -> list[list[str]]:
+    """The faults of each page at its width, in words; empty without faults."""
+    seen: list[list[str]] = _look(looks, scheme, "faults(seen)")
+    return seen
+
+
+def ends(*looks: Look, places: Sequence[str]) -> list[list[float | None]]:
     """The bottom of the last element of each kind, in pixels; None if there is no such element."""
     look = (
         f"{json.dumps(places)}.map(place => [...seen.querySelectorAll(place)].reduce("
         "(low, element) => Math.max(low ?? 0, element.getBoundingClientRect().bottom), null))"
     )
-    positions: list[float | None] = _look(page, width, "light", look)
+    positions: list[list[float | None]] = _look(looks, "light", look)
     return positions
 
 
-def _look(page: str, width: int, scheme: Literal["light", "dark"], look: str) -> Any:
-    """What a script finds on the page that it calls `seen`.
+def _look(looks: Sequence[Look], scheme: Literal["light", "dark"], look: str) -> Any:
+    """What a script finds on each page, which it calls `seen`; the browser starts once.
 
-    The page is shown in a frame, because a window cannot be as narrow as a phone.
+    A page is shown in a frame, because a window cannot be as narrow as a phone.
     """
-    frame = (
-        '<!DOCTYPE html><meta charset="utf-8"><body style="margin:0">'
-        f'<iframe id="page" style="border:0;width:{width}px;height:900px" '
-        f'srcdoc="{html.escape(page)}"></iframe><pre id="faults">nothing</pre>'
-        f"<script>{SCRIPT}\nwindow.onload = () => {{ "
-        "const seen = document.getElementById('page').contentDocument; "
-        f"document.getElementById('faults').textContent = JSON.stringify({look}); }};</script>"
+    frames = "".join(
+        f'<iframe style="border:0;width:{width}px;height:900px" srcdoc="{html.escape(page)}">'
+        "</iframe>"
+        for page, width in looks
+    )
+    outer_page = (
+        f'<!DOCTYPE html><meta charset="utf-8"><body style="margin:0">{frames}'
+        f'<pre id="faults">nothing</pre><script>{SCRIPT}\nwindow.onload = () => {{ '
+        "const found = [...document.querySelectorAll('iframe')].map(frame => { "
+        f"const seen = frame.contentDocument; return {look}; }}); "
+        "document.getElementById('faults').textContent = JSON.stringify(found); };</script>"
     )
     with tempfile.TemporaryDirectory() as folder:
         outer = Path(folder) / "frame.html"
-        outer.write_text(frame, encoding="utf-8")
+        outer.write_text(outer_page, encoding="utf-8")
         preferred = f"--blink-settings=preferredColorScheme={0 if scheme == 'dark' else 1}"
         words = (preferred, "--window-size=1400,1000", "--dump-dom", outer.as_uri())
         printed = _browse(*words, folder=folder)

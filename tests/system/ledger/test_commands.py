@@ -340,17 +340,8 @@ def test_a_file_size_limit_is_all_or_nothing(
     command = [sys.executable, "-m", "dpcli"]
     for kilobytes in (1, 8, 16, 40):
         remove_ledger(folder)
-        words = [
-            "release",
-            spec,
-            data,
-            "-q",
-            "--force",
-            "-o",
-            f"{kilobytes}.csv",
-            "--release-id",
-            "r",
-        ]
+        words = ["release", str(spec), str(data), "-q", "--force", "--release-id", "r"]
+        words += ["-o", f"{kilobytes}.csv"]
 
         def limit(size: int = kilobytes * 1024) -> None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))

@@ -2,61 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 import pytest
 
 from tests.support.browser import BROWSER, ends, faults
-from tests.support.cli import ROOT
 from tests.support.reports import SAMPLES, make_reports
 
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no browser on this machine")
 
-MORE: tuple[tuple[int, Literal["light", "dark"]], ...] = (
-    (320, "dark"),
-    (360, "light"),
-    (660, "light"),
-    (820, "dark"),
-    (1280, "light"),
-)
-
-
 LOOKED_AT = ("town", "town-people", "relations", "incomes", "tables", "dates", "local-survey")
 """Samples with all kinds of drawings; the others are looked at among the slow trials."""
 
+OTHERS = tuple(path.stem for path in SAMPLES if path.stem not in LOOKED_AT)
+
 
 @pytest.mark.parametrize(
-    "spec",
+    "names",
     [
-        pytest.param(
-            path,
-            marks=pytest.mark.extended if path.stem in LOOKED_AT else pytest.mark.slow,
-            id=path.stem,
-        )
-        for path in SAMPLES
+        pytest.param(LOOKED_AT, marks=pytest.mark.extended, id="drawings"),
+        pytest.param(OTHERS, marks=pytest.mark.slow, id="others"),
     ],
 )
-def test_elements_do_not_overlap_and_are_visible(spec: Path, tmp_path: Path) -> None:
+def test_elements_do_not_overlap_and_are_visible(names: Sequence[str], tmp_path: Path) -> None:
     """On a light phone and a dark desktop every text is readable and no drawing is empty.
 
     The contrast of text is 4.5 at least, after WCAG 2.2.
     """
-    page = make_reports(spec, tmp_path).text(".html")
+    pages = pages_of(names, tmp_path)
 
-    assert faults(page, 390, "light") == []
-    assert faults(page, 1280, "dark") == []
+    looks: list[tuple[int, Literal["light", "dark"]]] = [(390, "light"), (1280, "dark")]
+    for width, scheme in looks:
+        found = faults(*((page, width) for page in pages.values()), scheme=scheme)
+        assert dict(zip(pages, found, strict=True)) == {name: [] for name in names}, scheme
+
+
+def pages_of(names: Sequence[str], folder: Path) -> dict[str, str]:
+    """The pages of reports of sample specs, by name."""
+    specs = {path.stem: path for path in SAMPLES}
+    for name in names:
+        (folder / name).mkdir()
+    return {name: make_reports(specs[name], folder / name).text(".html") for name in names}
 
 
 @pytest.mark.extended
-@pytest.mark.parametrize(("width", "scheme"), MORE)
-def test_the_layout_has_no_faults_at_other_sizes(
-    width: int, scheme: Literal["light", "dark"], tmp_path: Path
-) -> None:
+def test_the_layout_has_no_faults_at_other_sizes(tmp_path: Path) -> None:
     """A report has no faults on narrow phones, on a tablet and on a desktop."""
-    town = make_reports(ROOT / "specs" / "town.yaml", tmp_path)
+    (town,) = pages_of(["town"], tmp_path).values()
 
-    assert faults(town.text(".html"), width, scheme) == []
+    assert faults(*((town, width) for width in (360, 660, 1280))) == [[], [], []]
+    assert faults((town, 320), (town, 820), scheme="dark") == [[], []]
 
 
 BROKEN = {
@@ -74,12 +71,12 @@ BROKEN = {
 
 
 @pytest.mark.extended
-@pytest.mark.parametrize("fault", BROKEN)
-def test_the_layout_check_reports_each_fault(fault: str) -> None:
+def test_the_layout_check_reports_each_fault() -> None:
     """A page with a fault does not pass."""
-    reported = faults(f"<!DOCTYPE html><body>{BROKEN[fault]}</body>", 390)
+    pages = [(f"<!DOCTYPE html><body>{page}</body>", 390) for page in BROKEN.values()]
 
-    assert any(fault in sentence for sentence in reported), reported
+    for fault, reported in zip(BROKEN, faults(*pages), strict=True):
+        assert any(fault in sentence for sentence in reported), (fault, reported)
 
 
 QUESTIONS = {
@@ -93,17 +90,17 @@ QUESTIONS = {
 
 
 @pytest.mark.extended
-@pytest.mark.parametrize("name", ["town", "town-people", "open-data", "local-survey"])
-def test_the_first_screen_answers_five_questions(name: str, tmp_path: Path) -> None:
+def test_the_first_screen_answers_five_questions(tmp_path: Path) -> None:
     """On a screen of 1280 by 800 every answer is visible without scrolling."""
-    page = make_reports(ROOT / "specs" / f"{name}.yaml", tmp_path).text(".html")
-    bottoms = ends(page, 1280, list(QUESTIONS.values()))
+    pages = pages_of(["town", "town-people", "open-data", "local-survey"], tmp_path)
+    looks = [(page, 1280) for page in pages.values()]
 
-    assert {
-        question: bottom
-        for question, bottom in zip(QUESTIONS, bottoms, strict=True)
-        if bottom is None or not 0 < bottom <= 800
-    } == {}
+    for name, bottoms in zip(pages, ends(*looks, places=list(QUESTIONS.values())), strict=True):
+        assert {
+            question: bottom
+            for question, bottom in zip(QUESTIONS, bottoms, strict=True)
+            if bottom is None or not 0 < bottom <= 800
+        } == {}, name
 
 
 @pytest.mark.extended
@@ -111,7 +108,7 @@ def test_the_check_of_the_first_screen_can_fail() -> None:
     """An answer that is missing or too far down is reported."""
     page = '<!DOCTYPE html><body><p style="margin-top:900px">low</p></body>'
 
-    low, missing = ends(page, 1280, ["p", "section"])
+    ((low, missing),) = ends((page, 1280), places=["p", "section"])
     assert low is not None
     assert low > 800
     assert missing is None
