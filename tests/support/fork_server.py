@@ -36,9 +36,14 @@ with socket.socket(socket.AF_UNIX) as server:
 """A program in place of `dpcli`."""
 
 
-@cache
 def fast_dpcli(module: str = "dpcli") -> str:
     """The path of a program that runs `python -m MODULE`, forked from a process of these tests."""
+    return _started(module)
+
+
+@cache
+def _started(module: str) -> str:
+    """The client of a new server, which ends with this process."""
     folder = Path(tempfile.mkdtemp(prefix="dpcli-"))
     client, address = folder / "dpcli", str(folder / "socket")
     client.write_text(CLIENT.format(python=sys.executable, address=address), encoding="utf-8")
