@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks import guard
+from tests.benchmarks import cells, guard
 from tests.benchmarks.guard import SIZES, Case, Ratios, all_cases, main, python, read_figures
 from tests.benchmarks.timing import Run
 
@@ -19,7 +19,7 @@ def test_every_case_has_a_figure(
 ) -> None:
     """A new case has figures from the start, and no figure outlives its case."""
     monkeypatch.setattr(guard, "run", lambda command: Run(0, 0, 0))
-    monkeypatch.setattr(guard.cells, "make_file", lambda path, rows: None)
+    monkeypatch.setattr(cells, "make_file", lambda path, rows: None)
     names = [name for name, _ in all_cases(tmp_path, SIZES[size])]
     assert sorted(names) == sorted(read_figures(size))
 
