@@ -456,9 +456,9 @@ def test_a_failed_quality_check_keeps_the_charge_for_bounds(dpcli: Command, tmp_
 @pytest.mark.parametrize(
     ("write", "old", "new"),
     [
-        (write_amounts, '"upper": CHOSEN.00', '"upper": 50.00'),
-        (write_amounts, '"upper": CHOSEN.00', '"upper": 100.005'),
-        (write_amounts, '"upper": CHOSEN.00', '"upper": -1'),
+        (write_amounts, '"upper": 100.00', '"upper": 50.00'),
+        (write_amounts, '"upper": 100.00', '"upper": 100.005'),
+        (write_amounts, '"upper": 100.00', '"upper": -1'),
         (write_amounts, '"decided": true', '"upper": "much"'),
         (write_amounts, '"column": "spent",', ""),
         (write_visits, '"upper": CHOSEN', '"upper": 1'),
