@@ -27,6 +27,7 @@ SETTINGS = {
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.codegen.wholeStage": "false",
     "spark.driver.extraJavaOptions": QUICK_JAVA,
+    "spark.python.daemon.module": "tests.support.spark_daemon",
 }
 
 

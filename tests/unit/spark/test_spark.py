@@ -366,11 +366,11 @@ class Unlucky(Tasks):
 
 
 @pytest.mark.usefixtures("spark", "short_stretches")
-@pytest.mark.parametrize("rows", [2_500, pytest.param(14_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rows", [1_200, pytest.param(14_000, marks=pytest.mark.slow)])
 def test_tasks_that_are_killed_or_repeated_count_once(
     rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """About twenty tasks, or a hundred, fail before or after they return a partial."""
+    """About ten tasks, or a hundred, fail before or after they return a partial."""
     path = tmp_path / "data.csv"
     path.write_bytes(b"a,b\n" + b"".join(b"%d,x%d\n" % (at % 10, at % 7) for at in range(rows)))
     expected = engine(ASKED, RowUnit(), path)
