@@ -195,8 +195,8 @@ def parse_spec(text: bytes | str, source: str, folder: Path | None = None) -> Sp
             raise AlreadyReportedError
         find_placeholders(root)
         word = root.scalar("model")
-        is_local = word is not None and word.text == LOCAL
-        spec = resolve((LocalSpecModel if is_local else CentralSpecModel).read(root), context)
+        local = word is not None and word.text == LOCAL
+        spec = resolve((LocalSpecModel if local else CentralSpecModel).read(root), context)
         if not findings:
             require_choices_fit(context, spec)
         if not findings:
@@ -221,11 +221,11 @@ def resolve(document: CentralSpecModel | LocalSpecModel, context: SpecContext) -
 
             declare_derived(section, document.derive, context)
     privacy = attempt(lambda: resolve_privacy(document.privacy, context))
-    is_local = isinstance(document, LocalSpecModel)
+    local = isinstance(document, LocalSpecModel)
     with suppress(AlreadyReportedError):
         # Lines at the end may be left out only if that says nothing about a public size.
-        if dialect().footer and (is_local or privacy().relation.size_is_public):
-            code = "csv-footer.local" if is_local else "csv-footer.public-size"
+        if dialect().footer and (local or privacy().relation.size_is_public):
+            code = "csv-footer.local" if local else "csv-footer.public-size"
             document.report_key(code, "csv", "footer")
     if isinstance(document, LocalSpecModel):
         make: Callable[..., Spec] = _local_spec(document, context)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Annotated, Self
+from typing import Annotated
 
 import polars as pl
 from pydantic import Field
@@ -23,10 +23,6 @@ class Prefix(TextOption):
 
     key = "prefix"
     value_type = Annotated[Text, Field(examples=["AB-"])]
-
-    @classmethod
-    def stated(cls, value: str) -> Self:
-        return cls(value)
 
     def changed(self, text: pl.Expr) -> pl.Expr:
         return text.str.strip_prefix(self.text)
