@@ -24,7 +24,7 @@ from dpcli.data.formats import ENCODINGS, UTF16, Dialect
 from dpcli.problems.errors import DataError
 
 TYPED = "\ufdd0"
-"""Before a cell whose type the file states (`typed_cells`). No text has this noncharacter."""
+"""Before a cell whose type the file states (`declared_text`). No text has this noncharacter."""
 
 UTF8_BOM = b"\xef\xbb\xbf"
 

@@ -250,7 +250,7 @@ LARGEST_PARTS = 1 << 33
 def sheet_text(blocks: Iterable[bytes], dialect: Dialect, file: str) -> bytes:
     """The rows of a sheet after those to skip, as CSV in UTF-8, from its header on.
 
-    Cells of records that are numbers or times have a mark (`typed_cells`). Raises DataError:
+    Cells of records that are numbers or times have a mark (`TYPED`). Raises DataError:
     `no-excel` without the library, `not-xlsx`, `sheet-missing`, `data-too-large`.
     """
     sheet = _opened(blocks, dialect, file)
