@@ -38,19 +38,13 @@ def added_texts(column: Column, values: Pairs, texts: Iterable[str]) -> Pairs:
     spellings = dict(zip(column.compared(sorted(texts)), sorted(texts), strict=True))
     known = [_unique(values, reduce) for reduce in (_letters, _number_code)]
     known.append(_abbreviations(values))
-    labels = {
-        text: next(
-            filter(None, (labels_by_key.get(_key(text, labels_by_key)) for labels_by_key in known)),
-            None,
-        )
-        for spelled, text in spellings.items()
-        if spelled not in compared
-    }
-    return tuple((text, label) for text, label in sorted(labels.items()) if label is not None)
-
-
-def _key(text: str, known: Mapping[str, str]) -> str:
-    return next((key for key in (_letters(text), _number_code(text)) if key in known), "")
+    labels: dict[str, str] = {}
+    for spelled, text in spellings.items():
+        keys = (_letters(text), _number_code(text))
+        found = (of_key[key] for of_key in known for key in keys if key in of_key)
+        if spelled not in compared and (label := next(found, None)) is not None:
+            labels[text] = label
+    return tuple(sorted(labels.items()))
 
 
 def _letters(text: str) -> str:
