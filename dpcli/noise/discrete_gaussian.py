@@ -29,6 +29,7 @@ class DiscreteGaussian(Noise):
     """P[k] proportional to exp(-k^2 / (2 scale^2))."""
 
     kind = "gaussian"
+    sum_is_known = True
     norm = "l2"
     dominating_pair = GaussianPair
 
@@ -70,6 +71,13 @@ class DiscreteGaussian(Noise):
         from statistics import NormalDist
 
         return np.array([NormalDist().inv_cdf(float(level)) for level in levels])
+
+    @classmethod
+    def excess(cls, beyond: Floats, scales: Floats, risk: float) -> Floats:
+        """The sum of normal noises is normal."""
+        wide = np.maximum(np.hypot.reduce(scales, axis=0), np.finfo(float).tiny)
+        with np.errstate(over="ignore"):
+            return np.array(beyond / wide - normal_quantile(2 * risk))
 
 
 @lru_cache(maxsize=64)

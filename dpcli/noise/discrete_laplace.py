@@ -37,6 +37,7 @@ class DiscreteLaplace(Noise):
 
     kind = "laplace"
     dominating_pair = LaplacePair
+    sum_is_known = True
 
     def sample(self, count: int, *, many: bool = False) -> NoiseSamples:
         """Geometric sizes with fair signs."""
@@ -81,6 +82,19 @@ class DiscreteLaplace(Noise):
     def quantiles(cls, levels: Floats) -> Floats:
         """-sign(p - 1/2) log(1 - |2 p - 1|)."""
         return np.array(-np.sign(levels - 0.5) * np.log1p(-np.abs(2 * levels - 1)))
+
+    @classmethod
+    def excess(cls, beyond: Floats, scales: Floats, risk: float) -> Floats:
+        """From (s^2 exp(-t / s) - r^2 exp(-t / r)) / (2 s^2 - 2 r^2), for scales s above r."""
+        # A sum without noise has a tail of zero.
+        wide = np.maximum(scales.max(axis=0), np.finfo(float).tiny)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
+            # Equal scales would divide by zero.
+            ratio = np.minimum((scales.sum(axis=0) - scales.max(axis=0)) / wide, 1 - 1e-6)
+            size = abs(beyond) / wide
+            tail = np.exp(-size) - np.where(ratio > 0, ratio**2 * np.exp(-size / ratio), 0)
+            tail /= 2 * (1 - ratio**2)
+            return np.array(np.log(risk / np.where(beyond < 0, 1 - tail, tail)))
 
 
 def discrete_laplace(scale: Fraction, count: int, *, many: bool = False) -> NoiseSamples:

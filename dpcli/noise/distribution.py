@@ -55,6 +55,7 @@ class Noise(Unchangeable, ABC):
 
     kind: ClassVar[str]
     norm: ClassVar[Literal["l1", "l2"]] = "l1"
+    sum_is_known: ClassVar[bool] = False
     dominating_pair: ClassVar[type[DominatingPair]] = RandomizedResponsePair
 
     def __post_init__(self) -> None:
@@ -122,6 +123,15 @@ class Noise(Unchangeable, ABC):
         outside = 2 * np.minimum(levels, 1 - levels)
         widths = [cls(Fraction(fine)).width(float(share)) / fine for share in outside]
         return np.array(np.copysign(widths, levels - 0.5))
+
+    @classmethod
+    def excess(cls, beyond: Floats, scales: Floats, risk: float) -> Floats:  # noqa: ARG003
+        """Above zero where the sum of noises exceeds `beyond` with less than this risk.
+
+        There are at most two noises, of continuous distributions with these scales, shape
+        (noises, cells). Raises ValueError unless `sum_is_known`.
+        """
+        raise ValueError(f"the sum of {cls.kind} noises has no known tail")
 
     def shortfall(self, candidates: int, confidence: Fraction) -> int:
         """How much lower than the best score a chosen score is at most, with this `confidence`.

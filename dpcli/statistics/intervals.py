@@ -94,14 +94,14 @@ class FiducialInterval:
         self.lower = np.full_like(self.values, -np.inf)
         self.upper = np.full_like(self.values, np.inf)
         if confidence <= MAX_CONFIDENCE:
-            self._find_ends()
+            self._find_ends(np.arange(self.noisy.shape[1]))
 
-    def _find_ends(self) -> None:
-        """Set `lower` and `upper`, both of shape (items, cells)."""
+    def _find_ends(self, all_cells: Ints) -> None:
+        """Set `lower` and `upper`, both of shape (items, cells), for these cells."""
         draws = self._noises.shape[1]
         step = max(1, MAX_DRAWS_IN_MEMORY // (draws * len(self.noisy)))
-        for start in range(0, self.noisy.shape[1], step):
-            cells = slice(start, start + step)
+        for start in range(0, len(all_cells), step):
+            cells = all_cells[start : start + step]
             plausible = self.noisy[:, cells, None] - self._noises[:, None, :]
             outcomes = self._outcome(plausible.reshape(len(plausible), -1))
             outcomes = outcomes.reshape(len(outcomes), *plausible.shape[1:])
@@ -155,7 +155,25 @@ class FiducialInterval:
 
 def floored(numbers: Floats, scale: Fraction) -> Array:
     """Exact floors of `numbers` times `scale`; zero where a number is not finite."""
-    mantissas, exponents = np.frexp(np.where(np.isfinite(numbers), numbers, 0.0))
+    finite = np.where(np.isfinite(numbers), numbers, 0.0)
+    scaled = finite * float(scale)
+    floors = np.floor(scaled)
+    # Two roundings change a product by less than one part in 2^51.
+    error = abs(scaled) * 2.0**-50
+    is_exact = (error < 1) & (floors < scaled - error) & (scaled + error < floors + 1)
+    is_exact |= finite == 0
+    result = np.where(is_exact, floors, 0.0).astype(np.int64)
+    if is_exact.all():
+        return result
+    exact = _exact_floors(finite[~is_exact], scale)
+    if exact.dtype == object:
+        result = result.astype(object)
+    result[~is_exact] = exact
+    return result
+
+
+def _exact_floors(numbers: Floats, scale: Fraction) -> Array:
+    mantissas, exponents = np.frexp(numbers)
     above = np.ldexp(mantissas, 53).astype(np.int64).astype(object) * scale.numerator
     shifts = (exponents - 53).astype(object)
     below = scale.denominator << np.maximum(-shifts, 0)

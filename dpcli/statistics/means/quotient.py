@@ -26,6 +26,7 @@ from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.intervals import FiducialInterval
 from dpcli.statistics.means.bernstein import BernsteinQuery
+from dpcli.statistics.means.quotient_interval import QuotientInterval
 from dpcli.statistics.moments import TYPICAL_MEAN
 from dpcli.statistics.statistic import weight_step
 
@@ -61,7 +62,7 @@ class Quotient:
         """The quotients of the cells, exact, with intervals that allow for all noises."""
         moved = self.shift * self.unit
         low, high = (None if limit is None else limit - moved for limit in self.limits)
-        intervals = FiducialInterval(answers, self._outcome, confidence)
+        intervals = self._interval(answers, confidence, low, high)
         estimates = intervals.estimates([self.unit], [self.decimals], [(low, high)]).shifted(moved)
         below = clip_exact(_combined(self.below, answers), self.min_below, None)
         above = add_exact(_combined(self.above, answers), multiply_exact(below, self.shift))
@@ -70,6 +71,21 @@ class Quotient:
         exact = divide_exact(above, divisor, factor.numerator)
         ends = (None if limit is None else int(limit / estimates.step) for limit in self.limits)
         return replace(estimates, value=clip_exact(exact, *ends), raw=exact)
+
+    def _interval(
+        self,
+        answers: Sequence[NoisyAnswer],
+        confidence: Fraction,
+        low: Fraction | None,
+        high: Fraction | None,
+    ) -> FiducialInterval:
+        if low is None or high is None:
+            return FiducialInterval(answers, self._outcome, confidence)
+        limits = float(low / self.unit), float(high / self.unit)
+        return QuotientInterval(
+            answers, self._outcome, confidence, self.above, self.below,
+            min_below=self.min_below, limits=limits,
+        )  # fmt: skip
 
     def _outcome(self, answers: Floats) -> Floats:
         """The quotients of plausible answers; not a number if the divisor is below the least."""
