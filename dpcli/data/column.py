@@ -259,10 +259,10 @@ class Column(ABC):
     # How cells are decoded.
 
     @abstractmethod
-    def rules(self, decided: Mapping[str, int | None], *, is_integer: bool) -> Sequence[Rule]:
+    def rules(self, decided: Mapping[str, int | None]) -> Sequence[Rule]:
         """Rules that give a value or null: the first reads cells, the others bare texts.
 
-        `decided` are the values of texts that `decide` gave. Cells may be integers already.
+        `decided` are the values of texts that `decide` gave.
         """
 
     def undecided(self, left: pl.Expr, decided: Mapping[str, int | None]) -> pl.Expr | None:
@@ -328,8 +328,19 @@ class Column(ABC):
         """The cells of a column with a type as Int64; None if they must be read as texts."""
         return None
 
+    def native_type(self, decimal: str, quote: str | None) -> pl.DataType | None:
+        """The type as which a native reader parses every cell as the rules do, or refuses it.
+
+        None if there is no such type. `decimal` and `quote` are the marks of the file.
+        """
+        return None
+
+    def native_steps(self, cell: pl.Expr) -> pl.Expr:
+        """Cells of the native type as whole steps, of an integer type."""
+        return cell
+
     def possible(self, value: pl.Expr) -> pl.Expr:
-        """A derived value as the column can have it; null if it cannot."""
+        """A value of whole steps as the column can have it; null if it cannot."""
         return value
 
     # What `check --cells` shows.

@@ -65,7 +65,7 @@ class DateColumn(NumericColumn):
     def constant_text(self, value: Fraction) -> str:
         return day_of(int(value)).isoformat()
 
-    def text_rules(self, decided: Mapping[str, int | None]) -> Sequence[Rule]:
+    def rules(self, decided: Mapping[str, int | None]) -> Sequence[Rule]:
         if (form := self.format) is not None:
             return [lambda text: self.possible(formatted_dates(text, form))] * 2
         return [

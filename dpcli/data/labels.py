@@ -23,7 +23,7 @@ from dpcli.data.column import (
 )
 from dpcli.data.declared_texts import mapping_text, yaml_text
 from dpcli.data.options import MAX_NAMED, Case, From, Marks
-from dpcli.data.text_cells import pl, position_of_text, private_key, strip_blanks
+from dpcli.data.text_cells import pl, position_of_code, private_key, strip_blanks
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.reference import usual_cells
 
@@ -159,10 +159,23 @@ class LabeledColumn(ValuedColumn):
     def without_missing_constant(self) -> Self:
         return replace(self, missing=None)
 
-    def rules(self, decided: Mapping[str, int | None], *, is_integer: bool) -> Sequence[Rule]:
-        positions = [self.positions[label] for _, label in self.values]
-        other = None if self.other is None else self.positions[self.other]
-        return [lambda text: position_of_text(text, self.compared_texts, positions, other)] * 2
+    def rules(self, decided: Mapping[str, int | None]) -> Sequence[Rule]:
+        def position(text: pl.Expr) -> pl.Expr:
+            known = self.native_steps(text.cast(pl.Enum(self.compared_texts), strict=False))
+            if self.other is None:
+                return known
+            other = pl.lit(self.positions[self.other], dtype=pl.Int32)
+            return pl.coalesce(known.cast(pl.Int32), pl.when(text.is_not_null()).then(other))
+
+        return [position] * 2
+
+    def native_type(self, decimal: str, quote: str | None) -> pl.DataType | None:
+        # The native reader compares cells as they are written, with their quotes doubled.
+        is_odd = any(not text or (quote is not None and quote in text) for text in self.texts)
+        return None if is_odd or self.needs_plain_text else pl.Enum(self.texts)
+
+    def native_steps(self, cell: pl.Expr) -> pl.Expr:
+        return position_of_code(cell, [self.positions[label] for _, label in self.values])
 
     def possible(self, value: pl.Expr) -> pl.Expr:
         return pl.when(value.is_between(*self.limits)).then(value)
@@ -275,7 +288,7 @@ class PrivatePartitionColumn(TextColumn):
 
     kind: ClassVar[str] = "category"
 
-    def rules(self, decided: Mapping[str, int | None], *, is_integer: bool) -> Sequence[Rule]:
+    def rules(self, decided: Mapping[str, int | None]) -> Sequence[Rule]:
         return [private_key]
 
     def expected(self, decimal: str) -> str:
@@ -299,7 +312,7 @@ class IdColumn(TextColumn):
 
     kind: ClassVar[str] = "id"
 
-    def rules(self, decided: Mapping[str, int | None], *, is_integer: bool) -> Sequence[Rule]:
+    def rules(self, decided: Mapping[str, int | None]) -> Sequence[Rule]:
         return [strip_blanks]
 
     def declared_parts(self, cell: pl.Expr) -> Iterator[tuple[str, pl.Expr]]:

@@ -64,7 +64,7 @@ class NumberColumn(NumericColumn):
     def constant_text(self, value: Fraction) -> str:
         return readable_text(value)
 
-    def text_rules(self, decided: Mapping[str, int | None]) -> Sequence[Rule]:
+    def rules(self, decided: Mapping[str, int | None]) -> Sequence[Rule]:
         step, limits, dtype = self.step, self.limits, smallest_type(self.limits)
         values = pl.Series(list(decided.values()), dtype=dtype)
 
@@ -118,6 +118,19 @@ class NumberColumn(NumericColumn):
         is_whole = self.step == 1 and fits_a_word(dtype) and self.reads_types
         return cell.cast(pl.Int64) if is_whole else None
 
+    def native_type(self, decimal: str, quote: str | None) -> pl.DataType | None:
+        if self.options or decimal != ".":
+            return None
+        if self.step == 1:
+            return pl.Int64()
+        decimals = len(str(self.step.denominator)) - 1
+        is_decimal = self.step == Fraction(1, 10**decimals) and decimals < WORD_DIGITS
+        return pl.Decimal(WORD_DIGITS, decimals) if is_decimal else None
+
+    def native_steps(self, cell: pl.Expr) -> pl.Expr:
+        # No number of so few digits exceeds a machine word.
+        return cell if self.step == 1 else cell.to_physical().cast(pl.Int64)
+
     def expected(self, decimal: str) -> str:
         number = self.text(self.upper) if self.bounds else "1234"
         form = self.format or NumberFormat(decimal=decimal)
@@ -154,6 +167,9 @@ LEADING_DIGITS = Context(prec=1000, rounding=ROUND_05UP, Emax=MAX_EMAX, Emin=MIN
 so that no number becomes a half. Numbers that are too large become infinite."""
 
 NUMBER = r"^[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?i:inf(?:inity)?))$"
+
+WORD_DIGITS = 18
+"""Digits of which every decimal fits a machine word."""
 
 DECIMAL_DIGITS = 38
 """Digits of a decimal of polars, which rounds a text to its decimals, half to even."""

@@ -10,16 +10,7 @@ from functools import reduce
 from itertools import pairwise
 from typing import ClassVar, Literal, Self, TypeVar
 
-from dpcli.data.column import (
-    Column,
-    Derivation,
-    FormOption,
-    Option,
-    Ranges,
-    Rule,
-    Source,
-    ValuedColumn,
-)
+from dpcli.data.column import Column, Derivation, FormOption, Option, Ranges, Source, ValuedColumn
 from dpcli.data.formats import DateFormat, NumberFormat
 from dpcli.data.text_cells import pl
 from dpcli.problems.light_dataclasses import dataclass
@@ -134,13 +125,6 @@ class NumericColumn(ValuedColumn):
     def without_limits(self) -> Self:
         low, high = self.bounds or (1, -1)
         return replace(self, bounds=(low - 1, high + 1), missing=None)
-
-    def rules(self, decided: Mapping[str, int | None], *, is_integer: bool) -> Sequence[Rule]:
-        return [self.possible] if is_integer else self.text_rules(decided)
-
-    @abstractmethod
-    def text_rules(self, decided: Mapping[str, int | None]) -> Sequence[Rule]:
-        """The rules for cells that are texts."""
 
     def possible(self, value: pl.Expr) -> pl.Expr:
         """Whole steps within the bounds, in the smallest type that fits them."""

@@ -50,15 +50,10 @@ def lower_texts(texts: Sequence[str]) -> list[str]:
     return pl.Series(texts, dtype=pl.String).str.to_lowercase().to_list()
 
 
-def position_of_text(
-    text: pl.Expr, texts: Sequence[str], positions: Sequence[int], default: int | None
-) -> pl.Expr:
-    """The position of the label of each declared text, or that of all `other` texts."""
-    codes = text.cast(pl.Enum(texts), strict=False).to_physical()
+def position_of_code(codes: pl.Expr, positions: Sequence[int]) -> pl.Expr:
+    """The position of the label of each declared text, from the index of the text (`Enum`)."""
     indices = list(range(len(positions)))
-    if positions != indices:
-        codes = codes.replace_strict(indices, positions, default=None, return_dtype=pl.Int32)
-    if default is None:
+    codes = codes.to_physical()
+    if positions == indices:
         return codes
-    label = pl.lit(default, dtype=pl.Int32)
-    return pl.coalesce(codes.cast(pl.Int32), pl.when(text.is_not_null()).then(label))
+    return codes.replace_strict(indices, positions, default=None, return_dtype=pl.Int32)

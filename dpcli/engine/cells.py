@@ -59,7 +59,7 @@ class Decoder:
     """Decodes columns of texts to columns of whole numbers, and computes derived columns.
 
     `inputs` are the columns of the file that are read, each with the name of its texts: `t0`, `t1`
-    and so on. Some files have whole numbers (Int64) instead of texts. Call `read`. If a column has
+    and so on. Some have whole steps (integers) instead of texts. Call `read`. If a column has
     an undecided cell, which is rare, call `decide` and read again.
     """
 
@@ -87,12 +87,22 @@ class Decoder:
 
     def _read_cells(self, texts: pl.LazyFrame, names: Mapping[Column, str]) -> pl.LazyFrame:
         """The table with columns of the file as whole numbers."""
-        types = texts.collect_schema()
-        integers = [column for column in names if types[self.inputs[column]] == pl.Int64]
+        types, inputs = texts.collect_schema(), self.inputs
+        integers = [column for column in names if types[inputs[column]].is_integer()]
+        whole = [
+            column.possible(pl.col(inputs[column])).alias(names[column]) for column in integers
+        ]
+        read = {column: name for column, name in names.items() if column not in integers}
+        return self._read_texts(texts.with_columns(whole), read).with_columns(
+            pl.col(name).fill_null(column.missing)
+            for column, name in names.items()
+            if column.missing is not None
+        )
+
+    def _read_texts(self, texts: pl.LazyFrame, names: Mapping[Column, str]) -> pl.LazyFrame:
+        """The table with columns of texts as whole numbers, and with their flags."""
         decided = {column: self._decided.get(column, {}) for column in names}
-        rules = {
-            column: column.rules(decided[column], is_integer=column in integers) for column in names
-        }
+        rules = {column: column.rules(decided[column]) for column in names}
         forms = {
             column: f"plain_{self.inputs[column]}" for column in names if column.needs_plain_text
         }
@@ -124,16 +134,9 @@ class Decoder:
                 pl.when(value[column].is_null()).then(pl.col(left[column])) for column in later
             )
         return table.with_columns(
-            *(
-                value[column].fill_null(column.missing)
-                for column in names
-                if column.missing is not None
-            ),
-            *(
-                is_open.alias(f"odd_{self.inputs[column]}")
-                for column in names
-                if (is_open := column.undecided(pl.col(left[column]), decided[column])) is not None
-            ),
+            is_open.alias(f"odd_{self.inputs[column]}")
+            for column in names
+            if (is_open := column.undecided(pl.col(left[column]), decided[column])) is not None
         )
 
     def decide(self, flags: Collection[str], texts: pl.LazyFrame) -> None:

@@ -11,10 +11,10 @@ import io
 import os
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 import polars as pl
@@ -25,9 +25,10 @@ from dpcli.engine.cells import Decoder, raised_flags
 from dpcli.engine.files.content import COMPRESSED_STARTS, UTF8_BOM, pread_blocks
 from dpcli.engine.files.csv_normalizer import BLOCK, CsvNormalizer, PlainText
 from dpcli.engine.files.dataset import Dataset, Source
+from dpcli.engine.files.native import NativeColumns
 from dpcli.engine.files.parquet import declared_text, untyped_text
 from dpcli.engine.progress import READING, Progress
-from dpcli.numeric.arrays import Array
+from dpcli.numeric.arrays import Array, np
 from dpcli.numeric.exact import fixed_point_text
 from dpcli.problems.light_dataclasses import dataclass
 
@@ -86,7 +87,11 @@ def has_blank_lines(file: BinaryIO) -> bool:
     end = b""
     for block in pread_blocks(file, BLOCK):
         text = end + block
-        if b"\n\n" in text or b"\n\r\n" in text:
+        # A search of the text for a pattern stops at every line end, which takes ten times as long.
+        codes = np.frombuffer(text, np.uint8)
+        is_end = codes == ord("\n")
+        is_blank = is_end[:-2] & is_end[2:] & (codes[1:-1] == ord("\r"))
+        if (is_end[:-1] & is_end[1:]).any() or is_blank.any():
             return True
         end = text[-2:]
     return False
@@ -112,7 +117,7 @@ class Piece:
     A piece of a CSV file is plain `text`: whole records after a header line; quotes have a meaning
     in it if it is `quoted`. With an `inspection`, the piece is the whole file, read in place, and
     the inspection finds out whether the file is plain. A piece of a Parquet file has `rows`. Cells
-    that are `raw` keep the marks of typed cells.
+    that are `raw` keep the marks of typed cells. The native reader parses the `native` columns.
     """
 
     source: Source
@@ -123,10 +128,11 @@ class Piece:
     inspection: Inspection | None = None
     rows: Rows | None = None
     raw: bool = False
+    native: NativeColumns = field(default_factory=lambda: NativeColumns({}))
 
     @property
     def frame(self) -> pl.LazyFrame:
-        """The wanted columns as `t0`, `t1` and so on.
+        """The wanted columns as `t0`, `t1` and so on: texts, or whole steps of integer types.
 
         `odd_blank` is true for a row without any cell: it may be a blank line, which is no row.
         Neither is a footer, which the first cell of a record alone identifies.
@@ -137,8 +143,10 @@ class Piece:
 
             assert self.rows is not None
             return parquet_frame(self.source, self.columns, self.decimal, self.rows)
-        header = self.source.header
-        names = [f"c{index}" for index in range(len(header))]
+        names = [f"c{index}" for index in range(len(self.source.header))]
+        wanted = [names[self.source.index_of(column)] for column in self.columns]
+        types = self.native.types
+        schema = dict.fromkeys(names, pl.String()) | {wanted[at]: types[at] for at in types}
         # With the names given and the header line skipped, the file is never mapped into memory:
         # to touch a page of a mapped file that was cut off would end the process. Other text has
         # a header line, because without one the reader would look for columns in a record.
@@ -147,7 +155,7 @@ class Piece:
             self.source.file if in_place else io.BytesIO(self.text),
             has_header=not in_place,
             skip_rows=1 if in_place else 0,
-            schema=dict.fromkeys(names, pl.String()),
+            schema=schema,
             # The number of cells in the first record changes nothing.
             missing_columns="insert",
             extra_columns="ignore",
@@ -156,23 +164,41 @@ class Piece:
             truncate_ragged_lines=True,
             quote_char=dialect.quote if self.quoted else None,
         )
-        wanted = [names[self.source.index_of(column)] for column in self.columns]
         # Only copies of other formats have typed cells.
         is_plain = self.source.kind == "csv" or self.raw
-        texts = [
-            (
-                column.with_point(pl.col(name), self.decimal)
-                if is_plain
-                else declared_text(pl.col(name), column, self.decimal)
-            ).alias(f"t{at}")
-            for at, (name, column) in enumerate(zip(wanted, self.columns, strict=True))
-        ]
+
+        def cells(at: int, column: Column) -> pl.Expr:
+            cell = pl.col(wanted[at])
+            if at in types:
+                return column.native_steps(cell)
+            if is_plain:
+                return column.with_point(cell, self.decimal)
+            return declared_text(cell, column, self.decimal)
+
+        texts = [cells(at, column).alias(f"t{at}") for at, column in enumerate(self.columns)]
         if dialect.footer:
             first = untyped_text(pl.col(names[0])).str.strip_chars(BLANKS)
             is_footer = pl.any_horizontal(first.str.starts_with(text) for text in dialect.footer)
             table = table.filter(~is_footer.fill_null(value=False))
         blank = pl.all_horizontal(pl.col(name).is_null() for name in wanted or names[:1])
         return table.select(*texts, blank.alias("odd_blank"))
+
+    def drop_odd(self) -> bool:
+        """Drop the native columns with an odd cell, so that it is read as a text; False if none is.
+
+        All columns of a file that is read in place: to find the right ones would take more passes.
+        """
+
+        def are_readable(types: Mapping[int, pl.DataType]) -> bool:
+            cells = [pl.col(f"t{at}").count() for at in types]
+            tried = replace(self, native=NativeColumns(types))
+            try:
+                tried.frame.select(cells).collect(engine="streaming")
+            except pl.exceptions.PolarsError:
+                return False
+            return True
+
+        return self.native.drop_odd(are_readable if self.inspection is None else lambda _: False)
 
     def with_replacement_characters(self) -> Iterable[Piece] | None:
         """The same rows with a mark for each byte that is not UTF-8; None if all bytes are."""
@@ -210,11 +236,12 @@ def read_pieces(
     *,
     in_place: bool = False,
     raw: bool = False,
+    native: bool = False,
 ) -> Iterator[Piece]:
     """The rows of all files, which have these columns, in the order of the files.
 
     Files that seem to be plain are one piece, read `in_place`, if the caller allows it. All other
-    files are read once, one piece ahead of its use.
+    files are read once, one piece ahead of its use. With `native`, the reader may parse cells.
     """
     done, size = 0, max(1, dataset.size)
     # Reading is ahead of the sums, so its position reveals nothing.
@@ -236,9 +263,13 @@ def read_pieces(
             with parquet_rows(source, columns, SEGMENT) as parts:
                 yield from (replace(piece, rows=rows) for rows in parts)
             continue
+        if native:
+            parsed = NativeColumns.of(source, columns, dataset.dialect.decimal)
+            piece = replace(piece, native=parsed)
         plain = PlainText(source.dialect)
         quoted = _seems_quoted(plain, source) if in_place and source.size > PIECE else None
         if quoted is not None:
+            replace(piece, text=_first_lines(source), quoted=quoted).drop_odd()
             inspection = Inspection(plain, blocks(source, BLOCK), quoted=quoted)
             yield replace(piece, inspection=inspection, quoted=quoted)
         else:
@@ -250,10 +281,9 @@ def _seems_quoted(plain: PlainText, source: Source) -> bool | None:
 
     Its first line is the header.
     """
-    begin = os.pread(source.file.fileno(), BLOCK, 0)
-    lines = b"\n" + begin[: begin.rfind(b"\n") + 1].removeprefix(UTF8_BOM)
+    lines = b"\n" + _first_lines(source)
     # A reader takes a header that begins like this for compressed data.
-    if begin.startswith(COMPRESSED_STARTS) or lines[1:2] in b"\r\n":
+    if lines.startswith(COMPRESSED_STARTS, 1) or lines[1:2] in b"\r\n":
         return None
     # What it misreads is read again.
     if len(source.header) > 1 and has_odd_ends(source.file, source.size):
@@ -261,6 +291,12 @@ def _seems_quoted(plain: PlainText, source: Source) -> bool | None:
     if plain.is_plain(lines):
         return False
     return True if plain.begins_well_quoted(lines) else None
+
+
+def _first_lines(source: Source) -> bytes:
+    """The whole lines at the beginning of a file."""
+    begin = os.pread(source.file.fileno(), BLOCK, 0)
+    return begin[: begin.rfind(b"\n") + 1].removeprefix(UTF8_BOM)
 
 
 def _normalized_pieces(piece: Piece, blocks: Iterable[bytes]) -> Iterator[Piece]:
@@ -286,6 +322,8 @@ def scan_piece(
         try:
             result, flags = scan(piece.frame)
         except (pl.exceptions.PolarsError, OSError):
+            if piece.drop_odd():
+                continue
             # Perhaps some bytes are not UTF-8.
             replacements = piece.with_replacement_characters()
             if replacements is None:

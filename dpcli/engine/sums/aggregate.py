@@ -140,7 +140,9 @@ class QueryAggregator:
     def _scan_rows(self, dataset: Dataset, progress: Progress) -> Partial:
         decoder = Decoder(self.columns)
         rows = RowScan(self._tables, dataset.size, decoder)
-        for piece in read_pieces(dataset, tuple(decoder.inputs), progress, in_place=True):
+        for piece in read_pieces(
+            dataset, tuple(decoder.inputs), progress, in_place=True, native=True
+        ):
             for partial in scan_piece(piece, decoder, rows.scan):
                 rows.add(partial)
         return rows.partial()
@@ -149,7 +151,7 @@ class QueryAggregator:
         self, dataset: Dataset, progress: Progress, finish: Callable[[UserScan], Partial]
     ) -> Partial:
         def scan(users: UserScan) -> Partial:
-            for piece in read_pieces(dataset, tuple(users.decoder.inputs), progress):
+            for piece in read_pieces(dataset, tuple(users.decoder.inputs), progress, native=True):
                 for rows in scan_piece(piece, users.decoder, users.scan):
                     users.add(rows)
             return finish(users)
