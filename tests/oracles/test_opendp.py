@@ -136,6 +136,7 @@ def released_by_opendp(
     return [noisy(counts, float(rows)), noisy(sums, float(rows * upper)), means]
 
 
+@pytest.mark.extended
 def test_errors_are_no_larger_than_opendp_s_at_equal_epsilon(tmp_path: Path) -> None:
     """Root mean square errors over 800 releases of the sample, with the same bounds."""
     plan = plan_of(tmp_path)

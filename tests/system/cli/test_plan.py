@@ -215,6 +215,7 @@ def test_a_difference_is_checked_against_the_budget(dpcli: Command, old: Path) -
     assert dpcli("plan", old, "--diff", old, "--compare").status == 2
 
 
+@pytest.mark.extended
 def test_a_little_more_noise_is_not_weaker(dpcli: Command, old: Path) -> None:
     """Neither rounding in a search nor another way to the same epsilon fails a pull request."""
     base = SPEC[: SPEC.index("  - {name: people")]
