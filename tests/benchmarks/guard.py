@@ -152,14 +152,14 @@ def all_cases(folder: Path, size: Size) -> Iterator[tuple[str, Case]]:
 def start_cases(folder: Path) -> Iterator[tuple[str, Case]]:
     """Commands on small files, whose time is that of imports and of texts."""
     base = python(ENGINE)
-    yield "--version", Case(dpcli("--version"), python("pass"), rounds=15)
+    yield "--version", Case(dpcli("--version"), python("pass"), rounds=9)
     town = (ROOT / "specs" / "town.yaml").read_text(encoding="utf-8")
     people = ROOT / "sample_data" / "people.csv"
     spec, small = folder / "town.yaml", folder / "small.csv"
     # A budget for every run.
     town = town.replace("budget: {epsilon: 12}", "budget: {epsilon: 1000}")
     spec.write_text(town, encoding="utf-8")
-    yield "plan", Case(dpcli("plan", spec), python(TEXT), rounds=11)
+    yield "plan", Case(dpcli("plan", spec), python(TEXT), rounds=7)
     yield "first release", Case(dpcli("release", spec, people), base, rounds=5)
     long = folder / "long.yaml"
     long.write_text(long_spec(ENTRIES), encoding="utf-8")
@@ -167,11 +167,11 @@ def start_cases(folder: Path) -> Iterator[tuple[str, Case]]:
     # A thousand rows pass the quality check.
     spec.write_text(town.replace("min_people: 1000", "min_people: 100"), encoding="utf-8")
     small.write_text("".join(people.read_text("utf-8").splitlines(True)[:1001]), encoding="utf-8")
-    yield "1,000 rows", Case(dpcli("release", spec, small), base, rounds=7)
+    yield "1,000 rows", Case(dpcli("release", spec, small), base, rounds=5)
     year = folder / "year"
     run([sys.executable, "-m", "tests.benchmarks.ledger", str(RELEASES), str(year)])
     release = dpcli("release", year / "spec.yaml", people)
-    yield f"after {RELEASES} releases", Case(release, base, rounds=5)
+    yield f"after {RELEASES} releases", Case(release, base)
 
 
 def long_spec(entries: int) -> str:
