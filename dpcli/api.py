@@ -21,7 +21,7 @@ from dpcli.planning.planner import make_plan
 from dpcli.privacy.loss import Loss
 from dpcli.problems.errors import LedgerError, SpecError
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.releasing.publishing import require_writable
+from dpcli.releasing.publishing import ChargedResponses, require_writable
 from dpcli.releasing.request import (
     Messages,
     ReleaseRequest,
@@ -31,7 +31,6 @@ from dpcli.releasing.request import (
     redacted,
     require_type,
 )
-from dpcli.releasing.responses import ChargedResponses
 from dpcli.releasing.steps import require_quality
 from dpcli.releasing.transaction import CollectionTransaction, ReleaseTransaction
 from dpcli.report.document import Report

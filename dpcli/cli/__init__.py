@@ -2,8 +2,8 @@
 
 Open `main.py` first, then `commands.py` (lazy commands, whose docstrings are their help).
 `options.py` has options that several commands share, `accounts.py` the ledger of a command,
-`outputs.py` the files that it writes. All text goes through `console.py`; tables and bars are in
-`text_tables.py`. `dialogue.py` and `interview.py` are `dpcli init --ask`.
+`outputs.py` the files that it writes. All text goes through `console.py`; tables, bars and progress
+are in `terminal.py`. `interview.py` is `dpcli init --ask`.
 
 A process runs one command, so the package starts as fast as it can.
 """

@@ -11,16 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpcli.cli.console import print_line
-from dpcli.ledger import filesystem
+from dpcli.ledger import options
 from dpcli.ledger.account import Account, BalanceForecast, sharing_warnings
 from dpcli.ledger.balance import RecordedCost, period_number, terms_from_spec
-from dpcli.ledger.filesystem import (
+from dpcli.ledger.options import (
+    DEFAULT,
     access_warnings,
     is_absent,
+    ledger_of,
+    must_exist,
     require_creatable,
     require_no_history,
 )
-from dpcli.ledger.options import DEFAULT, created_text, ledger_of, must_exist, open_or_create_ledger
 from dpcli.planning.plan import Plan, PlanT
 from dpcli.planning.planner import require_plan_fits
 from dpcli.problems.errors import DpcliError, LedgerError, StoppedBySignal
@@ -31,23 +33,12 @@ if TYPE_CHECKING:
     from dpcli.releasing.request import Messages
     from dpcli.releasing.transaction import Transaction
 
-filesystem.announce_waiting = partial(
+options.announce_waiting = partial(
     print_line, "waiting for other processes that use the ledger ..."
 )
 
 REPORT = " --report check.md"
 """What `dpcli ledger export` needs for a failed check, which has no table."""
-
-
-@contextmanager
-def open_ledger(
-    named: Path | None, spec: Path, *, must_exist: bool = False
-) -> Iterator[OpenLedger]:
-    """The ledger that is charged; one that is created is announced."""
-    with open_or_create_ledger(named, spec.parent, must_exist=must_exist) as ledger:
-        if ledger.created:
-            print_line(created_text(ledger.path))
-        yield ledger
 
 
 def existing_ledger(named: Path | None, *, unchecked: bool = False) -> closing[OpenLedger]:

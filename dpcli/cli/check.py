@@ -1,8 +1,12 @@
-"""`dpcli check`: problems of a spec and of headers, and how readable columns are."""
+"""`dpcli check`: problems of a spec and of headers, and how readable columns are.
+
+With `--cells` it prints words about the cells of each column, and no number of rows.
+"""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -11,9 +15,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpcli.cli.accounts import forecast_balance, warn
-from dpcli.cli.console import print_json, print_line, problem_facts
-from dpcli.cli.options import AnyPeriod, AsJson, LedgerFile, Period, SpecFile, refuse_first
-from dpcli.cli.progress import shown_progress
+from dpcli.cli.console import print_json, print_line, problem_facts, width_of, wrapped
+from dpcli.cli.options import AnyPeriod, AsJson, LedgerFile, Period, SpecFile
+from dpcli.cli.terminal import shown_progress, write_table
+from dpcli.data.column import Column
 from dpcli.data.formats import Dialect
 from dpcli.engine.files.header import require_columns
 from dpcli.engine.files.source import open_dataset
@@ -24,15 +29,16 @@ from dpcli.planning.notes import limit_warnings, quality_warnings, unit_warnings
 from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
 from dpcli.planning.quality_check import kept_rows_warnings, noise_excess
-from dpcli.problems.errors import DpcliError
-from dpcli.problems.messages import quoted_list
+from dpcli.privacy.unit import PersonUnit
+from dpcli.problems.errors import DpcliError, UsageError
+from dpcli.problems.messages import escape_controls, quoted_list
 from dpcli.releasing.steps import reading_warnings
 from dpcli.report.captions import RESPONSIBLE
 from dpcli.specification.load import read_spec_file
 from dpcli.specification.model import CentralSpec, Spec
 
 if TYPE_CHECKING:
-    from dpcli.engine.check_cells import CellsCheck
+    from dpcli.engine.check_cells import CellsCheck, ColumnCells
 
 
 def check(
@@ -73,13 +79,7 @@ def check(
     See also: dpcli init, dpcli plan, dpcli explain
     """
     files = tuple(data or ())
-    refuse_first(
-        {
-            "bad-option.cells-as-json": cells and as_json,
-            "bad-option.cells-without-data": cells and not files,
-            "terminal-required": cells and not sys.stdout.isatty(),
-        }
-    )
+    _require_terminal(files, cells=cells, as_json=as_json)
     report: dict[str, object] = {"spec": str(spec), "data": list(files), "problems": []}
     unreadable: list[str] = []
     try:
@@ -159,7 +159,6 @@ def _read_cells(data: tuple[str, ...], spec: Spec) -> list[str]:
     Returns the names of the columns without a readable cell, for the same terminal.
     """
     # Both load polars, for this alone.
-    from dpcli.cli.cells_text import show_cells  # noqa: PLC0415
     from dpcli.engine.check_cells import check_cells  # noqa: PLC0415
 
     quality = spec.quality if isinstance(spec, CentralSpec) else None
@@ -190,3 +189,132 @@ def _read_cells(data: tuple[str, ...], spec: Spec) -> list[str]:
     if not checked.has_rows:
         return []
     return [cells.column.name for cells in checked.columns if cells.readable == "none"]
+
+
+def _require_terminal(files: Sequence[str], *, cells: bool, as_json: bool) -> None:
+    """Raise UsageError if `--cells` has no data to read, or no terminal to write to."""
+    if not cells:
+        return
+    if as_json:
+        fix = "run `dpcli check` once with each"
+        raise UsageError.about("bad-option", given="`--cells`", other="`--json`", fix=fix)
+    if not files:
+        fix = "them, as in `dpcli check SPEC DATA --cells`"
+        raise UsageError.about("bad-option.needs", given="`--cells`", other="data files", fix=fix)
+    if not sys.stdout.isatty():
+        raise UsageError.about("terminal-required")
+
+
+NOTICE = """\
+CONFIDENTIAL: exact facts about the records. Do not publish, log or share them.
+Do not choose bounds, categories or limits by them: that leaks information
+outside the guarantee.
+"""
+
+UNBROKEN = 60
+"""Characters of the longest key that is kept on one line."""
+
+STOPPED = "a release would be stopped, and its check charged"
+
+SHOWN = 8
+"""The largest number of texts that are listed; the others are counted."""
+
+
+def show_cells(checked: CellsCheck, decoded: CellsCheck, spec: Spec) -> None:
+    """Print a table of the columns, what is wrong with the file, and remarks about each column.
+
+    The remarks are those of `decoded`, the same file in the encoding that fits it.
+    """
+    print(NOTICE)
+    rows = [
+        {
+            "column": cells.column.name,
+            "readable": cells.readable,
+            "blank": cells.blank,
+            "unreadable": cells.unreadable,
+            "outside": cells.outside or "-",
+        }
+        for cells in checked.columns
+    ]
+    write_table(sys.stdout, "cells", rows)
+    if not checked.has_rows:
+        print("rows: none")
+        return
+    _print_lines(fault.words for fault in checked.faults)
+    declared = {column.name: column for column in spec.columns}
+    for cells in decoded.columns:
+        remarks = list(_remarks(cells, declared[cells.column.name], spec))
+        if remarks:
+            _print_lines([f"{cells.column.name}:", *(f"  - {remark}" for remark in remarks)])
+    _show_counts(checked, isinstance(spec.privacy.unit, PersonUnit))
+
+
+def _show_counts(checked: CellsCheck, is_person: bool) -> None:
+    """Print which minimums a release would miss, and whether people have several rows."""
+    if checked.below:
+        columns = quoted_list(checked.below)
+        too_few = f"fewer cells of {columns} can be read than `min_readable` requires"
+        _print_lines([f"{too_few}: {STOPPED}"])
+    if checked.is_unique:
+        _print_lines(["ids: no id has several rows, so each row is a person of its own"])
+    elif checked.repeated != "none":
+        beyond = f"ids: {checked.repeated} rows are beyond the `max_rows` of their id"
+        _print_lines([f"{beyond}, and a release leaves them out"])
+    if checked.enough_people is not None:
+        enough = (
+            "at least `min_people`"
+            if checked.enough_people
+            else f"fewer than `min_people`: {STOPPED}"
+        )
+        print(f"people: {enough}")
+        if checked.enough_rows is None:
+            return
+    if checked.enough_rows is None:
+        print("rows: some; `quality: {min_rows: ...}` declares how many to expect")
+        return
+    kept = "rows that the limits on people keep" if is_person else "rows"
+    enough = "at least `min_rows`" if checked.enough_rows else f"fewer than `min_rows`: {STOPPED}"
+    print(f"{kept}: {enough}")
+
+
+def _print_lines(lines: Iterator[str] | Sequence[str]) -> None:
+    for line in lines:
+        print(wrapped(escape_controls(line), width_of(sys.stdout)))
+
+
+READS = {"all": "them", "most": "most of them", "some": "some of them", "few": "a few of them"}
+"""How many cells a remedy would read."""
+
+
+def _remarks(cells: ColumnCells, declared: Column, spec: Spec) -> Iterator[str]:
+    """What the spec expects of unreadable cells, what would read them, and what else is odd."""
+    if cells.unreadable != "none":
+        # How a cell must be written, with an example that follows from the declaration.
+        yield declared.expected(spec.dialect.decimal)
+        if cells.remedy is not None:
+            keys = " and ".join(
+                f"`{key}`" if len(key) <= UNBROKEN else key for key in cells.remedy.keys
+            )
+            yield f"{keys} would read {READS[cells.remedy.reads]}"
+            if cells.remedy.instead:
+                key = f"`{cells.remedy.instead}`"
+                yield f"{key} would read them as well, as other values: look at the file"
+        if cells.is_garbled:
+            yield "some cells have bytes that are not of the declared encoding"
+        elif declared.labels and (cells.remedy is None or cells.remedy.reads != "all"):
+            yield "`other: LABEL` would read every other text as that label"
+    if cells.codes:
+        key = f"na: [{', '.join(cells.codes)}]"
+        codes = quoted_list(cells.codes, "or")
+        yield f"{codes} may mean that an answer is missing: then declare `{key}`"
+    elif cells.outside not in (None, "none"):
+        yield "numbers outside the bounds count as the nearest bound"
+    # An answer of a question with several answers has one label.
+    can_differ = len(declared.labels) != 1
+    is_clean = cells.unreadable == "none" and cells.outside in (None, "none")
+    if cells.is_constant and can_differ and is_clean:
+        yield "all readable cells have the same value"
+    if cells.absent:
+        more = len(cells.absent) - SHOWN
+        listing = ", ".join(cells.absent[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+        yield f"never occurs: {listing}"

@@ -19,7 +19,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from dpcli.cli.console import is_json, print_failure
 from dpcli.problems.errors import Problem, UsageError, make_problem
-from dpcli.problems.messages import quote
+from dpcli.problems.messages import did_you_mean, quote, quoted_list
 
 PARSER_ERROR: Any = typer.BadParameter.__mro__[2]
 """The class of the parser's errors, whichever library it belongs to."""
@@ -36,10 +36,7 @@ TABLE = {
         "release:release",
         "Write a noisy table of DATA, as SPEC asks, and a privacy report",
     ),
-    "aggregate": (
-        "aggregate:aggregate",
-        "Add up DATA as SPEC asks, and seal it for a later release",
-    ),
+    "aggregate": ("release:aggregate", "Add up DATA as SPEC asks, and seal it for a later release"),
     "ledger": ("commands", "Show what was spent and what is left; publish releases again"),
     "ledger show": ("ledger_show:show", "Print what every account has spent and what is left"),
     "ledger history": ("ledger_show:history", "Print what was charged, entry by entry"),
@@ -68,7 +65,6 @@ PLACES = {name: place for name, (place, _) in TABLE.items()}
 """Module and function of each command; `commands` for a group."""
 
 COMMANDS = tuple(name for name in PLACES if " " not in name)
-"""The commands that `dpcli --help` lists."""
 
 GROUPS = {
     "ledger": """Show what was spent and what is left; publish releases again.
@@ -102,7 +98,6 @@ Examples:
 See also: dpcli explain model, dpcli explain randomized_response
 """,
 }
-"""The help of each group of commands."""
 
 
 def help_prose(name: str) -> str:
@@ -145,7 +140,13 @@ class LazyGroup(TyperGroup):
         """Without a command, print an error and, unless errors are JSON, the commands."""
         if args or ctx.resilient_parsing:
             return super().parse_args(ctx, args)
-        print_failure(UsageError.about("command-line.none", where=ctx.command_path))
+        print_failure(
+            UsageError.about(
+                "command-line",
+                where=ctx.command_path,
+                message=f"`{ctx.command_path}` needs a command",
+            )
+        )
         if not is_json(sys.stderr):
             names = self.list_commands(ctx)
             width = max(map(len, names))
@@ -160,9 +161,8 @@ class LazyGroup(TyperGroup):
             return args[0], _load(self.prefix + args[0]), args[1:]
         if ctx.resilient_parsing:
             return None, None, args[1:]
-        near = get_close_matches(args[0], names, n=2)
-        code = "unknown-command.near" if near else "unknown-command"
-        raise UsageError.about(code, where=ctx.command_path, word=args[0], near=near)
+        near = did_you_mean(get_close_matches(args[0], names, n=2))
+        raise UsageError.about("unknown-command", where=ctx.command_path, word=args[0], near=near)
 
 
 class Command(TyperCommand):
@@ -208,14 +208,13 @@ class Command(TyperCommand):
     def _refusal(self, param: Any, where: str) -> Problem:
         option, choices = _label(param), _choices(self.hints.get(param.name))
         if choices:
-            arguments = {"option": option, "choices": choices, "where": where}
-            return make_problem("command-line.choice", **arguments)
+            message = f"`{option}` takes {quoted_list(choices, 'or')}"
+            return make_problem("command-line", message=message, where=where)
         info = get_args(self.hints[param.name])[-1]
         return make_problem("number-beyond-limits", option=option, least=info.min, most=info.max)
 
 
 def _refuses(param: Any, ctx: Any, given: Mapping[str, Any]) -> bool:
-    """Whether a parameter does not accept the given value."""
     try:
         param.handle_parse_result(ctx, given, [])
     except typer.BadParameter as error:
@@ -234,14 +233,12 @@ def _label(param: Any) -> str:
 
 
 def _choices(hint: Any) -> tuple[str, ...]:
-    """The choices of a parameter of a literal type."""
     if get_origin(hint) is Annotated:
         hint = get_args(hint)[0]
     return get_args(hint) if get_origin(hint) is Literal else ()
 
 
 def _load(name: str) -> Any:
-    """A command, with its module imported, or a group."""
     if PLACES[name] == GROUP:
         return LazyGroup(name=name, help=help_page(help_prose(name)), rich_markup_mode=None)
     callback = _function(name)
@@ -254,17 +251,18 @@ def _load(name: str) -> Any:
 
 
 def _function(name: str) -> Callable[..., None]:
-    """The function of a command, with its module imported."""
     module, _, function = PLACES[name].partition(":")
     command: Callable[..., None] = getattr(import_module(f"dpcli.cli.{module}"), function)
     return command
 
 
 REMOVED = {
-    "dpcli simulate --into": "unknown-option.into",
-    "dpcli release --simulation": "unknown-option.simulation",
+    "dpcli simulate --into": "run `dpcli simulate SPEC --rows N --json > FILE`; ",
+    "dpcli release --simulation": (
+        "leave it out; `dpcli simulate SPEC --rows N` shows what the limits change; "
+    ),
 }
-"""The errors for options that earlier versions had, which say what to write instead."""
+"""What to write instead of options that earlier versions had."""
 
 
 def _unknown_option(option: str, params: Sequence[Any], where: str) -> UsageError:
@@ -272,12 +270,11 @@ def _unknown_option(option: str, params: Sequence[Any], where: str) -> UsageErro
     arguments = {"where": where, "word": option}
     for param in params:
         if _is_argument(param) and option == f"--{param.name}":
-            return UsageError.about("unknown-option.argument", **arguments, name=_label(param))
+            fix = f"give it without an option: `{where} {_label(param)}`; "
+            return UsageError.about("unknown-option", **arguments, fix=fix)
     names = [name for param in params if not _is_argument(param) for name in param.opts]
-    near = get_close_matches(option, names, n=2)
-    usual = "unknown-option.near" if near else "unknown-option"
-    code = REMOVED.get(f"{where} {option}", usual)
-    return UsageError.about(code, **arguments, near=near)
+    fix = REMOVED.get(f"{where} {option}", did_you_mean(get_close_matches(option, names, n=2)))
+    return UsageError.about("unknown-option", **arguments, fix=fix)
 
 
 EXTRA = r"(?s)^Got unexpected extra argument\S* \((.*)\)$"
@@ -293,4 +290,5 @@ def usage_error(error: Any) -> UsageError:
     message = error.format_message().rstrip(".").replace("'", "`")
     if extra := re.match(EXTRA, message):
         message = f"unexpected {quote(extra[1])}"
-    return UsageError.about("command-line", message=message[:1].lower() + message[1:], where=where)
+    message = f"wrong command line: {message[:1].lower()}{message[1:]}"
+    return UsageError.about("command-line", message=message, where=where)

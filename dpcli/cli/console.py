@@ -19,8 +19,7 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from typing import Any, TextIO, cast
 
-from dpcli.problems.diagnostics import render_problem
-from dpcli.problems.errors import DpcliError, Problem
+from dpcli.problems.errors import DpcliError, Problem, render_problem
 from dpcli.problems.messages import clauses, escape_controls
 from dpcli.problems.reference import wrap_paragraph
 
@@ -33,13 +32,11 @@ MAX_PROSE_WIDTH = 100
 """The largest number of characters in a line of prose."""
 
 DEFAULT_WIDTH = 80
-"""Columns of a terminal that does not report its width."""
 
 MESSAGE_GUTTER, MIN_SOURCE_WIDTH = 12, 40
 """Columns next to a source line in a message, and the smallest number of its columns shown."""
 
 MAX_PAGES = 3
-"""The largest number of pages that are named below the problems."""
 
 QUOTED, KEPT_SPACE = "`[^`]+`", "\0"
 """Commands in a text, and the character in place of their spaces while lines are filled."""
@@ -54,7 +51,6 @@ EXCERPT = r" *\d* \|"
 """The beginning of a line that shows the source of a problem."""
 
 ARROW = "--> "
-"""The mark before the place of a problem in a file."""
 
 
 class OutputLost(OSError):

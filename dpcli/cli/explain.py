@@ -16,7 +16,7 @@ import typer
 from dpcli.cli.commands import COMMANDS, help_brief, help_prose
 from dpcli.cli.console import MAX_PROSE_WIDTH, width_of
 from dpcli.cli.options import checked_budget
-from dpcli.cli.text_tables import plain_table
+from dpcli.cli.terminal import plain_table
 from dpcli.fields.section import example_line
 from dpcli.mechanisms import MECHANISMS
 from dpcli.mechanisms.local import LOCAL_MECHANISMS
@@ -25,6 +25,7 @@ from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.loss import Loss, loss_text
 from dpcli.problems import reference
 from dpcli.problems.errors import UsageError
+from dpcli.problems.messages import did_you_mean
 from dpcli.problems.reference import KeyUse, Page
 from dpcli.specification.columns import COLUMN_TYPES
 from dpcli.statistics import STATISTICS
@@ -58,7 +59,6 @@ HEADINGS = {
     "utility": "utilities",
     **{f"{family} error": f"error codes: {family}" for family in reference.FAMILIES},
 }
-"""The headings of the kinds of pages in the list of words, in order."""
 
 PRIORS = (0.001, 0.01, 0.1, 0.5, 0.9)
 ALARMS = (0.001, 0.01, 0.05, 0.1)
@@ -131,7 +131,6 @@ def _example(member: object) -> str:
 
 
 def _docstring(documented: object) -> str:
-    """The docstring of an object without its doctests."""
     paragraphs = (inspect.getdoc(documented) or "").split("\n\n")
     return "\n\n".join(paragraph for paragraph in paragraphs if not paragraph.startswith(">>>"))
 
@@ -197,7 +196,9 @@ def explain(
     """
     word = " ".join(words) if words else None
     if (epsilon, delta, rho) != (None, None, None) and word != PRIVACY:
-        raise UsageError.about("bad-option.loss")
+        fix = "write `dpcli explain privacy --epsilon 1 --delta 1e-6`"
+        given = "`--epsilon`, `--rho` or `--delta`"
+        raise UsageError.about("bad-option", given=given, other="another page", fix=fix)
     width = min(width_of(sys.stdout), MAX_PROSE_WIDTH) - 2
     if word is None:
         sys.stdout.write(_word_list(width))
@@ -237,7 +238,6 @@ def _word_list(width: int) -> str:
 
 
 def _unknown_word_error(word: str) -> UsageError:
-    """The error for a word without a page, with similar words."""
     synonyms = reference.synonyms()
     names = [name for name, _ in complete_words("")]
     plain = word.strip().casefold().replace(" ", "-")
@@ -245,8 +245,8 @@ def _unknown_word_error(word: str) -> UsageError:
     close += [name for name in names if plain and plain in name.split("-")]
     for form in (plain, plain.replace("-", "_")):
         close += get_close_matches(form, names, n=3, cutoff=0.7)
-    near = list(dict.fromkeys(close))[:3]
-    return UsageError.about("unknown-word.near" if near else "unknown-word", word=word, near=near)
+    near = did_you_mean(list(dict.fromkeys(close))[:3])
+    return UsageError.about("unknown-word", word=word, near=near)
 
 
 def _privacy_meaning(loss: Loss, width: int) -> Iterator[str]:

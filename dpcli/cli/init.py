@@ -24,6 +24,7 @@ from dpcli.engine.files.source import open_dataset
 from dpcli.fields.tree import closest_match
 from dpcli.planning.planner import make_plan, require_plan_fits
 from dpcli.problems.errors import DataError, StoppedBySignal, UsageError, make_problem
+from dpcli.problems.messages import did_you_mean
 from dpcli.releasing.publishing import publish, publish_to_stdout
 from dpcli.report.formats import report_schema
 from dpcli.specification.draft import draft_spec, duplicate_names, why_undeclarable
@@ -101,10 +102,12 @@ def init(
     See also: dpcli check, dpcli explain columns, dpcli explain bounds
     """
     if ask and data == "-":
-        raise UsageError.about("bad-option.ask-standard-input")
+        given = {"given": "`--ask`", "other": "DATA from standard input"}
+        raise UsageError.about("bad-option", **given, fix="name the file")
     chosen = () if columns is None else _listed(columns)
     if chosen and header is False:
-        raise UsageError.about("bad-option.columns-without-names")
+        fix = "write `csv: {names: [...]}` in the draft"
+        raise UsageError.about("bad-option", given="`--columns`", other="`--no-header`", fix=fix)
     output = output_file(output)
     if output is not None:
         require_new_file(output, input_file(data))
@@ -168,7 +171,8 @@ def _columns(
         with open_dataset((data,), replace(dialect, names=(PLACEHOLDER,))) as dataset:
             (source,) = dataset.sources
             if source.dialect is None:
-                raise UsageError.about("bad-option.parquet-header", data=data)
+                given = {"given": "`--no-header`", "other": "Parquet, which names its columns"}
+                raise UsageError.about("bad-option", **given, fix="name a CSV file")
             count = columns_without_names(source)
         names = tuple(f"{PLACEHOLDER}_{number}" for number in range(1, count + 1))
         return names, replace(dialect.of_file(data), names=names, header_lines=1), True
@@ -197,9 +201,9 @@ def _require_chosen(chosen: Sequence[str], header: Sequence[str], data: str) -> 
     """Raise UsageError with each chosen column that the file does not have, and a near name."""
     problems, names = [], [name for name in header if name]
     for name in (name for name in chosen if name not in header):
-        near = closest_match(name, names)
-        code = "unknown-columns.near" if near else "unknown-columns"
-        problems.append(make_problem(code, name=name, data=data, near=near, columns=names))
+        arguments = {"name": name, "data": data, "columns": names}
+        near = did_you_mean(filter(None, [closest_match(name, names)]))
+        problems.append(make_problem("unknown-columns", near=near, **arguments))
     if problems:
         raise UsageError(problems)
 

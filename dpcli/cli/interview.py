@@ -82,7 +82,7 @@ class Prompter:
             except InvalidAnswerError as refused:
                 sys.stderr.writelines(f"- {reason}\n" for reason in refused.args)
         sys.stderr.write("\n")
-        raise UsageError.about("no-answer.wrong")
+        raise UsageError.about("no-answer")
 
     def _line(self) -> str:
         line = self._answers.readline(MAX_LENGTH)
@@ -150,7 +150,6 @@ PART, CHOICES = Fraction(1, 10), Fraction(3, 10)
 most that all choices get."""
 
 BINS, CANDIDATES = 10, 1000
-"""About how many bins are proposed, and the most candidates of a median."""
 
 FORMS = ("na", "thousands", "format")
 """The fields about how cells are written, asked last. The default of a question declares none."""
@@ -333,7 +332,6 @@ class Interview:
         self._put({**self._tree["statistics"], **new}, "statistics")
 
     def _name(self, *words: str) -> str:
-        """A new name for a statistic, of plain letters."""
         plain = re.sub(r"[^A-Za-z0-9_]+", "_", "_".join(words)).strip("_")[:90]
         taken = self._tree["statistics"]
         names = [plain, *(f"{plain}_{number}" for number in range(2, len(taken) + 3))]

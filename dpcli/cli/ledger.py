@@ -10,15 +10,21 @@ from typing import Annotated, Literal
 import typer
 
 from dpcli.cli import options
-from dpcli.cli.accounts import existing_ledger, open_ledger
+from dpcli.cli.accounts import existing_ledger
 from dpcli.cli.console import print_json, print_line
-from dpcli.cli.options import checked_budget, refuse_first
+from dpcli.cli.options import checked_budget
 from dpcli.cli.outputs import Tables, wide_tables
 from dpcli.ledger.balance import AccountTerms
 from dpcli.ledger.charge import now
-from dpcli.ledger.filesystem import removed_if_empty, require_file_name, translated_os_errors
-from dpcli.ledger.ledger import create_ledger
-from dpcli.ledger.options import DEFAULT, checked_entry_id
+from dpcli.ledger.ledger import create_ledger, open_or_create_ledger
+from dpcli.ledger.options import (
+    DEFAULT,
+    checked_entry_id,
+    created_text,
+    removed_if_empty,
+    require_file_name,
+    translated_os_errors,
+)
 from dpcli.ledger.restoration import Recovered
 from dpcli.ledger.restoration import recover as recover_ledger
 from dpcli.privacy.loss import loss_text
@@ -116,12 +122,16 @@ def open_account(
     fault = dataset_name_fault(dataset)
     if fault is not None:
         raise UsageError.about("bad-dataset", **fault)
-    refuse_first({"bad-unit": not unit, "bad-unit.each": each and unit == "row"})
+    if not unit or (each and unit == "row"):
+        found = "`row`, and `--each` is for people" if unit else "the empty text"
+        raise UsageError.about("bad-unit", found=found)
     budget = checked_budget(epsilon, rho, delta, composition)
     protected = RowUnit() if unit == "row" else PersonUnit(unit, 1, 1, 1, each)
     terms = AccountTerms(dataset, unit_text(protected), neighbors, composition, budget, window)
     days = f" in any {window:,} consecutive days" if window else ""
-    with open_ledger(path, Path(DEFAULT)) as opened_ledger:
+    with open_or_create_ledger(path, Path()) as opened_ledger:
+        if opened_ledger.created:
+            print_line(created_text(opened_ledger.path))
         what = "account opened" if opened_ledger.open_account(terms, now()) else "account was open"
         opened = f"{dataset}: {what} in {opened_ledger.path} with {loss_text(budget)}{days}"
     print_line(f"{opened}, {neighbors}, {composition}", file=sys.stdout)
@@ -215,9 +225,7 @@ def verify(
         count = 0 if faults else len(opened_ledger.entries())
         name = opened_ledger.path
     if faults:
-        raise LedgerError(
-            make_problem("ledger-in-doubt.changed", ledger=name, reason=fault) for fault in faults
-        )
+        raise LedgerError(make_problem("ledger-in-doubt", path=name, why=fault) for fault in faults)
     if as_json:
         print_json({"entries": count, "reports": len(reports), "intact": True})
     else:

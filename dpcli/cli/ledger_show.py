@@ -19,7 +19,7 @@ import typer
 from dpcli.cli.accounts import existing_ledger
 from dpcli.cli.console import write_json
 from dpcli.cli.options import AsJson, NamedLedger
-from dpcli.cli.text_tables import write_table
+from dpcli.cli.terminal import write_table
 from dpcli.ledger.account import RepeatedRuns
 from dpcli.ledger.balance import (
     AccountTerms,
@@ -45,6 +45,7 @@ from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.loss import Loss, remaining_text
 from dpcli.problems.errors import DpcliError, LedgerError
+from dpcli.problems.messages import did_you_mean
 from dpcli.report.json_text import Fact, JsonNumber, json_text
 from dpcli.specification.load import read_spec_file
 
@@ -207,7 +208,6 @@ def _with_numbers(facts: JsonObject) -> dict[str, Fact]:
 
 
 def _loss_down(loss: Loss) -> dict[str, Fact]:
-    """What remains, rounded down."""
     measures = {field.name: getattr(loss, field.name) for field in fields(loss)}
     return {
         name: None if size is None else JsonNumber(plain_decimal_down(size))
@@ -246,9 +246,9 @@ def history(
     with existing_ledger(path) as ledger:
         accounts = ledger.accounts()
         if dataset is not None and dataset not in accounts:
-            near = get_close_matches(dataset, accounts, n=2)
-            code = "no-such-account.near" if near else "no-such-account"
-            raise LedgerError.about(code, ledger=ledger.path, dataset=dataset, near=near)
+            near = did_you_mean(get_close_matches(dataset, accounts, n=2))
+            arguments = {"ledger": ledger.path, "dataset": dataset}
+            raise LedgerError.about("no-such-account", near=near, **arguments)
         releases = [
             release
             for name, terms in accounts.items()

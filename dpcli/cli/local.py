@@ -12,11 +12,9 @@ import typer
 from dpcli.cli import options
 from dpcli.cli.accounts import published, shown_notices
 from dpcli.cli.console import print_json, print_line
-from dpcli.cli.options import AsJson, input_file, refuse_first
-from dpcli.cli.outputs import Responses, output_file
-from dpcli.cli.progress import shown_progress
-from dpcli.cli.summary import spent_text
-from dpcli.cli.text_tables import write_table
+from dpcli.cli.options import AsJson, input_file
+from dpcli.cli.outputs import Responses, output_file, spent_text
+from dpcli.cli.terminal import shown_progress, write_table
 from dpcli.fields.values import NumberSyntaxError, parse_number
 from dpcli.ledger.charge import RandomizedCollection
 from dpcli.ledger.options import new_release_id
@@ -36,7 +34,6 @@ from dpcli.specification.load import read_local_spec
 from dpcli.specification.responses import MAX_BYTES, read_table_file, table_from_csv
 
 SUMMARY_LINES = 40
-"""The largest number of estimates in the summary; the others are counted."""
 
 
 def randomize(
@@ -195,7 +192,8 @@ def epsilon(
     """
     noise = (scale, bounds) if scale is not None and bounds is not None else None
     alone = (matrix is None) == (noise is None) or (scale is None) != (bounds is None)
-    refuse_first({"bad-option.epsilon-of": alone})
+    if alone:
+        raise UsageError.about("bad-option.epsilon-of")
     report, text, where = (
         _laplace_epsilon(*noise) if noise else _table_epsilon(_table(matrix or Path()))
     )
@@ -211,7 +209,7 @@ def _table(path: Path) -> ProbabilityTable:
     try:
         raw = sys.stdin.buffer.read(MAX_BYTES + 1) if piped else read_table_file(path)
     except (OSError, ValueError):
-        raise SpecError.about("table-unreadable.input", path=path) from None
+        raise SpecError.about("table-unreadable", file=path) from None
     return table_from_csv(raw, "standard input" if piped else str(path))
 
 

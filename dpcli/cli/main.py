@@ -37,7 +37,6 @@ GC_THRESHOLD = 200_000
 """The number of new objects after which Python collects garbage."""
 
 _signals: list[int] = []
-"""The numbers of the signals that were received."""
 
 
 app = typer.Typer(

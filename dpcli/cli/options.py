@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -18,14 +17,6 @@ from dpcli.privacy.loss import Loss
 from dpcli.privacy.zcdp_conversion import zcdp_epsilon
 from dpcli.problems.errors import SpecError, UsageError
 from dpcli.specification.csv_form import parse_dialect
-
-
-def refuse_first(rules: Mapping[str, bool], **arguments: object) -> None:
-    """Raise UsageError with the first code whose condition is true."""
-    for code, holds in rules.items():
-        if holds:
-            raise UsageError.about(code, **arguments)
-
 
 SpecFile = Annotated[Path, typer.Argument(metavar="SPEC", help="The spec, a YAML file.")]
 DataFiles = Annotated[
@@ -144,18 +135,14 @@ def checked_budget(epsilon: str | None, rho: str | None, delta: str, composition
     except NumberSyntaxError:
         budget = Loss(Fraction(0))
     is_budget = least <= budget.epsilon <= MAX_BUDGET and 0 <= budget.delta < 1
-    refuse_first(
-        {
-            "bad-budget.one": (epsilon is None) == (rho is None),
-            "bad-budget": not is_budget,
-            "bad-budget.delta": rule.needs_delta and not budget.delta,
-            "bad-budget.rho": rho is not None and composition != "zcdp",
-        },
-        kind=kind,
-        size=size,
-        delta=delta,
-        composition=composition,
-    )
+    if (epsilon is None) == (rho is None):
+        raise UsageError.about("bad-budget.one")
+    if not is_budget:
+        raise UsageError.about("bad-budget", kind=kind, size=size, delta=delta)
+    if rule.needs_delta and not budget.delta:
+        raise UsageError.about("bad-budget.delta", composition=composition)
     if rho is None:
         return budget
+    if composition != "zcdp":
+        raise UsageError.about("bad-budget.rho", composition=composition)
     return Loss(zcdp_epsilon(budget.epsilon, budget.delta), budget.delta, budget.epsilon)

@@ -11,15 +11,15 @@ import typer
 
 from dpcli.cli.accounts import forecast_balance
 from dpcli.cli.console import print_styled, write_json
-from dpcli.cli.options import AnyPeriod, AsJson, LedgerFile, Period, SpecFile, refuse_first
+from dpcli.cli.options import AnyPeriod, AsJson, LedgerFile, Period, SpecFile
 from dpcli.cli.plan_text import print_local_plan, print_plan
-from dpcli.cli.text_tables import write_table
+from dpcli.cli.terminal import write_table
 from dpcli.fields.values import NumberSyntaxError, parse_number
 from dpcli.numeric.exact import exact_or_up, rounded_text
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan
 from dpcli.planning.planner import make_plan, require_plan_fits
 from dpcli.problems.errors import SpecError, UsageError, make_problem
-from dpcli.problems.messages import escape_controls
+from dpcli.problems.messages import escape_controls, quote, quoted_list
 from dpcli.specification.load import read_central_spec, read_spec_file
 from dpcli.specification.model import LocalSpec
 
@@ -28,10 +28,8 @@ if TYPE_CHECKING:
     from dpcli.privacy.amplification import ShuffledGuarantee
 
 MOST = 10**15
-"""The largest number of records that an option accepts."""
 
 MAX_TIMES = 100_000
-"""The largest number of runs that `--times` accepts."""
 
 COLORS = {"MET": "1;32", "WARNED": "1;33", "DECLARED": "1;36", "OPEN": "1;35"}
 """The styles of verdicts on risks."""
@@ -109,24 +107,25 @@ def plan(
     """
     tables = {"--risks": show_risks or hazards, "--compare": compare, "--diff": diff is not None}
     named = [name for name, is_wanted in tables.items() if is_wanted]
-    refuse_first(
-        {
-            "bad-option.tables": len(named) > 1,
-            "bad-option.diff-account": bool(diff and (times or period)),
-            "nothing-to-compare": fail_on_weaker and diff is None,
-        },
-        tables=named,
-    )
+    others = [*named[1:], *(["--times", "--period"] if diff and (times or period) else [])]
+    if others:
+        fix = "ask for one of them at a time"
+        given, other = quote(named[0]), quoted_list(others, "or")
+        raise UsageError.about("bad-option", given=given, other=other, fix=fix)
+    if fail_on_weaker and diff is None:
+        raise UsageError.about("nothing-to-compare")
     loaded = read_spec_file(spec)
     shuffled = None
     current: Plan
     if isinstance(loaded, LocalSpec):
-        alone = delta is not None and shuffle is None
-        refuse_first({"bad-option.diff-local": diff is not None, "bad-option.delta-alone": alone})
+        _require_local_options(diff, shuffle, delta)
         current = make_plan(loaded)
         shuffled = None if shuffle is None else _amplified(current, shuffle, delta)
     else:
-        refuse_first({"bad-option.shuffle-central": bool(shuffle or delta)})
+        if shuffle or delta:
+            fix, given = "name a spec with `model: local`", "`--shuffle` or `--delta`"
+            other = "a spec of the central model"
+            raise UsageError.about("bad-option", given=given, other=other, fix=fix)
         current = make_plan(loaded)
         if diff is not None:
             older = make_plan(read_central_spec(diff))
@@ -154,6 +153,16 @@ def plan(
     forecast.raise_refusal()
 
 
+def _require_local_options(diff: Path | None, shuffle: int | None, delta: str | None) -> None:
+    if diff is not None:
+        fix = "compare the output of `dpcli plan` for both"
+        other = "a spec of the local model"
+        raise UsageError.about("bad-option", given="`--diff`", other=other, fix=fix)
+    if delta is not None and shuffle is None:
+        needs = {"given": "`--delta`", "other": "`--shuffle`", "fix": "`--shuffle N`"}
+        raise UsageError.about("bad-option.needs", **needs)
+
+
 def _amplified(plan: LocalPlan, records: int, delta: str | None) -> ShuffledGuarantee:
     """The guarantee of a plan with shuffling; UsageError if the bound does not apply."""
     try:
@@ -161,8 +170,8 @@ def _amplified(plan: LocalPlan, records: int, delta: str | None) -> ShuffledGuar
     except NumberSyntaxError:
         chosen = Fraction(-1)
     if not 0 < chosen < 1:
-        code = "shuffle-delta" if delta is None else "shuffle-delta.bad"
-        raise UsageError.about(code, delta=delta)
+        found = "the budget has none" if delta is None else f"it is {quote(delta)}"
+        raise UsageError.about("shuffle-delta", found=found)
     responses = plan.spec.responses
     if names := [response.column.name for response in responses if response.randomizer.loss.delta]:
         raise UsageError.about("shuffle-pure", columns=names)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dpcli.cli.text_tables import (
+from dpcli.cli.terminal import (
     BUDGET_BAR_LEGEND,
     Row,
     budget_bar,
@@ -65,7 +65,6 @@ LEGEND = {
     ),
     "cost": "epsilon of the statistic, next to the largest",
 }
-"""What columns of the table of a plan mean."""
 
 
 def print_plan(plan: CentralPlan, forecast: BalanceForecast, rows: int | None = None) -> None:

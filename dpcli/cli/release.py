@@ -1,4 +1,7 @@
-"""`dpcli release`: from a spec and data files to noisy tables and a report."""
+"""`dpcli release`: from a spec and data files, or sealed parts of them, to noisy tables.
+
+`dpcli aggregate` writes such parts.
+"""
 
 from __future__ import annotations
 
@@ -11,21 +14,22 @@ from typing import Annotated, Literal
 import typer
 
 from dpcli.cli import options
-from dpcli.cli.accounts import existing_ledger, forecast_balance, published, shown_notices
+from dpcli.cli.accounts import existing_ledger, forecast_balance, published, shown_notices, warn
 from dpcli.cli.console import print_json, print_line, write_json
-from dpcli.cli.options import input_file, refuse_first
-from dpcli.cli.outputs import Tables, output_file
-from dpcli.cli.progress import shown_progress
-from dpcli.cli.summary import print_summary
+from dpcli.cli.options import input_file, require_new_file
+from dpcli.cli.outputs import Tables, output_file, print_summary
+from dpcli.cli.terminal import shown_progress
+from dpcli.engine.files.content import PARTIAL_ENDING
 from dpcli.engine.files.source import require_files
 from dpcli.ledger.charge import NoisyRelease, StoredRelease
-from dpcli.ledger.filesystem import is_absent
-from dpcli.ledger.options import new_release_id
+from dpcli.ledger.options import is_absent, new_release_id
 from dpcli.planning.notes import reader_warnings
 from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
-from dpcli.releasing.request import ReleaseRequest
-from dpcli.releasing.steps import Engine, require_data, require_quality
+from dpcli.problems.errors import UsageError
+from dpcli.releasing.publishing import is_device, write_private
+from dpcli.releasing.request import ReleaseRequest, check_again_error
+from dpcli.releasing.steps import Engine, pack_data, reading_warnings, require_data, require_quality
 from dpcli.releasing.transaction import ReleaseTransaction
 from dpcli.report.document import Report, without_numbers
 from dpcli.report.formats import FACTS, render_outputs
@@ -81,14 +85,16 @@ def release(
 
     See also: dpcli plan, dpcli ledger show, dpcli explain release-id
     """
-    refuse_first(
-        {
-            "bad-option.two-outputs": as_json and not output_file(output) and not dry_run,
-            "bad-option.dry-partials": partials and dry_run,
-            "bad-option.spark-partials": partials and engine == "spark",
-            "bad-option.check-again-alone": check_again and release_id is None,
-        }
-    )
+    if as_json and not output_file(output) and not dry_run:
+        fix = "name a file for the table: `-o OUT.csv --json`"
+        other = "a table on standard output"
+        raise UsageError.about("bad-option", given="`--json`", other=other, fix=fix)
+    if partials and (dry_run or engine == "spark"):
+        given = "`--dry-run`" if dry_run else "`--engine spark`"
+        fix = "run `dpcli plan SPEC`, which shows the same plan" if dry_run else "name data files"
+        raise UsageError.about("bad-option", given=given, other="`--partials`", fix=fix)
+    if check_again and release_id is None:
+        raise check_again_error()
     plan = make_plan(read_central_spec(spec))
     name = release_id or new_release_id()
     reader: Engine = "partials" if partials else engine
@@ -187,7 +193,7 @@ def _dry_run(
     if engine == "local":
         require_files(request.files)
     if plan.chooses_bounds:
-        from dpcli.releasing.chosen_bounds import require_readable_twice
+        from dpcli.releasing.transaction import require_readable_twice
 
         require_readable_twice(request.data, request.engine)
     ledger = None if request.ledger is None else request.path
@@ -206,3 +212,52 @@ def _dry_run(
         print_plan(plan, forecast)
     sys.stdout.flush()
     print_line("dry run: no row was read, nothing was charged or written")
+
+
+def aggregate(
+    spec: options.SpecFile,
+    data: options.DataFiles,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="OUT.sealed", help="The new part; its name ends in .sealed."
+        ),
+    ],
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Add up DATA as SPEC asks, and seal it for a later release.
+
+    Reads DATA once, and writes a part: what its rows add up to, exactly, without noise. It is as
+    confidential as the rows, for its owner alone to read, and replaces no file. Needs no ledger
+    and spends nothing. `dpcli release SPEC --partials PART...` merges the parts of all rows, adds
+    noise and charges for them. Each row must be in one part only.
+
+    Examples:
+        dpcli aggregate spec.yaml data.csv -o data.sealed
+        ls data*.csv | xargs -P4 -I{} dpcli aggregate spec.yaml {} -o {}.sealed
+        dpcli release spec.yaml --partials parts/*.sealed -o noisy.csv
+
+    Exits 3: spec, 4: DATA, 7: OUT.sealed.
+
+    See also: dpcli release
+    """
+    # A part is confidential: it must not look like a table, or go to a terminal or a log.
+    fits = output.name.lower().endswith(PARTIAL_ENDING) and not is_device(output)
+    if not fits:
+        raise UsageError.about("bad-option.part-name", output=output)
+    plan = make_plan(read_central_spec(spec))
+    if plan.chooses_bounds:
+        raise UsageError.about("chosen-bounds.partials")
+    require_new_file(output, spec, *plan.spec.files, *map(input_file, data))
+    warn(reading_warnings(plan, data))
+    with shown_progress(quiet=quiet) as progress:
+        part = pack_data(plan, tuple(data), progress)
+    write_private(part, output)
+    if not quiet:
+        print_line(
+            f"wrote the part `{output}`: it is as confidential as the data, so keep it where "
+            "they are kept"
+        )
+    if as_json:
+        print_json({"part": str(output), "confidential": True})

@@ -12,7 +12,7 @@ import typer
 
 from dpcli.cli.console import write_json
 from dpcli.cli.options import AsJson, SpecFile, require_new_file
-from dpcli.cli.text_tables import write_gap, write_table
+from dpcli.cli.terminal import write_gap, write_table
 from dpcli.data.formats import TAB_ENDINGS
 from dpcli.planning.planner import make_plan, require_plan_fits
 from dpcli.problems.errors import DpcliError, OutputError, UsageError
@@ -91,7 +91,8 @@ def simulate(
     """
     chosen = secrets.randbits(32) if seed is None else seed
     if dummy == Path("-"):
-        raise UsageError.about("bad-option.dummy-standard-output")
+        given = {"given": "`--dummy`", "other": "standard output"}
+        raise UsageError.about("bad-option", **given, fix="name a file that does not exist yet")
     if dummy is not None:
         require_new_file(dummy, spec)
         # A dummy file may have tabs, and the spec knows its delimiter.

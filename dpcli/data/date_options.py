@@ -90,10 +90,8 @@ class Zone(FormOption):
         """A zone needs times with an offset."""
         formats = column.option(Formats)
         with_offset = [form for form in formats.forms if form.has("z")] if formats else []
-        if formats and not with_offset:
+        if (formats and not with_offset) or not all(form.has("HI") for form in with_offset):
             raise section.report_key("date-format.zone", self.key)
-        if not all(form.has("HI") for form in with_offset):
-            raise section.report_key("date-format.zone-time", self.key)
 
     @property
     def value_text(self) -> str:

@@ -36,6 +36,7 @@ class DateColumn(NumericColumn):
     }
     wrong_type: ClassVar[str] = "wrong-column-type.days"
     grid_words: ClassVar[str] = "a whole number of days"
+    bounds_example: ClassVar[str] = "[2010-01-01, 2024-12-31]"
 
     @property
     def format(self) -> DateFormat | None:

@@ -228,7 +228,7 @@ class NumberValues(FormOption):
         low, high = map(numeric.text, numeric.bounds)
         for text, number in self.values:
             if not min_value <= Fraction(number) <= max_value:
-                raise section.report("out-of-bounds.value", self.key, text, low=low, high=high)
+                raise section.report("out-of-bounds", self.key, text, low=low, high=high)
 
     @property
     def value_text(self) -> str:

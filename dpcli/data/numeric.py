@@ -46,6 +46,8 @@ class NumericColumn(ValuedColumn):
     }
     grid_words: ClassVar[str] = "a multiple of the step"
     """What the width of a bin is."""
+    bounds_example: ClassVar[str] = "[0, 100]"
+    """Bounds that a message proposes."""
 
     def __post_init__(self) -> None:
         if self.bounds is not None and self.bounds[0] > self.bounds[1]:

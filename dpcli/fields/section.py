@@ -7,7 +7,7 @@ so that the other fields are still resolved, and what uses it later reports noth
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from inspect import get_annotations
 from types import NoneType
@@ -33,13 +33,14 @@ from dpcli.fields.tree import (
     Path,
     ScalarNode,
     SequenceNode,
+    Span,
     closest_match,
     node_at,
 )
 from dpcli.fields.values import LIST_TAG, MAPPING_TAG, TEXT_TAG, AlreadyReportedError, Fields, Json
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.problems.messages import quote
-from dpcli.problems.reference import variant_code
+from dpcli.problems.messages import quote, quoted_list, truncated
+from dpcli.problems.reference import advice, key_example, variant_code
 
 FORMS = {TEXT_TAG: "a single value", MAPPING_TAG: "a mapping", LIST_TAG: "a list"}
 
@@ -66,6 +67,13 @@ RANGE = r"^(-?[\d.]+) ?(?:-|\.\.+|to) ?(-?[\d.]+)$"
 def plain_word(text: str) -> str:
     """A word of a spec, without case, and with `_` between its parts."""
     return text[:100].casefold().replace("-", "_").replace(" ", "_")
+
+
+def report_unknown_key(span: Span, key: str, keys: Iterable[str], owner: str) -> None:
+    """Records that a key is none of those of its owner, and what to write instead."""
+    says = advice("keys", plain_word(key))
+    code = "unknown-field.advised" if says else "unknown-field"
+    span.report(code, word=key, choices=keys, owner=owner, advice=says)
 
 
 def name_of(path: Path) -> str:
@@ -259,10 +267,6 @@ class SectionModel(BaseModel):
         """Records the problem of an unknown key; False for the problem of all models."""
         return False
 
-    def special_code(self, code: str, text: str, path: Path) -> str:  # noqa: ARG002
-        """The variant of a code for a wrong text of this model; the code itself without one."""
-        return code
-
     # The errors of pydantic, as problems.
 
     def _record(self, errors: list[Any]) -> None:
@@ -293,56 +297,64 @@ class SectionModel(BaseModel):
                 if not any(closest_match(key, [str(path[-1])]) for key in unknown):
                     self._missing(str(path[-1]))
             elif kind in ("too_short", "too_long"):
-                self._length(path, context["actual_length"])
+                self._length(path, context)
             elif "arguments" in context:
                 self._refused(kind, (*path, *context["path"]), context["arguments"])
             else:
                 self._form(path, kind, context)
 
     def _unknown(self, key: str) -> None:
-        code = variant_code("unknown-field", plain_word(key))
-        arguments = {"word": key, "choices": self.field_names(), "owner": self.what}
-        self.node.key_span(key).report(code, **arguments)
+        report_unknown_key(self.node.key_span(key), key, self.field_names(), self.what)
 
     def _missing(self, key: str) -> None:
         field = type(self).model_fields.get(key)
         is_named = self.subject != self.what
         owner = f"the {self.what} {self.subject}" if is_named else self.what
-        role, line = column_role(field) if field else None, self.missing_line(key)
-        code = "missing-field" if line else variant_code("missing-field", key)
-        line = line or f"`{example_line(key, field)}`"
+        role = column_role(field) if field else None
+        line = self.missing_line(key) or f"`{self._example((key,))}`"
         if role is not None and role.refers_to == "column":
-            code = "missing-field.of-column"
-        kinds = role.kinds if role else ()
-        self.node.span.report(code, owner=owner, key=key, line=line, kinds=kinds)
+            line = f"`{key}: ...`, of type {quoted_list(role.kinds, 'or')}"
+        self.node.span.report("missing-field", owner=owner, key=key, line=line)
 
     def _refused(self, code: str, path: Path, arguments: Mapping[str, Any]) -> None:
         text = self.text(*path)
-        special = self.special_code(code, text, path)
-        # The hint of a special problem is better than the most similar choice.
-        is_choice = "choices" in arguments and special == code
-        word = {"word": arguments.get("meant", text)} if is_choice else {}
-        self.report(special, *path, **word, **arguments)
+        word = {"word": arguments.get("meant", text)} if "choices" in arguments else {}
+        self.report(code, *path, **word, **arguments)
 
-    def _length(self, path: Path, count: int) -> None:
-        code = variant_code("wrong-shape", str(path[-1])) if count else "empty-list"
-        self.report(code, *path, count=count, form="another number of items")
+    def _length(self, path: Path, context: Mapping[str, Any]) -> None:
+        count, least = context["actual_length"], context.get("min_length")
+        form = f"at least {least}" if least else f"at most {context['max_length']}"
+        code = "wrong-shape.length" if count else "empty-list"
+        self.report(
+            code, *path, count=count, form=form, line=f"`{self._example(path, '[..., ...]')}`"
+        )
+
+    def _example(self, path: Path, usual: str = "...") -> str:
+        """A line with the last key of a path: of its field or page, else with what is `usual`."""
+        key = path[-1]
+        if isinstance(key, int):
+            return usual
+        field = type(self).model_fields.get(key) if len(path) == 1 else None
+        examples = field_examples(field) if field else []
+        return example_line(key, field) if examples else key_example(key) or f"{key}: {usual}"
 
     def _form(self, path: Path, kind: str, context: Mapping[str, Any]) -> None:
-        node, code = node_at(self.node, *path), "wrong-shape"
+        node = node_at(self.node, *path)
         form = {"string_type": "a single value", "list_type": "a list"}.get(kind, "a mapping")
         if kind == "union_tag_invalid":
             form = " or ".join(FORMS[tag] for tag in FORMS if tag in context["expected_tags"])
         if isinstance(node, ScalarNode) and form.endswith("a list"):
-            code = "wrong-shape.listed-word"
-        elif isinstance(node, SequenceNode) and "single value" in form:
-            code = f"wrong-shape.{'listed-value' if len(node.items) == 1 else 'several-values'}"
-        elif form in ("a list", "a mapping") or isinstance(path[-1], str):
-            code = variant_code("wrong-shape", f"no-{path[-1]}")
-            variant = {"a list": "no-list", "a mapping": "no-mapping"}.get(form, "no-value")
-            code = f"wrong-shape.{variant}" if code == "wrong-shape" else code
-        text = re.sub(RANGE, r"\1, \2", node.text)
-        self.report(code, *path, found=node.form, form=form, text=text)
+            items = re.sub(RANGE, r"\1, \2", truncated(node.text))
+            line = f"`[{items}]`"
+        elif "single value" in form and (
+            isinstance(node, SequenceNode) or isinstance(path[-1], int)
+        ):
+            line = "one value, without brackets"
+        else:
+            usual = {"a list": "[..., ...]", "a mapping": "{key: value}"}.get(form, "...")
+            line = f"`{self._example(path, usual)}`"
+        code = variant_code("wrong-shape", str(path[-1]))
+        self.report(code, *path, found=node.form, form=form, line=line)
 
     @classmethod
     def field_names(cls) -> list[str]:

@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError, PydanticKnownError, core_schema
 
 from dpcli.numeric.days import days_of
 from dpcli.numeric.exact import plain_text
-from dpcli.problems.reference import texts
+from dpcli.problems.reference import advice
 
 NUMBER = re.compile(r"(-?)([0-9]{1,18})(?:\.([0-9]{1,18}))?(?:e(-?[0-9]{1,3}))?")
 MAX_EXPONENT = 60
@@ -91,10 +91,7 @@ def _advice(text: str) -> str:
     if percent := re.fullmatch(PERCENT, short):
         hundredth = plain_text(Fraction(percent[1]) / 100)
         return f"write `{hundredth}`: a number has no percent sign"
-    for pattern, advice in texts("syntax_advice")["numbers"].items():
-        if re.fullmatch(pattern, short):
-            return advice
-    return ANY_NUMBER
+    return advice("numbers", short) or ANY_NUMBER
 
 
 Json = dict[str, Any]

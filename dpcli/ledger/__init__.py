@@ -5,7 +5,6 @@ Open `ledger.py` first: a `Ledger` charges for a release and stores its outputs 
 `transaction.py` is the block in which noise is drawn. `balance.py` has what an account fixes and
 what recorded events cost, and `account.py` whether another release fits. `chain.py`
 shows that an entry was changed or lost; `restoration.py` recovers entries from published reports.
-Below are `store.py` (the checked file: its tables, the connection to it), `waiting.py` (what is
-said while others write) and `filesystem.py` (where a ledger may be). A user is the person of the
-privacy unit.
+Below are `store.py` (the checked file: its tables, the connection to it) and `options.py` (where a
+ledger may be, and what a command states of a charge). A user is the person of the privacy unit.
 """

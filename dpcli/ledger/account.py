@@ -26,7 +26,6 @@ from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.messages import quoted_list
 
 MAX_RUNS = 1_000_000
-"""The largest number of runs that a forecast counts."""
 
 PLD_PRECISION = 100
 """With `pld` the number of runs may be 1% too low: each trial takes seconds."""
@@ -81,8 +80,7 @@ class Account:
                 asked=loss_text(balance(replace(terms, window=None), [cost]).lifetime),
                 dataset=terms.dataset,
                 left=remaining_text(before.remaining),
-                budget=loss_text(terms.budget),
-                window=terms.window or 0,
+                budget=_budget_text(terms),
                 **arguments,
             )
         return before, after
@@ -104,14 +102,13 @@ class Account:
         if not days:
             return "account-exhausted", {}
         if not fits(days[-1]):
-            return "account-exhausted.window", {}
+            return "account-exhausted", {}
         _, index = bisect(lambda index: fits(days[index]), -1, len(days) - 1)
         free, day = self.balance(terms, days[index]).remaining, period_text(days[index])
         return "account-exhausted.later", {"day": day, "free": remaining_text(free)}
 
     @property
     def _days(self) -> set[int]:
-        """The days that were charged, in an account with a window."""
         return {cost.period for cost in self.costs if cost.period is not None}
 
     def frees(self, terms: AccountTerms) -> list[tuple[str, Balance]]:
@@ -189,9 +186,13 @@ class Account:
         terms = self.terms
         if terms is None:
             if not may_open or not self.may_open:
+                why = "releases that no report proves were recovered: they may have been its own"
+                if self.may_open:
+                    why = "`ledger: must-exist` in the spec or DPCLI_LEDGER_MUST_EXIST demands one"
                 raise LedgerError.about(
-                    "account-must-exist" if self.may_open else "account-must-exist.lost",
+                    "account-must-exist",
                     path=self.ledger,
+                    why=why,
                     dataset=spec_terms.dataset,
                     command=opening_command(spec_terms, self.ledger),
                 )
@@ -231,12 +232,11 @@ class RunsForecast:
     def refusal(self) -> BudgetError:
         """The error for more runs than the account allows."""
         return BudgetError.about(
-            "too-many-runs.window" if self.terms.window else "too-many-runs",
+            "too-many-runs",
             asked=self.asked,
             needed=loss_text(self.needed),
-            window=self.terms.window or 0,
             dataset=self.terms.dataset,
-            budget=loss_text(self.terms.budget),
+            budget=_budget_text(self.terms),
             most=self.most,
         )
 
@@ -371,3 +371,8 @@ def sharing_warnings(shared: Mapping[str, set[str]]) -> list[str]:
         "same people one `dataset:`"
     )
     return [warning]
+
+
+def _budget_text(terms: AccountTerms) -> str:
+    window = f" in any {terms.window} consecutive days" if terms.window else ""
+    return f"{loss_text(terms.budget)}{window}"

@@ -381,7 +381,6 @@ def period_number(text: str) -> int:
 
 
 LAST_DAY = datetime.date.max.toordinal()
-"""The last day that a period can name."""
 
 
 def period_text(number: int) -> str:

@@ -30,8 +30,10 @@ from dpcli.ledger.chain import (
     write_pointer,
 )
 from dpcli.ledger.charge import SUFFIX, Charge, Receipt, Render, StoredRelease, later_check
-from dpcli.ledger.filesystem import (
+from dpcli.ledger.options import (
+    in_doubt_error,
     is_absent,
+    ledger_of,
     require_creatable,
     require_file_name,
     require_no_history,
@@ -81,6 +83,19 @@ def create_ledger(path: Path, anchor: Path | None = None, *, network: bool = Fal
                 write_pointer(default_anchor(path), ledger.anchor)
         undo.pop_all()
     return ledger
+
+
+def open_or_create_ledger(
+    named: Path | None, folder: Path, *, must_exist: bool = False
+) -> closing[OpenLedger]:
+    """The named ledger, which must exist, or the one in the folder of the spec.
+
+    The latter is created if it is absent. Raises LedgerError if it is absent and `must_exist`.
+    """
+    path = ledger_of(named, folder)
+    if named is None and must_exist and is_absent(path):
+        raise LedgerError.about("ledger-must-exist", path=path)
+    return closing(create_ledger(path) if named is None else OpenLedger.open(path))
 
 
 @final
@@ -175,7 +190,7 @@ class OpenLedger(Store):
             _require_same(entry, same)
         packed = self.outputs(entry.number)
         if entry.digest != entry_digest(entry.head, packed):
-            raise LedgerError.about("ledger-in-doubt.outputs", path=self.path, number=entry.number)
+            raise in_doubt_error(self.path, f"the outputs of entry {entry.number} were changed")
         if not packed:
             recovered = "recovered" in entry.content()
             code = "release-recovered" if recovered else "release-void"
@@ -218,7 +233,7 @@ class OpenLedger(Store):
         if not _is_stopped(last):
             return last.release_id or "", ""
         if last.dataset != dataset:
-            raise LedgerError.about("release-id-taken", name=release_id)
+            raise LedgerError.about("release-id-taken", name=release_id, how="for another dataset")
         _require_period(last, period, release_id)
         return later_check(release_id, len(attempts) + 1), last.release_id or ""
 
@@ -336,16 +351,15 @@ class OpenLedger(Store):
 
 def _require_same(entry: LedgerEntry, charge: Charge) -> None:
     if entry.content()["digest"] != charge.digest:
-        raise LedgerError.about("release-id-taken", name=charge.release_id)
+        raise LedgerError.about("release-id-taken", name=charge.release_id, how="from another spec")
     _require_period(entry, charge.period, charge.release_id)
 
 
 def _require_period(entry: LedgerEntry, period: str | None, release_id: str) -> None:
     if entry.period != period:
-        code = "release-id-taken.period" if entry.period else "release-id-taken.no-period"
-        raise LedgerError.about(code, name=release_id, period=entry.period or "")
+        how = f"for the period {entry.period}" if entry.period else "for no period"
+        raise LedgerError.about("release-id-taken", name=release_id, how=how)
 
 
 def _is_stopped(entry: LedgerEntry) -> bool:
-    """Whether the quality check of a release stopped it."""
     return entry.content().get("stopped") is True

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Self, final
 
 from dpcli.ledger.balance import Balance, balance, recorded_cost
-from dpcli.ledger.filesystem import require_file_name, translated_os_errors
 from dpcli.ledger.ledger import OpenLedger, create_ledger
+from dpcli.ledger.options import require_file_name, translated_os_errors
 from dpcli.privacy.loss import Loss
 from dpcli.problems.errors import LedgerError
 from dpcli.problems.light_dataclasses import dataclass

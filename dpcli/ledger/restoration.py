@@ -32,7 +32,8 @@ from dpcli.ledger.chain import (
     read_anchor,
     resolve_pointer,
 )
-from dpcli.ledger.filesystem import (
+from dpcli.ledger.ledger import OpenLedger
+from dpcli.ledger.options import (
     in_doubt_error,
     is_absent,
     missing_error,
@@ -40,7 +41,6 @@ from dpcli.ledger.filesystem import (
     require_creatable,
     translated_os_errors,
 )
-from dpcli.ledger.ledger import OpenLedger
 from dpcli.noise.entropy import random_bytes
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Loss
@@ -188,8 +188,7 @@ def _append_missing(
     lost_of_fork = _lost_of_fork(forked, start, recorded, entries)
     lost = end - last - len(proven) - len(firsts) + lost_of_fork
     if lost > unproven:
-        code = "releases-unproven" if lost != 1 else "releases-unproven.one"
-        raise LedgerError.about(code, lost=lost, path=ledger.path)
+        raise LedgerError.about("releases-unproven", lost=lost, path=ledger.path)
     openings = _openings(firsts, [at for at in range(last + 1, end + 1) if at not in proven])
     # In this order, each release follows all that its own history has before it.
     left, forks = (deque(lacking), ()) if shared else (deque(new.values()), forked)
@@ -226,7 +225,6 @@ def _append_forked(ledger: OpenLedger, forked: Sequence[Proof], *, is_whole: boo
 
 
 def _append_lost(ledger: OpenLedger, created: str, origin: Payload) -> None:
-    """Record an entry that no report proves."""
     payload: Payload = {"created": created, "recovered": origin}
     ledger.append(ledger.next_entry(LOST, "", payload))
 
@@ -249,7 +247,6 @@ def _append_release(ledger: OpenLedger, proof: Proof, origin: Payload) -> None:
 
 
 def _append_opening(ledger: OpenLedger, proof: Proof, origin: Payload) -> None:
-    """Open the account of a release that is charged by its report."""
     payload = {**proof.terms.payload(), "created": proof.created, "recovered": origin}
     ledger.append(ledger.next_entry(OPEN, proof.terms.dataset, payload))
 

@@ -20,7 +20,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, Self
 
-from dpcli.ledger import filesystem
+from dpcli.ledger import options
 from dpcli.ledger.chain import (
     ForeignAnchorError,
     LedgerEntry,
@@ -31,7 +31,7 @@ from dpcli.ledger.chain import (
     genesis,
     read_anchor,
 )
-from dpcli.ledger.filesystem import (
+from dpcli.ledger.options import (
     in_doubt_error,
     missing_error,
     require_file_name,
@@ -177,7 +177,7 @@ class Store:
                     raise self._refused(error, code) from None
                 if silent and waited > WAIT_BEFORE_MESSAGE:
                     silent = False
-                    filesystem.announce_waiting()
+                    options.announce_waiting()
 
     def _refused(self, error: sqlite3.Error, code: str = "ledger-unusable.sqlite") -> LedgerError:
         name = getattr(error, "sqlite_errorname", "") or ""
@@ -210,17 +210,6 @@ class Store:
         """
         self.query("COMMIT", code="ledger-unusable.commit")
 
-    def create_tables(self, metadata: Mapping[str, str]) -> None:
-        """Create the tables of a ledger with its metadata; call it in a transaction."""
-        for statement in TABLES:
-            self.query(statement)
-        for item in metadata.items():
-            self.query("INSERT INTO meta VALUES (?, ?)", *item)
-        for statement in TRIGGERS:
-            self.query(statement)
-        self.query(f"PRAGMA application_id = {APPLICATION}")
-        self.query(f"PRAGMA user_version = {VERSION}")
-
     def is_ledger(self) -> bool:
         """Whether the file is marked as a ledger; LedgerError if a later version wrote it."""
         version = self.value("PRAGMA user_version")
@@ -228,16 +217,6 @@ class Store:
         if is_ours and version > VERSION:
             raise LedgerError.about("ledger-unusable.newer", path=self.path)
         return is_ours and version == VERSION
-
-    def schema_fault(self) -> str:
-        """What is wrong with the tables and triggers; empty if nothing is.
-
-        An additional trigger could undo a write. An index of another program could hide entries
-        from queries that use it.
-        """
-        schema = self.query("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
-        is_same = sorted(schema) == [(statement,) for statement in STATEMENTS]
-        return "" if is_same else "its tables or triggers were changed"
 
     def close(self) -> None:
         """Close the file."""
@@ -273,7 +252,15 @@ class Store:
             raise in_doubt_error(self.path, "it is a database of something else")
         folder = self.path.resolve().parent
         metadata = {"identity": identity, "anchor": os.path.relpath(anchor.resolve(), folder)}
-        self.create_tables(metadata | ({"network": "allowed"} if network else {}))
+        metadata |= {"network": "allowed"} if network else {}
+        for statement in TABLES:
+            self.query(statement)
+        for item in metadata.items():
+            self.query("INSERT INTO meta VALUES (?, ?)", *item)
+        for statement in TRIGGERS:
+            self.query(statement)
+        self.query(f"PRAGMA application_id = {APPLICATION}")
+        self.query(f"PRAGMA user_version = {VERSION}")
         self.created = True
 
     def check(self, *, incomplete: bool = False) -> None:
@@ -293,7 +280,12 @@ class Store:
             if self.value("PRAGMA quick_check(1)") != "ok":
                 return "the file is damaged"
             try:
-                return self.schema_fault() or self._entries_fault(incomplete=incomplete)
+                # An additional trigger could undo a write. An index of another program could hide
+                # entries from queries that use it.
+                schema = self.query("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
+                if sorted(schema) != [(statement,) for statement in STATEMENTS]:
+                    return "its tables or triggers were changed"
+                return self._entries_fault(incomplete=incomplete)
             except (ValueError, TypeError, AttributeError):
                 return "an entry cannot be read"
 

@@ -170,6 +170,8 @@ class LedgerTransaction:
             if self.__check is not None:
                 known.add(to_events_json(self.__check.events))
             if self.__ledger.recorded_events(stored.release_id) not in known:
-                raise LedgerError.about("release-id-taken", name=stored.release_id)
+                raise LedgerError.about(
+                    "release-id-taken", name=stored.release_id, how="from another spec"
+                )
         self.__must_charge = False
         return stored

@@ -177,7 +177,6 @@ def _public_texts(column: ValuedColumn, cells: pl.Series) -> pl.Series:
 
 
 def _labels(labels: Sequence[str], indexes: pl.Series) -> pl.Series:
-    """The labels with these indexes; no text is copied."""
     return indexes.cast(pl.UInt32).cat.to(pl.Enum(labels))
 
 
@@ -191,7 +190,7 @@ def in_random_order(frames: Iterator[pl.DataFrame], size: int) -> Iterator[pl.Da
 
     Each row goes to a uniformly random bucket, and the rows of each bucket are shuffled. Then
     every order of all rows is equally likely (Rao 1961; Sandelius 1962). Buckets are files without
-    a name. Raises DataError `no-space.responses`.
+    a name. Raises DataError `no-space`.
     """
     with ExitStack() as stack:
         buckets = [
@@ -217,7 +216,7 @@ def _spill(bucket: BinaryIO, rows: io.BytesIO) -> int:
     try:
         return bucket.write(rows.getbuffer())
     except OSError:
-        raise DataError.about("no-space.responses") from None
+        raise DataError.about("no-space", what="the responses") from None
 
 
 def random_order(count: int) -> Ints:

@@ -105,7 +105,6 @@ def _representation(fields: Fields) -> Method:
 
 
 def _comparison(fields: Fields) -> Method:
-    """The method `__eq__`: the same class, and equal fields."""
     values = _values_of([field.name for field in fields if field.compare])
 
     def __eq__(self: object, other: object) -> bool:  # noqa: N807
@@ -124,7 +123,6 @@ def _hash(fields: Fields) -> Method:
 
 
 def _values_of(names: list[str]) -> Callable[[object], tuple[Any, ...]]:
-    """A function that returns the values of these fields of an object."""
     if len(names) > 1:
         return attrgetter(*names)
     return lambda self: tuple(getattr(self, name) for name in names)

@@ -107,6 +107,12 @@ def quote(text: str) -> str:
     return f"`{truncated(text)}`" if text else "the empty text"
 
 
+def did_you_mean(words: Iterable[str]) -> str:
+    """The begin of a hint that proposes similar words; empty without any."""
+    listed = quoted_list(words, "or")
+    return f"did you mean {listed}? " if listed else ""
+
+
 def clauses(text: str) -> list[str]:
     """The sentences of a text, and their parts that end with a semicolon; not within backticks."""
     parts = [""]

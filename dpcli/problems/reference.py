@@ -1,6 +1,7 @@
 """Reads the reference texts: data files with messages, pages and sentences.
 
-- `codes/*.toml`: the templates of messages and their explanations, by family of error codes.
+- `codes/*.toml`: the templates of messages and their explanations. The family of an error code is
+  the first word of the name of its file, unless its table states one.
 - `pages/*.toml`: the pages of `dpcli explain` about words of specs and of the command line.
 - `risks.toml`: what plans and reports state of risks.
 - `syntax_advice.toml`: what to write instead of a text with a syntax error.
@@ -13,6 +14,7 @@ A file is read when one of its texts is needed.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 from textwrap import fill
@@ -33,7 +35,6 @@ TITLES = {
     "term": "term",
     "command line": "word of the command line",
 }
-"""The kinds of pages whose title is not the kind itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +158,18 @@ def variant_code(code: str, name: str) -> str:
     return f"{code}.{name}" if isinstance(code_tables()[code].get(name), dict) else code
 
 
+def advice(kind: str, text: str) -> str:
+    """What to write instead of a text; empty if no pattern of `syntax_advice.toml` fits."""
+    patterns = texts("syntax_advice")[kind].items()
+    return next((says for pattern, says in patterns if re.fullmatch(pattern, text[:100])), "")
+
+
+def key_example(key: str) -> str:
+    """A line of YAML with the key, from its page; empty if it has none."""
+    pages = (page for page in word_pages() if page.kind == "key" and page.name == key)
+    return next((page.example for page in pages), "")
+
+
 PAGE_FILES = ("sections", "derive", "privacy", "keys", "cells", "terms", "commands")
 """The files of pages about words, in the order of a spec."""
 
@@ -187,14 +200,10 @@ def time_zones() -> tuple[str, ...]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    return _parse(path.read_text("utf-8"))
-
-
-def _parse(text: str) -> dict[str, Any]:
     # Every command imports this module, and few of them read a text.
     import tomllib  # noqa: PLC0415
 
-    return tomllib.loads(text)
+    return tomllib.loads(path.read_text("utf-8"))
 
 
 def wrap_paragraph(text: str, width: int, first_indent: str = "", indent: str = "") -> str:
@@ -222,12 +231,10 @@ def _prose(table: dict[str, Any]) -> dict[str, Any]:
         texts[key] = _prose(value) if isinstance(value, dict) else value
         if isinstance(value, str):
             paragraphs = value.strip("\n").split("\n\n") if key == "meaning" else [value]
-            texts[key] = "\n\n".join(map(_paragraph, paragraphs))
+            # Paragraphs with indented lines keep them.
+            texts[key] = "\n\n".join(
+                part if "\n " in f"\n{part}" else " ".join(part.split()) for part in paragraphs
+            )
             if key == "example":
                 texts[key] = value.strip()
     return texts
-
-
-def _paragraph(text: str) -> str:
-    """A paragraph of a meaning as one line, unless it has indented lines."""
-    return text if "\n " in f"\n{text}" else " ".join(text.split())

@@ -1,10 +1,15 @@
-"""Output files: complete or absent, and never over an input or a ledger."""
+"""Output files: complete or absent, and never over an input or a ledger.
+
+The ledger stores the digest of charged responses of the local model, and not the responses: a file
+with that digest, in the outbox until it is published, holds them.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import io
+import json
 import os
 import re
 import secrets
@@ -13,9 +18,14 @@ import stat
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
-from dpcli.problems.errors import OutputError, UsageError, make_problem
+from dpcli.local.outbox import digest_of, waiting_path
+from dpcli.problems.errors import LedgerError, OutputError, UsageError, make_problem
+from dpcli.problems.light_dataclasses import dataclass
+
+if TYPE_CHECKING:
+    from dpcli.ledger.charge import StoredRelease
 
 try:
     import fcntl
@@ -27,10 +37,8 @@ DATABASE = b"SQLite format 3\0"
 """The first bytes of SQLite files, which no output may replace."""
 
 RANDOM_BYTES = 4
-"""Random bytes in the name of a temporary file."""
 
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-"""The flags to make a file that does not exist."""
 
 
 def require_writable(
@@ -176,7 +184,6 @@ def _new_file(final: Path, mode: int) -> tuple[Path, int]:
 
 
 def _start_of(final: Path) -> str:
-    """What the names of the temporary files of an output begin with."""
     return f".{final.name[:200]}."
 
 
@@ -296,11 +303,6 @@ def write_private(content: bytes, target: Path) -> None:
         raise OutputError.from_system(f"`{target}`", error, "run the command again") from None
 
 
-def _require_file(waiting: Path) -> None:
-    if waiting.is_symlink():
-        raise OSError(errno.ELOOP, "the file that waits is a link")
-
-
 def _move_or_link(source: Path, final: Path, *, force: bool) -> None:
     """Move or link the file to its final path; without `force` only if nothing is there."""
     if force:
@@ -315,3 +317,63 @@ def _move_or_link(source: Path, final: Path, *, force: bool) -> None:
         if error.errno not in {errno.EPERM, errno.ENOTSUP} or final.exists():
             raise
         source.replace(final)
+
+
+def _require_file(waiting: Path) -> None:
+    if waiting.is_symlink():
+        raise OSError(errno.ELOOP, "the file that waits is a link")
+
+
+@dataclass(frozen=True, slots=True)
+class ChargedResponses:
+    """The responses of a collection in a ledger; `shuffle` is the order that is requested now."""
+
+    stored: StoredRelease
+    ledger: Path
+    shuffle: bool
+
+    @property
+    def waiting(self) -> Path:
+        """Their file in the outbox, until they are published."""
+        return waiting_path(self.ledger, self.stored.release_id)
+
+    def are_at(self, output: Path | None) -> bool:
+        """Whether the responses are at their output already."""
+        if output is None or is_device(output):
+            return False
+        return digest_of(output) == self.stored.digest
+
+    def require(self, output: Path | None) -> None:
+        """Raise LedgerError if they were stored in another order, or if their file is gone."""
+        self._require_order()
+        self._require_waiting(output)
+
+    def publish(self, output: Path | None, *, force: bool) -> None:
+        """Move them to their output, once. Raises LedgerError or OutputError."""
+        self._require_order()
+        if self.stored.receipt is None and self.are_at(output):
+            if digest_of(self.waiting) == self.stored.digest:
+                self.waiting.unlink(missing_ok=True)
+            return
+        if self.stored.receipt is None:
+            self._require_waiting(output)
+        try:
+            publish_file(self.waiting, output, force=force)
+        except OutputError:
+            # Another process with the same release id may have published them first.
+            if not self.are_at(output):
+                raise
+
+    def _require_waiting(self, output: Path | None) -> None:
+        if digest_of(self.waiting) != self.stored.digest and not self.are_at(output):
+            arguments = {"release_id": self.stored.release_id, "digest": self.stored.digest}
+            raise LedgerError.about("responses-gone", **arguments)
+
+    def _require_order(self) -> None:
+        # Other outputs are published without a format of reports.
+        from dpcli.report.formats import FACTS  # noqa: PLC0415
+
+        shuffled = json.loads(self.stored.outputs[FACTS])["shuffled"]
+        if shuffled != self.shuffle:
+            how = "with --shuffle" if shuffled else "without --shuffle"
+            raise LedgerError.about("release-id-taken", name=self.stored.release_id, how=how)

@@ -251,7 +251,6 @@ def _statistics(stated: Stated) -> list[Charged]:
 
 
 def _choices(stated: Stated) -> Sequence[Any]:
-    """The choices of bounds and limits of a report."""
     return [] if isinstance(stated, CollectionReport | LocalPlanReport) else stated.choices or []
 
 

@@ -19,17 +19,16 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar
 
 from dpcli.ledger.balance import period_number
 from dpcli.ledger.charge import Charge, charge_for, resolved, today
-from dpcli.ledger.filesystem import is_absent
-from dpcli.ledger.ledger import OpenLedger
+from dpcli.ledger.ledger import OpenLedger, open_or_create_ledger
 from dpcli.ledger.options import (
     NAMED,
     checked_day,
     checked_id,
     created_text,
+    is_absent,
     ledger_of,
     must_exist,
     new_release_id,
-    open_or_create_ledger,
 )
 from dpcli.ledger.public import FileName, Ledger, opened_ledger
 from dpcli.planning.plan import PlanT
@@ -170,7 +169,7 @@ class ReleaseRequest(Generic[PlanT]):
             named = os.environ.get(NAMED) or None if ledger is None else ledger
             ledger = None if named is None else Path(file_name("ledger", named))
         if check_again and release_id is None:
-            raise UsageError.about("bad-option.check-again-alone")
+            raise check_again_error()
         # A cell of a notebook that runs twice would pay twice, and nothing would say that.
         if release_id is None and not all(isinstance(item, str) for item in data):
             raise UsageError.about("release-id-required")
@@ -271,3 +270,10 @@ def redacted(call: Callable[P, T]) -> Callable[P, T]:
         raise failure.with_traceback(None)
 
     return without_records
+
+
+def check_again_error() -> UsageError:
+    """The error for a quality check that is to be repeated under no id."""
+    fix = "`--release-id ID`, as `dpcli ledger history` lists it"
+    other = "the id of the release that its check stopped"
+    return UsageError.about("bad-option.needs", given="`--check-again`", other=other, fix=fix)

@@ -22,7 +22,6 @@ STEPS = (1, 2, 5, 10)
 """Multiples of a power of ten that are steps between ticks."""
 
 SUFFIXES = "kMGTPE"
-"""Suffixes for thousand, million and so on."""
 
 WIDEST = 8
 """Characters of a number on an axis; a longer one is written as a power of ten."""
@@ -34,7 +33,6 @@ MAX_BARS = 20
 """Up to this number of bins, bars are drawn; more bins, and dates, are drawn as a line."""
 
 MAX_NAMES = 5
-"""Bins or edges that have a name below the axis."""
 
 MAX_NAME_LENGTH = 11
 """Characters of a name that fits below its bar."""

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from dpcli.report.model import CollectionReport, ReleaseReport
 
 ISO_DATE = "%Y-%m-%d"
-"""The format of published dates."""
 
 DATE_UNIT = "date"
 """The unit in the layout of a statistic whose published numbers are dates."""
@@ -185,13 +184,11 @@ def flags_of(published: Iterable[NumberTable]) -> list[Flag]:
 
 
 ENDS = ("value", "lower", "upper")
-"""A number and the ends of its interval."""
 
 SLICE = 1 << 14
 """Numbers that are written or read at a time, to bound the memory."""
 
 BETWEEN = ",\n        "
-"""The text between two numbers of a statistic."""
 
 FIRST, LAST = b'"cells": [\n        {"', b"\n      ]"
 """The text before and after the numbers of a statistic; no JSON string contains it."""
@@ -207,7 +204,6 @@ MARKS = {RAW: "raw", POPULATION: "population"}
 """The JSON key that marks a number, by the ending of the name of the numbers."""
 
 _PLACE = json.dumps(CELLS_PLACE)
-"""The JSON of the place of the numbers of a statistic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +289,6 @@ def _replace_block(statistic: dict[str, Any]) -> int:
 
 
 def _write(named: Sequence[NumberTable], content: io.BytesIO) -> None:
-    """Write the numbers of a statistic as JSON, one on each line."""
     if not any(numbers.frame.height for numbers in named):
         content.write(b"[]")
         return
@@ -311,7 +306,6 @@ def _write(named: Sequence[NumberTable], content: io.BytesIO) -> None:
 
 
 def _line(numbers: NumberTable) -> pl.Expr:
-    """A number as a JSON object."""
     import polars as pl
 
     def or_null(text: pl.Expr, name: str) -> pl.Expr:

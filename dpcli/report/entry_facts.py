@@ -69,7 +69,6 @@ OPTIONS = (
     "quantiles", "utility", "weight", "label", "k", "ways", "method", "ridge", "rows", "candidates",
     "numerator", "denominator", "values", "between", "max_selected", "per",
 )  # fmt: skip
-"""Keys of the optional fields of a statistic."""
 
 PARTS = ("numerator", "denominator")
 """The fields of a ratio: a column, or the number of rows."""
@@ -117,8 +116,7 @@ def option_words(statistic: StatisticReport) -> Iterator[str]:
             yield f"with {name} {listed}"
 
 
-def bounds_of(request: Request) -> Ends | tuple[str, str] | None:
-    """The bounds of the column; None without one."""
+def _bounds_of(request: Request) -> Ends | tuple[str, str] | None:
     column = request.column
     if not isinstance(column, NumericColumn) or column.bounds is None:
         return None
@@ -164,7 +162,7 @@ def statistic_report(planned: PlannedStatistic, spec: CentralSpec) -> StatisticR
         designs=list(planned.design.sentences(planned.noises, spec.confidence)),
         protected=[protection(part, spec) for part in planned.queries],
         queries=queries,
-        bounds=bounds_of(request),
+        bounds=_bounds_of(request),
         post=[step.summary for step in entry.post],
         raw=entry.raw,
         population=entry.statistic.has_population(request),
@@ -173,7 +171,6 @@ def statistic_report(planned: PlannedStatistic, spec: CentralSpec) -> StatisticR
 
 
 def _private_keys(planned: PlannedStatistic) -> PrivateKeysReport | None:
-    """What selects private groups; None if no group is private."""
     selected_by, rule = planned.entry.selected_by, planned.queries[0].calibrated.partition_selection
     if selected_by is None:
         return None
@@ -405,7 +402,6 @@ def _parameter(value: object) -> object:
 
 
 BINS_COLUMNS = ("from", "to", "noisy count")
-"""The columns of the table of noisy counts."""
 
 
 def choice_reports(plan: CentralPlan) -> list[Any] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from dpcli.ledger.balance import DAYS_A_YEAR
 from dpcli.numeric.exact import exact_or_up
@@ -18,7 +18,7 @@ from dpcli.planning.plan import CentralPlan, LocalPlan, Plan
 from dpcli.planning.quality_check import kept_rows_warnings
 from dpcli.planning.risks import risks
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.unit import RowUnit, Unit
+from dpcli.privacy.unit import RowUnit
 from dpcli.report.document import Report, published_numbers
 from dpcli.report.entry_facts import (
     caption_texts,
@@ -104,7 +104,6 @@ def collection_report(collection: RandomizedCollection) -> Report:
 
 
 def _release(plan: Plan, source: NoisyRelease | RandomizedCollection) -> dict[str, Any]:
-    """What the reports of both models state."""
     receipt = source.receipt
     return {
         **_common(plan, receipt.before, receipt.balance, receipt.terms.window),
@@ -128,14 +127,21 @@ def _common(
 
     The losses `before` and `after`, and what remains, are stated if they are known.
     """
-    spec, declared = plan.spec, plan.spec.declarations
+    spec, declared, unit = plan.spec, plan.spec.declarations, plan.spec.privacy.unit
     population = {} if declared.population is None else {"population": declared.population}
     return {
         "dpcli_version": __version__,
         "report_version": REPORT_VERSION,
         "spec": spec_report(spec),
         "privacy": PrivacyReport(
-            unit=_unit(spec.privacy.unit),
+            unit="row"
+            if isinstance(unit, RowUnit)
+            else UnitReport(
+                column=unit.column,
+                max_rows=unit.max_rows,
+                max_groups=unit.max_groups,
+                max_rows_per_group=unit.max_rows_per_group,
+            ),
             neighbors=spec.privacy.neighbors.value,
             composition=spec.privacy.composition.name,
             requested=LossReport.of(plan.requested_loss),
@@ -191,17 +197,6 @@ def spec_report(spec: Spec) -> SpecReport:
     )
 
 
-def _unit(unit: Unit) -> Literal["row"] | UnitReport:
-    if isinstance(unit, RowUnit):
-        return "row"
-    return UnitReport(
-        column=unit.column,
-        max_rows=unit.max_rows,
-        max_groups=unit.max_groups,
-        max_rows_per_group=unit.max_rows_per_group,
-    )
-
-
 def _window(receipt: Receipt) -> WindowReport | None:
     """What a window protects, and the loss of each span of time; None without a window."""
     days = receipt.terms.window
@@ -228,12 +223,12 @@ def _window(receipt: Receipt) -> WindowReport | None:
 
 
 def _notes(plan: CentralPlan) -> dict[str, Any]:
-    """What plans and reports of the central model state in sentences, besides their limits."""
     unchecked = (
         "Nothing checked that the data file was complete and written as declared: the spec "
         "has no `quality:`. If most of it was missing, or a column could not be read, these "
         "numbers are noise and do not say so."
     )
+    sample = plan.spec.sample
     return {
         "unchecked": unchecked if notes.lacks_check(plan) else None,
         "derived": notes.derived_notes(plan) or None,
@@ -241,7 +236,13 @@ def _notes(plan: CentralPlan) -> dict[str, Any]:
         "composition": notes.composition_notes(plan),
         "selections": notes.selection_notes(plan),
         "flags": _flags(plan),
-        "sample": _sample(plan),
+        "sample": sample
+        and SampleReport(
+            design="simple-random",
+            population=sample.population,
+            size=sample.size,
+            notes=notes.population_notes(plan),
+        ),
         "post_processing": notes.post_processing_notes(plan),
         "unprotected": list(notes.exact_notes(plan)),
     }
@@ -289,19 +290,6 @@ def _limited_meaning(plan: CentralPlan) -> str:
     if notes.counts_left_out(plan):
         return f"limited: {rows}, or {clamped}, so the interval is only about what was kept"
     return f"limited: {clamped}, so the interval is only about clamped values"
-
-
-def _sample(plan: CentralPlan) -> SampleReport | None:
-    """The declared sample, and what is estimated from it; None without one."""
-    design = plan.spec.sample
-    if design is None:
-        return None
-    return SampleReport(
-        design="simple-random",
-        population=design.population,
-        size=design.size,
-        notes=notes.population_notes(plan),
-    )
 
 
 def plan_report(

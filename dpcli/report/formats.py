@@ -6,18 +6,26 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from dpcli.data.formats import TAB_ENDINGS
 from dpcli.engine.files.dataset import ENDINGS, GZIP_ENDING, PARQUET_ENDINGS, ZIP_ENDING
 from dpcli.ledger.charge import STOPPED
 from dpcli.problems.errors import UsageError
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.report.digits import Digits
+from dpcli.report.captions import Digits
 from dpcli.report.document import NumberTable, Report
-from dpcli.report.table import Table, long_table, wide_table
+from dpcli.report.model import CollectionReport, ReleaseReport
+from dpcli.report.table import (
+    Table,
+    csvw_metadata,
+    long_schema,
+    long_table,
+    wide_schema,
+    wide_table,
+)
 
 LONG = "table.csv"
-"""The name of the long table."""
 
 WIDE = "wide/"
 """The name of a wide table begins with this, and ends with the keys of the table."""
@@ -46,11 +54,6 @@ class Format:
     render: Callable[[Report], bytes]
     render_all: Callable[[Report], bytes] | None = None
 
-    @property
-    def outputs(self) -> dict[str, Callable[[Report], bytes]]:
-        """What renders the report, by the name under which the ledger stores it."""
-        return {self.output(): self.render, self.output("all"): self.render_all or self.render}
-
     def output(self, digits: Digits = "interval") -> str:
         """The name under which the ledger stores the report with these digits of numbers."""
         marked = digits == "all" and self.render_all is not None
@@ -72,6 +75,11 @@ FORMATS: tuple[Format, ...] = (
 )
 """Every format: JSON for programs, two for people, and a draft for the public registry."""
 
+RENDERERS = {form.output(): form.render for form in FORMATS} | {
+    form.output("all"): form.render_all for form in FORMATS if form.render_all
+}
+"""What renders a report, by the name under which the ledger stores it."""
+
 FACTS = FORMATS[0].output()
 """The JSON report. It is always stored, because every other output can be made from it."""
 
@@ -84,32 +92,27 @@ def render_outputs(report: Report, wanted: Iterable[str]) -> dict[str, bytes]:
     names, check = dict.fromkeys((FACTS, *wanted)), getattr(report.stated, "quality", None)
     if check is None or check.passed:
         return {name: render_output(report, name) for name in names}
-    reports = [name for form in FORMATS for name in form.outputs if name in names]
+    reports = [name for name in RENDERERS if name in names]
     reasons = json.dumps(check.missed, ensure_ascii=False).encode()
     return {STOPPED: reasons, **{name: render_output(report, name) for name in reports}}
 
 
 def render_output(report: Report, name: str) -> bytes:
     """An output by its name in the ledger."""
-    for report_format in FORMATS:
-        if name in report_format.outputs:
-            return report_format.outputs[name](report)
+    if name in RENDERERS:
+        return RENDERERS[name](report)
     if name.startswith(METADATA):
         return _metadata(report, json.loads(name.removeprefix(METADATA)))
     if name in (LONG, LONG_PARQUET):
         table = published_table(report)
     else:
-        table = _wide(report, name.partition("/")[2])
+        table = wide_table(*_wide_parts(report, name.partition("/")[2]))
     return table.parquet if name == LONG_PARQUET or name.startswith(WIDE_PARQUET) else table.csv
 
 
 def published_table(report: Report) -> Table:
     """The long table of all numbers that a report publishes."""
     return long_table([numbers for published in report.numbers for numbers in published])
-
-
-def _wide(report: Report, name: str) -> Table:
-    return wide_table(*_wide_parts(report, name))
 
 
 def _wide_parts(report: Report, name: str) -> tuple[list[NumberTable], list[str]]:
@@ -126,9 +129,6 @@ def metadata_name(tables: Mapping[str, str]) -> str:
 
 
 def _metadata(report: Report, tables: Mapping[str, str]) -> bytes:
-    # Few releases describe their tables for programs.
-    from dpcli.report.csvw import csvw_metadata, long_schema, wide_schema
-
     schemas = {}
     for url, name in tables.items():
         if name == LONG:
@@ -142,10 +142,8 @@ def _metadata(report: Report, tables: Mapping[str, str]) -> bytes:
 
 
 PACKED_ENDINGS = (GZIP_ENDING, ZIP_ENDING, ".bz2", ".xz", ".zst", ".7z")
-"""Endings of names of packed files."""
 
 OTHER_ENDINGS = (*TAB_ENDINGS, *ENDINGS, ".xls", ".xlsb", ".ods", ".arrow", ".feather", ".orc")
-"""Endings of names of tables in other formats than CSV."""
 
 
 def require_table_name(path: Path, *others: str) -> None:
@@ -158,9 +156,7 @@ def require_table_name(path: Path, *others: str) -> None:
         return
     if name.endswith(tuple(ending for report in FORMATS for ending in report.endings)):
         code = "table-format.report"
-    elif name.endswith(PACKED_ENDINGS):
-        code = "table-format.packed"
-    elif not name.endswith(OTHER_ENDINGS):
+    elif not name.endswith((*PACKED_ENDINGS, *OTHER_ENDINGS)):
         return
     endings = [".csv", *([PARQUET_ENDINGS[0]] if PARQUET_ENDINGS[0] in others else [])]
     ending = path.suffix
@@ -198,9 +194,25 @@ def output_name(path: Path, named: str | None = None, digits: Digits = "interval
     raise UsageError.about("report-format", path=path, endings=endings)
 
 
+SCHEMA_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
 def report_schema() -> str:
     """The JSON Schema of the reports of releases and of local collections."""
     # Pydantic loads with the schema alone: no release needs it for its report.
-    from dpcli.report.schema import made_schema
+    from pydantic import TypeAdapter
+    from pydantic.json_schema import GenerateJsonSchema
 
-    return json.dumps(made_schema(), indent=2)
+    class Generator(GenerateJsonSchema):
+        """Schemas without titles of fields; what has a default is absent rather than null."""
+
+        def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - for any field
+            return False
+
+        def default_schema(self, schema: Any) -> dict[str, Any]:
+            inner = schema["schema"]
+            return self.generate_inner(inner["schema"] if inner["type"] == "nullable" else inner)
+
+    schema = TypeAdapter(ReleaseReport | CollectionReport).json_schema(schema_generator=Generator)
+    made = {"$schema": SCHEMA_DIALECT, "title": "dpcli privacy report", **schema}
+    return json.dumps(made, indent=2)

@@ -57,7 +57,6 @@ CELLS_PLACE = "\u0000cells"
 """What stands in JSON for the numbers of a statistic; no spec can contain this text."""
 
 KEYS = {"no_information": "no-information"}
-"""The JSON keys of fields whose names differ from them."""
 
 FORMER_KEYS = {
     "description": ("question", "told"),
@@ -69,7 +68,6 @@ FORMER_KEYS = {
     "sentences": ("says",),
     "upper": ("limit",),
 }
-"""The keys of earlier versions, by the keys of this one."""
 
 
 def json_key(name: str) -> str:
@@ -130,7 +128,6 @@ class JsonObject:
 
 @cache
 def _fields(cls: Any) -> list[tuple[str, Any, Any]]:
-    """The names, types and defaults of the fields of a class."""
     kinds = get_type_hints(cls)
     return [(field.name, kinds[field.name], field.default) for field in fields(cls)]
 

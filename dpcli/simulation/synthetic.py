@@ -120,7 +120,7 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
         except BaseException as error:
             self.close()
             if isinstance(error, OSError):
-                raise DataError.about("no-space.synthetic") from None
+                raise DataError.about("no-space", what="the synthetic rows") from None
             raise
 
     def __exit__(self, *_: object) -> None:

@@ -121,7 +121,9 @@ def require_files(names: Sequence[str], dialect: Dialect, columns: Sequence[Colu
 
 def _refuse_stdin(names: Sequence[str]) -> None:
     if STDIN in names:
-        raise UsageError.about("bad-option.spark-standard-input")
+        fix = "name files or addresses that all of its executors can read"
+        given = {"given": "`--engine spark`", "other": "DATA from standard input"}
+        raise UsageError.about("bad-option", **given, fix=fix)
 
 
 @contextmanager
@@ -242,8 +244,7 @@ def open_files(
             for file in _named(spark, name, dialect, columns):
                 same = files.setdefault(_identity(file.address), file)
                 if same is not file:
-                    code = "data-twice" if same.address == file.address else "data-twice.link"
-                    raise DataError.about(code, file=file.name, same=same.name)
+                    raise DataError.about("data-twice", file=file.name, same=same.name)
     if problems:
         raise DataError(problems)
     return list(files.values())
@@ -260,7 +261,7 @@ def _named(
             return
         entries = [entry for entry in system.listStatus(status.getPath()) if not _is_hidden(entry)]
         if not entries or any(entry.isDirectory() for entry in entries):
-            raise DataError.about("data-unreadable.folder", file=name)
+            raise DataError.about("data-unreadable.kind", file=name, kind="a folder")
         for entry in sorted(entries, key=lambda entry: str(entry.getPath().getName())):
             yield _file(entry.getPath().toString(), system, entry, dialect, columns)
     except (Py4JJavaError, PySparkException) as error:
@@ -321,7 +322,7 @@ def _file(name: str, system: Any, status: Any, dialect: Dialect, columns: Sequen
             is_whole = is_parquet(start[:SIGNATURE_BYTES], name, dialect.encoding)
         if is_whole or lower.endswith(PARQUET_ENDINGS):
             if size > LARGEST:
-                raise DataError.about("data-too-large.spark", file=name)
+                raise DataError.about("data-too-large.whole", file=name, limit="1 GiB")
             return file
         with TemporaryFile() as copy:
             copy.write(start)

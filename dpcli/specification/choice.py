@@ -69,7 +69,9 @@ class ChoiceModel(SectionModel):
             source = f" # chosen by {release}" if isinstance(release, str) else ""
             raise invalid_value("bounds-kept", path=("from_release",), line=cls.example + source)
         if not {field.alias or key for key, field in cls.model_fields.items()} & value.keys():
-            raise invalid_value("wrong-shape.choice", line=cls.example, numbers=cls.numbers)
+            line = f"`{cls.example}`, or `{{choose: 1-2-5, up_to: ..., epsilon: ...}}`"
+            form = f"{cls.numbers}, or a mapping that chooses"
+            raise invalid_value("wrong-shape", line=line, form=form)
         return value
 
     def add_choice(
@@ -108,7 +110,7 @@ class ChosenBoundsModel(ChoiceModel):
             larger *= 10
         if larger > step:
             arguments = {"step": readable_text(step), "larger": readable_text(larger)}
-            raise self.report("grid-too-fine.step", "up_to", **arguments)
+            raise self.report("grid-too-fine.step", "up_to", name="the bounds", **arguments)
 
         def in_steps(key: str, bound: Fraction) -> int:
             scalar = self.node.value(key)

@@ -53,6 +53,7 @@ from dpcli.fields.values import (
     parse_day,
     parse_number,
 )
+from dpcli.problems.messages import quoted_list
 from dpcli.specification.choice import ChosenBoundsModel
 from dpcli.specification.context import (
     SpecContext,
@@ -159,7 +160,7 @@ def _parse_day_or_drop(text: str) -> Fraction | None:
 def _parse_step(text: str, *, whole: bool) -> Fraction:
     step = parse_number(text)
     if step <= 0:
-        raise invalid_value("step-not-positive.whole" if whole else "step-not-positive")
+        raise invalid_value("step-not-positive", kind="whole number" if whole else "number")
     if whole and step.denominator != 1:
         raise invalid_value("step-not-whole")
     return step
@@ -264,9 +265,15 @@ class NumericColumnModel(ColumnModel):
             return column_class(name, step, limits)
         constant = require_whole_steps(fields.missing / step, step, scalar, "`missing`")
         if limits is None:
-            raise self.report_key("missing-bounds.constant", "missing", column=name)
+            raise self.report_key(
+                "missing-bounds",
+                "missing",
+                column=name,
+                subject="`missing`",
+                example=column_class.bounds_example,
+            )
         if not limits[0] <= constant <= limits[1]:
-            raise self.report("out-of-bounds.missing", "missing", low=low, high=high)
+            raise self.report("out-of-bounds", "missing", low=low, high=high)
         return column_class(name, step, limits, constant)
 
 
@@ -351,7 +358,9 @@ class BooleanColumnModel(LabeledColumnModel):
     kind = "boolean"
     column_class = BooleanColumn
     type: Literal["boolean"]
-    values: Annotated[list[Text], Field(min_length=2, max_length=2)] | None = None
+    values: (
+        Annotated[list[Text], Field(min_length=2, max_length=2, examples=[["no", "yes"]])] | None
+    ) = None
     missing: Text = DROP
 
     def column(self, name: str) -> Column:
@@ -447,20 +456,23 @@ def require_name(key: ScalarNode) -> None:
     elif len(name) > MAX_NAME_LENGTH:
         code = "name-too-long"
     elif is_invisible(name):
-        code = "control-character.column"
+        code = "control-character"
     if code:
-        raise key.span.report(code, column=name, count=len(name), most=MAX_NAME_LENGTH)
+        arguments = {"what": "column name", "text": name, "count": len(name)}
+        raise key.span.report(code, column=name, most=MAX_NAME_LENGTH, **arguments)
 
 
 def _read_column(key: ScalarNode, node: Node, context: SpecContext) -> Column:
     types = {model.kind: model for model in COLUMN_TYPES}
     if not isinstance(node, MappingNode):
-        proposed = node.text if node.text in types else "..."
-        arguments = {"found": node.shown, "proposed": proposed}
-        raise node.span.report("wrong-shape.column", column=key.text, **arguments)
+        line = f"`{{type: {node.text if node.text in types else '...'}}}`"
+        arguments = {"found": node.shown, "form": "a mapping", "line": line}
+        raise node.span.report("wrong-shape", name=f"the column {key.shown}", **arguments)
     kind = node.value("type")
     if kind is None:
-        raise key.span.report("missing-field.type", column=key.text, choices=types)
+        line = f"`type: ...`: {quoted_list(types, 'or')}"
+        owner = f"the column {key.shown}"
+        raise key.span.report("missing-field", owner=owner, key="type", line=line)
     text = kind.text
     if text not in types:
         arguments = {"name": "`type`", "found": kind.shown}

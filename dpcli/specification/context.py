@@ -20,7 +20,6 @@ from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit, Unit
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.messages import quote
-from dpcli.problems.reference import variant_code
 from dpcli.specification.model import Caption, SpecFile
 from dpcli.statistics.bounds.choice import BoundsChoice, bounds_name
 from dpcli.statistics.sampling import SampleDesign
@@ -93,8 +92,9 @@ class SpecContext:
         if not isinstance(column, ValuedColumn | PrivatePartitionColumn):
             raise scalar.span.report("id-column", column=scalar.text)
         if isinstance(column, NumericColumn) and column.bounds is None:
-            code, span = variant_code("missing-bounds", column.kind), self.spans[column.name]
-            raise span.report_and_suppress(code, column=column.name, subject=subject)
+            arguments = {"column": column.name, "example": column.bounds_example}
+            span = self.spans[column.name]
+            raise span.report_and_suppress("missing-bounds", subject=subject, **arguments)
         return column
 
     def valued_column(
@@ -126,6 +126,7 @@ class SpecContext:
                 "kind": column.kind,
                 "kinds": kinds,
                 "who": needed_by,
+                "other": "another statistic",
             }
             raise scalar.span.report(column.wrong_type, **arguments)
         return column
@@ -162,7 +163,7 @@ def read_within_bounds(column: NumericColumn, scalar: ScalarNode, name: str) -> 
     if column.lower <= steps <= column.upper:
         return steps
     low, high = map(column.text, column.limits)
-    raise scalar.span.report("out-of-bounds", name=name, value=scalar.text, low=low, high=high)
+    raise scalar.span.report("out-of-bounds", name=name, found=scalar.shown, low=low, high=high)
 
 
 def require_whole_steps(steps: Fraction, step: Fraction, scalar: ScalarNode, name: str) -> int:
@@ -188,8 +189,8 @@ def bounds_in_steps(
             factor *= 10
         fits = (low / factor).denominator == (high / factor).denominator == 1
         code = "grid-too-fine.step" if fits else "grid-too-fine"
-        larger = readable_text(step * factor)
-        raise section.report(code, "bounds", step=readable_text(step), larger=larger)
+        arguments = {"larger": readable_text(step * factor), "name": "the bounds"}
+        raise section.report(code, "bounds", step=readable_text(step), **arguments)
     near = [floor(bound + Fraction(1, 2)) * step for bound in (low, high)]
     fine = _dividing_power_of_ten(step, *bounds)
     ways = []

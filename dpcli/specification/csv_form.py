@@ -71,12 +71,11 @@ def _require_distinct_names(names: list[str]) -> list[str]:
     seen: set[str] = set()
     for index, name in enumerate(names):
         composed = unicodedata.normalize("NFC", name)
-        if not name:
-            raise invalid_value("csv-names.empty", path=(index,))
+        if not 0 < len(name) <= MAX_NAME_LENGTH:
+            length = {"count": len(name), "most": MAX_NAME_LENGTH}
+            raise invalid_value("csv-names.length", path=(index,), **length)
         if composed in seen:
             raise invalid_value("csv-names", path=(index,), word=name)
-        if len(name) > MAX_NAME_LENGTH:
-            raise invalid_value("csv-names.long", path=(index,), word=name, most=MAX_NAME_LENGTH)
         seen.add(composed)
     return names
 

@@ -272,14 +272,14 @@ class CoalesceModel(DerivedNumberModel):
         if labeled:
             for key in ("bounds", "step"):
                 if self.has(key):
-                    raise self.report_key("derived-form.labels", key, key=key)
+                    raise self.report_key("derived-form.unneeded", key, key=key, kind="labels")
             first = FirstLabel(labeled)
             kinds = set(map(type, labeled))
             column_class = BooleanColumn if kinds == {BooleanColumn} else CategoryColumn
             return category_column(name, self, first, first.labels, column_class)
         dates = DateColumn if isinstance(numbers[0], DateColumn) else None
         if dates and self.has("step"):
-            raise self.report_key("derived-form.days", "step")
+            raise self.report_key("derived-form.unneeded", "step", key="step", kind="dates")
         derivation = FirstNumber(numbers, self.step or common_step(numbers))
         return number_column(name, self, derivation, dates)
 
@@ -331,10 +331,9 @@ class PartModel(DerivedLabelModel):
 
 def _require_hours(date: NumericColumn, scalar: ScalarNode) -> None:
     """Checks that cells of a date may have a time."""
-    if date.derivation is not None:
-        raise scalar.span.report("derived-form.hour-derived", column=date.name)
     formats = date.option(Formats)
-    if formats is not None and not any(form.has("HI") for form in formats.forms):
+    is_timeless = formats is not None and not any(form.has("HI") for form in formats.forms)
+    if date.derivation is not None or is_timeless:
         raise scalar.span.report("derived-form.hour", column=date.name)
 
 
@@ -352,7 +351,8 @@ class BandsModel(DerivedLabelModel):
         assert scalar is not None
         column = require_numeric(valued(scalar, self, context, ORDERED))
         if self.has("width") == self.has("edges"):
-            raise self.report_key("bins-form.bands", "bands")
+            found = "both" if self.has("width") else "neither"
+            raise self.report_key("bins-form", "bands", key="bands", found=found)
         starts = read_bin_starts(column, self.node)
         return category_column(name, self, Bands(column, starts), Axis(column, starts).labels)
 

@@ -20,7 +20,7 @@ from dpcli.fields.tree import (
 )
 from dpcli.fields.values import AlreadyReportedError
 from dpcli.problems.messages import truncated
-from dpcli.problems.reference import synonyms, variant_code
+from dpcli.problems.reference import advice, synonyms
 from dpcli.specification.context import SpecContext
 from dpcli.specification.declarations import entry_caption
 from dpcli.specification.entry_fields import (
@@ -45,7 +45,7 @@ def choose_entry(_: ScalarNode | None, node: Node) -> type[EntryModel]:
     text = word.text if word else ""
     if text in registry.names:
         return entry_model(registry.named(text))
-    if variant_code("unknown-statistic", plain_word(text)) != "unknown-statistic":
+    if advice("statistics", plain_word(text)):
         return entry_model(None)
     meant = synonyms().get(text[:100].casefold(), text)
     return entry_model(registry.named(closest_match(meant, registry.names) or meant))
@@ -55,8 +55,8 @@ def require_entry(node: Node, section: str, example: str) -> MappingNode:
     """Checks the form of an entry of a section."""
     if isinstance(node, MappingNode):
         return node
-    arguments = {"name": f"an entry of `{section}`", "found": node.form}
-    raise node.span.report("wrong-shape.one-entry", example=example, **arguments)
+    arguments = {"name": f"an entry of `{section}`", "found": node.form, "form": "a mapping"}
+    raise node.span.report("wrong-shape", line=f"`- {example}`", **arguments)
 
 
 def _resolve_entry(section: EntryModel, context: SpecContext) -> Entry:
@@ -91,10 +91,10 @@ def _resolve_entry(section: EntryModel, context: SpecContext) -> Entry:
     choices = (choice for choice, _ in context.choices.values())
     chosen = next((choice.noun for choice in choices if any(map(choice.decides, queries))), "")
     if chosen and settings().budget_request.error is not None:
-        raise section.report_key("bounds-chosen.error", "error", chosen=chosen)
+        raise section.report_key("bounds-chosen.loss", "error", chosen=chosen)
     if chosen and len(mechanisms) > 1:
         if section.mechanism is not None:
-            raise section.report_key("bounds-chosen.mechanism", "mechanism", chosen=chosen)
+            raise section.report_key("bounds-chosen.loss", "mechanism", chosen=chosen)
         # Which mechanism is best would follow from what is chosen, and the loss with it.
         mechanisms = mechanisms[:1]
     if statistic.publishes_dates(request()):
@@ -149,7 +149,7 @@ def _selects_partitions(
     for key in ("column", "weight"):
         if getattr(section, key, None) is not None:
             statistics = statistics_with_field("keys")
-            raise section.report_key(f"keys-not-taken.{key}", "keys", others=statistics)
+            raise section.report_key("keys-not-taken", "keys", others=statistics)
     if not any(key.is_private for key in by()):
         raise section.report_key("keys-declared", "keys")
     return True
@@ -190,13 +190,14 @@ def resolve_entries(
         cells += 0 if entry.has_private_groups else numbers
         scores += needed_scores
         queries += len(entry.designs[0].queries)
-        for code, count, limit in (
-            ("too-many-cells.all", cells, MAX_TOTAL_CELLS),
-            ("too-many-cells.all_scores", scores, MAX_TOTAL_SCORES),
-            ("too-many-queries", queries, MAX_QUERIES),
+        for code, items, count, limit in (
+            ("too-many-cells", "cells", cells, MAX_TOTAL_CELLS),
+            ("too-many-cells", "scores of candidates", scores, MAX_TOTAL_SCORES),
+            ("too-many-queries", "queries", queries, MAX_QUERIES),
         ):
             if count > limit:
-                raise model.report(code, count=count, most=limit)
+                subject = "the spec up to here"
+                raise model.report(code, subject=subject, items=items, count=count, most=limit)
     all_valid = len(placed) == len(models)
     return _assign_selectors(placed, all_valid=all_valid)
 

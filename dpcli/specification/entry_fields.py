@@ -14,8 +14,8 @@ from pydantic import WithJsonSchema
 
 from dpcli import mechanisms, statistics
 from dpcli.fields.columns import KeyForm
-from dpcli.fields.section import SectionModel, extended_model, plain_word
-from dpcli.fields.tree import MappingNode, Node, Path, ScalarNode, SequenceNode, attempt, read_all
+from dpcli.fields.section import SectionModel, extended_model, plain_word, report_unknown_key
+from dpcli.fields.tree import MappingNode, Node, ScalarNode, SequenceNode, attempt, read_all
 from dpcli.fields.values import (
     AlreadyReportedError,
     Boolean,
@@ -34,8 +34,8 @@ from dpcli.noise.distribution import ADDITIVE, Family
 from dpcli.numeric.exact import readable_text
 from dpcli.privacy.loss import BudgetRequest
 from dpcli.privacy.unit import Unit
-from dpcli.problems.messages import quote
-from dpcli.problems.reference import synonyms, variant_code
+from dpcli.problems.messages import quote, quoted_list
+from dpcli.problems.reference import advice, synonyms
 from dpcli.specification.context import SpecContext, read_number
 from dpcli.specification.declarations import Note, Title, UnitText
 from dpcli.statistics.design import Design
@@ -121,12 +121,21 @@ def read_mechanisms(
         return (suitable[0], *(counting[:1] if statistic.chooses else ()))
     named = tuple(mechanism for mechanism in suitable if mechanism.name == name)
     if not named:
-        code = "mechanism-not-taken.choice" if statistic.chooses else "mechanism-not-taken"
-        code = "mechanism-not-taken.counts" if _counts_or_chooses(statistic) else code
-        code = "mechanism-not-taken.labels" if statistic.selects_labels else code
-        code = "mechanism-not-taken.objective" if "slope" in statistic.families else code
+        counts = _counts_or_chooses(statistic)
+        kinds = {
+            "a noisy objective, which it minimizes": "slope" in statistic.families,
+            "labels, which are selected by counts": statistic.selects_labels,
+            "a choice": statistic.chooses or counts,
+            "a number": True,
+        }
+        answer = next(kind for kind, applies in kinds.items() if applies)
+        code = (
+            "mechanism-not-taken.counts"
+            if answer == "a choice" and counts
+            else "mechanism-not-taken"
+        )
         names = [mechanism.name for mechanism in suitable]
-        raise section.report(code, "mechanism", mechanism=name, able=names)
+        raise section.report(code, "mechanism", mechanism=name, able=names, answer=answer)
     return named
 
 
@@ -173,9 +182,10 @@ def read_answer_settings(
         alternative = next(
             (mechanism.name for mechanism in suitable if mechanism.needs_delta), None
         )
-        code = "delta-not-taken.rho" if in_rho else "delta-not-taken.mechanism"
+        code = "delta-not-taken.rho" if in_rho else "delta-not-taken.able"
         code = code if in_rho or alternative else "delta-not-taken"
-        raise section.report_key(code, "delta", mechanism=chosen[0].name, other=alternative)
+        able = f"`mechanism: {alternative}`"
+        raise section.report_key(code, "delta", mechanism=chosen[0].name, able=able)
     if (
         delta is None
         and (all(needs) or selects)
@@ -218,9 +228,7 @@ def _read_calibration(
     name: str | None = getattr(section, "calibration", None)
     if name is None or name in calibrations:
         return name or calibrations[0]
-    who = chosen[0].name if len(chosen) == 1 else AUTO
-    code = "unknown-calibration.able"
-    raise section.report(code, "calibration", word=name, choices=calibrations, mechanism=who)
+    raise section.report("unknown-calibration", "calibration", word=name, choices=calibrations)
 
 
 NUMBER_SCHEMA = {"type": ["number", "string"]}
@@ -267,7 +275,17 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,99}")
 def _parse_name(text: str) -> str:
     if NAME.fullmatch(text):
         return text
-    raise invalid_value("bad-name")
+    expected = "letters from a to z, digits, `_` and `-`"
+    advice = "begin with a letter or `_`, and use at most 100 characters"
+    raise invalid_value("bad-name", expected=expected, advice=advice)
+
+
+class _StatisticName(Choice):
+    def _choose(self, text: str) -> str:
+        known = text in statistics.STATISTICS.names
+        if not known and (says := advice("statistics", plain_word(text))):
+            raise invalid_value("unknown-statistic.advised", advice=says)
+        return super()._choose(text)
 
 
 class EntryModel(AnsweredModel):
@@ -278,7 +296,7 @@ class EntryModel(AnsweredModel):
     ]
     statistic: Annotated[
         str,
-        Choice(
+        _StatisticName(
             "unknown-statistic",
             lambda: summaries_by_name(statistics.STATISTICS),
             names=lambda: statistics.STATISTICS.names,
@@ -313,13 +331,6 @@ class EntryModel(AnsweredModel):
         name = self.node.scalar("name")
         return name.shown if name and self.statistic_of else self.what
 
-    def special_code(self, code: str, text: str, path: Path) -> str:
-        if code == "unknown-statistic":
-            return variant_code(code, plain_word(text))
-        # A percentage probably means a part of the budget, which entries divide by `share`.
-        is_percent = code == "not-a-number" and text.endswith("%") and path == ("epsilon",)
-        return "not-a-number.percent" if is_percent else code
-
     def report_unknown(self, key: str) -> bool:
         """Reports a field that only other statistics have; False if no statistic has it.
 
@@ -332,14 +343,14 @@ class EntryModel(AnsweredModel):
             if not names:
                 specific = [field for member in statistics.STATISTICS for field in member.takes]
                 keys = list(dict.fromkeys([*common, *specific]))
-                code = variant_code("unknown-field", plain_word(key))
-                span.report(code, word=key, choices=keys, owner=self.what)
+                report_unknown_key(span, key, keys, self.what)
             return True
         if names:
             code = {"keys": "keys-not-taken", "bound": "bound-not-taken"}.get(
                 key, "field-not-taken"
             )
-            code += ".labels" * (key == "keys" and statistic.selects_labels)
+            if key == "keys" and statistic.selects_labels:
+                code = "keys-not-taken.labels"
             own = list(statistic.takes)
             arguments = {"what": self.what, "others": names, "takes": own or common}
             span.report(code, word=key, choices=own, key=key, **arguments)
@@ -394,15 +405,17 @@ def _read_step(node: Node, statistic: Statistic) -> PostProcessingStep:
     pairs = list(node.pairs.values()) if isinstance(node, MappingNode) else [(node, None)]
     word, value = pairs[0] if len(pairs) == 1 else (None, None)
     if not isinstance(word, ScalarNode):
-        raise node.span.report("wrong-shape.one-step")
+        arguments = {"name": "a step of `post`", "found": node.form, "form": "one name"}
+        line = "a list: `post: [nonnegative, {clamp: [0, 100]}]`"
+        raise node.span.report("wrong-shape", line=line, **arguments)
     name, span = word.text, word.span
     steps = {step.name: step for step in STEPS}
     if name not in steps:
         arguments = {"name": "a step of `post`", "found": quote(name)}
         raise span.report("unknown-step", word=name, choices=steps, **arguments)
     if name not in statistic.steps:
-        code = "step-not-taken" if statistic.steps else "step-not-taken.none"
-        raise span.report(code, statistic=statistic.name, step=name, takes=statistic.steps)
+        takes = quoted_list(statistic.steps) or "none"
+        raise span.report("step-not-taken", statistic=statistic.name, step=name, takes=takes)
     step = steps[name]
     items = value.items if isinstance(value, SequenceNode) else () if value is None else (value,)
     where = span if value is None else value.span
@@ -415,13 +428,13 @@ def _read_step(node: Node, statistic: Statistic) -> PostProcessingStep:
         what = f"a number of `{name}`"
         if isinstance(item, ScalarNode):
             return read_number(item, what)
-        arguments = {"found": item.form, "example": example}
-        raise item.span.report("wrong-shape.one-number", name=what, **arguments)
+        arguments = {"found": item.form, "form": "one number", "line": f"`{example}`"}
+        raise item.span.report("wrong-shape", name=what, **arguments)
 
     numbers = read_all(read, items)
     if numbers != sorted(numbers):
         low, high = map(readable_text, numbers)
-        raise where.report("bounds-order.clamp", low=low, high=high)
+        raise where.report("bounds-order", low=low, high=high, key=name)
     return step(*numbers)
 
 

@@ -45,7 +45,6 @@ from dpcli.fields.tree import (
 from dpcli.fields.values import Boolean, ByForm, Text, Texts
 from dpcli.numeric.exact import readable_text
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.problems.reference import variant_code
 from dpcli.specification.context import SpecContext, read_in_steps, read_within_bounds
 
 COMPARISONS: dict[str, ComparisonSign] = {
@@ -165,9 +164,9 @@ def _read_range(column: NumericColumn, limits: dict[str, ScalarNode], span: Span
                 last = min(last, ceil(end) - 1)
     if first <= last:
         return ((first, last),)
-    code, step = variant_code("impossible-condition", column.kind), readable_text(column.step)
     arguments = {"low": column.text(column.lower), "high": column.text(column.upper)}
-    raise span.report(code, column=column.name, step=step, **arguments)
+    arguments |= {"column": column.name, "step": readable_text(column.step)}
+    raise span.report("impossible-condition", **arguments)
 
 
 def merge_ranges(positions: Iterable[int]) -> Ranges:
@@ -264,7 +263,8 @@ class _Reader:
             items = value.items if isinstance(value, SequenceNode) else ()
             if not items:
                 found = "an empty list" if isinstance(value, SequenceNode) else value.form
-                raise value.span.report("filter-form", operator=key.text, found=found)
+                form = "a list of mappings"
+                raise value.span.report("filter-form", operator=key.text, found=found, form=form)
             parts = tuple(read_all(lambda item: self._all_of(key, item, depth), items))
             result = AnyOf(parts) if key.text == "any" else AllOf(parts)
         if depth == 1 and (count := _tests(result)) > MAX_TESTS:
@@ -275,8 +275,8 @@ class _Reader:
         """The filter of a mapping within an operator."""
         if not isinstance(node, MappingNode) or not node.pairs:
             found = "an empty mapping" if isinstance(node, MappingNode) else node.form
-            code = variant_code("filter-form", "not" if key.text == "not" else "item")
-            raise node.span.report(code, operator=key.text, found=found)
+            form = "mappings with conditions"
+            raise node.span.report("filter-form", operator=key.text, found=found, form=form)
         tests = self.conjuncts(node, depth)
         return tests[0] if len(tests) == 1 else AllOf(tests)
 

@@ -81,13 +81,15 @@ def _parse_dataset(text: str) -> str:
     fault = dataset_name_fault(text)
     if fault is None:
         return text
-    raise invalid_value("bad-name.dataset", expected=fault["expected"], advice=fault["advice"])
+    raise invalid_value("bad-name", expected=fault["expected"], advice=fault["advice"])
 
 
 def _parse_rows_are(text: str) -> str:
     if re.fullmatch(PLURAL, text):
         return text
-    raise invalid_value("bad-name.rows", most=MAX_LETTERS)
+    expected = f"letters, spaces and hyphens, at most {MAX_LETTERS}"
+    advice = "write what a row is, as a plural: `rows_are: visits`"
+    raise invalid_value("bad-name", expected=expected, advice=advice)
 
 
 def _proposed_confidence(text: str) -> str:

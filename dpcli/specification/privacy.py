@@ -60,8 +60,8 @@ class BudgetModel(SectionModel):
 
     epsilon: Annotated[Fraction, limited_epsilon(MAX_BUDGET)] | None = None
     rho: Annotated[Fraction, limited_rho(MAX_BUDGET)] | None = None
-    delta: Annotated[Fraction, ExactNumber("delta-out-of-range.budget", min_value=0, below=1)] = (
-        Fraction(0)
+    delta: Annotated[Fraction, ExactNumber("delta-out-of-range", min_value=0, below=1)] = Fraction(
+        0
     )
 
 
@@ -91,14 +91,17 @@ def resolve_privacy(section: PrivacyModel, context: SpecContext) -> Privacy:
     budget, composition = section.budget, context.composition
     epsilon, rho, delta = budget.epsilon, budget.rho, budget.delta
     if epsilon is None and rho is None:
-        raise section.report("missing-field.budget-epsilon", "budget")
+        line = "`epsilon: ...`, such as `epsilon: 0.5`; smaller protects more"
+        raise section.report("missing-field", "budget", owner="`budget`", key="epsilon", line=line)
     if epsilon is not None and rho is not None:
-        raise section.report_key("price-twice.budget", "budget", "rho")
+        given = {"given": ["epsilon", "rho"], "first": "epsilon"}
+        raise section.report_key("price-twice", "budget", "rho", subject="`budget`", **given)
     if composition is None:
         raise AlreadyReportedError
     name = composition.name
     if rho is not None and name != "zcdp":
-        raise section.report_key("rho-not-taken.budget", "budget", "rho", composition=name)
+        whose = {"subject": "the budget", "composition": name}
+        raise section.report_key("rho-not-taken", "budget", "rho", **whose)
     if composition.needs_delta and not delta:
         raise section.report("delta-required.budget", "budget", composition=name)
     loss = Loss(zcdp_epsilon(rho, delta), delta, rho) if epsilon is None else Loss(epsilon, delta)
@@ -148,7 +151,7 @@ MinRows = Annotated[
     int, ExactNumber("bad-minimum", min_value=1, max_value=MAX_MIN_ROWS, whole=True)
 ]
 MinPeople = Annotated[
-    int, ExactNumber("bad-minimum.people", min_value=1, max_value=MAX_MIN_ROWS, whole=True)
+    int, ExactNumber("bad-minimum", min_value=1, max_value=MAX_MIN_ROWS, whole=True)
 ]
 Share = Annotated[Fraction, ExactNumber("bad-minimum.share", above=0, max_value=1)]
 
@@ -206,9 +209,10 @@ def count_limits(
     designs = (entry.designs for entry in entries)
     request = with_limits(check.entry.request, designs, relation)
     if check.max_limited is not None and not counted_limits(request):
-        person = isinstance(relation.unit, PersonUnit)
-        code = "nothing-limited" if person else "nothing-limited.row"
-        section.report_key(code, "max_limited")
+        why = "rows are the privacy unit"
+        if isinstance(relation.unit, PersonUnit):
+            why = "all statistics use all rows of a person"
+        section.report_key("nothing-limited", "max_limited", why=why)
     counts = QUALITY_COUNTS.designs(request, relation)
     return replace(check, entry=replace(check.entry, request=request, designs=counts))
 

@@ -83,32 +83,28 @@ def read_keys(section: SectionModel, field: str, context: SpecContext) -> tuple[
         if column.name in RESERVED_COLUMNS:
             raise scalar.span.report("reserved-name", column=column.name, reserved=RESERVED_COLUMNS)
         bins = item.value("bins") if isinstance(item, MappingNode) else None
-        return read_axis(column, bins, scalar, "missing-bins")
+        return read_axis(column, bins, scalar)
 
     listing = section.node.sequence(field)
     return tuple(read_all(read, listing.items if listing else ()))
 
 
 def read_axis(
-    column: ValuedColumn | PrivatePartitionColumn,
-    bins: Node | None,
-    scalar: ScalarNode,
-    missing_code: str,
+    column: ValuedColumn | PrivatePartitionColumn, bins: Node | None, scalar: ScalarNode
 ) -> Axis:
     """One axis: the labels of a category, or the bins of a number.
 
-    Without `bins`, each value is a bin if a column of whole numbers has few. `missing_code` is the
-    problem of another numeric column without bins.
+    Without `bins`, each value is a bin if a column of whole numbers has few.
     """
     arguments = {"column": column.name, "kind": column.kind}
     if column.name.startswith(FORMULA_STARTS):
-        raise scalar.span.report("formula-label.key", first=column.name[0], **arguments)
+        raise scalar.span.report("formula-label.name", first=column.name[0], **arguments)
     if isinstance(column, NumericColumn):
         if bins is not None:
             return Axis(column, read_bin_starts(column, bins))
         values = range(column.lower, column.upper + 1)
         if column.kind != "integer" or len(values) > MAX_VALUES_AS_BINS:
-            raise scalar.span.report(missing_code, most=MAX_VALUES_AS_BINS, **arguments)
+            raise scalar.span.report("missing-bins", most=MAX_VALUES_AS_BINS, **arguments)
         return Axis(column, tuple(values))
     if bins is not None:
         raise bins.span.report("bins-not-taken", **arguments)
@@ -127,7 +123,8 @@ def read_bin_starts(column: NumericColumn, bins: Node) -> tuple[int, ...]:
     """The starts of the bins of a mapping with `width` or `edges`, in steps."""
     width, edges = node_at(bins, "width"), node_at(bins, "edges")
     if isinstance(width, ScalarNode) == isinstance(edges, SequenceNode):
-        raise bins.span.report("bins-form.both" if isinstance(width, ScalarNode) else "bins-form")
+        found = "both" if isinstance(width, ScalarNode) else "neither"
+        raise bins.span.report("bins-form", key="bins", found=found)
     if isinstance(width, ScalarNode):
         starts = _starts_by_width(column, width)
     else:
@@ -146,9 +143,8 @@ def _starts_by_width(column: NumericColumn, scalar: ScalarNode) -> Sequence[int]
     """
     steps = read_number(scalar, "`width`") / column.step
     if steps <= 0 or steps.denominator != 1:
-        code = "width-not-positive" if steps <= 0 else "off-grid.width"
-        nearest = readable_text(max(1, ceil(steps)) * column.step)
-        raise scalar.span.report(code, width=scalar.text, unit=column.grid_words, nearest=nearest)
+        code = "width-not-positive" if steps <= 0 else "off-grid.size"
+        raise _off_grid(column, "width", scalar, steps, code)
     end = column.upper + 1 if column.whole else column.upper
     return range(column.lower, end, steps.numerator)
 
@@ -186,9 +182,16 @@ def read_candidates(node: Node | None, column: NumericColumn) -> Points:
     # A step between dates is a number of days.
     steps = read_number(scalar, "`step`") / column.step
     if steps <= 0 or steps.denominator != 1:
-        arguments = {"value": scalar.text, "step": readable_text(column.step)}
-        raise scalar.span.report("off-grid.candidates", **arguments)
+        raise _off_grid(column, "step", scalar, steps, "off-grid.size")
     return range(column.lower, column.upper + 1, steps.numerator)
+
+
+def _off_grid(
+    column: NumericColumn, key: str, scalar: ScalarNode, steps: Fraction, code: str
+) -> AlreadyReportedError:
+    nearest = readable_text(max(1, ceil(steps)) * column.step)
+    arguments = {"value": scalar.text, "unit": column.grid_words, "nearest": nearest}
+    return scalar.span.report(code, key=key, **arguments)
 
 
 def _read_increasing(scalars: Sequence[ScalarNode], column: NumericColumn) -> tuple[int, ...]:
@@ -344,7 +347,7 @@ class RequestReader:
         for axis in axes:
             name = axis.column.name
             if name in grouped or axis.is_private:
-                code = "values-required.table" if axis.is_private else "duplicate-key-column.both"
+                code = "values-required" if axis.is_private else "duplicate-key-column.both"
                 raise self._section.report_key(code, key, column=name, key=key)
         return axes
 
@@ -353,9 +356,9 @@ class RequestReader:
         assert scalar is not None
         # Bins begin and end at the bounds, which are not known yet.
         self._context.column(scalar)
-        axis = read_axis(column, section.node.value("bins"), scalar, "missing-bins.histogram")
+        axis = read_axis(column, section.node.value("bins"), scalar)
         if any(key.column is column for key in self._by()):
-            raise section.report("duplicate-key-column.histogram", "column", column=column.name)
+            raise section.report("duplicate-key-column.both", "column", column=column.name)
         return axis
 
     def _candidates(self, column: Column, key: str) -> Points:
@@ -368,8 +371,8 @@ class RequestReader:
         private = any(group_key.is_private for group_key in self._by())
         limit = MAX_CANDIDATES_PER_PRIVATE_GROUP if private else MAX_CANDIDATES
         if len(points) > limit:
-            code = "too-many-candidates.private" if private else "too-many-candidates"
-            raise self._section.report_key(code, key, count=len(points), most=limit)
+            count = len(points)
+            raise self._section.report_key("too-many-candidates", key, count=count, most=limit)
         return points
 
     def require_consistent(self, request: Request) -> None:
@@ -387,13 +390,13 @@ class RequestReader:
         if faults:
             raise AlreadyReportedError
         numbers, scores = count_numbers_and_scores(statistic, request)
-        for code, count, limit in (
-            ("too-many-cells.joint", _count_combinations(request), MAX_COMBINATIONS),
-            ("too-many-cells", numbers, MAX_CELLS),
-            ("too-many-cells.scores", scores, MAX_SCORES),
+        for code, unit, count, limit in (
+            ("too-many-cells.joint", "", _count_combinations(request), MAX_COMBINATIONS),
+            ("too-many-cells", "cells", numbers, MAX_CELLS),
+            ("too-many-cells", "scores of candidates", scores, MAX_SCORES),
         ):
             if count > limit:
-                raise section.report(code, count=count, most=limit)
+                raise section.report(code, items=unit, count=count, most=limit)
         if statistic.chooses:
             return
         items = statistic.items(request) if request.columns or request.margins else ()
@@ -437,8 +440,9 @@ class RequestReader:
         low, high = read_all(read, zip(bounds, scalars, ("lower", "upper"), strict=True))
         if low < high and max(abs(low), abs(high)) < MAX_STEPS:
             return low, high
-        code = "grid-too-fine.unit_bounds" if low < high else "bounds-order.unit_bounds"
-        raise self._section.report_key(code, "unit_bounds", step=str(step))
+        code = "grid-too-fine" if low < high else "bounds-order.unit_bounds"
+        arguments = {"name": "`unit_bounds`", "step": str(step)}
+        raise self._section.report_key(code, "unit_bounds", **arguments)
 
 
 def _count_combinations(request: Request) -> int:

@@ -61,7 +61,7 @@ from dpcli.numeric.exact import plain_text
 from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.unit import PersonUnit
 from dpcli.problems.errors import SpecError
-from dpcli.problems.messages import quote
+from dpcli.problems.messages import quote, quoted_list
 from dpcli.specification.context import SpecContext
 from dpcli.specification.entries import require_entry
 from dpcli.specification.entry_fields import single_key
@@ -123,7 +123,8 @@ def table_from_csv(raw: bytes, source: str) -> ProbabilityTable:
 def _read_table(text: str, size: int, findings: Findings) -> ProbabilityTable:
     top = Span(findings, 1, 1, 1)
     if size > MAX_BYTES:
-        raise top.report("table-too-large.bytes", bytes=MAX_BYTES, most=MAX_PROBABILITIES)
+        found = {"count": MAX_BYTES, "parts": "bytes or more"}
+        raise top.report("table-too-large", most=MAX_PROBABILITIES, **found)
     csv.field_size_limit(sys.maxsize)
     reader = csv.reader(io.StringIO(text, newline=""))
     lines = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if any(row)]
@@ -162,7 +163,7 @@ def _read_row(cells: Sequence[str], outputs: Sequence[str], span: Span) -> dict[
 def _require_size(count: int, span: Span) -> None:
     if not count or count > MAX_PROBABILITIES:
         code = "table-too-large" if count else "table-form.empty"
-        raise span.report(code, count=count, most=MAX_PROBABILITIES)
+        raise span.report(code, count=count, parts="probabilities", most=MAX_PROBABILITIES)
 
 
 def _checked_table(
@@ -272,7 +273,7 @@ def resolve_responses(
     span = root.key_span("responses")
     for name, count in Counter(names).items():
         if name.startswith(FORMULA_STARTS):
-            span.report("formula-label.collected", column=name, first=name[0])
+            span.report("formula-label.name", column=name, first=name[0])
         if count > 1:
             span.report("collected-twice", column=name)
     return responses, tuple(column() for column in public.values())
@@ -306,7 +307,7 @@ class _ResponseReader:
             epsilon, limit = plain_text(randomizer.loss.epsilon), int(MAX_EPSILON)
             raise section.report("epsilon-out-of-range.response", epsilon=epsilon, most=limit)
         if numbers > MAX_NUMBERS:
-            raise section.report("too-many-cells.response", column=column.name)
+            raise section.report("too-many-cells.joint")
         return Response(column, mechanism, randomizer, by(), steps)
 
     def _column(self, section: ResponseModel) -> ValuedColumn:
@@ -329,17 +330,15 @@ class _ResponseReader:
                 for suitable in LOCAL_MECHANISMS
                 if suitable.numeric != mechanism.numeric
             ]
-            arguments = {"column": column.name, "kind": column.kind, "kinds": kinds}
             has_days = isinstance(column, DateColumn)
-            code = "wrong-column-type.date" if has_days else "wrong-column-type.randomized"
-            raise section.report(
-                code, "column", others=names, **arguments | {"subject": mechanism.name}
-            )
+            code = "wrong-column-type.date" if has_days else "wrong-column-type"
+            arguments = {"column": column.name, "kind": column.kind, "kinds": kinds}
+            who, other = quote(mechanism.name), quoted_list(names, "or")
+            raise section.report(code, "column", who=who, other=other, **arguments)
         if column.missing is None:
-            labels = column.labels
-            code = "missing-constant.label" if labels else "missing-constant"
             span = self._context.spans[column.name]
-            raise span.report(code, column=column.name, example=(*labels, "0")[0])
+            example = (*column.labels, "0")[0]
+            raise span.report("missing-constant", column=column.name, example=example)
         return column
 
     def _by(self, section: ResponseModel) -> tuple[LabeledColumn, ...]:
@@ -347,9 +346,8 @@ class _ResponseReader:
 
         def read(scalar: ScalarNode) -> LabeledColumn:
             if scalar.text in ESTIMATE_COLUMNS:
-                raise scalar.span.report(
-                    "reserved-name.estimates", column=scalar.text, reserved=ESTIMATE_COLUMNS
-                )
+                arguments = {"column": scalar.text, "reserved": ESTIMATE_COLUMNS}
+                raise scalar.span.report("reserved-name", **arguments)
             column = self._public[scalar.text]() if scalar.text in self._public else None
             if not isinstance(column, LabeledColumn) or scalar.text in seen:
                 raise scalar.span.report("by-not-public", column=scalar.text)
@@ -371,12 +369,13 @@ class _ResponseReader:
             raise section.report_key("field-not-taken.price", wrong, mechanism=name, **arguments)
         budget_key = attempt(single_key, section, keys, "price-required.response")
         if needs_delta != section.has("delta"):
-            code = "delta-required.response" if needs_delta else "delta-not-taken.response"
-            able = [
+            code = "delta-required.response" if needs_delta else "delta-not-taken.able"
+            names = [
                 mechanism_type.name
                 for mechanism_type in LOCAL_MECHANISMS
                 if mechanism_type.needs_delta
             ]
+            able = f"{quoted_list(names, 'or')} for a numeric column"
             raise section.report_key(code, "delta", mechanism=name, able=able)
         values = section
         if values.probability is not None and not 0 < values.probability < 1:
@@ -421,6 +420,5 @@ def _read_post(section: ResponseModel, mechanism: LocalMechanism) -> tuple[str, 
     able = [name for name, numeric in STEP_IS_NUMERIC.items() if numeric == mechanism.numeric]
     for index, name in enumerate(steps):
         if name not in able:
-            arguments = {"choices": able, "mechanism": mechanism.name}
-            raise section.report("unknown-step.response", "post", index, word=name, **arguments)
+            raise section.report("unknown-step", "post", index, word=name, choices=able)
     return tuple(dict.fromkeys(steps))

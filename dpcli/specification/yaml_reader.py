@@ -24,7 +24,7 @@ from dpcli.fields.tree import (
 )
 from dpcli.fields.values import AlreadyReportedError
 from dpcli.problems.messages import quote
-from dpcli.problems.reference import texts, variant_code
+from dpcli.problems.reference import key_example, texts
 
 MAX_BYTES, MAX_NODES, MAX_DEPTH = 2**20, 100_000, 20
 
@@ -115,7 +115,7 @@ class _Reader:
             span.report_and_suppress("yaml-alias", text=f"*{anchor}")
             return ScalarNode("", span)
         if anchor is not None:
-            span.report_and_suppress("yaml-alias.anchor", text=f"&{anchor}")
+            span.report_and_suppress("yaml-alias", text=f"&{anchor}")
         if (tag := getattr(event, "tag", None)) is not None:
             span.report_and_suppress("yaml-tag", text=str(tag).replace("tag:yaml.org,2002:", "!!"))
         if isinstance(event, yaml.ScalarEvent):
@@ -177,15 +177,15 @@ def _report_syntax(error: yaml.MarkedYAMLError, findings: Findings) -> None:
     message = f"{error.problem or ''} {error.context or ''}"
     mark, opened = error.problem_mark or error.context_mark, error.context_mark
     codes = texts("syntax_advice")["yaml"].items()
-    code = next((code for phrase, code in codes if phrase in message), "yaml-syntax.here")
+    code = next((code for phrase, code in codes if phrase in message), "yaml-syntax")
     text, unclosed = "", "quoted scalar" in message and "end of stream" in message
-    if unclosed or "alphabetic or numeric" in message:
+    if unclosed or code == "yaml-syntax.start":
         mark = opened or mark
     if mark is None:
         Span(findings, 1, 1, 1).report("yaml-syntax")
         return
     line = findings.lines[mark.line] if mark.line < len(findings.lines) else ""
-    if "cannot start any token" in message:
+    if "cannot start any token" in message or code == "yaml-syntax.start":
         text = line[mark.column : mark.column + 1]
         code = "yaml-syntax.tab" if text == "\t" else "yaml-syntax.start" if text else code
     elif "flow" in message and "','" in message and opened and opened.line != mark.line:
@@ -202,7 +202,9 @@ def find_placeholders(node: Node, key: str = "") -> None:
             find_placeholders(value, name)
     for word in scalars_of(node):
         if word.text.startswith(PLACEHOLDER) and NUMBERED.fullmatch(word.text):
-            word.span.report_and_suppress(variant_code("placeholder", key), text=word.text)
+            line = key_example(key)
+            code = "placeholder.key" if line else "placeholder"
+            word.span.report_and_suppress(code, text=word.text, key=key, line=line)
     for item in node.items if isinstance(node, SequenceNode) else ():
         if not isinstance(item, ScalarNode):
             find_placeholders(item, key)

@@ -214,7 +214,7 @@ class WeightedStatistic(Statistic):
             arguments = {"column": weight.name, "least": weight.text(weight.lower)}
             yield FieldFault("bad-weight", "weight", at_value=True, **arguments)
         if column is not None and column.name == weight.name:
-            yield FieldFault("column-twice.weight", "weight", at_value=True, column=weight.name)
+            yield FieldFault("column-twice.itself", "weight", at_value=True, column=weight.name)
 
     def sentences(self, request: Request) -> tuple[str, ...]:
         """How the numbers are computed, how rows are weighted, and which weights are clamped."""

@@ -17,8 +17,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpcli.problems.diagnostics import render_problem
-from dpcli.problems.errors import SpecError
+from dpcli.problems.errors import SpecError, render_problem
 from dpcli.specification.load import parse_spec
 from tests.support.specs import completed
 

@@ -139,7 +139,7 @@ def _copy(name: str, raw: BinaryIO, dialect: Dialect, progress: Progress) -> Sou
             inner, blocks = zip_member(whole, name)
         copy = _converted(name, format_of(inner), blocks, dialect.of_file(inner))
     except OSError:
-        raise DataError.about("no-space") from None
+        raise DataError.about("no-space", what="the data") from None
     return replace(copy, bytes=packed.count if total is None else total)
 
 

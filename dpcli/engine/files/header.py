@@ -139,12 +139,15 @@ def _problems(source: Source, columns: Sequence[Column]) -> Iterator[Problem]:
 def _type_problems(source: Source, column: Column) -> Iterator[Problem]:
     name = source.header[source.index_of(column)]
     if name in source.odd:
-        yield make_problem("column-type", file=source.name, column=name, type=source.odd[name])
+        arguments = {"column": name, "type": source.odd[name]}
+        expected = "single numbers, texts, dates or booleans"
+        yield make_problem("column-type", file=source.name, expected=expected, **arguments)
     elif isinstance(column, IdColumn) and name in source.unfit_ids:
         # As texts, 7.0 and 7 in another file would be two people, and so would one time in two
         # time zones.
         arguments = {"column": name, "type": source.unfit_ids[name]}
-        yield make_problem("column-type.id", file=source.name, **arguments)
+        expected = "whole numbers or texts, as it has ids"
+        yield make_problem("column-type", file=source.name, expected=expected, **arguments)
 
 
 def _is_separator_mark(header: Sequence[str]) -> bool:
@@ -176,19 +179,21 @@ def require_names(source: Source, *, asserted: bool, in_two_lines: bool = False)
     if b"\0" in line:
         # In UTF-16 a Latin letter has a zero byte before or after it.
         is_big_endian = line[::2].count(0) > line[1::2].count(0)
-        raise DataError.about(
-            "not-text.zeros", file=file, other="utf-16be" if is_big_endian else "utf-16"
-        )
+        other = "utf-16be" if is_big_endian else "utf-16"
+        why = ": it has NUL bytes in it, as UTF-16 text has"
+        raise DataError.about("not-text", file=file, encoding=encoding, other=other, why=why)
     if any("\ufffd" in name for name in source.header):
         alternative = "windows-1252" if encoding == UTF8 else UTF8
-        raise DataError.about("not-text", file=file, encoding=encoding, other=alternative)
+        raise DataError.about("not-text", file=file, encoding=encoding, other=alternative, why="")
     doubt = None if asserted else _doubt(source, in_two_lines=in_two_lines)
     if doubt == "delimiter":
         mark = _separator_in(source) or ""
         arguments = {"mark": SEPARATORS[mark], "option": "tab" if mark == "\t" else f"'{mark}'"}
         raise DataError.about("not-column-names.delimiter", file=file, **arguments)
     if doubt is not None:
-        raise DataError.about(f"not-column-names.{doubt}", file=file)
+        if doubt in ("mark", "two-lines"):
+            raise DataError.about(f"not-column-names.{doubt}", file=file)
+        raise DataError.about("not-column-names", file=file, doubt=doubt)
 
 
 def _doubt(source: Source, *, in_two_lines: bool) -> str | None:
@@ -207,9 +212,12 @@ def doubtful_names(cells: Sequence[str]) -> str | None:
     """The reason why a line with these cells may be a record, if there is one."""
     names = [unicodedata.normalize("NFC", cell).strip() for cell in cells]
     doubts = {
-        "empty": not all(names),
-        "twice": len(set(names)) < len(names),
-        "value": any(map(_is_value, names)),
+        "an empty cell, where a column should be named": not all(names),
+        "the same cell twice, where every column should have its own name": len(set(names))
+        < len(names),
+        "a cell that reads as a value: a number, a date, an address or a missing mark": any(
+            map(_is_value, names)
+        ),
     }
     return next((doubt for doubt, applies in doubts.items() if applies), None)
 

@@ -102,7 +102,7 @@ def copied_texts(
         try:
             _copy_columns(file, copy, indices)
         except OSError:
-            raise DataError.about("no-space") from None
+            raise DataError.about("no-space", what="the data") from None
         except ValueError:
             raise DataError.about("not-parquet", file=name) from None
         yield cast("BinaryIO", copy)

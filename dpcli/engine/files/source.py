@@ -139,8 +139,7 @@ def _duplicates(raws: Sequence[tuple[str, BinaryIO]]) -> Iterator[Problem]:
         status = os.fstat(raw.fileno())
         identity = (status.st_dev, status.st_ino)
         if identity in seen:
-            code = "data-twice" if name == seen[identity] else "data-twice.link"
-            yield make_problem(code, file=name, same=seen[identity])
+            yield make_problem("data-twice", file=name, same=seen[identity])
         seen.setdefault(identity, name)
 
 
@@ -183,7 +182,7 @@ def open_file(name: str) -> BinaryIO:
     try:
         file = open(name, "rb", buffering=0)  # noqa: SIM115 - held open by the caller
     except IsADirectoryError:
-        raise DataError.about("data-unreadable.folder", file=name) from None
+        raise DataError.about("data-unreadable.kind", file=name, kind="a folder") from None
     except FileNotFoundError:
         raise DataError.about("data-missing", file=name) from None
     except (OSError, ValueError, RuntimeError) as error:
@@ -191,7 +190,7 @@ def open_file(name: str) -> BinaryIO:
         raise DataError.about("data-unreadable.system", file=name, why=why, fix=fix) from None
     if stat.S_ISCHR(os.fstat(file.fileno()).st_mode):
         file.close()
-        raise DataError.about("data-unreadable.device", file=name)
+        raise DataError.about("data-unreadable.kind", file=name, kind="a device")
     return file
 
 

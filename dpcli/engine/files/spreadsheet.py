@@ -388,8 +388,8 @@ def _checked(blocks: Iterable[bytes], file: str) -> bytes:
     for block in blocks:
         content.write(block)
         if content.tell() > LARGEST_PACKED:
-            raise DataError.about("data-too-large.sheet", file=file)
+            raise DataError.about("data-too-large.whole", file=file, limit="1 GiB")
     with redacted_errors("not-xlsx", file=file), zipfile.ZipFile(content) as parts:
         if sum(part.file_size for part in parts.infolist()) > LARGEST_PARTS:
-            raise DataError.about("data-too-large.sheet", file=file)
+            raise DataError.about("data-too-large.whole", file=file, limit="8 GiB when unpacked")
     return content.getvalue()

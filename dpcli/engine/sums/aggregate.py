@@ -292,10 +292,11 @@ def _read_partial(content: bytes, name: str, digest: str, names_by_id: dict[str,
     header: dict[str, str] = json.loads(first)
     layout, spec, part = header["format"], header["spec"], header["part"]
     if layout != FORMAT:
-        raise DataError.about("not-a-part.format", file=name, found=layout, expected=FORMAT)
+        found = {"what": "the format", "found": layout, "expected": FORMAT}
+        raise DataError.about("not-a-part.spec", file=name, **found)
     if spec != digest:
         digests = {"found": spec[:SHOWN_DIGITS], "expected": digest[:SHOWN_DIGITS]}
-        raise DataError.about("not-a-part.spec", file=name, **digests)
+        raise DataError.about("not-a-part.spec", file=name, what="the spec", **digests)
     if part in names_by_id:
         raise DataError.about("not-a-part.twice", file=name, same=names_by_id[part])
     names_by_id[part] = name

@@ -127,7 +127,7 @@ class _AdditiveMechanism(LocalMechanism):
         column, epsilon = require_numeric(request.column), request.epsilon
         assert epsilon is not None
         if column.lower == column.upper:
-            raise RandomizerError("cannot-randomize.bounds", column=column.name)
+            raise RandomizerError("cannot-randomize.one-value", column=column.name)
         target = Loss(epsilon, request.delta)
         try:
             (noise,) = self.mechanism.calibrate_and_verify([_width(column)], target)

@@ -59,7 +59,7 @@ class RandomizerRequest:
         """The number of labels of the column; raises RandomizerError if below two."""
         count = len(self.column.labels)
         if count < 2:
-            raise RandomizerError("cannot-randomize.one-label", column=self.column.name)
+            raise RandomizerError("cannot-randomize.one-value", column=self.column.name)
         return count
 
 

@@ -245,7 +245,7 @@ class TopKPrivate(TopK):
         """Private labels within private groups are not selected; `k` is not too large."""
         private = [key.column.name for key in request.by if key.is_private]
         if private:
-            yield FieldFault("values-required.chosen", "by", column=private[0])
+            yield FieldFault("values-required.groups", "by", column=private[0])
         yield from check_max(request.k, "k", MAX_PRIVATE_LABELS, "of the labels are chosen")
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:

@@ -79,7 +79,7 @@ class Selections(Statistic):
             len(request.checked),
             "of the columns are counted in a row",
         )
-        yield from public_groups(request, self.name)
+        yield from public_groups(request)
 
     def tests(self, request: Request) -> tuple[Filter, ...]:
         """What is counted for each column."""
@@ -147,17 +147,17 @@ class CountMissing(Selections):
 
     def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
         """Groups are public."""
-        return public_groups(request, self.name)
+        return public_groups(request)
 
     def tests(self, request: Request) -> tuple[Filter, ...]:
         return tuple(IsMissing(column.without_missing_constant()) for column in request.checked)
 
 
-def public_groups(request: Request, what: str) -> Iterable[FieldFault]:
+def public_groups(request: Request) -> Iterable[FieldFault]:
     """The fault of private groups, for a statistic whose vector needs public ones."""
     private = next((axis.column.name for axis in request.by if axis.is_private), None)
     if private is not None:
-        yield FieldFault("values-required.groups", "by", column=private, what=what)
+        yield FieldFault("values-required.groups", "by", column=private)
 
 
 def _is_chosen(column: Column) -> Filter:

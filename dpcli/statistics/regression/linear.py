@@ -18,6 +18,7 @@ from dpcli.numeric.arrays import Array, Bools, Floats, np
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit
 from dpcli.problems.light_dataclasses import dataclass
+from dpcli.problems.messages import quote
 from dpcli.queries.sums import Factor
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import ANY, Estimates
@@ -206,15 +207,17 @@ class LinearRegression(Statistic):
     def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
         """No column predicts itself, and output perturbation needs a fixed number of rows."""
         if request.column in request.columns[:-1]:
-            yield FieldFault("column-twice.predicted", "on", column=request.numeric.name)
+            yield FieldFault("column-twice.itself", "on", column=request.numeric.name)
         if request.method != "output":
             if request.rows:
-                yield FieldFault("rows-not-taken", "rows")
+                yield FieldFault("rows-not-taken", "rows", method=request.method or "moments")
             return
         if request.ridge is None:
-            yield FieldFault("missing-field.output-ridge", "method", subject=request.name)
+            line = "`ridge: 0.1` or so: without it one row can move the minimizer without limit"
+            yield _needed_for_output("ridge", line, request)
         if not request.rows:
-            yield FieldFault("missing-field.output-rows", "method", subject=request.name)
+            line = "`rows: ...`, the number of rows, which is public under change-one"
+            yield _needed_for_output("rows", line, request)
         skipped = any(column.missing is None for column in request.columns)
         reasons = {
             "`neighbors` are not `change-one`": relation.neighbors is not Neighbors.CHANGE_ONE,
@@ -270,9 +273,9 @@ class ObjectiveLinearRegression(LinearRegression):
     def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
         """There are no groups, and epsilon alone decides the ridge."""
         if request.column in request.columns[:-1]:
-            yield FieldFault("column-twice.predicted", "on", column=request.numeric.name)
+            yield FieldFault("column-twice.itself", "on", column=request.numeric.name)
         if request.rows:
-            yield FieldFault("rows-not-taken.objective", "rows")
+            yield FieldFault("rows-not-taken", "rows", method="objective")
         if request.ridge is not None:
             yield FieldFault("ridge-not-taken", "ridge")
         if request.by:
@@ -308,6 +311,11 @@ class ObjectiveLinearRegression(LinearRegression):
 
 OBJECTIVE = ObjectiveLinearRegression()
 """What answers for `method: objective`."""
+
+
+def _needed_for_output(key: str, line: str, request: Request) -> FieldFault:
+    owner = f"{quote(request.name)} with `method: output`"
+    return FieldFault("missing-field", "method", owner=owner, key=key, line=line)
 
 
 def _objective_query(request: Request) -> LeastSquaresQuery:

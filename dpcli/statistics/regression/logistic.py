@@ -84,14 +84,14 @@ class LogisticRegression(Statistic):
         """A category needs `values`, but not all of its labels; there are no groups."""
         column, ranges = require_labeled(request.column), request.option("values")
         if ranges is None and not isinstance(column, BooleanColumn):
-            yield FieldFault("proportion-labels.predicted", "column", column=column.name)
+            yield FieldFault("proportion-labels", "column", column=column.name)
         if ranges == ((0, len(column.labels) - 1),):
-            yield FieldFault("proportion-labels.all_predicted", "values", column=column.name)
+            yield FieldFault("proportion-labels.all", "values", column=column.name)
         for factor in _inputs(request):
             if max(map(abs, factor.limits)) > MAX_HALF_WIDTH:
                 yield FieldFault("grid-too-fine.logistic", "on", column=factor.column.name)
         if request.by:
-            yield FieldFault("objective-without-groups.logistic", "by")
+            yield FieldFault("objective-without-groups", "by")
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
         """The minimizer of a perturbed objective, and the products of its inputs."""

@@ -104,9 +104,9 @@ def test_a_file_that_is_not_a_part_of_this_release_is_refused(
     assert (done.status, done.out) == (4, "")
     expected = [
         f"`{data}` is no sealed part",
-        f"`{foreign}` is a part for the spec ",
+        f"`{foreign}` is of the spec ",
         f"the sealed part `{cut}` is damaged or cut off",
-        f"has the format 0 of dpcli 0.0, expected {FORMAT}",
+        f"is of the format 0 of dpcli 0.0, expected {FORMAT}",
         f"`{copy}` is the same part as `{parts[0]}`: its rows would count twice",
         f"there is no file `{wrong[-1]}`",
     ]

@@ -209,7 +209,7 @@ def test_a_file_that_is_named_twice_is_refused(dpcli: Command, spec: Path, tmp_p
         input=data.read_text(encoding="utf-8"), capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 4
-    assert "`-` is named twice" in done.stderr
+    assert "`-` and `-` are one file" in done.stderr
 
 
 def test_standard_input_may_be_one_of_several_files(spec: Path, tmp_path: Path) -> None:

@@ -34,9 +34,9 @@ def is_unspent(folder: Path) -> bool:
         ("table.json", "name a report by `--report`"),
         ("table.html", "name a report by `--report`"),
         ("table.yaml", "name a report by `--report`"),
-        ("table.csv.gz", "pack it afterwards"),
-        ("table.parquet.gz", "pack it afterwards"),
-        ("table.csv.zip", "pack it afterwards"),
+        ("table.csv.gz", "end its name in `.csv` or `.parquet`"),
+        ("table.parquet.gz", "end its name in `.csv` or `.parquet`"),
+        ("table.csv.zip", "end its name in `.csv` or `.parquet`"),
     ],
 )
 def test_tables_in_other_formats_are_refused_before_anything_is_charged(

@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.cli import progress as module
-from dpcli.cli.progress import shown_progress
+from dpcli.cli import terminal as module
+from dpcli.cli.terminal import shown_progress
 from dpcli.engine.progress import Progress
 from tests.support.terminal import received_from
 
 WORK = """
 import sys, time
-from dpcli.cli.progress import shown_progress
+from dpcli.cli.terminal import shown_progress
 with shown_progress(quiet={quiet}) as progress:
     if progress is not None:
         progress.begin("copying", {total}, lambda: 2_500_000)

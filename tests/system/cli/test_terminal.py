@@ -20,7 +20,7 @@ from dpcli.cli.console import (
     raw_stream,
     wrapped,
 )
-from dpcli.cli.text_tables import write_table
+from dpcli.cli.terminal import write_table
 from dpcli.problems.messages import escape_controls
 from tests.support.cli import LOCAL, PEOPLE, SPEC, Command, Outcome
 

@@ -383,7 +383,7 @@ def test_a_network_drive_is_refused_unless_it_is_allowed(
     mounts.write_text(
         f"30 1 {os.major(number)}:{os.minor(number)} / / rw - nfs4 server:/home rw\n", "utf-8"
     )
-    monkeypatch.setattr("dpcli.ledger.filesystem.MOUNTS", mounts)
+    monkeypatch.setattr("dpcli.ledger.options.MOUNTS", mounts)
     refused = dpcli("release", spec, data, "-q")
     created = dpcli("ledger", "init", "shared.sqlite", "--network")
     allowed = dpcli("release", spec, data, "-q", "--ledger", "shared.sqlite")

@@ -9,7 +9,7 @@ import pytest
 
 from dpcli.cli.main import _root
 from dpcli.planning.planner import make_plan
-from dpcli.report.page import MAX_LINES
+from dpcli.report.render import MAX_LINES
 from dpcli.specification.load import parse_central_spec, read_central_spec
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.postprocessing import FLAGS, UNRELIABLE

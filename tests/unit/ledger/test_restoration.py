@@ -150,7 +150,7 @@ def test_missing_reports_are_refused_or_close_every_account(
     restore(folder, folder / "backup")
     before = files(folder)
     refused = dpcli("ledger", "recover", "--from", *reports[:-1])
-    assert refused.status == 6 and "1 entry is missing" in refused.err
+    assert refused.status == 6 and "no report proves 1 of the entries" in refused.err
     assert files(folder) == before
     # Without any of its reports, the opening of the village is unproven too.
     assert "`--unproven 3`" in dpcli("ledger", "recover", "--from", reports[0]).err
@@ -174,7 +174,7 @@ def test_a_missing_ledger_without_its_anchor_shows_gaps(
     for name in (LEDGER, ANCHOR):
         (folder / name).unlink()
     refused = dpcli("ledger", "recover", "--from", reports[0], reports[2])
-    assert refused.status == 6 and "1 entry is missing" in refused.err
+    assert refused.status == 6 and "no report proves 1 of the entries" in refused.err
     assert not files(folder).get(LEDGER)
     outcome = dpcli("ledger", "recover", "--from", *reports)
     assert outcome.status == 0 and "no anchor showed" in outcome.err
@@ -199,7 +199,9 @@ def test_an_anchor_in_another_folder_is_found(
     assert dpcli("ledger", "init", LEDGER, "--anchor", "safe/anchor").status == 0
     reports = [release(), release()]
     (folder / LEDGER).unlink()
-    assert "1 entry is missing" in dpcli("ledger", "recover", "--from", reports[0]).err
+    assert (
+        "no report proves 1 of the entries" in dpcli("ledger", "recover", "--from", reports[0]).err
+    )
     (folder / "safe" / "anchor").rename(folder / "hidden")
     refused = dpcli("ledger", "recover", "--from", *reports)
     assert "error[anchor-lost]" in refused.err and not (folder / LEDGER).exists()
@@ -417,7 +419,7 @@ def test_both_histories_are_charged_if_an_anchor_remembers_one(
     restore(folder, folder / f"backup-{LEDGER}" if kept else None)
     kept_files = files(folder)
     refused = dpcli("ledger", "recover", "--from", *reports[:-1])
-    assert refused.status == 6 and "1 entry is missing" in refused.err
+    assert refused.status == 6 and "no report proves 1 of the entries" in refused.err
     assert files(folder) == kept_files
     assert dpcli("ledger", "recover", "--from", *reports).status == 0
     assert dpcli("ledger", "verify", "--against", *reports).status == 0
@@ -441,7 +443,7 @@ def test_a_report_of_another_history_proves_no_lost_entry(
     last = release(epsilon="0.4")
     restore(folder, folder / "copy")
     refused = dpcli("ledger", "recover", "--from", *other)
-    assert refused.status == 6 and "1 entry is missing" in refused.err
+    assert refused.status == 6 and "no report proves 1 of the entries" in refused.err
     assert dpcli("ledger", "recover", "--from", *other, last).status == 0
     assert len(json.loads(dpcli("ledger", "history", "--json").out)) == 5
 
@@ -460,7 +462,7 @@ def test_a_lost_report_of_another_history_closes_the_accounts(
     before = files(folder)
     words = ("ledger", "recover", "--from", old[0], old[2])
     refused = dpcli(*words)
-    assert refused.status == 6 and "1 entry is missing" in refused.err
+    assert refused.status == 6 and "no report proves 1 of the entries" in refused.err
     assert files(folder) == before
     assert dpcli(*words, "--unproven", "1").status == 0
     assert "account-closed" in dpcli("release", "town.yaml", "data.csv").err

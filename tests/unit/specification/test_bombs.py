@@ -6,8 +6,7 @@ import time
 
 import pytest
 
-from dpcli.problems.diagnostics import render_problem
-from dpcli.problems.errors import SpecError
+from dpcli.problems.errors import SpecError, render_problem
 from dpcli.specification.load import parse_central_spec
 from dpcli.specification.yaml_reader import MAX_BYTES
 from tests.support.rules import for_each

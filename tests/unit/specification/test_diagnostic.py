@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcli.problems.diagnostics import WIDTH, render_problem
-from dpcli.problems.errors import Place, Problem
+from dpcli.problems.errors import WIDTH, Place, Problem, render_problem
 
 
 def shown(text: str, column: int, length: int, line: int = 7) -> list[str]:

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcli.problems.diagnostics import render_problem
-from dpcli.problems.errors import Problem, SpecError
+from dpcli.problems.errors import Problem, SpecError, render_problem
 from dpcli.specification.load import parse_spec
 from tests.support.specs import SECTIONS, completed
 

@@ -1,15 +1,19 @@
-"""Tables and bars that fit the terminal without breaking a word."""
+"""Tables, bars and the progress of work on a terminal, without breaking a word."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from fractions import Fraction
+from threading import Timer
 from typing import Literal, TextIO
 
-from dpcli.cli.console import raw_stream, width_of, wrapped
-from dpcli.problems.diagnostics import display_width
+from dpcli.cli.console import is_json, raw_stream, width_of, wrapped
+from dpcli.engine.progress import Progress
+from dpcli.problems.errors import display_width
 from dpcli.problems.messages import escape_controls
 
 Row = Mapping[str, str]
@@ -26,7 +30,6 @@ NUMBER_PLACEHOLDERS = frozenset({"", "-", "?", "none", "private"})
 """Texts that may stand in place of a number."""
 
 BAR_WIDTH = 24
-"""The number of characters of a bar."""
 
 EIGHTHS = " \u258f\u258e\u258d\u258c\u258b\u258a\u2589"
 """Blocks of zero to seven eighths of a character."""
@@ -34,7 +37,6 @@ EIGHTHS = " \u258f\u258e\u258d\u258c\u258b\u258a\u2589"
 FULL, SHADE, EMPTY = "\u2588", "\u2592", "\u2591"
 
 BUDGET_BAR_LEGEND = f"{SHADE} spent before  {FULL} this one  {EMPTY} left"
-"""The meaning of the parts of a budget bar."""
 
 
 def write_table(
@@ -206,3 +208,55 @@ def interval_line(ends: Sequence[Fraction | None], low: Fraction, high: Fraction
         line[first], line[last] = "\u251c", "\u2524"
     line[position(value)] = "\u25cf"
     return "".join(line).rstrip()
+
+
+DELAY = 0.5
+
+WIDTH = 30
+
+
+@contextmanager
+def shown_progress(*, quiet: bool) -> Iterator[Progress | None]:
+    """The progress of the work within, drawn on a terminal; None without one, or if `quiet`."""
+    plain = is_json(sys.stderr) or os.environ.get("TERM") in ("dumb", "unknown")
+    if quiet or plain or not sys.stderr.isatty():
+        yield None
+        return
+    # Imported here and not in the thread that draws: after an interruption during an import of the
+    # main thread, the two threads would wait for each other.
+    from rich.console import Console, RenderableType  # noqa: PLC0415 - for terminals alone
+    from rich.filesize import decimal  # noqa: PLC0415 - the same
+    from rich.progress import BarColumn, TextColumn  # noqa: PLC0415 - the same
+    from rich.progress import Progress as Bar  # noqa: PLC0415 - the same
+
+    class Shown(Bar):
+        def get_renderables(self) -> Iterator[RenderableType]:
+            for task in self.tasks:
+                done, total = progress.position(), progress.total
+                sizes = (decimal(size) for size in (done, total) if size is not None)
+                task.description, task.fields["sizes"] = progress.phase, " of ".join(sizes)
+                # Without a position, a part of the bar moves back and forth.
+                task.completed, task.total = done or 0, None if done is None else total
+            yield from super().get_renderables()
+
+    progress = Progress()
+    # Standard error is redirected to nothing while records are read.
+    with open(os.dup(2), "w", encoding="utf-8") as terminal:
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(WIDTH),
+            TextColumn("{task.fields[sizes]}", markup=False),
+        )
+        bar = Shown(*columns, console=Console(file=terminal), transient=True)
+        bar.add_task("", total=None, sizes="")
+        drawer = Timer(DELAY, bar.start)
+        drawer.daemon = True
+        drawer.start()
+        try:
+            yield progress
+        finally:
+            drawer.cancel()
+            drawer.join()
+            # A closed terminal ends the bar, but not the work.
+            with suppress(OSError, ValueError):
+                bar.stop()
