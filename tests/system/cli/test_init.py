@@ -171,7 +171,7 @@ def test_a_draft_proposes_to_choose_the_limit_where_ids_are_likely(
         ("d\nrow\nadd-remove\n-1\n", "`epsilon` is `-1`"),
         ("d\nrow\n\n1\nint\n", "`int` is none of the answers; did you mean `integer`?"),
         ("d\nrow\n\n1\ninteger\n100 0\n", "is not below the upper bound"),
-        ("d\nrow\n\n1\ninteger\n7\n", "`bounds` has 1 item, expected two"),
+        ("d\nrow\n\n1\ninteger\n7\n", "`bounds` has 1 item, expected at least 2"),
         ("d\nrow\n\n1\ninteger\n0 10\n11\n", "expected a value from `0` to `10`"),
         ("d\nrow\n\n1\nnumber\n0\n", "`step` is `0`"),
         ("d\nrow\n\n1\nnumber\n10\n0 15\n", "expected a multiple of the step"),
@@ -180,7 +180,7 @@ def test_a_draft_proposes_to_choose_the_limit_where_ids_are_likely(
         ('d\nrow\n\n1\ncategory\na, "b\n', "a quote is not closed"),
         ("d\nrow\n\n1\ncategory\na=1, b\n", "a label is empty"),
         ("d\nrow\n\n1\ncategory\na, a\n", "is listed twice"),
-        ("d\nrow\n\n1\nboolean\nyes\n", "expected two"),
+        ("d\nrow\n\n1\nboolean\nyes\n", "expected at least 2"),
         ("d\nrow\n\n1\ndone\nmaybe\n", "answer `yes`, `no`, `y` or `n`"),
         ("d\nrow\n\n1\ninteger\n0 10\n\n\n\ndone\nyes\nmedain\n", "did you mean `median`"),
         ("d\nrow\n\n1\ninteger\n0 10\n\n\n\ndone\nyes\nhistogram\n0\n", "`width` is `0`"),
@@ -252,7 +252,7 @@ def test_endless_wrong_answers_end(ask: Ask, table: Path, tmp_path: Path) -> Non
     outcome = ask("yes\n" + "my data\n" * 10_000, table, "-o", spec)
 
     assert outcome.status == 2 and not spec.exists()
-    assert "only wrong answers" in outcome.err
+    assert "only wrong" in outcome.err
 
 
 @pytest.mark.parametrize(
