@@ -140,13 +140,7 @@ class LazyGroup(TyperGroup):
         """Without a command, print an error and, unless errors are JSON, the commands."""
         if args or ctx.resilient_parsing:
             return super().parse_args(ctx, args)
-        print_failure(
-            UsageError.about(
-                "command-line",
-                where=ctx.command_path,
-                message=f"`{ctx.command_path}` needs a command",
-            )
-        )
+        print_failure(UsageError.about("command-line.none", where=ctx.command_path))
         if not is_json(sys.stderr):
             names = self.list_commands(ctx)
             width = max(map(len, names))
@@ -290,5 +284,4 @@ def usage_error(error: Any) -> UsageError:
     message = error.format_message().rstrip(".").replace("'", "`")
     if extra := re.match(EXTRA, message):
         message = f"unexpected {quote(extra[1])}"
-    message = f"wrong command line: {message[:1].lower()}{message[1:]}"
-    return UsageError.about("command-line", message=message, where=where)
+    return UsageError.about("command-line", message=message[:1].lower() + message[1:], where=where)
