@@ -27,12 +27,12 @@ from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.scores import ScoreQuery, SelectionQuery
 from dpcli.statistics import STATISTICS
-from dpcli.statistics.design import MEASURES, NoisyAnswer, Request, groups
+from dpcli.statistics.design import MEASURES, Design, NoisyAnswer, Request, groups
 from dpcli.statistics.quantiles.recursion import QuantilesQuery
 from dpcli.statistics.regression.objectives import ObjectiveQuery
 from dpcli.statistics.statistic import Statistic
 from tests.oracles.opened import cells_of
-from tests.oracles.plain import evaluate
+from tests.oracles.plain import People, answers_about, read_people
 from tests.support.rules import mostly_extended
 from tests.support.statistics import Columns, forms
 
@@ -111,7 +111,17 @@ def number_of(request: Request) -> NumericColumn | None:
 
 def answers(queries: Sequence[Query], rows: Sequence[str]) -> list[list[int]]:
     """The exact answers about a file of these rows, by the oracle."""
-    return list(map(cells_of, evaluate(queries, ("x,sex,open,y\n" + "".join(rows)).encode())))
+    return answers_of(queries, read(queries, rows))
+
+
+def read(queries: Sequence[Query], rows: Sequence[str]) -> People:
+    """These rows, of which each is a person."""
+    return read_people(queries, ("x,sex,open,y\n" + "".join(rows)).encode())
+
+
+def answers_of(queries: Sequence[Query], people: People) -> list[list[int]]:
+    """The exact answers about rows that were read, by the oracle."""
+    return list(map(cells_of, answers_about(queries, people)))
 
 
 @pytest.mark.parametrize(
@@ -137,8 +147,9 @@ def test_no_neighbor_exceeds_the_sensitivity_and_some_reach_it(
                     if not isinstance(weighted.query, ObjectiveQuery)
                 )
                 if queries not in known:
+                    rows = different(read(queries, rows_of(request)))
                     known[queries] = [
-                        Answers.about(queries, common, rows_of(request))
+                        Answers.about(queries, common, rows)
                         for common in common_rows(request, queries)
                     ]
                 for index, query in enumerate(queries):
@@ -170,10 +181,10 @@ class Answers:
     others: list[NDArray[np.int64]]
 
     @classmethod
-    def about(cls, queries: Sequence[Query], common: list[str], rows: Sequence[str]) -> Answers:
+    def about(cls, queries: Sequence[Query], common: People, rows: People) -> Answers:
         """The answers of the oracle."""
-        files = zip(*(answers(queries, [*common, row]) for row in rows), strict=True)
-        without = [np.array([answer], np.int64) for answer in answers(queries, common)]
+        files = zip(*(answers_of(queries, [*common, row]) for row in rows), strict=True)
+        without = [np.array([answer], np.int64) for answer in answers_of(queries, common)]
         return cls(without, [np.unique(np.array(file, np.int64), axis=0) for file in files])
 
     def pairs(
@@ -221,11 +232,16 @@ def changes_of(query: Query, before: Sequence[int], after: Sequence[int]) -> lis
     return changes
 
 
-def common_rows(request: Request, queries: Sequence[Query]) -> list[list[str]]:
+def different(people: People) -> People:
+    """Rows of which each has other values; cells that are read alike have equal ones."""
+    return list({tuple(row.values()): person for person in people for _, row in person}.values())
+
+
+def common_rows(request: Request, queries: Sequence[Query]) -> list[People]:
     """The rows that neighbors have in common: none if answers are sums over rows."""
     if all(isinstance(query, LinearQuery) for query in queries):
         return [[]]
-    every = rows_of(request)
+    every = read(queries, rows_of(request))
     return [[], *([row] for row in every[:: max(1, len(every) // 6)])]
 
 
@@ -242,14 +258,13 @@ def test_answers_are_sums_over_rows(statistic: Statistic) -> None:
     """A row changes the answer about every file by the same amount: single rows show it."""
     request = next(requests(statistic))
     queries = [weighted.query for weighted in statistic.designs(request, ADDED)[0].queries]
-    every = rows_of(request)
-    alone = {row: answers(queries, [row]) for row in every}
-    for first, second in product(every, every):
+    alone = [(row, answers_of(queries, [row])) for row in read(queries, rows_of(request))]
+    for (first, before), (second, after) in product(alone, alone):
         summed = [
-            [a + b for a, b in zip(before, after, strict=True)]
-            for before, after in zip(alone[first], alone[second], strict=True)
+            [a + b for a, b in zip(one, other, strict=True)]
+            for one, other in zip(before, after, strict=True)
         ]
-        assert answers(queries, [first, second]) == summed
+        assert answers_of(queries, [first, second]) == summed
 
 
 @pytest.mark.parametrize("neighbors", Neighbors)
@@ -276,19 +291,19 @@ def test_a_design_serves_each_family_of_noise(statistic: Statistic, neighbors: N
 
 
 @pytest.mark.parametrize("kind", mostly_extended(["laplace", "gaussian"], "laplace"))
-@pytest.mark.parametrize("neighbors", Neighbors)
 @pytest.mark.parametrize("statistic", STATISTICS, ids=lambda statistic: statistic.name)
 def test_any_noisy_answer_gives_one_finite_estimate_per_cell(
-    statistic: Statistic, neighbors: Neighbors, kind: str
+    statistic: Statistic, kind: str
 ) -> None:
     """Zero, negative and huge noisy answers give one number with an ordered interval per cell."""
     noise = (DiscreteGaussian if kind == "gaussian" else DiscreteLaplace)(Fraction(7, 2))
-    designs = [
-        (request, design)
-        for request in requests(statistic)
-        for design in statistic.designs(request, relation(neighbors))
-    ]
-    for request, design in designs:
+    known: list[tuple[Request, Design]] = []
+    for request in requests(statistic, SOME[:1] if kind == "laplace" else SOME):
+        for neighbors in Neighbors:
+            for design in statistic.designs(request, relation(neighbors)):
+                if (request, design) not in known[-4:]:
+                    known.append((request, design))
+    for request, design in known:
         queries = [weighted.query for weighted in design.queries]
         for extreme in (0, -1, 1, 10**30, -(10**30)):
             given = [noisy(query, extreme, noise) for query in queries]

@@ -74,6 +74,9 @@ Priority = Callable[[str, int], int]
 Answer = list[int] | dict[tuple[str, ...], list[int]]
 """The integers of every cell; by group where keys are private."""
 
+People = list[list[tuple[int, Row]]]
+"""The rows of each person, each with its priority."""
+
 OWN_FORMULAS = (
     SelectionQuery,
     ReadabilityQuery,
@@ -97,6 +100,18 @@ def evaluate(
     dialect: Dialect = STANDARD_DIALECT,
 ) -> list[Answer]:
     """The noise-free answer to every query, cell by cell, the last axis fastest."""
+    people = read_people(queries, data, unit, priority, dialect)
+    return answers_about(queries, people, unit)
+
+
+def read_people(
+    queries: Sequence[Query],
+    data: bytes,
+    unit: Unit = ROW,
+    priority: Priority = lambda *_: 0,
+    dialect: Dialect = STANDARD_DIALECT,
+) -> People:
+    """The rows of each person, or each row: the values of the columns that queries need."""
     header, rows = table(data, dialect)
     columns: set[Column] = {column for query in queries for column in query.columns}
     place = {column: _place(column, header) for column in file_columns(columns)}
@@ -118,7 +133,12 @@ def evaluate(
             name = text or number
         mine = people.setdefault(name, [])
         mine.append((priority(str(name), len(mine)) if isinstance(unit, PersonUnit) else 0, values))
-    return [_any_answer(query, list(people.values()), unit) for query in queries]
+    return list(people.values())
+
+
+def answers_about(queries: Sequence[Query], people: People, unit: Unit = ROW) -> list[Answer]:
+    """The noise-free answer to every query about these people."""
+    return [_any_answer(query, people, unit) for query in queries]
 
 
 def _derive(column: Column, row: Row) -> None:
@@ -249,13 +269,13 @@ def _place(column: Column, header: Sequence[str]) -> int:
     return header.index(column.source or column.name)
 
 
-def _any_answer(query: Query, people: list[list[tuple[int, Row]]], unit: Unit) -> Answer:
+def _any_answer(query: Query, people: People, unit: Unit) -> Answer:
     """One query, by its own formula if it has one here."""
     answer = _answer if isinstance(query, OWN_FORMULAS) else answer_otherwise
     return answer(query, people, unit)
 
 
-def _answer(query: Query, people: list[list[tuple[int, Row]]], unit: Unit) -> Answer:
+def _answer(query: Query, people: People, unit: Unit) -> Answer:
     """One query, person by person."""
     if isinstance(query, SelectionQuery):
         return _scores(query, people, unit)
@@ -287,7 +307,7 @@ def _answer(query: Query, people: list[list[tuple[int, Row]]], unit: Unit) -> An
     return [cell for group in every for cell in groups.get(group, [0] * query.cells_per_group)]
 
 
-def answer_otherwise(query: Query, people: list[list[tuple[int, Row]]], unit: Unit) -> Answer:
+def answer_otherwise(query: Query, people: People, unit: Unit) -> Answer:
     """The answer to a query of another kind, from its parts or from the sums of its shape."""
     if query.parts != (query,):
         parts = (_any_answer(part, people, unit) for part in query.parts)
@@ -302,9 +322,7 @@ def answer_otherwise(query: Query, people: list[list[tuple[int, Row]]], unit: Un
     return cast("list[int]", answer.tolist())
 
 
-def _readability(
-    query: ReadabilityQuery, people: list[list[tuple[int, Row]]], unit: Unit
-) -> list[int]:
+def _readability(query: ReadabilityQuery, people: People, unit: Unit) -> list[int]:
     """The number of rows, and for each column the readable minus the unreadable cells."""
     rows = [row for mine in people for _, row in _limited(query, mine, unit)]
     known = [[row[column] is not None for row in rows] for column in query.checked]
@@ -313,7 +331,7 @@ def _readability(
     ]
 
 
-def _objective(query: ObjectiveQuery, people: list[list[tuple[int, Row]]], unit: Unit) -> list[int]:
+def _objective(query: ObjectiveQuery, people: People, unit: Unit) -> list[int]:
     """What the minimizer of an objective is computed from."""
     rows = [row for mine in people for _, row in _limited(query, mine, unit) if _passes(query, row)]
     if isinstance(query, LogisticQuery):
@@ -344,7 +362,7 @@ def _lines(query: LogisticQuery, rows: list[Row]) -> list[int]:
     return [number for inputs in sorted(counts) for number in (*inputs, *counts[inputs])]
 
 
-def _scores(query: SelectionQuery, people: list[list[tuple[int, Row]]], unit: Unit) -> Answer:
+def _scores(query: SelectionQuery, people: People, unit: Unit) -> Answer:
     """The utility of every candidate in every group, by its definition."""
     groups: dict[tuple[str, ...], list[Row]] = {}
     for rows in people:

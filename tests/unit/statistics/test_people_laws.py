@@ -24,9 +24,10 @@ from dpcli.statistics import STATISTICS
 from dpcli.statistics.design import Request
 from dpcli.statistics.regression.objectives import ObjectiveQuery
 from dpcli.statistics.statistic import Statistic
-from tests.laws.test_statistics import greatest_changes, number_of
+from tests.laws.test_statistics import different, greatest_changes, number_of
 from tests.oracles.opened import cells_of
-from tests.oracles.plain import OWN_FORMULAS, evaluate
+from tests.oracles.plain import OWN_FORMULAS, answers_about, read_people
+from tests.oracles.shapes import Row
 from tests.support.statistics import Columns, forms
 
 WARD = CategoryColumn("ward", (("a", "a"), ("b", "b"), ("c", "c")))
@@ -65,17 +66,17 @@ def requests(statistic: Statistic) -> Iterator[Request]:
                 yield replace(request, user_clamp=(-1, 3))
 
 
-def answers(
-    queries: Sequence[Query], rows: Sequence[str], unit: PersonUnit, others: Sequence[str] = ()
-) -> list[list[int]]:
-    """The exact answers about one person with these rows, and another one, by the oracle."""
-    lines = "".join(f"{who},{row}\n" for who, of in (("me", rows), ("you", others)) for row in of)
-    lots = {0: 2, 1: 0, 2: 1}
-    data = f"who,x,ward,other,flag,y\n{lines}".encode()
-    return list(map(cells_of, evaluate(queries, data, unit, lambda _, at: lots[at])))
+PRIORITIES = (2, 0, 1)
+"""The priorities of the rows of a person."""
 
 
-def other_people(queries: Sequence[Query], rows: list[str]) -> list[list[str]]:
+def answers(queries: Sequence[Query], unit: PersonUnit, *people: Sequence[Row]) -> list[list[int]]:
+    """The exact answers about people with these rows, by the oracle."""
+    ordered = [list(zip(PRIORITIES, rows, strict=False)) for rows in people if rows]
+    return list(map(cells_of, answers_about(queries, ordered, unit)))
+
+
+def other_people(queries: Sequence[Query], rows: list[Row]) -> list[list[Row]]:
     """Rows of another person in the same file; none for kinds that the oracle has formulas for.
 
     What a person changes in sums does not depend on others; answers of new kinds may be no sums.
@@ -141,7 +142,9 @@ def answers_about_a_person(
 
     The first answer is that without the person.
     """
-    rows = rows_of_a_person(request, queries)
+    lines = "".join(f"{row}\n" for row in rows_of_a_person(request, queries))
+    people = different(read_people(queries, f"x,ward,other,flag,y\n{lines}".encode()))
+    rows = [row for ((_, row),) in people]
     persons = [
         chosen for count in range(4) for chosen in combinations_with_replacement(rows, count)
     ]
@@ -149,7 +152,7 @@ def answers_about_a_person(
         [
             np.array(answered, np.int64)
             for answered in zip(
-                *(answers(queries, chosen, unit, other) for chosen in persons), strict=True
+                *(answers(queries, unit, chosen, other) for chosen in persons), strict=True
             )
         ]
         for other in other_people(queries, rows)
