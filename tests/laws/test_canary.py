@@ -73,8 +73,8 @@ def test_a_canary_in_any_cell_appears_nowhere_and_changes_no_status(
     """Messages, tables, reports and leftover files contain no cell; the status is as without it."""
     data = tmp_path / "data.csv"
     malformed = MALFORMED[kind]
-    # Every other cell of one kind of damage, and the cells between them of the next.
-    for place in range(list(MALFORMED).index(kind) % 2, len(ROWS) * len(HEADER), 2):
+    # A cell of each column; another kind of damage takes other rows.
+    for place in range(list(MALFORMED).index(kind) % 3, len(ROWS) * len(HEADER), 3):
         row, column = divmod(place, len(HEADER))
         statuses = []
         for word in (CANARY, "plain"):
@@ -183,7 +183,8 @@ def test_a_canary_in_any_form_of_file_appears_nowhere_and_changes_no_status(
     spec, data = tmp_path / "forms.yaml", tmp_path / name
     is_json = name.endswith("jsonl")
     spec.write_text(FORMS_SPEC.replace("skip_lines: 1, ", "") if is_json else FORMS_SPEC)
-    for place in range(len(ROWS) * len(HEADER)):
+    # A cell of each column; another form takes other rows.
+    for place in range(list(FORMS).index(kind) % 3, len(ROWS) * len(HEADER), 3):
         row, column = divmod(place, len(HEADER))
         for word in (CANARY, f"${CANARY}", "7"):
             table = [HEADER, *(list(cells) for cells in ROWS)]

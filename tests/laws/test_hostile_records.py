@@ -118,7 +118,7 @@ def test_no_record_decides_an_outcome(
     form: str, dpcli: Command, freeze: Callable[[], None], tmp_path: Path
 ) -> None:
     """With one record more, or another one, all but the noisy numbers is the same."""
-    try_pairs(form, range(8), dpcli, freeze, tmp_path)
+    try_pairs(form, range(4), dpcli, freeze, tmp_path)
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from string import Formatter
 
@@ -42,10 +43,23 @@ def templates() -> Iterator[str]:
         yield from (f"{name}.{key}" for key, value in table.items() if isinstance(value, dict))
 
 
+@cache
+def trees() -> list[tuple[Path, ast.Module]]:
+    """The syntax of every file of the package."""
+    return [(path, ast.parse(path.read_text(encoding="utf-8"))) for path in PACKAGE]
+
+
+@cache
+def text_of_package() -> str:
+    """Everything that may name a code."""
+    places = [*PACKAGE, reference.FOLDER / "syntax_advice.toml"]
+    return "\n".join(path.read_text(encoding="utf-8") for path in places)
+
+
 def calls() -> Iterator[tuple[str, str, set[str] | None]]:
     """Where each code is reported with which arguments; None where they are collected before."""
-    for path in PACKAGE:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for path, tree in trees():
+        for node in ast.walk(tree):
             if not isinstance(node, ast.Call) or not node.args:
                 continue
             called = ast.unparse(node.func).split(".")
@@ -83,8 +97,7 @@ def test_a_template_has_a_message_and_is_used(code: str) -> None:
     """Every code and variant occurs in the package, and its message can be filled."""
     name, _, variant = code.partition(".")
     uses = [f'"{code}"', *([f'f"{name}.{{', f'variant_code("{name}"'] if variant else [])]
-    places = [*PACKAGE, reference.FOLDER / "syntax_advice.toml"]
-    assert any(use in path.read_text("utf-8") for path in places for use in uses)
+    assert any(use in text_of_package() for use in uses)
     message, hint = messages.message_and_hint(
         code, **{"name": "", "found": "", **arguments_of(code)}
     )
@@ -115,8 +128,7 @@ def sentences() -> Iterator[tuple[str, str]]:
     """Each text of the package with its file and line: of risks, and strings on several lines."""
     for risk, table in reference.texts("risks").items():
         yield from ((f"{risk}.{key}", text) for key, text in table.items())
-    for path in PACKAGE:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+    for path, tree in trees():
         documented = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
         for node in ast.walk(tree):
             if not isinstance(node, ast.JoinedStr | ast.Constant) or node in documented:
@@ -166,13 +178,13 @@ def test_a_text_is_split_after_its_clauses(text: str, parts: list[str]) -> None:
 
 def test_every_call_gives_the_arguments_that_its_template_names() -> None:
     """No placeholder stays empty."""
-    codes = set(templates())
+    codes, every_call = set(templates()), list(calls())
     incomplete = [
         (place, code, missing)
-        for place, code, arguments in calls()
+        for place, code, arguments in every_call
         if arguments is not None
         and code in codes
         and (missing := arguments_of(code).keys() - arguments)
     ]
     assert not incomplete
-    assert sum(code in codes for _, code, _ in calls()) > 200
+    assert sum(code in codes for _, code, _ in every_call) > 200

@@ -13,6 +13,7 @@ from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import Noise
 from tests.support.quantile_coverage import TWELVE, Coverage, Setting, coverage
+from tests.support.rules import mostly_extended
 from tests.support.streams import Stream
 
 INTERVALS, LEAST_RUNS = 10_000, 2_000
@@ -48,7 +49,10 @@ def test_intervals_hold_in_94_to_97_percent(setting: Setting, stream: Stream) ->
     check(coverage(setting, max(-(-INTERVALS // setting.quantiles), LEAST_RUNS)))
 
 
-@pytest.mark.parametrize("confidence", [Fraction(9, 10), Fraction(19, 20), Fraction(99, 100)])
+@pytest.mark.parametrize(
+    "confidence",
+    mostly_extended([Fraction(9, 10), Fraction(19, 20), Fraction(99, 100)], Fraction(19, 20)),
+)
 @pytest.mark.parametrize("kind", [DiscreteLaplace, DiscreteGaussian])
 @pytest.mark.parametrize(
     "setting",

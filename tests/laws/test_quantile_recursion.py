@@ -306,14 +306,14 @@ def test_probabilities_of_neighbors_differ_by_at_most_a_factor_e_epsilon(
         assert loss > reached * EPSILON
 
 
+@pytest.mark.parametrize("count", [5_000, pytest.param(20_000, marks=pytest.mark.extended)])
 @each_choosing
 def test_choices_have_exactly_their_probabilities(
-    mechanism: SelectionMechanism, stream: Stream
+    mechanism: SelectionMechanism, count: int, stream: Stream
 ) -> None:
-    """20,000 answers about a small file with equal values match the definition (chi-square)."""
+    """Answers about a small file with equal values match the definition (chi-square)."""
     asked = query(UNEVEN, 2, 2)
     noise = noise_of(mechanism, asked, Relation(RowUnit(), Neighbors.ADD_REMOVE))
-    count = 20_000
 
     chosen = choose_quantiles(noise, np.array([[1, 2]] * count), asked).reshape(count, -1)
 
@@ -327,7 +327,7 @@ def test_choices_have_exactly_their_probabilities(
 @pytest.mark.parametrize(
     ("draws", "least_loss"),
     [
-        pytest.param(3_000, 0, id="some"),
+        pytest.param(2_000, 0, id="some"),
         pytest.param(100_000, 0.8, id="many", marks=pytest.mark.slow),
     ],
 )
@@ -415,9 +415,9 @@ def test_noise_is_not_added_to_what_choices_are_made_from() -> None:
 
 
 def test_the_expected_error_is_that_of_the_worst_quantile(stream: Stream) -> None:
-    """Of values that lie densely, 93% to 97% of the choices miss by no more than expected."""
+    """Of values that lie densely, 92% to 97% of the choices miss by no more than expected."""
     quantiles = [Fraction(part, 10) for part in range(1, 10)]
-    classes, rows, runs = 2_000, 2_000, 300
+    classes, rows, runs = 1_000, 1_000, 200
     asked = query(quantiles, classes, 4)
     noise = ExponentialChoice(Fraction(asked.rounds, 1))
     counts = np.ones((runs, classes), np.int64)
@@ -428,7 +428,7 @@ def test_the_expected_error_is_that_of_the_worst_quantile(stream: Stream) -> Non
     targets = np.array([float(one) for one in quantiles]) * rows
     missed = np.maximum(np.maximum(chosen - targets, targets - chosen - 1), 0)
     within = (missed <= expected).mean(axis=0)
-    assert 0.93 <= within.min() <= 0.97
+    assert 0.92 <= within.min() <= 0.97
 
 
 def test_equal_values_are_divided_between_parts(stream: Stream) -> None:

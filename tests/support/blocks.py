@@ -21,8 +21,9 @@ def read_in_blocks(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
 
 
 def compact_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Users are in many shards, and each shard is compacted after every few rows."""
+    """Users are in several shards, and each shard is compacted after every few rows."""
     monkeypatch.setattr(bounding, "SHARD", 64)
+    monkeypatch.setattr(bounding, "MAX_SHARDS", 5)
     monkeypatch.setattr(bounding, "WAITING", 1)
     monkeypatch.setattr(pieces, "SEGMENT", 7)
     monkeypatch.setattr(pieces, "PIECE", 2_000)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import product
+from itertools import combinations_with_replacement, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,8 +76,11 @@ def _choices(mechanism: SelectionMechanism, noise: Noise, moved: Sensitivity) ->
 
 
 def _one_choice(mechanism: SelectionMechanism, noise: Noise, reach: int) -> Iterator[Losses]:
-    """The losses of one choice, for scores from 0 to 3 and changes of a range up to `reach`."""
-    for scores in product(range(4), repeat=3):
+    """The losses of one choice, for scores from 0 to 3 and changes of a range up to `reach`.
+
+    Only differences of scores count, and no mechanism depends on the order of the candidates.
+    """
+    for scores in ((0, *more) for more in combinations_with_replacement(range(4), 2)):
         before = _chosen(mechanism, noise, scores)
         for change in product(range(reach + 1), repeat=3):
             after = _chosen(mechanism, noise, [a + b for a, b in zip(scores, change, strict=True)])

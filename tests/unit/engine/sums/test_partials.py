@@ -91,7 +91,7 @@ def test_parts_of_users_merge_to_the_rows_that_one_scan_keeps(
 ) -> None:
     """The limits of a user hold for the rows of all partials together.
 
-    With many shards that are compacted after every few rows.
+    With several shards that are compacted after every few rows.
     """
     prioritize_by_content(monkeypatch)
     if hurried:

@@ -54,7 +54,7 @@ def test_people_are_bounded_by_the_written_rules(
 ) -> None:
     """For every file, engine and oracle keep the same rows of every user.
 
-    With many shards that are compacted after every few rows.
+    With several shards that are compacted after every few rows.
     """
     if hurried:
         compact_often(monkeypatch)
