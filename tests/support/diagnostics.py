@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from dpcli.problems.errors import SpecError, render_problem
@@ -102,16 +103,21 @@ class Case:
 
     def failure(self) -> SpecError:
         """The error that reading the text raises."""
-        try:
-            parse_spec(self.raw, "spec.yaml", FOLDER)
-        except SpecError as failure:
-            return failure
-        raise AssertionError(f"{self.name} is a good spec")
+        return _failure(self)
 
     def diagnostics(self) -> str:
         """The rendered problems; of very many, the last two."""
         rendered = [render_problem(problem) for problem in self.failure().problems]
         return "\n\n".join(rendered if len(rendered) < 20 else rendered[-2:])
+
+
+@cache
+def _failure(case: Case) -> SpecError:
+    try:
+        parse_spec(case.raw, "spec.yaml", FOLDER)
+    except SpecError as failure:
+        return failure
+    raise AssertionError(f"{case.name} is a good spec")
 
 
 def read_cases() -> list[Case]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
+import sys
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from dpcli.cli.main import run
 from tests.support.cli import LOCAL, PEOPLE, SPECS
-from tests.support.fork_server import fast_dpcli
 from tests.support.shared import made_once
 
 COMMANDS = {path: ["release"] for path in SPECS} | {LOCAL: ["local", "randomize"]}
@@ -41,12 +41,10 @@ def make_reports(spec: Path, folder: Path, data: Path = PEOPLE) -> Reports:
     command = COMMANDS.get(spec, ["release"])
     endings = (".json", ".md", ".html", ".yaml")
     reports = [word for ending in endings for word in ("--report", folder / f"report{ending}")]
-    subprocess.run(
-        [fast_dpcli(), *command, copy, data, "-q", "-o", folder / "out.csv",
-         "--release-id", "first", *reports],
-        check=True,
-        capture_output=True,
-    )  # fmt: skip
+    words = [*command, copy, data, "-q", "-o", folder / "out.csv", "--release-id", "first"]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(sys, "argv", ["dpcli", *map(str, [*words, *reports])])
+        assert run() == 0
     return Reports(copy, folder)
 
 

@@ -44,10 +44,17 @@ def for_each(
     return decorated
 
 
-def mostly_extended(items: Iterable[T], *default: T) -> list[object]:
-    """Parameters of which only the `default` ones are run by default, and all others extended."""
+def mostly_extended(items: Iterable[T], *default: T, unpack: bool = False) -> list[object]:
+    """Parameters of which only the `default` ones are run by default, and all others extended.
+
+    With `unpack`, each is a tuple of the values of several parameters.
+    """
     params: list[object] = [
-        item if item in default else pytest.param(item, marks=EXTENDED) for item in items
+        pytest.param(
+            *(item if unpack and isinstance(item, tuple) else (item,)),
+            marks=[] if item in default else [EXTENDED],
+        )
+        for item in items
     ]
     assert len(params) > len(default), "nothing is extended"
     return params

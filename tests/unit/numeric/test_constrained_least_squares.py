@@ -37,7 +37,7 @@ def minimized(matrix: list[list[Fraction]], vector: list[Fraction]) -> np.ndarra
     return point
 
 
-@pytest.mark.parametrize(("size", "seed"), list(product((1, 2, 3, 5), range(6))))
+@pytest.mark.parametrize(("size", "seed"), list(product((1, 2, 3, 5), range(3))))
 def test_it_is_the_minimizer_of_projected_gradients(size: int, seed: int) -> None:
     """Both methods agree, whether the limit binds or not."""
     matrix, vector = problem(size, seed)

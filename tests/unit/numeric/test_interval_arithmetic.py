@@ -51,7 +51,7 @@ UNARY: list[tuple[Callable[[Interval], Interval], Any, Any]] = [
 def test_functions_enclose(ours: Any, theirs: Any, domain: Any, bits: int) -> None:
     """The interval of a function contains the true value and is nearly as narrow as possible."""
 
-    @hypothesis.settings(max_examples=60, deadline=None, derandomize=True)
+    @hypothesis.settings(max_examples=25, deadline=None, derandomize=True)
     @hypothesis.given(domain)
     def law(x: Fraction) -> None:
         hypothesis.assume(ours is not interval.log or x != 1)
@@ -60,7 +60,7 @@ def test_functions_enclose(ours: Any, theirs: Any, domain: Any, bits: int) -> No
     law()
 
 
-@hypothesis.settings(max_examples=150, deadline=None, derandomize=True)
+@hypothesis.settings(max_examples=80, deadline=None, derandomize=True)
 @hypothesis.given(FRACTIONS, FRACTIONS, POSITIVE, POSITIVE)
 def test_arithmetic_encloses(a: Fraction, b: Fraction, width: Fraction, other: Fraction) -> None:
     """The four operations contain every result of numbers inside their operands."""
@@ -74,7 +74,7 @@ def test_arithmetic_encloses(a: Fraction, b: Fraction, width: Fraction, other: F
                 assert (x / y).low <= p / q <= (x / y).high
 
 
-@hypothesis.settings(max_examples=150, deadline=None, derandomize=True)
+@hypothesis.settings(max_examples=80, deadline=None, derandomize=True)
 @hypothesis.given(FRACTIONS, st.integers(1, 80), st.integers(-200, 200))
 def test_rounding_has_a_direction(x: Fraction, bits: int, exponent: int) -> None:
     """Rounding down never raises, rounding up never lowers, and both stay close."""
@@ -104,7 +104,7 @@ def test_far_tails_are_enclosed(x: Fraction) -> None:
     assert encloses(interval.erfc(Interval.of(Fraction(x))), mpmath.erfc(exact(Fraction(x))))
 
 
-@hypothesis.settings(max_examples=60, deadline=None, derandomize=True)
+@hypothesis.settings(max_examples=25, deadline=None, derandomize=True)
 @hypothesis.given(POSITIVE)
 def test_named_directions(x: Fraction) -> None:
     """A function named up is at least the true value, and one named down at most."""

@@ -27,7 +27,7 @@ from tests.support.permits import free_permit
 from tests.support.rules import mostly_extended
 from tests.support.streams import Stream
 
-RUNS = 2_000
+RUNS = 500
 """Runs at a threshold. Their random streams are fixed, so the tests are deterministic."""
 
 ROWS = 100_000
@@ -178,7 +178,7 @@ def test_tails_bound_the_sampled_noise(
     mechanism = plan.quality.mechanism
     assert isinstance(mechanism, AdditiveMechanism)
     noise = (DiscreteLaplace if kind == "laplace" else DiscreteGaussian)(scale)
-    draws = 20_000
+    draws = 8_000
     first, second = (
         mechanism.add_noise(noise, integer_array([0] * draws)).tolist() for _ in range(2)
     )

@@ -130,7 +130,7 @@ def test_noise_is_that_of_the_plan(dummy: Make) -> None:
     run = SyntheticRun(plan, dummy(plan, 500, 1))
     exact = run.exact()
     draws: list[list[int]] = [[], [], []]
-    for _ in range(4000):
+    for _ in range(1500):
         for place, answered in enumerate(run.noisy()):
             pairs = zip(answered.answers[0].values, exact[place].values[0], strict=True)
             draws[place] += [noisy - true for noisy, true in pairs]

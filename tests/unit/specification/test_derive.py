@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from dpcli.specification.load import parse_central_spec
 from tests.oracles.opened import engine
-from tests.oracles.plain import evaluate
+from tests.oracles.plain import answers_about, evaluate, read_people
 from tests.support.rules import for_each
 from tests.support.specs import completed
 
@@ -173,10 +174,10 @@ def test_no_neighbor_exceeds_the_sensitivity(seed: int) -> None:
     stated = [query_sensitivity(query, relation).l1 for query in queries]
     header = ",".join(CELLS)
     rows = [",".join(rng.choice(cells) for cells in CELLS.values()) for _ in range(12)]
-    for count in range(len(rows)):
-        less, more = ("\n".join([header, *rows[:end], ""]) for end in (count, count + 1))
-        pairs = zip(*(evaluate(queries, text.encode()) for text in (less, more)), strict=True)
-        for limit, (before, after) in zip(stated, pairs, strict=True):
+    people = read_people(queries, "\n".join([header, *rows, ""]).encode())
+    answers = [answers_about(queries, people[:end]) for end in range(len(people) + 1)]
+    for less, more in pairwise(answers):
+        for limit, before, after in zip(stated, less, more, strict=True):
             assert isinstance(before, list) and isinstance(after, list)
             assert sum(abs(a - b) for a, b in zip(after, before, strict=True)) <= limit
 

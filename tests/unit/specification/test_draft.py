@@ -89,7 +89,7 @@ def test_an_empty_header() -> None:
     assert parse_central_spec(filled(draft_spec([], "survey")), "draft.yaml").columns == ()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.lists(st.one_of(st.text(max_size=12), st.text(min_size=990, max_size=1010)), max_size=6))
 def test_any_header(header: list[str]) -> None:
     """Whatever the names, columns are read back in order: by names, or else by position.

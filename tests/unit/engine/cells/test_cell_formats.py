@@ -173,7 +173,7 @@ def test_a_cell_has_the_hour_of_the_format_that_decides_its_day() -> None:
     assert [value(hours, cell) for cell in ("202403050000", "202403050100")] == [None, 1]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", mostly_extended(range(20), *range(6)))
 def test_random_instants_are_read_by_the_calendar_of_python(seed: int) -> None:
     """In random zones from 1970 to 2099, days and hours are those of `zoneinfo`.
 
@@ -197,9 +197,10 @@ def test_random_instants_are_read_by_the_calendar_of_python(seed: int) -> None:
         assert read(column, cells) == [value(column, cell or "") for cell in cells]
 
 
-def test_all_time_zones_are_known_to_the_engine_and_the_oracle() -> None:
+@pytest.mark.parametrize("step", mostly_extended((12, 1), 12))
+def test_all_time_zones_are_known_to_the_engine_and_the_oracle(step: int) -> None:
     """Every name that a spec may have is a zone of polars and of Python."""
-    for zone in time_zones():
+    for zone in sorted(time_zones())[::step]:
         column = hours_of(date(zone=zone))
         assert read(column, ["2024-03-07T12:00Z"]) == [value(column, "2024-03-07T12:00Z")]
 
@@ -308,7 +309,7 @@ def test_very_many_marks_are_missing_however_they_are_written() -> None:
     """A thousand numbers and texts are marks, each compared as it would be alone."""
     random = Random(0)
     numbers = [
-        f"{random.randrange(-(10**6), 10**6)}.{random.choice(('', 5, 25))}" for _ in range(20)
+        f"{random.randrange(-(10**6), 10**6)}.{random.choice(('', 5, 25))}" for _ in range(6)
     ]
     some = [number.rstrip(".") for number in (*numbers, "0", "-7", "-0.5", "+3", ".5", "+.25")]
     some += ["NA", ".", "-", "1e2"]
@@ -377,7 +378,7 @@ def test_a_text_without_a_label_gets_the_declared_other_label() -> None:
     assert read(column, cells) == expected == [value(column, cell or "") for cell in cells]
 
 
-@pytest.mark.parametrize("seed", mostly_extended(range(60), *range(12)))
+@pytest.mark.parametrize("seed", mostly_extended(range(30), *range(5)))
 def test_random_numbers_are_read_by_the_written_rules(seed: int) -> None:
     """For random forms and cells that nearly have them, engine and oracle agree."""
     random = Random(seed)

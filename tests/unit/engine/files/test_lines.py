@@ -31,7 +31,7 @@ OTHER = Dialect(";", "'", multiline=False)
 A, B = PrivatePartitionColumn("a"), PrivatePartitionColumn("b")
 
 FILES = 600
-PER_TEST = 100
+PER_TEST = 40
 
 Rows = list[tuple[str, ...]]
 
@@ -107,7 +107,7 @@ def test_one_column(tmp_path: Path) -> None:
     assert cells_of(engine([query], RowUnit(), path, dialect=LINES)[0]) == [1, 4]
 
 
-@pytest.mark.parametrize("start", batches(FILES, PER_TEST, 100, 200))
+@pytest.mark.parametrize("start", batches(FILES, PER_TEST, 40, 80))
 def test_odd_files_are_read_by_the_written_rule(
     start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,13 +141,13 @@ def damaged(random: Random, mark: str) -> bytes:
     return text + random.randbytes(random.choice((0, 0, 3))).translate(None, b"\r\n")
 
 
-@pytest.mark.parametrize("start", batches(400, 100, 100, 200))
+@pytest.mark.parametrize("start", batches(400, 40, 40, 80))
 def test_one_line_changes_one_row(
     start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To replace a line by any other line changes at most one row, at any place."""
     path, other = tmp_path / "a.csv", tmp_path / "b.csv"
-    for seed in range(start, start + 100):
+    for seed in range(start, start + 40):
         random = Random(seed)
         read_in_blocks(monkeypatch, random.choice((3, 50, 1 << 23)))
         body = [damaged(random, '"') for _ in range(random.randint(1, 20))]

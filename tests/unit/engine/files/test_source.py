@@ -12,6 +12,7 @@ import threading
 import unicodedata
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 
 import polars as pl
@@ -27,6 +28,7 @@ from dpcli.problems.errors import DataError
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from tests.oracles.opened import cells_of, engine, opened
+from tests.support.rules import mostly_extended
 
 AGE = IntegerColumn("age", Fraction(1), (0, 100))
 TOTAL = LinearQuery(factors=(Factor(AGE),))
@@ -162,8 +164,11 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
     assert [problem.code for problem in refusal.value.problems] == ["data-changed"]
 
 
-@pytest.mark.parametrize("kind", ["csv", "quoted.csv", "parquet"])
-@pytest.mark.parametrize("delay", [0, 0.01, 0.05])
+CUTS = list(product(("csv", "quoted.csv", "parquet"), (0, 0.01, 0.05)))
+"""Kinds of files, and seconds after which they are cut off."""
+
+
+@pytest.mark.parametrize(("kind", "delay"), mostly_extended(CUTS, *CUTS[::4], unpack=True))
 def test_a_truncated_file_ends_no_process(kind: str, delay: float, tmp_path: Path) -> None:
     """A file that is truncated in place gives status 4 and no charge, never a signal."""
     path = names_of(kind, tmp_path)

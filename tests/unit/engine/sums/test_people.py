@@ -34,7 +34,7 @@ BITS = 1 << 8
 """Hashes are drawn from so few that users meet."""
 
 FILES = 200
-PER_TEST = 50
+PER_TEST = 25
 
 
 def without_empty(answers: Sequence[Answer]) -> list[Answer]:
@@ -48,7 +48,7 @@ def without_empty(answers: Sequence[Answer]) -> list[Answer]:
 
 
 @pytest.mark.parametrize("hurried", mostly_extended([False, True], True))
-@pytest.mark.parametrize("start", batches(FILES, 20, 20, 100))
+@pytest.mark.parametrize("start", batches(FILES, 20, 20, 60))
 def test_people_are_bounded_by_the_written_rules(
     start: int, hurried: bool, priority: Priority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,7 +68,7 @@ def test_people_are_bounded_by_the_written_rules(
         assert actual == without_empty(evaluate(queries, data, unit, priority)), seed
 
 
-@pytest.mark.parametrize("start", batches(200, PER_TEST, 50, 100))
+@pytest.mark.parametrize("start", batches(FILES, PER_TEST, 25, 50))
 def test_single_rows_have_private_keys_and_distinct_values_too(start: int, tmp_path: Path) -> None:
     """With the row as unit, engine and oracle agree on these queries, too."""
     path = tmp_path / "data.csv"
@@ -125,7 +125,7 @@ def test_numbers_and_texts_are_equal_exactly_when_ids_are() -> None:
     assert all((number < 0) != (text is None) for ((number, text),) in actual.values() if number)
 
 
-@pytest.mark.parametrize("start", batches(200, 50, 50, 100))
+@pytest.mark.parametrize("start", batches(FILES, PER_TEST, 25, 50))
 def test_users_whose_hashes_are_equal_stay_apart(
     start: int, priority: Priority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,7 +141,7 @@ def test_users_whose_hashes_are_equal_stay_apart(
 
     monkeypatch.setattr(UserIdIndex, "with_users", few)
     path, files = tmp_path / "data.csv", 0
-    for seed in range(start, start + 50):
+    for seed in range(start, start + PER_TEST):
         data, unit, generated = generate(seed)
         path.write_bytes(data)
         before = len(set(map(id, begun)))
@@ -226,7 +226,7 @@ def test_pieces_that_were_read_are_not_kept(
 ) -> None:
     """A query holds the text of its piece, and no query waits for the search for cycles."""
     path, queries = tmp_path / "data.csv", list[int]()
-    path.write_text("who,day\n" + "p,1\n" * 4_000, encoding="utf-8")
+    path.write_text("who,day\n" + "p,1\n" * 3_000, encoding="utf-8")
     add = UserScan.add
 
     def counted(self: UserScan, rows: pl.DataFrame) -> None:

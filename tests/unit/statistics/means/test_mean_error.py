@@ -11,6 +11,7 @@ import pytest
 
 from dpcli.statistics.moments import TYPICAL_MEAN
 from tests.support.cli import ROOT
+from tests.support.rules import mostly_extended
 from tests.support.streams import Stream
 from tests.support.surveys import CONFIDENCE, noisy_answers, planned_statistic
 
@@ -32,10 +33,16 @@ def closed_form(place: float) -> float:
     return 2 * sqrt(1 + place**2) * HALF / (ROWS * 0.5)
 
 
-@pytest.mark.parametrize("place", [0.0, 0.5, -0.8])
+CASES = [
+    (place, *relation)
+    for place in (0.0, 0.5, -0.8)
+    for relation in (("row", "add-remove", 1), ("row", "change-one", 2), (PEOPLE, "add-remove", 3))
+]
+"""Where the values lie, and the unit, the neighbors and the rows of one of them."""
+
+
 @pytest.mark.parametrize(
-    ("unit", "neighbors", "times"),
-    [("row", "add-remove", 1), ("row", "change-one", 2), (PEOPLE, "add-remove", 3)],
+    ("place", "unit", "neighbors", "times"), mostly_extended(CASES, *CASES[::4], unpack=True)
 )
 def test_the_error_of_a_mean_is_that_of_its_closed_form(
     place: float, unit: str, neighbors: str, times: int, stream: Stream

@@ -43,6 +43,11 @@ LARGEST = {"revenue": 5}
 """What a row adds to a score at most, where that is not one."""
 
 each_choice = pytest.mark.parametrize("name", CHOICES)
+WITHOUT_RECURSION = [
+    pytest.param(name, marks=pytest.mark.extended) if name == "recursion" else name
+    for name in CHOICES
+]
+"""Thousands of recursive choices take long."""
 
 
 def plan_of(
@@ -112,7 +117,7 @@ def released_flags(plan: CentralPlan, rows: int, folder: Path) -> tuple[list[str
     )
 
 
-@each_choice
+@pytest.mark.parametrize("name", WITHOUT_RECURSION)
 def test_empty_groups_are_flagged_and_large_ones_are_not(
     name: str, tmp_path: Path, stream: Stream
 ) -> None:
@@ -197,7 +202,7 @@ def test_a_public_size_costs_nothing(name: str) -> None:
     assert skipping.queries[-1].calibrated.loss.epsilon == SIZE_SHARE
 
 
-@each_choice
+@pytest.mark.parametrize("name", WITHOUT_RECURSION)
 def test_a_plan_states_from_which_size_on_nothing_is_flagged(
     name: str, tmp_path: Path, stream: Stream
 ) -> None:
