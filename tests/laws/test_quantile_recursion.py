@@ -327,7 +327,7 @@ def test_choices_have_exactly_their_probabilities(
 @pytest.mark.parametrize(
     ("draws", "least_loss"),
     [
-        pytest.param(2_000, 0, id="some"),
+        pytest.param(1_000, -1, id="some"),
         pytest.param(100_000, 0.8, id="many", marks=pytest.mark.slow),
     ],
 )

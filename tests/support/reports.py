@@ -12,6 +12,7 @@ import pytest
 
 from dpcli.cli.main import run
 from tests.support.cli import LOCAL, PEOPLE, SPECS
+from tests.support.rules import mostly_extended
 from tests.support.shared import made_once
 
 COMMANDS = {path: ["release"] for path in SPECS} | {LOCAL: ["local", "randomize"]}
@@ -52,7 +53,15 @@ SAMPLES = [path for path in COMMANDS if path.name != "pums.yaml"]
 """Sample specs for the sample file; the other one is for a file from elsewhere."""
 
 
-@pytest.fixture(scope="session", params=SAMPLES, ids=lambda path: path.stem)
+BY_DEFAULT = {"choices", "clinic-visits", "dates", "local-survey", "relations", "tables", "town"}
+"""Samples that default tests read: all families of statistics, people, and the local model."""
+
+
+@pytest.fixture(
+    scope="session",
+    params=mostly_extended(SAMPLES, *(path for path in SAMPLES if path.stem in BY_DEFAULT)),
+    ids=lambda path: path.stem,
+)
 def reports(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Reports:
     """The reports of each sample spec in turn."""
     spec: Path = request.param

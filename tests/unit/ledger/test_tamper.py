@@ -15,12 +15,12 @@ from dpcli.problems.errors import LedgerError
 from tests.support.ledgers import charge, render
 from tests.support.shared import made_once
 
-ENTRIES = 20
+ENTRIES = 8
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a ledger of twenty entries and its anchor."""
+    """A folder with a ledger of eight entries and its anchor."""
 
     def make(folder: Path) -> None:
         with closing(create_ledger(folder / "ledger.sqlite")) as ledger:

@@ -152,12 +152,12 @@ def true_values(asked: RandomizerRequest, cells: NDArray[np.int64]) -> NDArray[n
 def test_errors_are_those_of_theory_and_of_the_plan(
     mechanism: LocalMechanism, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At equal epsilon the mean squared error is the theoretical variance, within 5 percent.
+    """At equal epsilon the mean squared error is the theoretical variance, within 8 percent.
 
     The plan predicts it, and the mean error is zero.
     """
     asked, shares, theory = THEORY[mechanism.name]
-    records, many = 200, 6000
+    records, many = 200, 2500
     randomizer = mechanism.calibrate_and_verify(asked)
     cells = truth_of(asked, shares, records)
     monkeypatch.setattr(entropy, "source", Stream(f"errors-{mechanism.name}"))
@@ -165,7 +165,7 @@ def test_errors_are_those_of_theory_and_of_the_plan(
     misses = found - true_values(asked, cells)
     square = float((misses**2).mean())
 
-    assert square == pytest.approx(theory(shares, records), rel=0.05)
+    assert square == pytest.approx(theory(shares, records), rel=0.08)
     planned = standard_error(Response(asked.column, mechanism, randomizer), records)
     assert planned is not None
     assert planned**2 == pytest.approx(theory(shares, records), rel=0.005)
@@ -179,7 +179,7 @@ def test_intervals_contain_the_truth_as_often_as_stated(
     """Of 95% intervals from 1,000 records, 93% to 97% contain the truth."""
     monkeypatch.setattr(entropy, "source", Stream(f"intervals-{mechanism.name}"))
 
-    assert 0.93 < coverage(mechanism, 1000, 1500) < 0.97
+    assert 0.93 < coverage(mechanism, 1000, 800) < 0.97
 
 
 @pytest.mark.slow

@@ -108,7 +108,7 @@ def outcome_probabilities(rows: Sequence[Row], unit: Fraction) -> Floats:
 
 def test_the_intercept_has_the_probabilities_that_were_computed(stream: Stream) -> None:
     """Draws of the mechanism follow the exact distribution."""
-    rows, unit, draws = [(1,), (1,), (0,)], Fraction(1), 1000
+    rows, unit, draws = [(1,), (1,), (0,)], Fraction(1), 600
     noise = KNormNoise(unit / LEVEL.step)
     values = [drawn(LEVEL, noise, rows)[0] * float(LEVEL.grid) for _ in range(draws)]
     cells = np.histogram(values, [-np.inf, *np.linspace(-4, 4, 41), np.inf])[0]
@@ -325,9 +325,9 @@ PAIRS: list[Pair] = [
 
 @pytest.mark.parametrize("place", mostly_extended(range(len(PAIRS)), 1))
 def test_an_audit_finds_no_more_than_epsilon(place: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From 300 draws for each of two neighbors, the lower limit of epsilon is at most one."""
+    """From 200 draws for each of two neighbors, the lower limit of epsilon is at most one."""
     monkeypatch.setattr(entropy, "source", Stream(f"logistic audit {place}"))
-    assert audit(LINE, partial(drawn, LINE), PAIRS[place], 300) <= 1
+    assert audit(LINE, partial(drawn, LINE), PAIRS[place], 200) <= 1
 
 
 @pytest.mark.slow

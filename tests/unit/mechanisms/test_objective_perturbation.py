@@ -104,7 +104,7 @@ def test_probabilities_at_the_limit_change_by_at_most_epsilon(unit: str) -> None
 
 def test_the_intercept_has_the_probabilities_that_were_computed(stream: Stream) -> None:
     """Draws of the mechanism follow the exact distribution, with its atoms at the limit."""
-    rows, unit, draws = [(0, 1), (0, 1), (0, -1)], Fraction(2), 1500
+    rows, unit, draws = [(0, 1), (0, 1), (0, -1)], Fraction(2), 800
     noise = KNormNoise(unit / LEVEL.step)
     values = [drawn(LEVEL, noise, rows)[0] * float(LEVEL.grid) for _ in range(draws)]
     edges = [-np.inf, *np.linspace(-1, 1, 101), np.inf]
@@ -189,9 +189,9 @@ PAIRS: list[Pair] = [
 
 @pytest.mark.parametrize("place", mostly_extended(range(len(PAIRS)), 1))
 def test_an_audit_finds_no_more_than_epsilon(place: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From 600 draws for each of two neighbors, the lower limit of epsilon is at most one."""
+    """From 400 draws for each of two neighbors, the lower limit of epsilon is at most one."""
     monkeypatch.setattr(entropy, "source", Stream(f"audit {place}"))
-    assert audit(LINE, partial(drawn, LINE), PAIRS[place], 600) <= 1
+    assert audit(LINE, partial(drawn, LINE), PAIRS[place], 400) <= 1
 
 
 @pytest.mark.slow

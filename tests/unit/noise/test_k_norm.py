@@ -22,20 +22,20 @@ def drawn(size: int, count: int) -> np.ndarray:
 @pytest.mark.parametrize("size", [1, 2, 4])
 def test_the_largest_coordinate_has_a_gamma_distribution(size: int, stream: Stream) -> None:
     """The density exp(-max |b_j|) gives max |b_j| the gamma distribution of shape `size`."""
-    largest = np.sort(np.abs(drawn(size, 2000)).max(axis=1))
+    largest = np.sort(np.abs(drawn(size, 1000)).max(axis=1))
     for radius in (0.5, 1.0, 2.0, 4.0):
         below = 1 - exp(-radius) * sum(radius**i / factorial(i) for i in range(size))
-        deviation = (below * (1 - below) / 2000) ** 0.5
-        assert abs(np.searchsorted(largest, radius) / 2000 - below) < 5 * deviation
+        deviation = (below * (1 - below) / 1000) ** 0.5
+        assert abs(np.searchsorted(largest, radius) / 1000 - below) < 5 * deviation
     assert stream.calls
 
 
 def test_coordinates_are_symmetric_and_alike(stream: Stream) -> None:
     """Each coordinate is positive in half of the vectors, and the largest as often as others."""
-    vectors = drawn(3, 2000)
-    assert abs((vectors > 0).mean(axis=0) - 0.5).max() < 5 * 0.5 / 2000**0.5
+    vectors = drawn(3, 1000)
+    assert abs((vectors > 0).mean(axis=0) - 0.5).max() < 5 * 0.5 / 1000**0.5
     places = np.bincount(np.abs(vectors).argmax(axis=1), minlength=3)
-    assert abs(places / 2000 - 1 / 3).max() < 5 * (2 / 9 / 2000) ** 0.5
+    assert abs(places / 1000 - 1 / 3).max() < 5 * (2 / 9 / 1000) ** 0.5
     assert stream.calls
 
 
@@ -66,8 +66,8 @@ def test_digits_that_are_all_zero_are_followed_by_more(monkeypatch: pytest.Monke
 def test_the_width_of_a_coordinate_covers_its_share(size: int, stream: Stream) -> None:
     """The half-width at 90 % contains 90 % of coordinates."""
     width = float(KNormNoise(Fraction(5, 2)).coordinate_width(size, Fraction(9, 10)))
-    inside = (np.abs(drawn(size, 2000) * 2.5) <= width).mean()
-    assert abs(inside - 0.9) < 5 * (0.09 / 2000) ** 0.5
+    inside = (np.abs(drawn(size, 1000) * 2.5) <= width).mean()
+    assert abs(inside - 0.9) < 5 * (0.09 / 1000) ** 0.5
     assert stream.calls
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import product
+from itertools import combinations_with_replacement, product
 from random import Random
 
 import numpy as np
@@ -37,7 +37,7 @@ def minimized(matrix: list[list[Fraction]], vector: list[Fraction]) -> np.ndarra
     return point
 
 
-@pytest.mark.parametrize(("size", "seed"), list(product((1, 2, 3, 5), range(3))))
+@pytest.mark.parametrize(("size", "seed"), list(product((1, 2, 3, 5), range(2))))
 def test_it_is_the_minimizer_of_projected_gradients(size: int, seed: int) -> None:
     """Both methods agree, whether the limit binds or not."""
     matrix, vector = problem(size, seed)
@@ -51,7 +51,7 @@ def test_it_is_the_minimizer_of_projected_gradients(size: int, seed: int) -> Non
 
 def test_a_tie_is_never_answered_wrongly() -> None:
     """Where coefficients tie, there is the minimizer or no answer."""
-    for vector in product((-1, 0, 2), repeat=3):
+    for vector in combinations_with_replacement((-1, 0, 2), 3):
         numbers = [Fraction(value) for value in vector]
         identity = [[Fraction(i == j) for j in range(3)] for i in range(3)]
         found = constrained_least_squares(identity, numbers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,7 @@ statistics:
 """
 
 
+@cache
 def findings(text: str, folder: Path | None = None) -> dict[str, Finding]:
     """The finding on each risk of a spec."""
     return {finding.risk: finding for finding in risks(make_plan(parse_spec(text, "spec", folder)))}

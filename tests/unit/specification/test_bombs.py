@@ -90,14 +90,14 @@ def test_there_are_many_bombs() -> None:
     assert len(BOMBS) >= 200
 
 
-@for_each(range(0, len(BOMBS), 4))
+@for_each(range(0, len(BOMBS), 8))
 def test_bombs_are_refused_at_once(number: int) -> None:
     """The problems of a hostile text are found and rendered within seconds."""
     check(number)
 
 
 @pytest.mark.extended
-@for_each(number for number in range(len(BOMBS)) if number % 4)
+@for_each(number for number in range(len(BOMBS)) if number % 8)
 def test_all_other_bombs_are_refused_at_once(number: int) -> None:
     """The same for the others."""
     check(number)
@@ -122,13 +122,14 @@ def _rendered_problems(text: str) -> list[str]:
     return []
 
 
+@pytest.mark.extended
 def test_a_large_good_spec_loads() -> None:
     """A spec near the limits of size is read within seconds."""
     values = ", ".join(f"v{number}" for number in range(90_000))
     text = completed(f"columns:\n  a: {{type: category, values: [{values}]}}")
     begun = time.process_time()
     spec = parse_central_spec(text, "large.yaml")
-    assert time.process_time() - begun < 3
+    assert time.process_time() - begun < 10
     assert len(spec.columns) == 1
 
 

@@ -160,7 +160,7 @@ def random_section(rng: random.Random) -> str:
     return "\n".join(["derive:", *lines]) + "\n"
 
 
-@for_each(range(200))
+@for_each(range(80))
 def test_no_neighbor_exceeds_the_sensitivity(seed: int) -> None:
     """One more row changes a sum over a derived column by at most what is stated."""
     rng = random.Random(seed)

@@ -197,21 +197,21 @@ def check(text: str | bytes) -> None:
             assert lines.split("\n")[place.line - 1] == place.text
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.one_of(st.text(), st.binary()))
 def test_any_text(text: str | bytes) -> None:
     """Any text or bytes give a spec or problems with places inside the text."""
     check(text)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(PIECES, max_size=60).map("".join))
 def test_any_yaml(text: str) -> None:
     """Any mixture of the special characters of YAML gives a spec or problems."""
     check(text)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_any_edit_of_a_good_spec(data: st.DataObject) -> None:
     """A good spec with a part cut out and a piece put in gives a spec or problems."""
@@ -222,14 +222,14 @@ def test_any_edit_of_a_good_spec(data: st.DataObject) -> None:
     check(text[:start] + piece + text[stop:])
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.sampled_from(sorted(SECTIONS)), VALUES)
 def test_any_value_of_a_section(section: str, value: str) -> None:
     """A section with any value gives a spec or problems."""
     check(completed(f"{section}: {value}"))
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.dictionaries(KEYS, VALUES, max_size=5), VALUES)
 def test_any_response(fields: dict[str, str], public: str) -> None:
     """A response with any fields, with any public columns, gives a spec or problems."""
@@ -238,7 +238,7 @@ def test_any_response(fields: dict[str, str], public: str) -> None:
     check(completed(f"model: local\nresponses:\n  - {{{text}}}\npublic: {public}"))
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.dictionaries(KEYS, VALUES, max_size=4), st.sampled_from(["statistic", "column", "privacy"])
 )

@@ -14,10 +14,13 @@ from dpcli.planning.planner import make_plan
 from dpcli.problems.errors import SpecError
 from dpcli.specification.load import parse_spec
 from dpcli.specification.model import CentralSpec
+from tests.support.rules import mostly_extended
 from tests.support.sizes import FULL, QUICK, Maker
 
 
-@pytest.mark.parametrize("make", QUICK, ids=lambda make: make.__name__)
+@pytest.mark.parametrize(
+    "make", mostly_extended(QUICK, *list(QUICK)[::3]), ids=lambda make: make.__name__
+)
 def test_time_grows_with_the_size_alone(make: Maker) -> None:
     """A spec near the limits is planned, or refused, in seconds of work."""
     text = make(QUICK[make])

@@ -130,7 +130,7 @@ WORDS = ("", " ", "1", "7", "Total", " Total", "Totals", "total", '"Total"', '" 
 
 
 @pytest.mark.parametrize("multiline", [True, False])
-@pytest.mark.parametrize("seed", mostly_extended(range(8), 0, 1, 2))
+@pytest.mark.parametrize("seed", mostly_extended(range(8), 0, 1))
 def test_all_forms_of_text_agree_with_the_oracle(
     seed: int, multiline: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

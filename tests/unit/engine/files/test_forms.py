@@ -218,7 +218,7 @@ def named(form: Form, data: bytes) -> Dialect:
     return replace(form.dialect, names=names)
 
 
-@pytest.mark.parametrize("form", mostly_extended(FORMS, *FORMS[::4]), ids=lambda form: form.name)
+@pytest.mark.parametrize("form", mostly_extended(FORMS, *FORMS[::6]), ids=lambda form: form.name)
 def test_every_form_gives_the_same_answers(
     form: Form, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

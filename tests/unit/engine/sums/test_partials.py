@@ -85,7 +85,7 @@ def test_parts_of_rows_merge_to_the_integers_of_all_rows(start: int, tmp_path: P
 
 
 @pytest.mark.parametrize("hurried", mostly_extended([False, True], True))
-@pytest.mark.parametrize("start", batches(400, 10, 10, 30))
+@pytest.mark.parametrize("start", batches(400, 8, 8, 24))
 def test_parts_of_users_merge_to_the_rows_that_one_scan_keeps(
     start: int, hurried: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -97,7 +97,7 @@ def test_parts_of_users_merge_to_the_rows_that_one_scan_keeps(
     if hurried:
         compact_often(monkeypatch)
     path = tmp_path / "data.csv"
-    for seed in range(start, start + 10):
+    for seed in range(start, start + 8):
         data, unit, generated = users.generate(seed)
         columns = dict.fromkeys(column for query in generated for column in query.columns)
         queries: list[Query] = [*generated, *vectors(seed, columns)]

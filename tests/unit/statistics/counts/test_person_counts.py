@@ -209,7 +209,7 @@ def test_no_bound_is_stated_for_rows_or_exchanged_people() -> None:
 @pytest.mark.parametrize(("groups", "each"), [(10, 1), (4, 1), (10, 2)])
 def test_sums_of_both_answers_are_the_counts(groups: int, each: int, stream: Stream) -> None:
     """The published counts are near the truth by the stated deviation, within their intervals."""
-    statistic, runs = planned(10, groups, each), 1000
+    statistic, runs = planned(10, groups, each), 500
     truth, people = np.arange(0, 5000, 500), 7000
     counts, everyone = statistic.queries
     query = counts.weighted.query
@@ -227,7 +227,7 @@ def test_sums_of_both_answers_are_the_counts(groups: int, each: int, stream: Str
         errors.append(found.value * float(found.step) - truth)
         exact_steps = query.times * truth
         inside.append((found.lower <= exact_steps) & (exact_steps <= found.upper))
-    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(deviation(statistic), rel=0.05)
+    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(deviation(statistic), rel=0.07)
     assert 0.93 <= np.mean(inside) <= 0.97
     width = statistic.error(Fraction(19, 20))
     assert width == (found.upper[0] - found.lower[0]) * found.step / 2
@@ -248,7 +248,7 @@ def test_releases_reveal_no_more_than_stated(scale: int, stream: Stream) -> None
 
     The best test weighs all published counts alike, because they differ by one each.
     """
-    statistic, runs = planned(10), 40_000
+    statistic, runs = planned(10), 20_000
     counts, people = statistic.queries
     query = counts.weighted.query
     assert isinstance(query, CenteredCountQuery)
