@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import cast
 
@@ -12,6 +13,7 @@ import polars as pl
 import pytest
 
 from dpcli.data.kinds import Axis
+from dpcli.data.labels import CategoryColumn
 from dpcli.data.numbers import IntegerColumn
 from dpcli.engine.files import pieces
 from dpcli.engine.sums import bounding
@@ -66,6 +68,18 @@ def test_people_are_bounded_by_the_written_rules(
         path.write_bytes(data)
         actual = without_empty(engine(queries, unit, path))
         assert actual == without_empty(evaluate(queries, data, unit, priority)), seed
+
+
+def test_the_limits_of_a_person_hold_together(priority: Priority, tmp_path: Path) -> None:
+    """With every combination of small limits, of people with up to three rows in each group."""
+    ward = CategoryColumn("ward", (("a", "a"), ("b", "b"), ("c", "c")))
+    queries = [LinearQuery(by=(Axis(ward),)), LinearQuery()]
+    rows = [f"p{len(wards)},{place}\n" for wards in ("abcabcabc", "aab", "cbab") for place in wards]
+    data, path = f"who,ward\n{''.join(rows)}".encode(), tmp_path / "data.csv"
+    path.write_bytes(data)
+    for limits in product((1, 2, 3), (1, 2, 3), (1, 2, 4, 9)):
+        unit = PersonUnit("who", *limits)
+        assert engine(queries, unit, path) == evaluate(queries, data, unit, priority), limits
 
 
 @pytest.mark.parametrize("start", batches(FILES, PER_TEST, 25, 50))
