@@ -29,7 +29,7 @@ from dpcli.problems.messages import did_you_mean
 from dpcli.problems.reference import KeyUse, Page
 from dpcli.specification.columns import COLUMN_TYPES
 from dpcli.statistics import STATISTICS
-from dpcli.statistics.choices.choices import SCORE_FUNCTIONS
+from dpcli.statistics.choices import SCORE_FUNCTIONS
 from dpcli.statistics.postprocessing import STEPS
 from dpcli.statistics.statistic import Statistic
 

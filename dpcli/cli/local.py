@@ -19,10 +19,10 @@ from dpcli.fields.values import NumberSyntaxError, parse_number
 from dpcli.ledger.charge import RandomizedCollection
 from dpcli.ledger.options import new_release_id
 from dpcli.local.estimate import count_responses, estimate_groups
+from dpcli.mechanisms.local.labels import worst_ratio
 from dpcli.mechanisms.local.local_mechanism import ProbabilityTable
 from dpcli.numeric.exact import exact_or_up, readable_text
 from dpcli.planning.planner import make_plan
-from dpcli.privacy.amplification import worst_ratio
 from dpcli.problems.errors import SpecError, UsageError
 from dpcli.releasing.publishing import publish, publish_to_stdout, require_writable
 from dpcli.releasing.request import ReleaseRequest

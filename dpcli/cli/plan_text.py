@@ -18,8 +18,8 @@ from dpcli.cli.terminal import (
 )
 from dpcli.ledger.account import MAX_RUNS, BalanceForecast
 from dpcli.numeric.exact import exact_or_rounded, exact_or_up, rounded_text
-from dpcli.planning.expected_errors import chosen_bounds_errors, standard_error
-from dpcli.planning.guarantee_text import headline, presence_headline
+from dpcli.planning.compare import chosen_bounds_errors, standard_error
+from dpcli.planning.guarantee import headline, presence_headline
 from dpcli.planning.notes import (
     binning_notes,
     bounding_comparisons,
@@ -48,7 +48,7 @@ from dpcli.specification.model import Response
 from dpcli.statistics.counts.person_counts import PersonCounts
 
 if TYPE_CHECKING:
-    from dpcli.privacy.amplification import ShuffledGuarantee
+    from dpcli.privacy.deltas import ShuffledGuarantee
 
 SPARE = ("cost", "L2", "L1", "adds", "delta", "scale")
 """Columns that a narrow terminal leaves out first."""

@@ -49,7 +49,7 @@ from dpcli.data.derivations import (
 )
 from dpcli.data.filters import AllOf, AnyOf, Compared, Filter, InRanges, IsMissing, Not
 from dpcli.data.text_cells import strip_blanks
-from dpcli.statistics.counts.indicators import PassesAmongFirst
+from dpcli.statistics.counts.selections import PassesAmongFirst
 
 FLAGS = starts_with("odd_")
 """Flags of rows: undecided cells, and `odd_blank` for rows without any cell."""

@@ -39,8 +39,7 @@ from dpcli.privacy.loss import (
     pure_guarantee,
     sum_losses,
 )
-from dpcli.privacy.neighboring import Neighbors
-from dpcli.privacy.unit import unit_text
+from dpcli.privacy.unit import Neighbors, unit_text
 from dpcli.problems.errors import LedgerError
 from dpcli.problems.light_dataclasses import dataclass
 

@@ -15,8 +15,7 @@ from dpcli.ledger.charge import Charge, Render, StoredRelease
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.privacy.confidential import Confidential, NoisePermit
 from dpcli.privacy.events import MechanismEvent
-from dpcli.privacy.neighboring import Relation
-from dpcli.privacy.unit import unit_text
+from dpcli.privacy.unit import Relation, unit_text
 from dpcli.problems.errors import BudgetError, DpcliError, LedgerError, StoppedBySignal
 
 EventCounts = Counter[tuple[object, ...]]

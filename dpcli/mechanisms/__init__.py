@@ -1,10 +1,9 @@
 """Mechanisms of the central model: how an answer gets its noise.
 
-`mechanism.py` defines what a mechanism states about itself; open it first. `laplace`, `gaussian`,
-`permute_and_flip`, `exponential` and `objective_perturbation` have those that a spec may name.
-`calibrated_mechanism.py` calibrates one to a query and is the only place that opens confidential
-values. `query_sensitivity` and `partition_selection` give it the sensitivity of a query and the
-threshold for private groups. `local/` has the mechanisms of the local model.
+`mechanism.py` defines what a mechanism states about itself; open it first. `pure`, `gaussian` and
+`objective_perturbation` have those that a spec may name. `calibrated_mechanism.py` calibrates one
+to a query and is the only place that opens confidential values. `query_sensitivity` gives it the
+sensitivity of a query. `local/` has the mechanisms of the local model.
 
 To add a mechanism, write one file and add one line to `MECHANISMS`.
 """
@@ -14,10 +13,9 @@ from __future__ import annotations
 from typing import Final
 
 from dpcli.mechanisms.gaussian import Gaussian
-from dpcli.mechanisms.laplace import Geometric, Laplace
 from dpcli.mechanisms.mechanism import Mechanism
 from dpcli.mechanisms.objective_perturbation import ObjectivePerturbation
-from dpcli.mechanisms.selection import Exponential, PermuteAndFlip
+from dpcli.mechanisms.pure import Exponential, Geometric, Laplace, PermuteAndFlip
 
 MECHANISMS: Final[tuple[Mechanism, ...]] = (
     Laplace(),

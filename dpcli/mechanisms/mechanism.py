@@ -13,14 +13,18 @@ from fractions import Fraction
 from typing import ClassVar, final
 
 from dpcli.noise.candidate_choice import ChoiceNoise
-from dpcli.noise.distribution import NO_NOISE, Family, Noise, Unchangeable
-from dpcli.noise.tails import summed_half_width
+from dpcli.noise.distribution import NO_NOISE, Family, Noise, Unchangeable, summed_half_width
 from dpcli.numeric.arrays import Array, add_exact, integer_array, np
 from dpcli.numeric.exact import short_up
 from dpcli.numeric.interval_arithmetic import sqrt_down, sqrt_up
 from dpcli.numeric.search import min_scale
-from dpcli.privacy.dominating_pairs import DominatingPair, RandomizedResponsePair
-from dpcli.privacy.loss import ZERO_GUARANTEE, Guarantee, Loss
+from dpcli.privacy.loss import (
+    ZERO_GUARANTEE,
+    DominatingPair,
+    Guarantee,
+    Loss,
+    RandomizedResponsePair,
+)
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.queries.query import Query
 from dpcli.queries.scores import SelectionQuery

@@ -17,19 +17,19 @@ from dpcli.data.filters import FILTERS
 from dpcli.data.formats import DateForm
 from dpcli.data.kinds import LABELED_COLUMNS, Axis, option_kinds
 from dpcli.data.labels import LabeledColumn
-from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.queries.query import DistinctQuery, LinearQuery, Query, ReadabilityQuery
-from dpcli.queries.rows_per_user import RowsPerUserQuery
+from dpcli.privacy.unit import Relation
+from dpcli.queries.query import LinearQuery, Query, RowsPerUserQuery
 from dpcli.queries.scores import Accuracy, Frequency, Rank, Revenue, ScoreQuery
 from dpcli.queries.sums import Factor
-from dpcli.statistics.counts.centered_counts import CenteredCountQuery
-from dpcli.statistics.counts.indicators import IndicatorQuery, PassesAmongFirst
-from dpcli.statistics.means.bernstein import BernsteinQuery
+from dpcli.statistics.counts.counts import DistinctQuery
+from dpcli.statistics.counts.person_counts import CenteredCountQuery
+from dpcli.statistics.counts.selections import IndicatorQuery, PassesAmongFirst
+from dpcli.statistics.means.quotient import BernsteinQuery
+from dpcli.statistics.quality import ReadabilityQuery
 from dpcli.statistics.quantiles.recursion import QuantilesQuery
-from dpcli.statistics.regression.objectives import LeastSquaresQuery, LogisticQuery
-from dpcli.statistics.regression.ridge import RidgeQuery
-from dpcli.statistics.tables.effects import EffectQuery
+from dpcli.statistics.regression.queries import LeastSquaresQuery, LogisticQuery, RidgeQuery
+from dpcli.statistics.tables.agreement import EffectQuery
 
 QUERIES: Final[frozenset[type]] = frozenset(
     {

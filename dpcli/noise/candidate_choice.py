@@ -24,7 +24,7 @@ from dpcli.noise.bernoulli import (
 from dpcli.noise.distribution import Noise, NoiseSamples
 from dpcli.noise.entropy import random_bits, random_bytes, uniform_below
 from dpcli.numeric.arrays import Array, Bools, Ints, largest_magnitude, np
-from dpcli.privacy.dominating_pairs import BoundedRangePair
+from dpcli.privacy.loss import BoundedRangePair
 
 MAX_GAP = 1 << 500
 """Gaps of the array path are below it: divided by any scale in `SCALES`, they fit a float."""

@@ -11,8 +11,8 @@ from dpcli.noise.bernoulli import VECTORIZE_FROM, bernoulli_exp, exponential_coi
 from dpcli.noise.discrete_laplace import discrete_laplace_array, discrete_laplace_scalar
 from dpcli.noise.distribution import Noise, NoiseSamples, accepted_draws, normal_quantile
 from dpcli.numeric.arrays import Bools, Floats, Ints, np
-from dpcli.privacy import gaussian_delta
-from dpcli.privacy.dominating_pairs import GaussianPair
+from dpcli.privacy import deltas
+from dpcli.privacy.loss import GaussianPair
 
 LARGEST_SUMMED = 50
 """Greatest scale at which tails are sums over the discrete distribution, not approximations."""
@@ -47,7 +47,7 @@ class DiscreteGaussian(Noise):
 
     def tail_bound(self, value: int) -> Fraction:
         """By certified sums or integrals."""
-        return gaussian_delta.tail_bound(self.scale, value)
+        return deltas.tail_bound(self.scale, value)
 
     @property
     def discrete_variance(self) -> float:

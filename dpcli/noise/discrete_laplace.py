@@ -19,7 +19,7 @@ from dpcli.noise.entropy import random_bits, uniform_below
 from dpcli.numeric.arrays import Floats, Ints, np
 from dpcli.numeric.interval_arithmetic import Interval
 from dpcli.numeric.interval_arithmetic import exp as certified_exp
-from dpcli.privacy.dominating_pairs import LaplacePair
+from dpcli.privacy.loss import LaplacePair
 
 WIDEST = Fraction(1 << 50)
 """Greatest scale of the array path: samples of a larger scale may not fit 64 bits."""

@@ -10,11 +10,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 __all__ = [
+    "GOLDEN_GAMMA",
     "SAFE_INTEGER",
     "Array",
     "Bools",
     "Floats",
     "Ints",
+    "Words",
     "add_exact",
     "clip_exact",
     "divide_exact",
@@ -23,6 +25,7 @@ __all__ = [
     "multiply_exact",
     "np",
     "repeated_integer",
+    "scramble",
     "widened",
 ]  # fmt: skip
 
@@ -34,8 +37,9 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
+    Words = NDArray[np.uint64]
 else:
-    Array = Bools = Floats = Ints = Any
+    Array = Bools = Floats = Ints = Words = Any
 
     class _Numpy:
         def __getattr__(self, name: str) -> Any:
@@ -98,3 +102,20 @@ def clip_exact(numbers: Array, low: int | None, high: int | None) -> Array:
     if low is not None:
         numbers = np.maximum(widened(numbers, abs(low)), low)
     return numbers if high is None else np.minimum(widened(numbers, abs(high)), high)
+
+
+GOLDEN_GAMMA = 0x9E3779B97F4A7C15
+"""2^64 divided by the golden ratio: its multiples are spread evenly over all words."""
+
+
+def scramble(words: Words) -> Words:
+    """A bijection that makes similar words unrelated: SplitMix64 (Steele, Lea and Flood 2014).
+
+    Words are uint64. It is reproducible, and never used for noise.
+    """
+    mixed = words ^ (words >> np.uint64(30))
+    mixed *= np.uint64(0xBF58476D1CE4E5B9)
+    mixed ^= mixed >> np.uint64(27)
+    mixed *= np.uint64(0x94D049BB133111EB)
+    mixed ^= mixed >> np.uint64(31)
+    return mixed

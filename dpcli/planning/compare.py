@@ -1,19 +1,24 @@
-"""Comparisons: one plan under every composition, and the plans of two specs."""
+"""Comparisons: one plan under every composition or choice of bounds, and the plans of two specs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from fractions import Fraction
+from math import sqrt
 
-from dpcli.numeric.exact import readable_text
+from dpcli.numeric.exact import exact_or_up, readable_text, rounded_text
 from dpcli.planning.notes import query_title
 from dpcli.planning.plan import CentralPlan, Plan, PlannedStatistic
+from dpcli.planning.planner import allocate
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.accounting.composition import MissingDependencyError
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.unit import unit_text
 from dpcli.problems.light_dataclasses import dataclass
+from dpcli.specification.choice import with_chosen_bounds
+from dpcli.specification.model import Response
+from dpcli.statistics.bounds.choice import PARTS
 
 DEFAULT_DELTA = Fraction(1, 10**6)
 """The delta of a comparison if the budget has none."""
@@ -161,3 +166,53 @@ def _larger(what: str, old: Loss, new: Loss) -> Iterator[str]:
         after: Fraction | None = getattr(new, measure)
         if before is not None and after is not None and after > before * (1 + SEARCH_TOLERANCE):
             yield f"{what} {measure} {readable_text(after)} instead of {readable_text(before)}"
+
+
+def standard_error(response: Response, records: int) -> float | None:
+    """The standard error of estimates from this number of records; None if there is no estimate.
+
+    For frequencies it is the root mean square over all labels, if these are equally frequent. For
+    symmetric responses and unary encoding, it is the same for any frequencies.
+    """
+    randomizer, column = response.randomizer, response.column
+    if not randomizer.estimable:
+        return None
+    count = len(column.labels) or 1
+    return sqrt(sum(randomizer.variances([1 / count] * count)) / count / records)
+
+
+def chosen_bounds_errors(plan: CentralPlan) -> Iterator[str]:
+    """What the errors of statistics would be after each third of the candidates of all choices.
+
+    For each statistic that changes with them, the noise of its first query, which is named.
+    """
+    spec = plan.spec
+    if not plan.chooses_bounds:
+        return
+    # Their losses are those of the plan, so they need not be composed again.
+    tried = []
+    for part in PARTS:
+        ends = {choice.name: choice.at_part(part) for choice in spec.choices}
+        assumed = allocate(with_chosen_bounds(spec, ends))[-len(plan.statistics) :]
+        tried.append((ends, assumed))
+    for number, planned in enumerate(plan.statistics):
+        first = planned.queries[0].weighted
+        if first.query.minimizes:
+            continue  # The noise of an objective is not one of published numbers.
+        together = [
+            choice
+            for choice in spec.choices
+            if any(choice.decides(query.weighted.query) for query in planned.queries)
+        ]
+        errors: dict[str, str] = {}
+        for ends, assumed in tried:
+            at = " and ".join(choice.text(ends[choice.name]) for choice in together)
+            errors[at] = rounded_text(assumed[number].queries[0].error(spec.confidence), 3)
+        if len(set(errors.values())) > 1:
+            stated = ", ".join(f"{error} at {at}" for at, error in errors.items())
+            chosen = " and ".join(choice.noun for choice in together)
+            percent = exact_or_up(spec.confidence * 100)
+            yield (
+                f'{planned.name}: in {percent}% of cases, the noise of "{first.role}" is at '
+                f"most {stated}, if that is chosen for the {chosen}"
+            )

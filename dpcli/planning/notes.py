@@ -11,8 +11,7 @@ from dpcli.data.labels import IdColumn
 from dpcli.data.numeric import require_numeric
 from dpcli.numeric.exact import exact_or_up, readable_text, rounded_text, short_up
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan, PlannedQuery, PlannedStatistic
-from dpcli.privacy.neighboring import Neighbors
-from dpcli.privacy.unit import PersonUnit
+from dpcli.privacy.unit import Neighbors, PersonUnit
 from dpcli.queries.query import Query
 from dpcli.specification.declarations import mixed_scripts_warning
 from dpcli.specification.model import CentralSpec, Spec

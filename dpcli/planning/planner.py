@@ -26,8 +26,8 @@ from dpcli.planning.plan import (
 )
 from dpcli.planning.statistic_planner import SIZE_DIGITS, StatisticPlanner
 from dpcli.privacy.accounting.composition import MissingDependencyError, total_failure_delta
+from dpcli.privacy.deltas import zcdp_rho_within
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.zcdp_conversion import zcdp_rho_within
 from dpcli.problems.errors import BudgetError, Problem, SpecError
 from dpcli.specification.choice import choice_entry
 from dpcli.specification.model import CentralSpec, Entry, LocalSpec, Spec

@@ -25,7 +25,7 @@ from fractions import Fraction
 from math import floor
 from typing import Literal
 
-from dpcli.noise.tails import blended_margin, one_sided_width
+from dpcli.noise.distribution import blended_margin, one_sided_width
 from dpcli.numeric.exact import readable_text, rounded_text, short_down
 from dpcli.planning.notes import uncounted_names
 from dpcli.planning.plan import CentralPlan, PlannedStatistic

@@ -13,8 +13,8 @@ from typing import Literal
 
 from dpcli.fields.values import MAX_EPSILON, MIN_EPSILON, MIN_RHO
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
-from dpcli.mechanisms.laplace import Laplace
 from dpcli.mechanisms.mechanism import CalibrationError, Mechanism
+from dpcli.mechanisms.pure import Laplace
 from dpcli.numeric.exact import readable_text, short_up
 from dpcli.numeric.search import bisect
 from dpcli.planning.plan import PlannedQuery, PlannedStatistic, guarantee_counts

@@ -1,11 +1,10 @@
 """Privacy units, sensitivities, losses and guarantees.
 
-`loss.py` defines `Loss` and `Guarantee`; open it first. `unit.py` and `neighboring.py` say who is
-protected, and `sensitivity.py` has the audited table of what one unit can change. `confidential.py`
-has the type of values that depend on records, and the permit to open them. `events.py` has the
-JSON of what the ledger charges. `dominating_pairs.py`, `gaussian_delta.py` and
-`zcdp_conversion.py` compute losses; `amplification.py` and `interpretation.py` say what they mean.
-`accounting/` composes them.
+`loss.py` defines `Loss` and `Guarantee`; open it first. `unit.py` says who is protected, and
+`sensitivity.py` has the audited table of what one unit can change. `confidential.py` has the type
+of values that depend on records, and the permit to open them. `events.py` has the JSON of what the
+ledger charges. `deltas.py` computes losses, `accounting/` composes them, and `interpretation.py`
+says what they mean.
 
 A user is the person of the privacy unit: specs and texts say person, the engine says user.
 """

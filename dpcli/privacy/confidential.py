@@ -14,8 +14,7 @@ from typing import Any, Generic, Never, NoReturn, TypeVar, final
 
 from dpcli.numeric.arrays import Array, Ints, np
 from dpcli.privacy.events import MechanismEvent
-from dpcli.privacy.neighboring import Relation
-from dpcli.privacy.unit import Unit
+from dpcli.privacy.unit import Relation, Unit
 
 T = TypeVar("T")
 

@@ -1,14 +1,169 @@
-"""Losses, guarantees and budget requests, in exact rationals."""
+"""Losses, guarantees and budget requests, in exact rationals, and pairs that dominate answers."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from math import ceil, exp, expm1, sqrt
 
+from dpcli.numeric.arrays import Floats, np
 from dpcli.numeric.exact import readable_down, readable_up, require_exact
-from dpcli.privacy.dominating_pairs import DominatingPair, RandomizedResponsePair
-from dpcli.privacy.zcdp_conversion import pure_rho
+from dpcli.privacy.deltas import pure_rho
 from dpcli.problems.light_dataclasses import dataclass
+
+LARGEST_SUMMED = 1000.0
+"""Greatest sigma for which tails are sums; for a larger one they are integrals."""
+
+MAX_DEVIATIONS = 10.0
+"""Standard deviations of the loss beyond which delta is below 1e-22."""
+
+
+@dataclass(frozen=True, slots=True)
+class DominatingPair(ABC):
+    """Two distributions that are at least as distinguishable as any answers on neighbors.
+
+    A dominating pair (Zhu, Dong and Wang 2022), repeated independently `times` times, for noise of
+    this scale and an answer that changes by `shift`. If pairs of a kind are `ordered`, a smaller
+    scale is more distinguishable at every epsilon.
+    """
+
+    scale: Fraction
+    shift: int
+    times: int = 1
+
+    ordered = True
+
+    def __hash__(self) -> int:
+        """Of whole numbers, because rationals are slow to hash."""
+        return hash((type(self), self.scale.numerator, self.scale.denominator, self.shift))
+
+    @property
+    def strength(self) -> float:
+        """The shift divided by the scale."""
+        return float(self.shift / self.scale)
+
+    @property
+    def max_loss(self) -> float:
+        """The greatest loss that matters."""
+        return self.strength
+
+    def profile(self, epsilons: Floats) -> Floats:
+        """Delta at each epsilon of an array: P[S] - exp(epsilon) Q[S] for the best set S."""
+        size = np.abs(epsilons)
+        delta = np.clip(self._deltas(size), 0.0, 1.0)
+        # Pairs are symmetric: delta(-e) = 1 - exp(-e) (1 - delta(e)).
+        deltas: Floats = np.where(epsilons >= 0, delta, 1 - np.exp(-size) * (1 - delta))
+        return deltas
+
+    @abstractmethod
+    def _deltas(self, epsilons: Floats) -> Floats:
+        """Delta at nonnegative epsilons, with rounding errors."""
+
+
+class RandomizedResponsePair(DominatingPair):
+    """Randomized response: the worst pair with epsilon = shift/scale."""
+
+    def _deltas(self, epsilons: Floats) -> Floats:
+        """(exp(n) - exp(e)) / (exp(n) + 1) for the strength n."""
+        falling = exp(-self.strength)
+        deltas: Floats = -np.expm1(np.minimum(epsilons - self.strength, 0)) / (1 + falling)
+        return deltas
+
+
+class BoundedRangePair(DominatingPair):
+    """The worst pair whose loss has a range of shift/scale (Dong, Durfee and Rogers 2020)."""
+
+    def _deltas(self, epsilons: Floats) -> Floats:
+        """(exp(n/2) - exp(e/2))^2 / (exp(n) - 1), for the worst range at each epsilon e.
+
+        A loss of t or t - n has delta (e^n - e^t)(1 - e^(e-t))/(e^n - 1). The greatest is at
+        t = (n + e)/2.
+        """
+        half = -np.expm1(np.minimum(epsilons - self.strength, 0) / 2)
+        deltas: Floats = half**2 / -np.expm1(-self.strength)
+        return deltas
+
+
+class LaplacePair(DominatingPair):
+    """Discrete Laplace noise, and the same noise shifted.
+
+    It is ordered: noise of a larger scale is the noise of a smaller scale plus independent noise.
+    """
+
+    def _deltas(self, epsilons: Floats) -> Floats:
+        """P[Y <= k] - exp(e) P[Y <= k - v], where k is the last number with a loss above e."""
+        shift, scale = float(self.shift), float(self.scale)
+        last = np.ceil((shift - epsilons * scale) / 2) - 1
+        near, far = _laplace_below(last, scale), _laplace_below(last - shift, scale)
+        return np.array(np.where(epsilons < shift / scale, near - np.exp(epsilons) * far, 0.0))
+
+
+class GaussianPair(DominatingPair):
+    """Discrete Gaussian noise, and the same noise shifted.
+
+    It is not ordered: for small scales, slightly more noise can be more distinguishable, if a
+    threshold then lies between two whole numbers.
+    """
+
+    ordered = False
+
+    @property
+    def max_loss(self) -> float:
+        """The greatest loss that matters; there is no greatest loss."""
+        return self.strength**2 / 2 + MAX_DEVIATIONS * self.strength
+
+    def _deltas(self, epsilons: Floats) -> Floats:
+        """P[Y > e s^2/v - v/2] - exp(e) P[Y > e s^2/v + v/2] (Canonne, Kamath and Steinke 2020)."""
+        shift, sigma = float(self.shift), float(self.scale)
+        first = np.floor(epsilons * sigma**2 / shift - shift / 2) + 1
+        tail = _summed_tail if sigma <= LARGEST_SUMMED else _wide_tail
+        deltas: Floats = tail(first, sigma) - np.exp(epsilons) * tail(first + shift, sigma)
+        return deltas
+
+
+def on_grid(pair: DominatingPair, width: float) -> tuple[int, Floats, float]:
+    """The losses of a pair on a grid: the lowest index, the probabilities, and that of infinity.
+
+    The distribution is pessimistic. It has the same delta as the pair at every point of the grid,
+    and between points a delta that is linear in exp(epsilon) (Doroshenko, Ghazi, Kamath, Kumar and
+    Manurangsi 2022, algorithm 1).
+    """
+    last = ceil(pair.max_loss / width)
+    points: Floats = np.arange(-last, last + 1).astype(np.float64) * width
+    deltas = pair.profile(points)
+    steps = np.diff(np.minimum.accumulate(deltas))
+    probabilities = np.empty_like(deltas)
+    probabilities[0] = 1 - deltas[0] + steps[0] / expm1(width)
+    probabilities[1:-1] = (steps[1:] - steps[:-1] * exp(width)) / expm1(width)
+    probabilities[-1] = steps[-1] / expm1(-width)
+    return -last, np.maximum(probabilities, 0.0), float(deltas[-1])
+
+
+def _laplace_below(value: Floats, scale: float) -> Floats:
+    """P[Y <= value] of discrete Laplace noise Y."""
+    ratio = exp(-1 / scale)
+    tail = np.exp(-np.abs(np.where(value < 0, value, value + 1)) / scale) / (1 + ratio)
+    return np.where(value < 0, tail, 1 - tail)
+
+
+def _summed_tail(first: Floats, sigma: float) -> Floats:
+    """P[Y >= first] of discrete Gaussian noise Y; the smallest terms are added first."""
+    last = int(40 * sigma) + 2
+    values = np.arange(-last, last + 1)
+    sums = np.cumsum(np.exp(-(values[::-1] ** 2) / (2 * sigma**2)))[::-1]
+    where = np.clip(first, -last, last).astype(np.int64) + last
+    return np.where(first > last, 0.0, sums[where] / sums[0])
+
+
+def _wide_tail(first: Floats, sigma: float) -> Floats:
+    """P[Y >= first] by the Euler-Maclaurin formula; the next term is below sigma^-4."""
+    from scipy.special import erfc
+
+    start = (first - 0.5) / sigma
+    density = np.exp(-(start**2) / 2) / sqrt(2 * np.pi)
+    tail: Floats = erfc(start / sqrt(2)) / 2 - density * start / (24 * sigma**2)
+    return tail
 
 
 @dataclass(frozen=True, slots=True)

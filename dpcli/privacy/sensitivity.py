@@ -35,8 +35,7 @@ from functools import lru_cache
 from itertools import product
 from math import prod
 
-from dpcli.privacy.neighboring import Neighbors
-from dpcli.privacy.unit import PersonUnit, Unit
+from dpcli.privacy.unit import Neighbors, PersonUnit, Unit
 from dpcli.problems.light_dataclasses import dataclass
 
 

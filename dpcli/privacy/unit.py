@@ -1,8 +1,9 @@
-"""The privacy unit: whether each row or all rows of a person are protected."""
+"""Who is protected: each row or all rows of a person, and how neighboring datasets differ."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from enum import Enum
 from typing import final
 
 from dpcli.problems.light_dataclasses import dataclass
@@ -76,6 +77,32 @@ class PersonUnit:
 
 
 Unit = RowUnit | PersonUnit
+
+
+class Neighbors(Enum):
+    """How two neighboring datasets differ in one privacy unit.
+
+    Under ADD_REMOVE (unbounded) one of them has an additional unit. Under CHANGE_ONE (bounded) the
+    rows of one unit are replaced; for a row unit the number of rows is then public, because it is
+    the same for neighbors (Dwork and Roth 2014, section 2.3).
+    """
+
+    ADD_REMOVE = "add-remove"
+    CHANGE_ONE = "change-one"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """The unit that is protected, and how neighbors differ in it."""
+
+    unit: Unit
+    neighbors: Neighbors
+
+    @property
+    def size_is_public(self) -> bool:
+        """Whether all neighbors have the same number of rows."""
+        return self.neighbors is Neighbors.CHANGE_ONE and isinstance(self.unit, RowUnit)
 
 
 def unit_text(unit: Unit) -> str:

@@ -1,6 +1,5 @@
 """Queries as data: what each row, or each user, adds to which cell.
 
-`query` has the base class and sums; every other file a family of queries: their cells, what a row
-adds to them, and what the engine computes. Their sensitivities are in `dpcli.privacy` and
-`dpcli.mechanisms.query_sensitivity`.
+`query` has the base class, sums and users by their rows; `scores` what choices are made from. Other
+queries lie next to their statistics. Their sensitivities are in `dpcli.privacy`.
 """

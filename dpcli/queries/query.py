@@ -21,25 +21,10 @@ from dpcli.data.column import Column
 from dpcli.data.filters import Filter
 from dpcli.data.kinds import Axis
 from dpcli.numeric.arrays import Array, add_exact
-from dpcli.privacy.neighboring import Neighbors, Relation
-from dpcli.privacy.sensitivity import (
-    RowContribution,
-    Sensitivity,
-    readability_sensitivity,
-    sensitivity,
-)
-from dpcli.privacy.unit import PersonUnit, Unit
+from dpcli.privacy.sensitivity import RowContribution, Sensitivity, sensitivity
+from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, Unit
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.queries.sums import (
-    ALL_ROWS,
-    DistinctValues,
-    Factor,
-    PlainSum,
-    RowSums,
-    Shape,
-    UserTotals,
-    WeightedSum,
-)
+from dpcli.queries.sums import ALL_ROWS, Factor, PlainSum, RowSums, Shape, UserTotals, WeightedSum
 
 if TYPE_CHECKING:
     from dpcli.noise.distribution import Noise
@@ -368,72 +353,56 @@ class LinearQuery(Query):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DistinctQuery(Query):
-    """For each cell, the number of distinct values that its rows have in a column."""
+class RowsPerUserQuery(Query):
+    """For each of several bins, the number of users whose number of rows lies in it.
 
-    column: Column
+    All rows of a user are counted, whatever their cells are and whatever the limits keep. The bins
+    begin at `starts`, of which the first is at most one, and the last bin has no end. Raises
+    ValueError unless the starts increase, and for filters and axes: a user lies in one bin.
 
-    @property
-    def operands(self) -> tuple[Column, ...]:
-        return (self.column,)
-
-    @property
-    def counted_values(self) -> Column:
-        return self.column
-
-    @property
-    def shape(self) -> Shape:
-        not_missing = tuple(column for column in self.present if column.missing is None)
-        return DistinctValues(self.axes, self.column, self.where, not_missing)
-
-    @cached_property
-    def row_contribution(self) -> RowContribution:
-        """From zero to one.
-
-        A row adds at most one value, and none if the value is there already. A user adds at most
-        one value for each row, so the sensitivity is that of a sum of numbers from zero to one.
-        """
-        return RowContribution(0, 1)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReadabilityQuery(Query):
-    """The number of rows, and for each column its readable minus its unreadable cells.
-
-    A cell is readable if it can be read as the column declares. The columns in `checked` have no
-    constants that replace unreadable cells. Every row adds one to the number of rows, and one or
-    minus one to each column. Without `with_rows` the answer has no number of rows.
+    >>> query = RowsPerUserQuery(starts=(0, 2, 3, 6))
+    >>> [query.bin_of(rows) for rows in (1, 2, 3, 5, 6, 1_000)]
+    [0, 1, 2, 2, 3, 3]
     """
 
-    checked: tuple[Column, ...]
-    with_rows: bool = True
+    starts: tuple[int, ...]
 
-    @property
-    def operands(self) -> tuple[Column, ...]:
-        return self.checked
+    def __post_init__(self) -> None:
+        increasing = list(self.starts) == sorted(set(self.starts))
+        if not self.starts or self.starts[0] > 1 or not increasing:
+            raise ValueError("bins of numbers of rows begin at one at the latest, and increase")
+        if self.by or self.items or self.where or self.present:
+            raise ValueError("all rows of a user are counted")
 
-    @property
-    def shape(self) -> Shape:
-        """The number of rows, and for each column twice its readable cells minus the rows."""
-        readable = (PlainSum(not_missing=frozenset({column})) for column in self.checked)
-        signed = tuple(((2, counted), (-1, ALL_ROWS)) for counted in readable)
-        return RowSums((((1, ALL_ROWS),), *signed) if self.with_rows else signed)
+    def row_limit(self, unit: PersonUnit) -> None:
+        """None: all rows of a person are counted."""
 
-    def bounded_unit(self, unit: Unit) -> Unit:
-        """The unit itself: limits on groups do not matter."""
-        return unit
-
-    def sensitivity(self, relation: Relation) -> Sensitivity:
-        """The sensitivity of a vector in which every row changes every element."""
-        unit, count = self.bounded_unit(relation.unit), len(self.checked)
-        return readability_sensitivity(count, relation.neighbors, unit, with_rows=self.with_rows)
+    def bin_of(self, rows: int) -> int:
+        """The bin of a user with this number of rows, at least one."""
+        return sum(start <= rows for start in self.starts) - 1
 
     @cached_property
     def cells(self) -> int:
-        """One number for the rows if asked for, and one for each column."""
-        return len(self.checked) + int(self.with_rows)
+        """One number for each bin."""
+        return len(self.starts)
+
+    @cached_property
+    def cells_per_group(self) -> int:
+        """All of them: there are no groups."""
+        return len(self.starts)
+
+    @property
+    def shape(self) -> Shape:
+        """The users in each bin of their numbers of rows."""
+        return UserTotals(ALL_ROWS, ALL_ROWS, starts=self.starts)
+
+    def bounded_unit(self, unit: Unit) -> Unit:
+        """A user is in one bin; ValueError where a row is the unit."""
+        if isinstance(unit, PersonUnit):
+            return unit.in_one_cell
+        raise ValueError("rows are counted per user where a user is the unit")
 
     @cached_property
     def row_contribution(self) -> RowContribution:
-        """From minus one to one; exactly one if no column is checked."""
-        return RowContribution(-1 if self.checked else 1, 1)
+        """A user adds one to one bin."""
+        return RowContribution(0, 1)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, ClassVar
 from dpcli.data.kinds import Axis
 from dpcli.numeric.arrays import Array, largest_magnitude, np, widened
 from dpcli.numeric.exact import short_up
-from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.sensitivity import RowContribution, Sensitivity
+from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import AnswerWords, LinearQuery, Query
 from dpcli.queries.sums import Shape

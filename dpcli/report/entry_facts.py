@@ -11,8 +11,8 @@ from dpcli.data.filters import joint_texts
 from dpcli.data.labels import require_labeled
 from dpcli.data.numeric import NumericColumn, require_numeric
 from dpcli.numeric.exact import decimal_places, decimal_text, plain_decimal, short_down
-from dpcli.planning.expected_errors import standard_error
-from dpcli.planning.guarantee_text import protection
+from dpcli.planning.compare import standard_error
+from dpcli.planning.guarantee import protection
 from dpcli.planning.notes import (
     choices,
     chosen_sentences,

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 from dpcli.ledger.balance import DAYS_A_YEAR
 from dpcli.numeric.exact import exact_or_up
 from dpcli.planning import notes
-from dpcli.planning.guarantee_text import headline, meaning, promise
+from dpcli.planning.guarantee import headline, meaning, promise, risks
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan
 from dpcli.planning.quality_check import kept_rows_warnings
-from dpcli.planning.risks import risks
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.unit import RowUnit
 from dpcli.report.document import Report, published_numbers
@@ -62,7 +61,7 @@ if TYPE_CHECKING:
     from dpcli.ledger.account import BalanceForecast
     from dpcli.ledger.balance import Balance
     from dpcli.ledger.charge import NoisyRelease, RandomizedCollection, Receipt
-    from dpcli.privacy.amplification import ShuffledGuarantee
+    from dpcli.privacy.deltas import ShuffledGuarantee
 
 
 def release_report(release: NoisyRelease) -> Report:

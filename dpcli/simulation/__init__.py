@@ -1,9 +1,9 @@
 """Simulation: a plan tried on synthetic rows, generated from a spec and a seed.
 
 `simulate` in `trials.py` runs the whole pipeline many times and returns a `SimulationResult`; open
-it first. `SyntheticDataset` in `synthetic.py` generates the rows, with the cells of
-`synthetic_cells.py`. A `SyntheticRun` is one pass over them: exact answers, and answers with noise.
-`noise_test.py` compares the observed errors with the noise that the plan states.
+it first. `SyntheticDataset` in `synthetic.py` generates the rows. A `SyntheticRun` is one pass over
+them: exact answers, and answers with noise. `noise_test.py` compares the observed errors with the
+noise that the plan states.
 
 Privacy: a `SyntheticDataset` opens exact answers about its own rows alone. No function here takes
 rows or a path to read, so no result is about a real person.

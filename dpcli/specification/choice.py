@@ -16,13 +16,12 @@ from dpcli.data.numeric import NumericColumn
 from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import ScalarNode, Span
 from dpcli.fields.values import Choice, Epsilon, ExactNumber, Number, invalid_value
-from dpcli.mechanisms.laplace import Laplace
+from dpcli.mechanisms.pure import Laplace
 from dpcli.numeric.exact import readable_text
 from dpcli.privacy.loss import BudgetRequest
-from dpcli.privacy.neighboring import Relation
+from dpcli.privacy.unit import Relation
 from dpcli.specification.context import MAX_STEPS, SpecContext, require_whole_steps
 from dpcli.specification.model import CentralSpec, Entry, Spec
-from dpcli.statistics.bounds.candidates import GRID_KINDS, BoundsGrid
 from dpcli.statistics.bounds.choice import (
     LIMIT_NAME,
     MAX_ROWS,
@@ -30,6 +29,7 @@ from dpcli.statistics.bounds.choice import (
     ChosenBounds,
     bounds_name,
 )
+from dpcli.statistics.bounds.rule import GRID_KINDS, BoundsGrid
 from dpcli.statistics.quality import QUALITY_COUNTS, with_limits
 
 LadderName = Annotated[

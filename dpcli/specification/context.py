@@ -16,13 +16,12 @@ from dpcli.fields.tree import Findings, MappingNode, ScalarNode, Span, scalars_o
 from dpcli.fields.values import AlreadyReportedError, NumberSyntaxError, parse_number
 from dpcli.numeric.exact import readable_text
 from dpcli.privacy.accounting.composition import Composition
-from dpcli.privacy.neighboring import Neighbors, Relation
-from dpcli.privacy.unit import RowUnit, Unit
+from dpcli.privacy.unit import Neighbors, Relation, RowUnit, Unit
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.messages import quote
 from dpcli.specification.model import Caption, SpecFile
 from dpcli.statistics.bounds.choice import BoundsChoice, bounds_name
-from dpcli.statistics.sampling import SampleDesign
+from dpcli.statistics.design import SampleDesign
 
 
 @dataclass

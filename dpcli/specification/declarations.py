@@ -23,8 +23,7 @@ from dpcli.privacy.unit import PersonUnit
 from dpcli.problems.messages import quote
 from dpcli.specification.context import SpecContext
 from dpcli.specification.model import Caption, Declarations
-from dpcli.statistics.design import Request
-from dpcli.statistics.sampling import SampleDesign
+from dpcli.statistics.design import Request, SampleDesign
 from dpcli.statistics.statistic import Statistic
 
 MAX_TITLE, MAX_UNIT, MAX_NOTE = 120, 40, 1_000

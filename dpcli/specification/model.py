@@ -18,15 +18,13 @@ from dpcli.data.labels import LabeledColumn
 from dpcli.mechanisms.mechanism import Mechanism
 from dpcli.privacy.accounting.composition import Composition
 from dpcli.privacy.loss import BudgetRequest, Loss
-from dpcli.privacy.neighboring import Neighbors, Relation
-from dpcli.privacy.unit import PersonUnit, Unit
+from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, Unit
 from dpcli.problems.errors import Place
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import Query
 from dpcli.statistics.bounds.choice import BoundsChoice, BoundsHistogram
-from dpcli.statistics.design import Design, Request
+from dpcli.statistics.design import Design, Request, SampleDesign
 from dpcli.statistics.postprocessing import PostProcessingStep
-from dpcli.statistics.sampling import SampleDesign
 from dpcli.statistics.statistic import Statistic
 
 if TYPE_CHECKING:

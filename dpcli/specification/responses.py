@@ -58,8 +58,7 @@ from dpcli.mechanisms.local.local_mechanism import (
     RandomizerRequest,
 )
 from dpcli.numeric.exact import plain_text
-from dpcli.privacy.neighboring import Neighbors
-from dpcli.privacy.unit import PersonUnit
+from dpcli.privacy.unit import Neighbors, PersonUnit
 from dpcli.problems.errors import SpecError
 from dpcli.problems.messages import quote, quoted_list
 from dpcli.specification.context import SpecContext

@@ -13,20 +13,29 @@ from dpcli.data.filters import Filter
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import LabeledColumn
 from dpcli.data.numeric import NumericColumn, require_numeric
-from dpcli.noise.distribution import ADDITIVE, Family, Noise
-from dpcli.noise.tails import summed_half_width
+from dpcli.noise.distribution import ADDITIVE, Family, Noise, summed_half_width
 from dpcli.numeric.arrays import Array, integer_array
 from dpcli.privacy.confidential import Group
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import Query
 from dpcli.queries.scores import Points
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.sampling import SampleDesign
 
 Measure = Literal["epsilon", "rho"]
 """What the weights of queries divide."""
 
 MEASURES: tuple[Measure, ...] = ("epsilon", "rho")
+
+
+@dataclass(frozen=True, slots=True)
+class SampleDesign:
+    """A simple random sample without replacement; `size` is its number of rows, if public.
+
+    Every unit of the population had the same chance, and each row of the file is one unit.
+    """
+
+    population: int
+    size: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from math import floor
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import (
+    GOLDEN_GAMMA,
     Array,
     Bools,
     Floats,
@@ -26,6 +27,7 @@ from dpcli.numeric.arrays import (
     multiply_exact,
     np,
     repeated_integer,
+    scramble,
 )
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import HAS_INTERVAL, UNBOUNDED, Estimates, Limits, common_step
@@ -195,8 +197,6 @@ def _quantiles(distribution: type[Noise], draws: int) -> Floats:
 
 @lru_cache(maxsize=128)
 def _order(index: int, draws: int) -> Ints:
-    from dpcli.numeric.splitmix import GOLDEN_GAMMA, scramble
-
     word = np.arange(draws, dtype=np.uint64) + np.uint64((index + 1) << 32)
     order: Ints = np.argsort(scramble(word * GOLDEN_GAMMA))
     return order

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from dpcli.data.numeric import NumericColumn
 from dpcli.numeric.arrays import Floats, np
-from dpcli.privacy.neighboring import Relation
+from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor

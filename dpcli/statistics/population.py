@@ -1,7 +1,8 @@
 """Numbers of a population, estimated from the noisy answers about a sample.
 
 Their intervals contain the error of the sample as well as the noise: from every plausible answer
-without noise, numbers of the population are drawn by the formulas of `SampleDesign`.
+without noise, numbers of the population are drawn by the formulas below. The file is a simple
+random sample without replacement of n from N units.
 
 Privacy: a function of noisy answers and declared numbers, so nothing is revealed beyond the
 answers. That the rows are a sample does not reduce the loss: who is in it may be known.
@@ -15,14 +16,13 @@ from fractions import Fraction
 
 from dpcli.numeric.arrays import Floats, np
 from dpcli.numeric.exact import decimal_places
-from dpcli.privacy.neighboring import Relation
+from dpcli.privacy.unit import Relation
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
-from dpcli.statistics.design import NoisyAnswer, Request, WeightedQuery
+from dpcli.statistics.design import NoisyAnswer, Request, SampleDesign, WeightedQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.intervals import FiducialInterval
 from dpcli.statistics.moments import Moments, bernstein_moments
-from dpcli.statistics.sampling import SampleDesign
 
 MEAN_SQUARES, SUM_SQUARES = Fraction(1, 10), Fraction(1, 5)
 """The parts of epsilon for the squares that show the variance of a mean, and of a sum.
@@ -80,7 +80,7 @@ def population_counts(request: Request, answer: NoisyAnswer, confidence: Fractio
     def outcome(answers: Floats) -> Floats:
         counts, normal = answers
         rows = np.full_like(counts, size)
-        share = design.share_of_population(counts / size, rows, normal)
+        share = share_of_population(design, counts / size, rows, normal)
         numbers: Floats = (share * design.population)[None]
         return numbers
 
@@ -107,7 +107,7 @@ def population_means(
             np.stack([count, total, squares]), clamp=True
         )
         variance = np.clip(variance, 0.0, 1.0 - mean**2)
-        numbers: Floats = design.mean_of_population(mean, variance, rows, normal)[None]
+        numbers: Floats = mean_of_population(design, mean, variance, rows, normal)[None]
         return numbers
 
     intervals = FiducialInterval(answers, outcome, confidence, denominator=1, sampled=True)
@@ -131,7 +131,7 @@ def _bernstein_means(
         means = np.clip(means, -1.0, 1.0)
         variances = np.clip(variances, 0.0, 1.0 - means**2)
         divisor = np.maximum(rows, 1.0)
-        numbers: Floats = design.mean_of_population(means, variances, divisor, normal)[None]
+        numbers: Floats = mean_of_population(design, means, variances, divisor, normal)[None]
         return numbers
 
     intervals = FiducialInterval(answers, outcome, confidence, sampled=True)
@@ -161,7 +161,7 @@ def population_sums(
         # negative counts as positive, so that the interval does not become too narrow.
         variance = np.minimum(abs(squares / size - mean**2), (high - mean) * (mean - low))
         rows = np.full_like(mean, size)
-        numbers: Floats = design.mean_of_population(mean, variance, rows, normal)[None]
+        numbers: Floats = mean_of_population(design, mean, variance, rows, normal)[None]
         return numbers
 
     intervals = FiducialInterval(answers, outcome, confidence, sampled=True)
@@ -175,3 +175,43 @@ def _unbound_private(intervals: FiducialInterval, request: Request) -> None:
     if any(key.is_private for key in request.by):
         cells = intervals.values.shape[1]
         intervals.replace_values(intervals.values, np.ones(cells, np.bool_))
+
+
+def share_of_population(
+    design: SampleDesign, share: Floats, rows: Floats, normal: Floats
+) -> Floats:
+    """The share in the population for one in the sample, at a point of the normal distribution.
+
+    It solves share = P - normal * sqrt(c P (1 - P)) with c = (1 - n/N) / rows. So quantiles of
+    `normal` give the score interval (Wilson 1927) with the finite population correction
+    (Sarndal, Swensson and Wretman 1992, chapter 3). It stays between 0 and 1.
+    """
+    share = np.clip(share, 0.0, 1.0)
+    spread = _remaining(design, rows) / rows * normal**2
+    root = np.sqrt(spread * share * (1.0 - share) + spread**2 / 4)
+    found: Floats = (share + spread / 2 + np.sign(normal) * root) / (1.0 + spread)
+    return found
+
+
+def mean_of_population(
+    design: SampleDesign, mean: Floats, variance: Floats, rows: Floats, normal: Floats
+) -> Floats:
+    """The mean of the population for one of the sample, at a point of the normal distribution.
+
+    The variance is that over the rows of the sample; its estimate for the population divides
+    by one row less (Sarndal, Swensson and Wretman 1992, chapter 3).
+    """
+    spread = variance * _remaining(design, rows) / np.maximum(rows - 1.0, 1.0)
+    found: Floats = mean + normal * np.sqrt(spread)
+    return found
+
+
+def _remaining(design: SampleDesign, rows: Floats) -> Floats:
+    """The finite population correction 1 - n/N of `rows` in the sample, at least zero.
+
+    The sampled part of a group is that of the whole population. Without a public size it is
+    taken from the rows of the group alone. It then is too small, and the interval too wide.
+    """
+    sampled = rows if design.size is None else np.full_like(rows, design.size)
+    remaining: Floats = 1.0 - np.minimum(sampled / design.population, 1.0)
+    return remaining

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import cached_property
 from math import ceil, floor
 
-from dpcli.noise.distribution import Noise
-from dpcli.noise.tails import blended_half_width, blended_margin, one_sided_width
+from dpcli.data.column import Column
+from dpcli.noise.distribution import Noise, blended_half_width, blended_margin, one_sided_width
 from dpcli.numeric.arrays import np
-from dpcli.privacy.neighboring import Relation
-from dpcli.privacy.unit import PersonUnit
+from dpcli.privacy.sensitivity import RowContribution, Sensitivity, readability_sensitivity
+from dpcli.privacy.unit import PersonUnit, Relation, Unit
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.queries.query import LinearQuery, ReadabilityQuery
-from dpcli.queries.rows_per_user import RowsPerUserQuery
+from dpcli.queries.query import LinearQuery, Query, RowsPerUserQuery
+from dpcli.queries.sums import ALL_ROWS, PlainSum, RowSums, Shape
 from dpcli.statistics.design import Design, NoisyAnswer, Queries, Request, WeightedQuery
 from dpcli.statistics.estimates import NONNEGATIVE, Estimates, Limits
 from dpcli.statistics.statistic import Statistic
@@ -35,6 +36,49 @@ LIMITS = "limits"
 
 PEOPLE = "people"
 """The option of a request that also counts people."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadabilityQuery(Query):
+    """The number of rows, and for each column its readable minus its unreadable cells.
+
+    A cell is readable if it can be read as the column declares. The columns in `checked` have no
+    constants that replace unreadable cells. Every row adds one to the number of rows, and one or
+    minus one to each column. Without `with_rows` the answer has no number of rows.
+    """
+
+    checked: tuple[Column, ...]
+    with_rows: bool = True
+
+    @property
+    def operands(self) -> tuple[Column, ...]:
+        return self.checked
+
+    @property
+    def shape(self) -> Shape:
+        """The number of rows, and for each column twice its readable cells minus the rows."""
+        readable = (PlainSum(not_missing=frozenset({column})) for column in self.checked)
+        signed = tuple(((2, counted), (-1, ALL_ROWS)) for counted in readable)
+        return RowSums((((1, ALL_ROWS),), *signed) if self.with_rows else signed)
+
+    def bounded_unit(self, unit: Unit) -> Unit:
+        """The unit itself: limits on groups do not matter."""
+        return unit
+
+    def sensitivity(self, relation: Relation) -> Sensitivity:
+        """The sensitivity of a vector in which every row changes every element."""
+        unit, count = self.bounded_unit(relation.unit), len(self.checked)
+        return readability_sensitivity(count, relation.neighbors, unit, with_rows=self.with_rows)
+
+    @cached_property
+    def cells(self) -> int:
+        """One number for the rows if asked for, and one for each column."""
+        return len(self.checked) + int(self.with_rows)
+
+    @cached_property
+    def row_contribution(self) -> RowContribution:
+        """From minus one to one; exactly one if no column is checked."""
+        return RowContribution(-1 if self.checked else 1, 1)
 
 
 class QualityCounts(Statistic):

@@ -17,7 +17,7 @@ from dpcli.data.dates import DateColumn
 from dpcli.fields.columns import FieldFault
 from dpcli.fields.section import SectionModel, extended_model
 from dpcli.noise.distribution import ADDITIVE, Family, Noise
-from dpcli.privacy.neighboring import Relation
+from dpcli.privacy.unit import Relation
 from dpcli.queries.sums import Factor
 from dpcli.statistics.design import REQUEST_FIELDS, Design, NoisyAnswer, Request
 from dpcli.statistics.estimates import ANY, NONNEGATIVE, Estimates, Limits

@@ -18,8 +18,8 @@ from itertools import product
 import numpy as np
 
 from dpcli.data.numbers import NumberColumn
-from dpcli.statistics.bounds.candidates import GRID_KINDS, BoundsGrid, GridKind
 from dpcli.statistics.bounds.choice import BoundsChoice
+from dpcli.statistics.bounds.rule import GRID_KINDS, BoundsGrid, GridKind
 from tests.benchmarks.ladders import (
     CHOICE,
     FACTORS,

@@ -16,8 +16,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpcli.statistics.bounds.candidates import GRID_KINDS, BoundsGrid, GridKind
 from dpcli.statistics.bounds.choice import LimitChoice
+from dpcli.statistics.bounds.rule import GRID_KINDS, BoundsGrid, GridKind
 from tests.benchmarks.ladders import (
     CHOICE,
     FACTORS,

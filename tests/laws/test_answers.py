@@ -29,13 +29,12 @@ from dpcli.data.kinds import Axis
 from dpcli.data.labels import PrivatePartitionColumn
 from dpcli.mechanisms import query_sensitivity
 from dpcli.numeric.arrays import SAFE_INTEGER, Array, add_exact, largest_magnitude
-from dpcli.privacy.neighboring import Neighbors, Relation
-from dpcli.privacy.unit import PersonUnit, RowUnit
+from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import CountedFactors, PlainSum, RowSums, UserTotals, WeightedSum
 from dpcli.statistics import STATISTICS
-from dpcli.statistics.bounds.candidates import GRID_KINDS, BoundsGrid
 from dpcli.statistics.bounds.choice import LimitChoice
+from dpcli.statistics.bounds.rule import GRID_KINDS, BoundsGrid
 from dpcli.statistics.design import Request
 from dpcli.statistics.quality import QUALITY_COUNTS
 from dpcli.statistics.regression.linear import OBJECTIVE, ridge_query

@@ -17,10 +17,9 @@ from dpcli.noise.distribution import Noise
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.accounting.composition import Composition, GuaranteePair, parallel_composition
 from dpcli.privacy.accounting.pld import composed_epsilon
-from dpcli.privacy.dominating_pairs import DominatingPair, GaussianPair, LaplacePair
-from dpcli.privacy.loss import Guarantee, Loss, compose
-from dpcli.privacy.neighboring import Neighbors
+from dpcli.privacy.loss import DominatingPair, GaussianPair, Guarantee, LaplacePair, Loss, compose
 from dpcli.privacy.sensitivity import Sensitivity
+from dpcli.privacy.unit import Neighbors
 from tests.support.compositions import Losses, composed, epsilon_at, mean_loss, outcomes, renyi
 
 ORDERS = (1.0001, 1.01, 1.1, 1.5, 2, 3, 5, 10, 30, 100, 1000)

@@ -19,8 +19,7 @@ from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.accounting.pld import composed_epsilon
-from dpcli.privacy.dominating_pairs import DominatingPair
-from dpcli.privacy.loss import Guarantee
+from dpcli.privacy.loss import DominatingPair, Guarantee
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.queries.scores import SelectionQuery
 from dpcli.specification.load import parse_central_spec

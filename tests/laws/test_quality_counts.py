@@ -13,7 +13,7 @@ from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.numeric.arrays import Floats
 from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
-from dpcli.privacy.neighboring import Neighbors
+from dpcli.privacy.unit import Neighbors
 from dpcli.releasing.steps import aggregate_data
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.quality import BY_ROWS_WEIGHT, PEOPLE_WEIGHT, counted_limits

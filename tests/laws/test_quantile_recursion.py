@@ -22,18 +22,17 @@ from dpcli.data.kinds import Axis
 from dpcli.data.labels import CategoryColumn
 from dpcli.data.numbers import IntegerColumn
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
-from dpcli.mechanisms.laplace import Laplace
 from dpcli.mechanisms.mechanism import SelectionMechanism
+from dpcli.mechanisms.pure import Laplace
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.noise.candidate_choice import ChoiceNoise, ExponentialChoice
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.numeric.search import bisect
 from dpcli.privacy.confidential import Confidential
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.neighboring import Neighbors, Relation
-from dpcli.privacy.unit import PersonUnit, RowUnit
+from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit
 from dpcli.queries.scores import Points
-from dpcli.statistics.candidate_classes import classes_at_and_between
+from dpcli.statistics.candidates import classes_at_and_between
 from dpcli.statistics.quantiles.recursion import (
     PartQuantile,
     QuantilesQuery,

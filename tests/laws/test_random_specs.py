@@ -9,9 +9,8 @@ from random import Random
 import pytest
 
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
-from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.privacy.unit import PersonUnit
+from dpcli.privacy.unit import Neighbors, PersonUnit, Relation
 from dpcli.problems.errors import SpecError
 from dpcli.queries.query import Query
 from dpcli.specification.load import parse_central_spec

@@ -12,15 +12,14 @@ import pytest
 from dpcli.mechanisms.calibrated_mechanism import respond
 from dpcli.mechanisms.local import LOCAL_MECHANISMS
 from dpcli.mechanisms.local.additive import AdditiveRandomizer
+from dpcli.mechanisms.local.labels import KaryRandomizer, worst_ratio
 from dpcli.mechanisms.local.local_mechanism import (
     CalibratedRandomizer,
     RandomizerError,
     RandomizerRequest,
     ResponseCounts,
 )
-from dpcli.mechanisms.local.pure_protocols import KaryRandomizer
 from dpcli.noise import entropy
-from dpcli.privacy.amplification import worst_ratio
 from dpcli.privacy.confidential import Confidential
 from dpcli.problems.messages import message_and_hint
 from tests.support.randomizers import Rows, labels, output_of, randomizers, request_for, table_of

@@ -8,7 +8,6 @@ from math import comb
 
 import pytest
 
-from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.sensitivity import (
     RowContribution,
     Sensitivity,
@@ -17,7 +16,7 @@ from dpcli.privacy.sensitivity import (
     readability_sensitivity,
     sensitivity,
 )
-from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
+from dpcli.privacy.unit import Neighbors, PersonUnit, RowUnit, Unit
 
 CONTRIBUTIONS = [(1, 1), (0, 1), (0, 3), (-2, 1), (-1, 1), (2, 3), (-3, -2), (0, 0), (-3, 0)]
 

@@ -22,14 +22,13 @@ from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import integer_array
-from dpcli.privacy.neighboring import Neighbors, Relation
-from dpcli.privacy.unit import RowUnit
+from dpcli.privacy.unit import Neighbors, Relation, RowUnit
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.scores import ScoreQuery, SelectionQuery
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.design import MEASURES, Design, NoisyAnswer, Request, groups
 from dpcli.statistics.quantiles.recursion import QuantilesQuery
-from dpcli.statistics.regression.objectives import ObjectiveQuery
+from dpcli.statistics.regression.queries import ObjectiveQuery
 from dpcli.statistics.statistic import Statistic
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import People, answers_about, read_people

@@ -32,18 +32,18 @@ from dpcli.data.labels import BooleanColumn, CategoryColumn, IdColumn, LabeledCo
 from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.numeric.exact import decimal_places, decimal_text
-from dpcli.numeric.logistic import MAX_HALF_WIDTH
-from dpcli.privacy.neighboring import Neighbors, Relation
-from dpcli.privacy.unit import RowUnit
-from dpcli.queries.query import LinearQuery, Query, ReadabilityQuery
+from dpcli.numeric.minimizers import MAX_HALF_WIDTH
+from dpcli.privacy.unit import Neighbors, Relation, RowUnit
+from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import Factor
 from dpcli.specification.requests import two_values
 from dpcli.statistics import STATISTICS
-from dpcli.statistics.counts.indicators import IndicatorQuery
+from dpcli.statistics.counts.selections import IndicatorQuery
 from dpcli.statistics.design import Request
 from dpcli.statistics.means.comparison import Comparison
-from dpcli.statistics.means.proportion import PROPORTION
-from dpcli.statistics.regression.objectives import LogisticQuery
+from dpcli.statistics.means.ratio import PROPORTION
+from dpcli.statistics.quality import ReadabilityQuery
+from dpcli.statistics.regression.queries import LogisticQuery
 from dpcli.statistics.statistic import Statistic
 from tests.oracles.plain import OWN_FORMULAS
 from tests.support.statistics import Columns, forms

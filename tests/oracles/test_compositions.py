@@ -19,7 +19,7 @@ import mpmath
 import pytest
 
 from dpcli.mechanisms.gaussian import Gaussian
-from dpcli.mechanisms.laplace import Laplace
+from dpcli.mechanisms.pure import Laplace
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.privacy.accounting.advanced import (
     AdvancedComposition,
@@ -27,10 +27,9 @@ from dpcli.privacy.accounting.advanced import (
     strong_composition,
 )
 from dpcli.privacy.accounting.pld import PldComposition
-from dpcli.privacy.gaussian_delta import cells_delta
+from dpcli.privacy.deltas import cells_delta, zcdp_delta, zcdp_epsilon, zcdp_rho_within
 from dpcli.privacy.loss import Guarantee, Loss
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.privacy.zcdp_conversion import zcdp_delta, zcdp_epsilon, zcdp_rho_within
 from tests.support.mechanisms import fitted
 
 ABOVE = 1.001

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dpcli.privacy.neighboring import Neighbors, Relation
-from dpcli.privacy.unit import PersonUnit, Unit
+from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, Unit
 from dpcli.queries.query import Query
 from dpcli.statistics import STATISTICS
 from tests.laws import test_statistics

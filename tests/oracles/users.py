@@ -10,9 +10,9 @@ from dpcli.data.column import Column
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import IdColumn, PrivatePartitionColumn
 from dpcli.privacy.unit import PersonUnit
-from dpcli.queries.query import DistinctQuery, LinearQuery, Query
-from dpcli.queries.rows_per_user import RowsPerUserQuery
-from dpcli.statistics.counts.centered_counts import CenteredCountQuery
+from dpcli.queries.query import LinearQuery, Query, RowsPerUserQuery
+from dpcli.statistics.counts.counts import DistinctQuery
+from dpcli.statistics.counts.person_counts import CenteredCountQuery
 from tests.oracles import files
 
 

@@ -14,9 +14,8 @@ from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.noise.k_norm import KNormNoise
 from dpcli.numeric.arrays import Floats
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.neighboring import Neighbors, Relation
-from dpcli.privacy.unit import RowUnit
-from dpcli.statistics.regression.objectives import ObjectiveQuery
+from dpcli.privacy.unit import Neighbors, Relation, RowUnit
+from dpcli.statistics.regression.queries import ObjectiveQuery
 from tests.support.half_spaces import least_epsilon
 
 ADDED, REPLACED = (Relation(RowUnit(), neighbors) for neighbors in Neighbors)

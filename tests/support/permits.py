@@ -6,7 +6,7 @@ from typing import Any
 
 from dpcli.privacy.confidential import Confidential, NoisePermit
 from dpcli.privacy.events import MechanismEvent
-from dpcli.privacy.neighboring import Relation
+from dpcli.privacy.unit import Relation
 
 
 def free_permit() -> NoisePermit:

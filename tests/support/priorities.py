@@ -15,7 +15,7 @@ from dpcli.engine.sums import bounding
 from dpcli.engine.sums.aggregate import ConfidentialAnswer, aggregate
 from dpcli.engine.sums.bounding import UserScan
 from dpcli.noise.entropy import random_bytes
-from dpcli.numeric.splitmix import GOLDEN_GAMMA, scramble
+from dpcli.numeric.arrays import GOLDEN_GAMMA, scramble
 
 
 class KeyedPriorities:

@@ -13,14 +13,13 @@ from numpy.typing import NDArray
 from dpcli.data.labels import CategoryColumn, LabeledColumn
 from dpcli.data.numbers import NumberColumn
 from dpcli.mechanisms.local import LOCAL_MECHANISMS
+from dpcli.mechanisms.local.labels import KaryRandomizer, MatrixRandomizer, UnaryEncodingRandomizer
 from dpcli.mechanisms.local.local_mechanism import (
     CalibratedRandomizer,
     LocalMechanism,
     ProbabilityTable,
     RandomizerRequest,
 )
-from dpcli.mechanisms.local.matrix import MatrixRandomizer
-from dpcli.mechanisms.local.pure_protocols import KaryRandomizer, UnaryEncodingRandomizer
 
 EPSILONS = tuple(map(Fraction, ("1e-12", "0.001", "0.1", "0.5", "1", "2.5", "7", "20")))
 

@@ -16,9 +16,8 @@ from dpcli.data.numeric import NumericColumn
 from dpcli.fields.section import column_role
 from dpcli.queries.scores import Points
 from dpcli.specification.requests import two_values
-from dpcli.statistics.choices.choices import SCORE_FUNCTIONS
-from dpcli.statistics.design import REQUEST_FIELDS, Request
-from dpcli.statistics.sampling import SampleDesign
+from dpcli.statistics.choices import SCORE_FUNCTIONS
+from dpcli.statistics.design import REQUEST_FIELDS, Request, SampleDesign
 from dpcli.statistics.statistic import Statistic
 
 

@@ -11,7 +11,7 @@ from dpcli.data.filters import InRanges
 from dpcli.fields.columns import FieldFault, NumericColumnName, check_max
 from dpcli.fields.section import field_types
 from dpcli.fields.values import NO_FIXED_LIMIT, whole_number
-from dpcli.privacy.neighboring import Relation
+from dpcli.privacy.unit import Relation
 from dpcli.queries.query import LinearQuery
 from dpcli.statistics.design import Design, Request, WeightedQuery
 from dpcli.statistics.statistic import Statistic

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpcli.statistics.bounds.candidates import GRID_KINDS
+from dpcli.statistics.bounds.rule import GRID_KINDS
 from tests.benchmarks import limits
 from tests.benchmarks.bounds import SHAPES, ratios
 from tests.benchmarks.flights import judged, make_flights

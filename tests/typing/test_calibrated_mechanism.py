@@ -15,7 +15,7 @@ from dpcli import mechanisms, noise
 from dpcli.data import kinds
 from dpcli.mechanisms import local
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
-from dpcli.mechanisms.laplace import Laplace
+from dpcli.mechanisms.pure import Laplace
 from dpcli.noise import entropy
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.discrete_laplace import DiscreteLaplace
@@ -23,8 +23,7 @@ from dpcli.noise.distribution import NoiseSamples
 from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.confidential import Cells, Confidential, NoisePermit
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.neighboring import Neighbors, Relation
-from dpcli.privacy.unit import RowUnit
+from dpcli.privacy.unit import Neighbors, Relation, RowUnit
 from dpcli.queries.query import LinearQuery
 from dpcli.simulation.synthetic import SyntheticDataset
 

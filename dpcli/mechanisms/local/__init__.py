@@ -1,8 +1,8 @@
 """Mechanisms of the local model: how each record responds for itself.
 
 `local_mechanism.py` defines `LocalMechanism`, which a spec names, and `CalibratedRandomizer`, the
-same with its probabilities fixed; open it first. There is one file for each kind:
-`randomized_response`, `unary_encoding`, `additive` (Laplace and Gaussian noise) and `matrix`.
+same with its probabilities fixed; open it first. `labels` has the mechanisms of labels, and
+`additive` those of numbers (Laplace and Gaussian noise).
 
 To add a mechanism, write one file and add one line to each of the two registries below.
 """
@@ -12,15 +12,16 @@ from __future__ import annotations
 from typing import Final
 
 from dpcli.mechanisms.local.additive import AdditiveRandomizer, LocalGaussian, LocalLaplace
-from dpcli.mechanisms.local.local_mechanism import CalibratedRandomizer, LocalMechanism
-from dpcli.mechanisms.local.matrix import Matrix, MatrixRandomizer
-from dpcli.mechanisms.local.pure_protocols import (
+from dpcli.mechanisms.local.labels import (
     GeneralizedRandomizedResponse,
     KaryRandomizer,
+    Matrix,
+    MatrixRandomizer,
     RandomizedResponse,
     UnaryEncoding,
     UnaryEncodingRandomizer,
 )
+from dpcli.mechanisms.local.local_mechanism import CalibratedRandomizer, LocalMechanism
 
 LOCAL_MECHANISMS: tuple[LocalMechanism, ...] = (
     RandomizedResponse(),

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dpcli.data.numeric import NumericColumn, require_numeric
-from dpcli.mechanisms import MECHANISMS, gaussian, laplace
+from dpcli.mechanisms import MECHANISMS, gaussian, pure
 from dpcli.mechanisms.local.local_mechanism import (
     CalibratedRandomizer,
     LocalMechanism,
@@ -155,7 +155,7 @@ class LocalLaplace(_AdditiveMechanism):
     """
 
     name = "laplace"
-    mechanism = laplace.Laplace()
+    mechanism = pure.Laplace()
 
 
 class LocalGaussian(_AdditiveMechanism):

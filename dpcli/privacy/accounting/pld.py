@@ -19,8 +19,7 @@ from dpcli.privacy.accounting.composition import (
     total_failure_delta,
 )
 from dpcli.privacy.accounting.zcdp import ZcdpComposition
-from dpcli.privacy.dominating_pairs import DominatingPair
-from dpcli.privacy.loss import Loss
+from dpcli.privacy.loss import DominatingPair, Loss
 
 if TYPE_CHECKING:
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
@@ -99,7 +98,7 @@ def composed_epsilon(pairs: Mapping[DominatingPair, int], delta: float) -> Fract
         raise MissingDependencyError(
             "`dp-accounting` (`pip install '.[pld]'` in the folder of dpcli's source)"
         ) from None
-    from dpcli.privacy.dominating_pairs import on_grid
+    from dpcli.privacy.loss import on_grid
 
     count = sum(pairs.values())
     variance = sum(times * pair.strength**2 for pair, times in pairs.items())

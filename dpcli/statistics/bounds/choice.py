@@ -11,13 +11,10 @@ from dpcli.data.numbers import IntegerColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.exact import readable_text
-from dpcli.privacy.neighboring import Relation
-from dpcli.privacy.unit import PersonUnit, Unit
+from dpcli.privacy.unit import PersonUnit, Relation, Unit
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.queries.query import LinearQuery, Query
-from dpcli.queries.rows_per_user import RowsPerUserQuery
-from dpcli.statistics.bounds.candidates import BoundsGrid
-from dpcli.statistics.bounds.rule import BoundsRule
+from dpcli.queries.query import LinearQuery, Query, RowsPerUserQuery
+from dpcli.statistics.bounds.rule import BoundsGrid, BoundsRule
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.statistic import Statistic
 

@@ -16,9 +16,9 @@ from dpcli.data.numeric import NumericColumn
 from dpcli.fields.columns import ComparedLabels, FieldFault, ValuedColumnName
 from dpcli.fields.section import field_types
 from dpcli.fields.values import Choice
-from dpcli.noise.tails import blended_margin
+from dpcli.noise.distribution import blended_margin
 from dpcli.numeric.arrays import add_exact, multiply_exact, np
-from dpcli.privacy.neighboring import Relation
+from dpcli.privacy.unit import Relation
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from dpcli.fields.columns import AveragedColumnName, WeightColumnName
 from dpcli.fields.section import field_types
-from dpcli.privacy.neighboring import Relation
+from dpcli.privacy.unit import Relation
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from dpcli.statistics.design import Design, NoisyAnswer, Queries, Request, WeightedQuery
@@ -31,7 +31,7 @@ def _is_share(request: Request) -> bool:
 
 def _proportion() -> Statistic:
     """What answers the mean of a boolean column."""
-    from dpcli.statistics.means.proportion import PROPORTION
+    from dpcli.statistics.means.ratio import PROPORTION
 
     return PROPORTION
 

@@ -1,4 +1,4 @@
-"""Ratios of two sums or counts of the same rows."""
+"""Ratios of two sums or counts of the same rows, and proportions of rows."""
 
 from __future__ import annotations
 
@@ -11,19 +11,29 @@ from typing import Annotated
 
 from pydantic import Field
 
+from dpcli.data.derivations import Satisfies
 from dpcli.data.filters import Filter, InRanges
 from dpcli.data.kinds import Axis
-from dpcli.data.labels import LabeledColumn, labeled_columns
+from dpcli.data.labels import BooleanColumn, LabeledColumn, labeled_columns, require_labeled
 from dpcli.data.numeric import NumericColumn
-from dpcli.fields.columns import FieldFault, RatioBase, RatioPart
+from dpcli.fields.columns import (
+    FieldFault,
+    LabelsOfColumn,
+    RatioBase,
+    RatioPart,
+    ShareColumnName,
+    WeightColumnName,
+)
 from dpcli.fields.section import field_types
 from dpcli.fields.values import whole_number
-from dpcli.privacy.neighboring import Relation
+from dpcli.numeric.arrays import Floats, np
+from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates, Limits
+from dpcli.statistics.intervals import FiducialInterval
 from dpcli.statistics.means.quotient import (
     SUM_WEIGHT,
     CenteredMean,
@@ -31,6 +41,7 @@ from dpcli.statistics.means.quotient import (
     Quotient,
     QuotientDesign,
 )
+from dpcli.statistics.population import design_of, share_of_population
 from dpcli.statistics.statistic import (
     WeightedStatistic,
     min_denominator,
@@ -227,3 +238,96 @@ def _limits(part: Part) -> tuple[Fraction, Fraction]:
     if isinstance(part, NumericColumn):
         return part.lower * part.step, part.upper * part.step
     return Fraction(0), Fraction(1)
+
+
+BOOLEAN_VALUES = (("false", "false"), ("true", "true"))
+
+
+class Proportion(Ratio):
+    """The share of rows whose boolean is true, overall or in each group of `by`.
+
+    With `values`, it is the share of rows that have one of these labels of a category. Rows
+    count if the column is not missing. `per: 100` publishes it in percent. The rows inside and
+    outside are counted once, as two cells; the share is the noisy number of rows inside over
+    the noisy number of all, which is at least one, clamped to the range from 0 to 1. The
+    interval covers the shares of all exact counts that are plausible given the noisy ones.
+    With `weight`, each row counts by its value in that column. If a `sample` is declared, the
+    share of the population is published too.
+
+    Privacy: a row lies in one of the two cells, as in a `histogram`. Adding or removing a row
+    changes one of them by 1, or by at most W with weights up to W, so each count gets all of
+    epsilon. With discrete Laplace noise,
+    that gives a smaller error for every share than a sum and a count that divide epsilon.
+    Changing a row moves it from one cell to the other: 2 in L1. A person changes as many rows
+    as the limits allow; each cell of each group counts as a group. If neighbors change a row
+    and no row can be skipped, the number of rows is public, and only the rows inside are
+    counted with noise.
+
+    >>> l1("statistic: proportion, column: insured", insured="{type: boolean}")
+    {'add-remove': [1], 'change-one': [2]}
+    >>> l1("statistic: proportion, column: insured", insured="{type: boolean, missing: false}")
+    {'add-remove': [1], 'change-one': [1, 0]}
+    """
+
+    name = "proportion"
+    takes = field_types(
+        column=ShareColumnName,
+        values=LabelsOfColumn | None,
+        per=Per | None,
+        weight=WeightColumnName | None,
+    )
+    derivation = (
+        "noisy number of rows inside divided by that of all rows (at least 1), clamped to a share "
+        "from none to all"
+    )
+
+    def parts(self, request: Request) -> tuple[Part, Part]:
+        """The rows inside, and all rows."""
+        column = require_labeled(request.column)
+        ranges = dict(request.options).get("values")
+        if ranges is None:
+            return column, None
+        constant = column.missing
+        missing = None if constant is None else int(any(a <= constant <= b for a, b in ranges))
+        inside = InRanges(column, ranges)
+        return BooleanColumn(
+            inside.text, BOOLEAN_VALUES, missing, derivation=Satisfies(inside)
+        ), None
+
+    def faults(self, request: Request, relation: Relation) -> Iterator[FieldFault]:
+        """A category needs `values`; neither all of its labels, nor groups of its own."""
+        yield from super().faults(request, relation)
+        column, ranges = require_labeled(request.column), dict(request.options)["values"]
+        if ranges is None and not isinstance(column, BooleanColumn):
+            yield FieldFault("proportion-labels", "column", column=column.name)
+        if ranges == ((0, len(column.labels) - 1),):
+            yield FieldFault("proportion-labels.all", "values", column=column.name)
+        if any(key.column.name == column.name for key in request.by):
+            yield FieldFault(
+                "duplicate-key-column.both", "column", column=column.name, key="column"
+            )
+
+    def has_population(self, request: Request) -> bool:
+        """The rows of a sample have equal weights."""
+        return request.sample is not None and request.weight is None
+
+    def population(
+        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
+    ) -> Estimates:
+        """The share of each group of the population."""
+        design = design_of(request)
+        answers, above, below = self.combined(request, answers)
+
+        def outcome(values: Floats) -> Floats:
+            inside, rows = (np.array(row, float) @ values[:-1] for row in (above, below))
+            divisor = np.maximum(rows, 1.0)
+            shares = share_of_population(design, inside / divisor, divisor, values[-1])
+            usable: Floats = np.where(rows >= 1.0, shares, np.nan)[None]
+            return usable
+
+        intervals = FiducialInterval(answers, outcome, confidence, sampled=True)
+        unit, decimals, limits = self.scale(request)
+        return intervals.estimates([unit], [decimals], [limits])
+
+
+PROPORTION = Proportion()

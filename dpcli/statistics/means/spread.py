@@ -13,7 +13,7 @@ from dpcli.fields.columns import NumericColumns, OrderedColumnName
 from dpcli.fields.section import field_types
 from dpcli.numeric.arrays import Floats, np
 from dpcli.numeric.exact import decimal_places
-from dpcli.privacy.neighboring import Relation
+from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.statistics.design import Design, NoisyAnswer, Request
 from dpcli.statistics.estimates import Estimates, Limits

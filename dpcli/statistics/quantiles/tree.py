@@ -13,8 +13,7 @@ from itertools import accumulate
 from math import ceil, log10, prod, sqrt
 
 from dpcli.data.kinds import Axis
-from dpcli.noise.distribution import Noise, normal_quantile
-from dpcli.noise.tails import blended_half_width
+from dpcli.noise.distribution import Noise, blended_half_width, normal_quantile
 from dpcli.numeric.arrays import Array, Bools, Floats, Ints, np
 from dpcli.problems.light_dataclasses import dataclass
 

@@ -16,14 +16,14 @@ from dpcli.noise.distribution import Noise
 from dpcli.noise.k_norm import KNormNoise
 from dpcli.numeric.arrays import Floats, integer_array, np
 from dpcli.numeric.exact import exact_or_up, short_up
-from dpcli.privacy.neighboring import Relation
+from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import HAS_INTERVAL, UNBOUNDED, Estimates
 from dpcli.statistics.moments import TYPICAL_MEAN, TYPICAL_SQUARE, TYPICAL_VARIANCE
-from dpcli.statistics.regression.objectives import ObjectiveQuery
+from dpcli.statistics.regression.queries import ObjectiveQuery
 
 CURVATURE_SHARE = Fraction(1, 10)
 """The share of the loss that the products of the inputs get together."""

@@ -15,8 +15,7 @@ from dpcli.fields.section import field_types
 from dpcli.fields.values import Choice, ExactNumber, whole_number
 from dpcli.noise.distribution import NO_NOISE, Noise
 from dpcli.numeric.arrays import Array, Bools, Floats, np
-from dpcli.privacy.neighboring import Neighbors, Relation
-from dpcli.privacy.unit import RowUnit
+from dpcli.privacy.unit import Neighbors, Relation, RowUnit
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.messages import quote
 from dpcli.queries.sums import Factor
@@ -25,8 +24,7 @@ from dpcli.statistics.estimates import ANY, Estimates
 from dpcli.statistics.intervals import FiducialInterval
 from dpcli.statistics.moments import MOMENTS_REASON, TYPICAL_VARIANCE, CenteredMoments, Moments
 from dpcli.statistics.regression.curvature import ObjectiveDesign, curvature_sentence, with_bounds
-from dpcli.statistics.regression.objectives import LeastSquaresQuery
-from dpcli.statistics.regression.ridge import RidgeQuery
+from dpcli.statistics.regression.queries import LeastSquaresQuery, RidgeQuery
 from dpcli.statistics.statistic import Statistic
 
 RIDGE_CONFIDENCE = Fraction(19, 20)

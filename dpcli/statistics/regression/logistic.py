@@ -14,14 +14,14 @@ from dpcli.fields.columns import FieldFault, LabelsOfColumn, Predictors, ShareCo
 from dpcli.fields.section import field_types
 from dpcli.fields.values import Choice
 from dpcli.numeric.arrays import integer_array
-from dpcli.numeric.logistic import MAX_HALF_WIDTH
-from dpcli.privacy.neighboring import Relation
+from dpcli.numeric.minimizers import MAX_HALF_WIDTH
+from dpcli.privacy.unit import Relation
 from dpcli.queries.sums import Factor
 from dpcli.statistics.design import Design, NoisyAnswer, Request
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.intervals import EXTRA_DECIMALS
 from dpcli.statistics.regression.curvature import ObjectiveDesign, curvature_sentence, with_bounds
-from dpcli.statistics.regression.objectives import LogisticQuery
+from dpcli.statistics.regression.queries import LogisticQuery
 from dpcli.statistics.statistic import Statistic
 
 METHODS = ("objective",)

@@ -17,9 +17,8 @@ from dpcli.fields.columns import AxesPerTable, FieldFault, TableColumns, check_m
 from dpcli.fields.section import field_types
 from dpcli.noise.distribution import ADDITIVE, Family, Noise
 from dpcli.numeric.exact import rounded_text
-from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.sensitivity import MAX_AXES, effect_sensitivity, sensitivity
-from dpcli.privacy.unit import PersonUnit
+from dpcli.privacy.unit import PersonUnit, Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.statistics.design import Design, Measure, NoisyAnswer, Request, WeightedQuery
@@ -27,6 +26,7 @@ from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.statistic import NUMERIC_STEPS, Statistic
 from dpcli.statistics.tables.agreement import (
     Axes,
+    EffectQuery,
     Measured,
     MeasuredEffect,
     MeasuredTable,
@@ -34,7 +34,6 @@ from dpcli.statistics.tables.agreement import (
     cells,
     summed_counts,
 )
-from dpcli.statistics.tables.effects import EffectQuery
 from dpcli.statistics.tables.shares import (
     EPSILON,
     RHO,

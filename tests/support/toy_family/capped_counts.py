@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 
 from dpcli.numeric.arrays import Array, clip_exact
-from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.sensitivity import RowContribution, Sensitivity, limits
-from dpcli.privacy.unit import RowUnit
+from dpcli.privacy.unit import Neighbors, Relation, RowUnit
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import Shape

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from dpcli.fields.section import field_types
 from dpcli.fields.values import NO_FIXED_LIMIT, whole_number
-from dpcli.privacy.neighboring import Relation
+from dpcli.privacy.unit import Relation
 from dpcli.statistics.design import Design, Request, WeightedQuery
 from dpcli.statistics.estimates import Limits
 from dpcli.statistics.statistic import Statistic

@@ -23,7 +23,7 @@ import dpcli as api
 from dpcli.data.numeric import NumericColumn
 from dpcli.ledger.charge import SUFFIX
 from dpcli.ledger.ledger import OpenLedger
-from dpcli.planning.expected_errors import chosen_bounds_errors
+from dpcli.planning.compare import chosen_bounds_errors
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.accounting.composition import Composition
 from dpcli.releasing import transaction

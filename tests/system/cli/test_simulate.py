@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.mechanisms.laplace import Laplace
+from dpcli.mechanisms.pure import Laplace
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Array

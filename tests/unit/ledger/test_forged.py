@@ -19,14 +19,13 @@ from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.transaction import LedgerTransaction
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.gaussian import Gaussian
-from dpcli.mechanisms.laplace import Laplace
+from dpcli.mechanisms.pure import Laplace
 from dpcli.numeric.arrays import integer_array
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.confidential import Cells, Confidential
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.neighboring import Neighbors, Relation
-from dpcli.privacy.unit import RowUnit
+from dpcli.privacy.unit import Neighbors, Relation, RowUnit
 from dpcli.problems.errors import LedgerError
 from dpcli.queries.query import LinearQuery
 from dpcli.specification.load import parse_spec

@@ -14,12 +14,11 @@ from dpcli.ledger.charge import Charge
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.transaction import LedgerTransaction
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
-from dpcli.mechanisms.laplace import Laplace
+from dpcli.mechanisms.pure import Laplace
 from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.confidential import Cells, Confidential, NoisePermit
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.neighboring import Neighbors, Relation
-from dpcli.privacy.unit import PersonUnit, RowUnit
+from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit
 from dpcli.problems.errors import LedgerError
 from dpcli.queries.query import LinearQuery
 from tests.support.ledgers import charge, render

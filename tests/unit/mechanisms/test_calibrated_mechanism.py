@@ -19,22 +19,19 @@ from dpcli.data.numbers import IntegerColumn
 from dpcli.mechanisms import local
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism, respond
 from dpcli.mechanisms.gaussian import Gaussian
-from dpcli.mechanisms.laplace import Laplace
 from dpcli.mechanisms.local.additive import AdditiveRandomizer
+from dpcli.mechanisms.local.labels import KaryRandomizer, MatrixRandomizer, UnaryEncodingRandomizer
 from dpcli.mechanisms.local.local_mechanism import CalibratedRandomizer, ProbabilityTable
-from dpcli.mechanisms.local.matrix import MatrixRandomizer
-from dpcli.mechanisms.local.pure_protocols import KaryRandomizer, UnaryEncodingRandomizer
 from dpcli.mechanisms.mechanism import AdditiveMechanism, CalibrationError, Mechanism, PureMechanism
+from dpcli.mechanisms.pure import Laplace
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import Noise, NoiseSamples
 from dpcli.numeric.arrays import Ints, integer_array, np
 from dpcli.privacy.confidential import Cells, Confidential, Groups
-from dpcli.privacy.dominating_pairs import LaplacePair
-from dpcli.privacy.loss import Loss
-from dpcli.privacy.neighboring import Neighbors, Relation
+from dpcli.privacy.loss import LaplacePair, Loss
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
+from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit, Unit
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor

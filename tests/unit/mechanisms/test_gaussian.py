@@ -11,11 +11,10 @@ import pytest
 from dpcli.mechanisms.gaussian import Gaussian
 from dpcli.mechanisms.mechanism import CalibrationError
 from dpcli.numeric.interval_arithmetic import Interval
-from dpcli.privacy import gaussian_delta
-from dpcli.privacy.gaussian_delta import ChangedCells, cells_delta, joint_delta
+from dpcli.privacy import deltas
+from dpcli.privacy.deltas import ChangedCells, cells_delta, joint_delta, zcdp_delta
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.privacy.zcdp_conversion import zcdp_delta
 from tests.support.mechanisms import fitted
 
 COUNT = Sensitivity(1, 1, 1, 1)
@@ -76,8 +75,8 @@ def test_classic_is_refused_above_one() -> None:
 @pytest.mark.parametrize("start", [-90, -1, 0, 1, 5, 40, 56, 57, 200, 400])
 def test_enclosed_tails_hold_the_sums(variance: int, start: int) -> None:
     """The integral with its correction encloses the sum that it replaces."""
-    narrow = gaussian_delta._narrow_tails(Fraction(variance), start, start + 1, Fraction(200))
-    wide = gaussian_delta._wide_tail(Fraction(variance), start)
+    narrow = deltas._narrow_tails(Fraction(variance), start, start + 1, Fraction(200))
+    wide = deltas._wide_tail(Fraction(variance), start)
     if narrow[0].low > 0:
         assert wide.low <= narrow[0].low <= narrow[0].high <= wide.high
     assert wide.low <= narrow[0].high < narrow[0].low + Fraction(1, 1 << 100)
@@ -89,7 +88,7 @@ def test_sums_agree_with_floats(variance: Fraction) -> None:
     reach = range(-120, 121)
     weights = {y: exp(-y * y / (2 * float(variance))) for y in reach}
     for start in (-7, 0, 1, 4, 90):
-        near, far, total = gaussian_delta._narrow_tails(variance, start, start + 3, Fraction(1))
+        near, far, total = deltas._narrow_tails(variance, start, start + 3, Fraction(1))
         for tail, first in ((near, start), (far, start + 3)):
             plain = sum(weight for y, weight in weights.items() if y >= first)
             assert abs(float(tail.low) - plain) <= 1e-12 * plain + 1e-30
@@ -98,7 +97,7 @@ def test_sums_agree_with_floats(variance: Fraction) -> None:
 
 def test_both_ways_of_summing_meet() -> None:
     """On both sides of the switch from sums to integrals, delta is the same curve."""
-    edge = sqrt(gaussian_delta.LARGEST_SUMMED)
+    edge = sqrt(deltas.LARGEST_SUMMED)
     below, above = (
         float(cells_delta(Fraction(edge * side), 1, 1, Fraction(1, 20))) for side in (1, 1 + 1e-9)
     )
@@ -144,7 +143,7 @@ def test_unevenness_is_an_upper_bound() -> None:
             }
         spread = 2 * cells * float(sigma) ** 2
         shares = [sums[s] / exp(-s * s / spread) for s in range(cells)]
-        bound = float(gaussian_delta._unevenness(sigma, cells))
+        bound = float(deltas._unevenness(sigma, cells))
         assert max(shares) / min(shares) <= (1 + bound) / (1 - bound) * (1 + 1e-9)
 
 
@@ -163,7 +162,7 @@ def test_extreme_parameters_have_a_bound(sigma: str, epsilon: str) -> None:
 def test_a_rounded_delta_is_short_and_above() -> None:
     """A published delta is rounded up to a short number."""
     exact = Interval.of(1) / 3
-    short = gaussian_delta._shorten(exact.low)
+    short = deltas._shorten(exact.low)
     assert exact.high < short < exact.high * (1 + Fraction(1, 1 << 40))
 
 

@@ -25,7 +25,7 @@ from dpcli.mechanisms.local.local_mechanism import (
 )
 from dpcli.noise import entropy
 from dpcli.noise.distribution import normal_quantile
-from dpcli.planning.expected_errors import standard_error
+from dpcli.planning.compare import standard_error
 from dpcli.privacy.confidential import Confidential
 from dpcli.specification.model import Response
 from tests.support.randomizers import TABLE, labels

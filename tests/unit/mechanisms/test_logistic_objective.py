@@ -21,11 +21,10 @@ from dpcli.noise import entropy
 from dpcli.noise.distribution import NO_NOISE
 from dpcli.noise.k_norm import KNormNoise
 from dpcli.numeric.arrays import Floats, Ints
-from dpcli.numeric.logistic import MAX_HALF_WIDTH, WORD_BITS, LogisticMinimizer
-from dpcli.privacy.neighboring import Neighbors, Relation
-from dpcli.privacy.unit import PersonUnit
+from dpcli.numeric.minimizers import MAX_HALF_WIDTH, WORD_BITS, LogisticMinimizer
+from dpcli.privacy.unit import Neighbors, PersonUnit, Relation
 from dpcli.queries.sums import Factor
-from dpcli.statistics.regression.objectives import LogisticQuery
+from dpcli.statistics.regression.queries import LogisticQuery
 from tests.support.objectives import ADDED, REPLACED, Pair, Row, audit, epsilon_of, worst_losses
 from tests.support.rules import mostly_extended
 from tests.support.streams import Stream

@@ -14,8 +14,8 @@ from scipy import stats
 
 from dpcli.data.numbers import IntegerColumn
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
-from dpcli.mechanisms.laplace import Laplace
 from dpcli.mechanisms.objective_perturbation import ObjectivePerturbation
+from dpcli.mechanisms.pure import Laplace
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.noise import entropy
 from dpcli.noise.discrete_laplace import DiscreteLaplace
@@ -23,11 +23,10 @@ from dpcli.noise.distribution import NO_NOISE
 from dpcli.noise.k_norm import KNormNoise, KNormVector
 from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.neighboring import Neighbors, Relation
-from dpcli.privacy.unit import PersonUnit
+from dpcli.privacy.unit import Neighbors, PersonUnit, Relation
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
-from dpcli.statistics.regression.objectives import LeastSquaresQuery
+from dpcli.statistics.regression.queries import LeastSquaresQuery
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 from tests.support.objectives import ADDED, REPLACED, Pair, Row, audit, epsilon_of, worst_losses

@@ -16,16 +16,15 @@ from dpcli.data.numbers import IntegerColumn
 from dpcli.data.options import Marks
 from dpcli.engine.sums.aggregate import QueryAggregator
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
-from dpcli.mechanisms.laplace import Laplace
+from dpcli.mechanisms.pure import Laplace
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.sensitivity import RowContribution
-from dpcli.privacy.unit import PersonUnit, RowUnit
+from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.scores import Frequency, Revenue, ScoreQuery
 from dpcli.queries.sums import Factor
-from dpcli.statistics.regression.ridge import RidgeQuery
+from dpcli.statistics.regression.queries import RidgeQuery
 
 RELATION, ONE = Relation(RowUnit(), Neighbors.ADD_REMOVE), Loss(Fraction(1))
 AGE = IntegerColumn("age", bounds=(0, 100))

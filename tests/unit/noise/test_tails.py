@@ -10,8 +10,12 @@ import pytest
 
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.discrete_laplace import DiscreteLaplace
-from dpcli.noise.distribution import Noise
-from dpcli.noise.tails import MAX_EXACT_VARIANCE, blended_half_width, summed_half_width
+from dpcli.noise.distribution import (
+    MAX_EXACT_VARIANCE,
+    Noise,
+    blended_half_width,
+    summed_half_width,
+)
 
 CONFIDENCE = Fraction(19, 20)
 

@@ -9,7 +9,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from dpcli.numeric.constrained_least_squares import constrained_least_squares, solve_equations
+from dpcli.numeric.minimizers import constrained_least_squares, solve_equations
 
 
 def problem(size: int, seed: int) -> tuple[list[list[Fraction]], list[Fraction]]:

@@ -8,9 +8,9 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpcli.numeric import logistic as module
+from dpcli.numeric import minimizers as module
 from dpcli.numeric.arrays import Array
-from dpcli.numeric.logistic import EXTRA_BITS, WORD_BITS, farthest, logistic
+from dpcli.numeric.minimizers import EXTRA_BITS, WORD_BITS, farthest, logistic
 
 WIDTHS = [WORD_BITS, 2 * WORD_BITS]
 

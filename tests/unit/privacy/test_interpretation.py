@@ -11,6 +11,7 @@ import pytest
 from scipy.optimize import brentq
 from scipy.stats import norm
 
+from dpcli.privacy.deltas import zcdp_epsilon
 from dpcli.privacy.interpretation import (
     EXCESS,
     at_least,
@@ -26,8 +27,7 @@ from dpcli.privacy.interpretation import (
     times_at_most,
 )
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.neighboring import Neighbors
-from dpcli.privacy.zcdp_conversion import zcdp_epsilon
+from dpcli.privacy.unit import Neighbors
 
 Exceeds = Callable[[float], float]
 """P[|loss| > x] of answers to two questions, as a function of x."""

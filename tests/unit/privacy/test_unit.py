@@ -5,8 +5,7 @@ from __future__ import annotations
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import CategoryColumn
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
-from dpcli.privacy.neighboring import Neighbors, Relation
-from dpcli.privacy.unit import PersonUnit, RowUnit, unit_text
+from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit, unit_text
 from dpcli.queries.query import LinearQuery
 
 

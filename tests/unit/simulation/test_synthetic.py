@@ -18,8 +18,14 @@ from dpcli.data.filters import InRanges
 from dpcli.data.numbers import IntegerColumn
 from dpcli.noise import entropy
 from dpcli.planning.plan import CentralPlan
-from dpcli.simulation.synthetic import MARK_COLUMN, MARK_TEXT, SyntheticDataset
-from dpcli.simulation.synthetic_cells import Stream, column_cells, fraction_of
+from dpcli.simulation.synthetic import (
+    MARK_COLUMN,
+    MARK_TEXT,
+    Stream,
+    SyntheticDataset,
+    column_cells,
+    fraction_of,
+)
 from tests.oracles.plain import value
 from tests.support.simulations import PEOPLE, ROWS, Make, content, plan_of
 

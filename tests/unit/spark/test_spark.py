@@ -34,10 +34,11 @@ from dpcli.data.labels import CategoryColumn, IdColumn, PrivatePartitionColumn
 from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.problems.errors import DataError, UsageError
-from dpcli.queries.query import DistinctQuery, LinearQuery, Query
+from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import Factor
 from dpcli.spark import partials as runner
 from dpcli.spark.tasks import Batches, File, Tasks
+from dpcli.statistics.counts.counts import DistinctQuery
 from tests.oracles import users
 from tests.oracles.files import batches, generate, vectors
 from tests.oracles.opened import engine, opened

@@ -17,8 +17,8 @@ from dpcli.engine.files.content import UTF8_BOM
 from dpcli.engine.sums.aggregate import read_frames, unpack_blocks
 from dpcli.engine.sums.joint_tables import Partial
 from dpcli.privacy.unit import RowUnit
-from dpcli.queries.query import DistinctQuery
 from dpcli.spark.tasks import File, Tasks
+from dpcli.statistics.counts.counts import DistinctQuery
 from tests.oracles.files import batches, generate, vectors
 from tests.oracles.opened import engine, opened
 from tests.oracles.plain import table

@@ -14,8 +14,7 @@ from dpcli.data.numeric import NumericColumn
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.planning.notes import derived_notes
 from dpcli.planning.planner import make_plan
-from dpcli.privacy.neighboring import Neighbors, Relation
-from dpcli.privacy.unit import RowUnit
+from dpcli.privacy.unit import Neighbors, Relation, RowUnit
 from dpcli.problems.reference import word_pages
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor

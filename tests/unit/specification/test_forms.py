@@ -15,8 +15,7 @@ from dpcli.data.labels import BooleanColumn, CategoryColumn, IdColumn
 from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.mechanisms import MECHANISMS
 from dpcli.privacy.loss import BudgetRequest, Loss
-from dpcli.privacy.neighboring import Neighbors
-from dpcli.privacy.unit import RowUnit
+from dpcli.privacy.unit import Neighbors, RowUnit
 from dpcli.problems.errors import SpecError
 from dpcli.specification.entry_fields import EntryModel, entry_model
 from dpcli.specification.load import parse_central_spec, read_spec_file

@@ -20,8 +20,7 @@ from dpcli.numeric.days import EPOCH
 from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.confidential import Confidential
-from dpcli.privacy.neighboring import Neighbors, Relation
-from dpcli.privacy.unit import RowUnit
+from dpcli.privacy.unit import Neighbors, Relation, RowUnit
 from dpcli.queries.query import Query
 from dpcli.queries.scores import ScoreQuery
 from dpcli.report.document import number_of, number_texts

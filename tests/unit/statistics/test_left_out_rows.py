@@ -11,7 +11,7 @@ from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import NO_NOISE, Noise
 from dpcli.numeric.arrays import Ints, integer_array
-from dpcli.queries.rows_per_user import RowsPerUserQuery
+from dpcli.queries.query import RowsPerUserQuery
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.postprocessing import LIMITED_SHARE
 from dpcli.statistics.quality import ERROR_PROBABILITY, bin_starts, min_share

@@ -16,13 +16,12 @@ from dpcli.data.labels import BooleanColumn, CategoryColumn, IdColumn
 from dpcli.data.numbers import IntegerColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
-from dpcli.privacy.neighboring import Neighbors, Relation
-from dpcli.privacy.unit import PersonUnit
+from dpcli.privacy.unit import Neighbors, PersonUnit, Relation
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.scores import SelectionQuery
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.design import Request
-from dpcli.statistics.regression.objectives import ObjectiveQuery
+from dpcli.statistics.regression.queries import ObjectiveQuery
 from dpcli.statistics.statistic import Statistic
 from tests.laws.test_statistics import different, greatest_changes, number_of
 from tests.oracles.opened import cells_of

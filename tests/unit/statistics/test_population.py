@@ -13,9 +13,9 @@ from dpcli.numeric.arrays import Ints, integer_array
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.planning.results import NoisyStatistic
 from dpcli.releasing.steps import estimate_statistic
-from dpcli.statistics.design import NoisyAnswer
+from dpcli.statistics.design import NoisyAnswer, SampleDesign
+from dpcli.statistics.population import share_of_population
 from dpcli.statistics.postprocessing import FLAGS, Flag, flags
-from dpcli.statistics.sampling import SampleDesign
 from tests.support.surveys import CONFIDENCE, covered, noisy_answers, planned_statistic
 
 POPULATION, SIZE = 6000, 600
@@ -301,7 +301,7 @@ def test_the_share_of_a_population_is_the_score_interval() -> None:
     """At the quantiles of the normal distribution, a share is that of Wilson's interval."""
     design = SampleDesign(10**9)
     share, rows, z = 0.3, 50.0, 1.959964
-    ends = design.share_of_population(np.full(2, share), np.full(2, rows), np.array([-z, z]))
+    ends = share_of_population(design, np.full(2, share), np.full(2, rows), np.array([-z, z]))
     middle = (share + z**2 / (2 * rows)) / (1 + z**2 / rows)
     half = z * np.sqrt(share * (1 - share) / rows + z**2 / (4 * rows**2)) / (1 + z**2 / rows)
 

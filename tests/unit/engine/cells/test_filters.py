@@ -27,7 +27,7 @@ from dpcli.planning.planner import make_plan
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.queries.query import LinearQuery
 from dpcli.specification.load import parse_central_spec
-from dpcli.statistics.counts.indicators import PassesAmongFirst
+from dpcli.statistics.counts.selections import PassesAmongFirst
 from tests.oracles.opened import engine
 from tests.oracles.plain import evaluate, truth
 from tests.oracles.shapes import Row

@@ -25,8 +25,9 @@ from dpcli.engine.sums.aggregate import (
 from dpcli.noise import entropy
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.problems.errors import DataError
-from dpcli.queries.query import DistinctQuery, LinearQuery, Query
+from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import Factor
+from dpcli.statistics.counts.counts import DistinctQuery
 from tests.oracles import users
 from tests.oracles.files import batches, generate, vectors
 from tests.oracles.opened import cells_of, engine, opened

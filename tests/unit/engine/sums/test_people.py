@@ -23,8 +23,7 @@ from dpcli.engine.sums.users import TextDictionary, UserIdIndex
 from dpcli.noise import entropy
 from dpcli.numeric.arrays import Array
 from dpcli.privacy.unit import PersonUnit, RowUnit
-from dpcli.queries.query import LinearQuery
-from dpcli.queries.rows_per_user import RowsPerUserQuery
+from dpcli.queries.query import LinearQuery, RowsPerUserQuery
 from tests.oracles.files import batches, vectors
 from tests.oracles.opened import cells_of, engine
 from tests.oracles.plain import Answer, Priority, evaluate

@@ -14,11 +14,16 @@ from dpcli.data.numeric import NumericColumn
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.numeric.arrays import integer_array
-from dpcli.privacy.neighboring import Neighbors, Relation
-from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
-from dpcli.statistics.bounds.candidates import GRID_KINDS, BoundsGrid, GridKind
+from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit, Unit
 from dpcli.statistics.bounds.choice import BOUNDS_HISTOGRAM, BoundsChoice
-from dpcli.statistics.bounds.rule import FALSE_ALARM, WINDOW, BoundsRule
+from dpcli.statistics.bounds.rule import (
+    FALSE_ALARM,
+    GRID_KINDS,
+    WINDOW,
+    BoundsGrid,
+    BoundsRule,
+    GridKind,
+)
 from dpcli.statistics.design import NoisyAnswer
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate

@@ -10,12 +10,11 @@ import pytest
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.numeric.arrays import integer_array
-from dpcli.privacy.neighboring import Neighbors, Relation
-from dpcli.privacy.unit import PersonUnit, RowUnit
-from dpcli.queries.rows_per_user import RowsPerUserQuery
+from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit
+from dpcli.queries.query import RowsPerUserQuery
 from dpcli.specification.choice import from_json, to_json
-from dpcli.statistics.bounds.candidates import GRID_KINDS, BoundsGrid
 from dpcli.statistics.bounds.choice import LIMIT_NAME, ROWS_HISTOGRAM, ChosenBounds, LimitChoice
+from dpcli.statistics.bounds.rule import GRID_KINDS, BoundsGrid
 from dpcli.statistics.design import NoisyAnswer
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate

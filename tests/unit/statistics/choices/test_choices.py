@@ -13,12 +13,11 @@ from dpcli.data.numbers import IntegerColumn
 from dpcli.noise.candidate_choice import ExponentialChoice
 from dpcli.noise.distribution import NO_NOISE
 from dpcli.numeric.arrays import integer_array
-from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.sensitivity import sensitivity
-from dpcli.privacy.unit import RowUnit
+from dpcli.privacy.unit import Neighbors, Relation, RowUnit
 from dpcli.queries.scores import Points, Rank, ScoreQuery
 from dpcli.statistics import STATISTICS
-from dpcli.statistics.candidate_classes import classes_at_and_between, classes_from_each
+from dpcli.statistics.candidates import classes_at_and_between, classes_from_each
 from dpcli.statistics.design import NoisyAnswer, Request
 from dpcli.statistics.quantiles.quantile import Quantile
 from tests.oracles.opened import cells_of

@@ -21,11 +21,10 @@ from dpcli.numeric.arrays import integer_array
 from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.confidential import Group
-from dpcli.privacy.neighboring import Neighbors, Relation
-from dpcli.privacy.unit import RowUnit
+from dpcli.privacy.unit import Neighbors, Relation, RowUnit
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics import STATISTICS
-from dpcli.statistics.choices.choices import PRIVATE_LABELS
+from dpcli.statistics.choices import PRIVATE_LABELS
 from dpcli.statistics.design import NoisyAnswer, Request
 from tests.oracles.plain import evaluate
 from tests.support.estimates import estimates_of

@@ -11,15 +11,15 @@ import polars as pl
 import pytest
 
 import dpcli
-from dpcli.noise.tails import one_sided_width
+from dpcli.noise.distribution import one_sided_width
 from dpcli.numeric.arrays import integer_array, np
 from dpcli.planning.notes import design_notes
 from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
 from dpcli.specification.load import parse_central_spec
+from dpcli.statistics.candidates import SIZE_SHARE
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.postprocessing import FLAGS, IMPRECISE_SHARE, Flag, flags
-from dpcli.statistics.quantiles.choice_size import SIZE_SHARE
 from tests.support.streams import Stream
 
 SIDE = 80

@@ -20,7 +20,7 @@ from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import UNBOUNDED, Estimates
 from dpcli.statistics.postprocessing import FLAGS, Flag, flags
 from dpcli.statistics.regression.curvature import CURVATURE_SHARE
-from dpcli.statistics.regression.objectives import LogisticQuery, ObjectiveQuery
+from dpcli.statistics.regression.queries import LogisticQuery, ObjectiveQuery
 from tests.oracles.plain import evaluate
 from tests.support.streams import Stream
 

@@ -14,12 +14,11 @@ import pytest
 from dpcli.data.numbers import IntegerColumn
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.numeric.arrays import integer_array
-from dpcli.privacy.neighboring import Neighbors, Relation
-from dpcli.privacy.unit import RowUnit
+from dpcli.privacy.unit import Neighbors, Relation, RowUnit
 from dpcli.statistics.design import NoisyAnswer, Request
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.regression.linear import LeastSquares, LinearRegression, ridge_query
-from dpcli.statistics.regression.ridge import RidgeQuery
+from dpcli.statistics.regression.queries import RidgeQuery
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 

@@ -14,12 +14,11 @@ import pytest
 import dpcli
 from dpcli.noise.distribution import NO_NOISE
 from dpcli.numeric.arrays import Floats, integer_array, np
-from dpcli.privacy.neighboring import Neighbors, Relation
-from dpcli.privacy.unit import PersonUnit, RowUnit
+from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.design import NoisyAnswer, Request
 from dpcli.statistics.regression.logistic import LogisticRegression
-from dpcli.statistics.regression.objectives import LogisticQuery
+from dpcli.statistics.regression.queries import LogisticQuery
 from tests.oracles.opened import engine
 from tests.oracles.plain import evaluate
 from tests.support.streams import Stream

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpcli.numeric.arrays import Floats
-from dpcli.statistics.regression.objectives import ObjectiveQuery
+from dpcli.statistics.regression.queries import ObjectiveQuery
 from tests.benchmarks.regression import coefficients, likeliest, people, texts, with_ones
 from tests.support.cli import ROOT
 from tests.support.surveys import CONFIDENCE, planned_statistic

@@ -1,4 +1,4 @@
-"""The noisy size of a choice: the number of rows that it is made from.
+"""Choices among public candidates: the classes of values that score them, and their noisy size.
 
 How much better the chosen candidate is than others is private, so a choice has no interval. But the
 plan states its error, a number of rows that holds for any data, and a noisy count of the rows of a
@@ -10,21 +10,69 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
+from itertools import chain
 from math import ceil
 from typing import NamedTuple, Self
 
-from dpcli.noise.distribution import Noise
-from dpcli.noise.tails import one_sided_width
-from dpcli.numeric.arrays import np
+from dpcli.data.kinds import Axis
+from dpcli.data.numeric import NumericColumn
+from dpcli.noise.distribution import Noise, one_sided_width
+from dpcli.numeric.arrays import Ints, integer_array, multiply_exact, np
 from dpcli.numeric.exact import exact_or_up, short_up
-from dpcli.privacy.neighboring import Relation
+from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery
-from dpcli.queries.scores import SelectionQuery
+from dpcli.queries.scores import Points, SelectionQuery
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import IMPRECISE, NO_INTERVAL, UNBOUNDED, Estimates
 from dpcli.statistics.postprocessing import IMPRECISE_SHARE
-from dpcli.statistics.quantiles.counts import candidate_values
+
+CACHED = 4
+"""The number of axes that are cached: statistics with the same candidates share one."""
+
+
+@lru_cache(maxsize=CACHED)
+def classes_at_and_between(column: NumericColumn, points: Points) -> tuple[Axis, Points]:
+    """The axis of classes at, between, below and above the points.
+
+    Also returns the index of the class of each point.
+    """
+    if points == range(column.lower, column.upper + 1):
+        return Axis(column, points), range(len(points))
+    if not isinstance(points, range) or points.step == 1 or points[0] != column.lower:
+        starts = {column.lower} | {end for point in points for end in (point, point + 1)}
+        return _cut(column, sorted(starts - {column.upper + 1}), points)
+    # Regular candidates, possibly a million: a class at each, one after each.
+    ends = tuple(chain.from_iterable((point, point + 1) for point in points))
+    last = len(ends) - 1 if points[-1] == column.upper else len(ends)
+    return Axis(column, ends[:last]), range(0, 2 * len(points), 2)
+
+
+@lru_cache(maxsize=CACHED)
+def classes_from_each(column: NumericColumn, points: Points) -> tuple[Axis, Points]:
+    """The axis of classes from each point up to the next.
+
+    Also returns the index of the class that begins at each point.
+    """
+    if isinstance(points, range) and points[0] == column.lower:
+        return Axis(column, tuple(points)), range(len(points))
+    return _cut(column, sorted({column.lower, *points}), points)
+
+
+def _cut(column: NumericColumn, starts: Sequence[int], points: Points) -> tuple[Axis, Points]:
+    """The axis of classes that begin at `starts`, and the index of the class of each point."""
+    indices = {start: index for index, start in enumerate(starts)}
+    return Axis(column, tuple(starts)), tuple(indices[point] for point in points)
+
+
+def candidate_values(points: Points, indices: Ints) -> Ints:
+    """The candidates at these indices, in steps of the column."""
+    if isinstance(points, range):
+        values: Ints = points.start + multiply_exact(indices, points.step)
+        return values
+    return integer_array(points)[indices]
+
 
 SIZE_SHARE = Fraction(1, 10)
 """The share of the loss of a choice that its size gets: with a tenth, errors are a ninth larger."""

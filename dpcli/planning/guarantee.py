@@ -1,8 +1,8 @@
-"""Risks of a release: what can void or weaken its guarantee.
+"""The guarantee of a plan in sentences, and the risks that can void or weaken it.
 
-They follow NIST SP 800-226 (Near, Darais, Lefkovitz and Howarth 2025): parameters, privacy unit,
-algorithms and their bias, execution, and deployment. Verdicts depend on public facts only. The
-sentences are in `problems/risks.toml`.
+The risks follow NIST SP 800-226 (Near, Darais, Lefkovitz and Howarth 2025): parameters, privacy
+unit, algorithms and their bias, execution, and deployment. Verdicts depend on public facts only.
+The sentences are in `problems/risks.toml`.
 """
 
 from __future__ import annotations
@@ -13,23 +13,159 @@ from enum import Enum
 from fractions import Fraction
 
 from dpcli.data.numeric import numeric_columns
-from dpcli.planning.guarantee_text import headline, presence_headline
+from dpcli.numeric.exact import exact_or_up, rounded_text
 from dpcli.planning.notes import counts_left_out, uncounted_names
-from dpcli.planning.plan import CentralPlan, LocalPlan, Plan, PlannedStatistic
+from dpcli.planning.plan import CentralPlan, LocalPlan, Plan, PlannedQuery, PlannedStatistic
 from dpcli.privacy.interpretation import (
     at_least,
     at_most,
     exception_text,
+    likelihood_ratio,
     loss_between_values,
+    percent_at_least,
     percent_at_most,
     posterior_range,
+    times_at_most,
 )
-from dpcli.privacy.loss import loss_text
-from dpcli.privacy.neighboring import Neighbors
-from dpcli.privacy.unit import PersonUnit
+from dpcli.privacy.loss import Loss, loss_text
+from dpcli.privacy.unit import Neighbors, PersonUnit
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.messages import fill_sentence
 from dpcli.problems.reference import texts
+from dpcli.queries.query import AnswerWords
+from dpcli.specification.model import Spec
+
+PRIOR = 0.1
+"""The belief before the release, in examples: one in ten."""
+
+
+def promise(spec: Spec) -> str:
+    """What differential privacy guarantees for the privacy unit of the spec."""
+    unit = spec.unit_noun
+    data = f"Data that differ in one {unit}"
+    if spec.privacy.neighbors is Neighbors.ADD_REMOVE:
+        data = f"Data with or without one {unit}"
+    return (
+        f"{data} give nearly the same answers: no set of outputs is more than exp(epsilon) times "
+        "as likely under one as under the other, plus delta."
+    )
+
+
+def headline(plan: Plan) -> str:
+    """The meaning of the loss in one sentence: the greatest belief in a fact about one unit."""
+    loss, spec = plan.cost, plan.spec
+    if not loss.epsilon and not loss.delta:
+        return _nothing(spec)
+    _, high, unless = _belief(_loss_between_values(plan))
+    return (
+        f"A recipient who knows the data of all other {spec.units_noun} and was {PRIOR:.0%} "
+        f"sure of a fact about a {spec.unit_in_data} can be at most {high}% sure after this "
+        f"release{unless}."
+    )
+
+
+def _nothing(spec: Spec) -> str:
+    return (
+        "What was published is the same for all neighbors: it reveals nothing about a "
+        f"{spec.unit_noun}."
+    )
+
+
+def presence_headline(plan: Plan) -> str:
+    """The greatest belief that one unit is in the data; empty if that is public or says nothing."""
+    loss, protected = plan.cost, plan.spec.privacy.neighbors is Neighbors.ADD_REMOVE
+    if not protected or (not loss.epsilon and not loss.delta):
+        return ""
+    _, high, unless = _belief(loss)
+    unit, units = plan.spec.unit_noun, plan.spec.units_noun
+    return (
+        f"A recipient who knows the data of all other {units} and was {PRIOR:.0%} sure that a "
+        f"certain {unit} is in the data at all can be at most {high}% sure of that after this "
+        f"release{unless}."
+    )
+
+
+def meaning(plan: Plan) -> Iterator[str]:
+    """What a recipient can learn about one unit from all answers of a plan."""
+    loss, unit, units = plan.cost, plan.spec.unit_noun, plan.spec.units_noun
+    if not loss.epsilon and not loss.delta:
+        yield _nothing(plan.spec)
+        return
+    plus = f", plus {at_most(loss.delta)}" if loss.delta else ""
+    times = times_at_most(likelihood_ratio(loss))
+    low, high, unless = _belief(_loss_between_values(plan))
+    if plan.spec.privacy.neighbors is Neighbors.ADD_REMOVE:
+        presence = _belief(loss)
+        yield f"No set of outputs was more than {times} as likely as without this {unit}{plus}."
+        yield (
+            f"Whether a {unit} is in the data at all: a recipient who knows the data of all "
+            f"other {units} and was {PRIOR:.0%} sure that a certain {unit} is in it as well "
+            f"can be at least {presence[0]}% and at most {presence[1]}% sure of it after "
+            f"seeing everything that was published here{presence[2]}."
+        )
+        yield (
+            f"A fact about a {unit} in the data, which is two such steps away: a recipient "
+            f"who knows the data of all other {units} and was {PRIOR:.0%} sure of it can be "
+            f"at least {low}% and at most {high}% sure of it after seeing everything that was "
+            f"published here{unless}. What is learned from other {units} is learned with or "
+            "without this one, and has no bound."
+        )
+    else:
+        fact = plan.spec.unit_in_data
+        yield (
+            f"No set of outputs was more than {times} as likely as with other data of this "
+            f"{unit}{plus}."
+        )
+        yield (
+            f"What a {unit} says is protected, not that it is there: a recipient who knows "
+            f"the data of all other {units} and was {PRIOR:.0%} sure of a fact about a {fact} "
+            f"can be at least {low}% and at most {high}% sure of it after seeing everything "
+            f"that was published here{unless}. What is learned from other {units} is learned "
+            "with or without this one, and has no bound."
+        )
+    if loss.delta:
+        yield f"Where an exception occurs, anything may be learned about the {unit}."
+
+
+def _loss_between_values(plan: Plan) -> Loss:
+    """The loss of all answers between two values of one unit.
+
+    It follows from the rho of the plan if that holds without exceptions, which private keys have.
+    """
+    loss = plan.cost
+    if loss.rho is not None and any(answer.failure_delta for answer in plan.guarantee_counts):
+        loss = replace(loss, rho=None)
+    return loss_between_values(loss, plan.spec.privacy.neighbors)
+
+
+def _belief(loss: Loss) -> tuple[str, str, str]:
+    """The least and the greatest belief after `PRIOR` in percent, and the exception."""
+    low, high = posterior_range(loss, PRIOR)
+    return percent_at_least(low), percent_at_most(high), exception_text(loss)
+
+
+def protection(planned_query: PlannedQuery, spec: Spec) -> str:
+    """How the answer to a query is protected."""
+    query, role = planned_query.weighted.query, planned_query.weighted.role
+    role = role[:1].upper() + role[1:]
+    if planned_query.is_exact:
+        return f"{role}: published exactly, because it is the same for all neighbors."
+    change = exact_or_up(planned_query.l1)
+    if planned_query.calibrated.noise.norm == "l2":
+        change = f"{rounded_text(planned_query.l2, 6)}{'' if query.cells == 1 else ' in L2'}"
+    words = AnswerWords(
+        role=role,
+        unit=spec.unit_noun,
+        mechanism=planned_query.calibrated.mechanism.name.replace("_", "-"),
+        noise=planned_query.calibrated.noise.title,
+        scale=rounded_text(planned_query.scale, 6),
+        change=change,
+        farthest=exact_or_up(planned_query.linf),
+        error=rounded_text(planned_query.error(spec.confidence), 6),
+        percent=exact_or_up(spec.confidence * 100),
+    )
+    return query.protection(words)
+
 
 SMALL_EPSILON = 1
 """Up to this epsilon, a belief of one in ten becomes at most one in two."""

@@ -1,4 +1,7 @@
-"""Pure protocols: each label is supported with one of two probabilities."""
+"""Randomizers of labels: any table of probabilities, and pure protocols.
+
+In a pure protocol, each label is supported with one of two probabilities.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +12,185 @@ from typing import ClassVar
 from dpcli.mechanisms.local.local_mechanism import (
     CalibratedRandomizer,
     LocalMechanism,
+    ProbabilityTable,
     RandomizerError,
     RandomizerRequest,
     ResponseCounts,
 )
 from dpcli.noise.bernoulli import Threshold, bernoulli_array, uniforms
-from dpcli.numeric.arrays import Ints, np
-from dpcli.numeric.exact import readable_text, require_exact
-from dpcli.numeric.interval_arithmetic import exp_down, round_up
-from dpcli.privacy.amplification import epsilon_of_ratio
+from dpcli.noise.candidate_choice import categorical_array
+from dpcli.numeric.arrays import Floats, Ints, np
+from dpcli.numeric.exact import readable_text, require_exact, short_up
+from dpcli.numeric.interval_arithmetic import exp_down, log_up, round_up
 from dpcli.privacy.loss import Loss
 from dpcli.problems.light_dataclasses import dataclass
+
+MIN_SINGULAR = 1e-11
+"""Singular values below this part of the greatest one are too small for floats."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorstOutput:
+    """The output that distinguishes two inputs best, and its probabilities.
+
+    `output` is a column of the table, and `likely` and `unlikely` are rows, all counted from zero.
+    Input `likely` gives that output with `max_probability`, input `unlikely` with
+    `min_probability`.
+    """
+
+    output: int
+    likely: int
+    unlikely: int
+    max_probability: Fraction
+    min_probability: Fraction
+
+    @property
+    def ratio(self) -> Fraction | None:
+        """The ratio of the two probabilities; None if it is infinite."""
+        return self.max_probability / self.min_probability if self.min_probability else None
+
+    @property
+    def epsilon(self) -> Fraction | None:
+        """The logarithm of the ratio, rounded up; None if it is infinite."""
+        return None if self.ratio is None else epsilon_of_ratio(self.ratio)
+
+
+def epsilon_of_ratio(ratio: Fraction) -> Fraction:
+    """The logarithm of a ratio of at least one, rounded up to a short decimal."""
+    return Fraction(0) if ratio == 1 else short_up(log_up(ratio))
+
+
+def worst_ratio(rows: Sequence[Sequence[Fraction]]) -> WorstOutput:
+    """Over all outputs and all pairs of inputs, the greatest ratio of probabilities.
+
+    Row i has the probabilities of the outputs for input i. A mechanism with these probabilities is
+    epsilon-private if and only if epsilon is at least the logarithm of that ratio (Kasiviswanathan,
+    Lee, Nissim, Raskhodnikova and Smith 2011). An output with probability zero for all inputs
+    reveals nothing.
+    """
+    worst = WorstOutput(0, 0, 0, Fraction(1), Fraction(1))
+    for output, column in enumerate(zip(*rows, strict=True)):
+        high, low = max(column), min(column)
+        # Zero over zero never occurs; a positive number over zero is the worst ratio.
+        if (
+            high
+            and worst.min_probability
+            and (not low or high / low > worst.max_probability / worst.min_probability)
+        ):
+            worst = WorstOutput(output, column.index(high), column.index(low), high, low)
+    return worst
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixRandomizer(CalibratedRandomizer):
+    """Chooses an output with the probabilities of the row of the input."""
+
+    table: ProbabilityTable
+
+    @property
+    def ratio(self) -> Fraction | None:
+        """The greatest ratio within a column of the table."""
+        return worst_ratio(self.table.rows).ratio
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return self.table.outputs
+
+    def record(self) -> dict[str, object]:
+        """The whole table."""
+        rows = [[str(chance) for chance in row] for row in self.table.rows]
+        return {"outputs": list(self.table.outputs), "rows": rows}
+
+    def describe(self) -> str:
+        """The size of the table, and the output that reveals most."""
+        worst = worst_ratio(self.table.rows)
+        inputs = self.table.inputs
+        size = f"a table of {len(inputs)} inputs and {len(self.outputs)} outputs"
+        if worst.ratio == 1:
+            return f"{size}, which reveal nothing"
+        return (
+            f"{size}; {self.outputs[worst.output]} distinguishes {inputs[worst.likely]} from "
+            f"{inputs[worst.unlikely]} best"
+        )
+
+    def draw(self, cells: Ints) -> tuple[Ints]:
+        """An output for each cell, with the probabilities of its row."""
+        chosen = np.empty(len(cells), np.int64)
+        for label, row in enumerate(self.table.rows):
+            records = np.flatnonzero(cells == label)
+            chosen[records] = categorical_array(row, len(records))
+        return (chosen,)
+
+    @property
+    def estimable(self) -> bool:
+        """Whether the rows of the table are linearly independent, to float precision."""
+        table = self._floats()
+        sizes = np.linalg.svd(table, compute_uv=False)
+        return table.shape[0] <= table.shape[1] and bool(sizes[-1] > MIN_SINGULAR * sizes[0])
+
+    def estimates(self, responses: ResponseCounts) -> tuple[Fraction, ...]:
+        """The inverse of the table, applied to the frequencies of the outputs."""
+        frequencies = np.array([count / responses.records for count in responses.counts])
+        return tuple(Fraction(float(value)) for value in self._inverse() @ frequencies)
+
+    def variances(self, frequencies: Sequence[float]) -> list[float]:
+        """For label j, the mean variance over records of entry (j, output) of the inverse."""
+        mix = np.array(frequencies)
+        squares = self._inverse() ** 2 @ self._floats().T @ mix
+        return [float(value) for value in squares - mix]
+
+    def _floats(self) -> Floats:
+        """The table as floats: estimates are post-processing."""
+        return np.array([[float(chance) for chance in row] for row in self.table.rows])
+
+    def _inverse(self) -> Floats:
+        """The left inverse with the least variance if all inputs are equally frequent."""
+        table = self._floats()
+        frequencies = table.mean(axis=0)
+        roots = np.sqrt(
+            np.divide(1, frequencies, out=np.zeros_like(frequencies), where=frequencies > 0)
+        )
+        inverse: Floats = np.linalg.pinv((table * roots).T) * roots
+        return inverse
+
+
+class Matrix(LocalMechanism):
+    """Chooses a response at random from the row of a table that belongs to the true label.
+
+    `matrix:` is a mapping from each label to the probabilities of the outputs, or the name
+    of a CSV file with a row for each label and a column for each output. Probabilities are
+    decimals or fractions, taken exactly; each row sums to one.
+
+    Privacy: epsilon is the logarithm of the greatest ratio within a column, over all pairs
+    of labels, rounded up (the definition of local privacy: Kasiviswanathan, Lee, Nissim,
+    Raskhodnikova and Smith 2011; the general form of randomized response: Warner 1965, and
+    optimal mechanisms of this form: Kairouz, Oh and Viswanath 2014). A table with an
+    infinite ratio is refused. Responses have exactly these probabilities.
+
+    Frequencies are estimated by the left inverse of the table, if it has one.
+
+    >>> response("matrix", matrix=[["3/4", "1/4"], ["1/2", "1/2"]])
+    'ratio 2, epsilon 0.69315'
+    """
+
+    name = "matrix"
+    loss_parameters = ("matrix",)
+
+    def calibrate(self, request: RandomizerRequest) -> CalibratedRandomizer:
+        """The table of the request; raises RandomizerError if a ratio is infinite."""
+        assert request.matrix is not None
+        worst = worst_ratio(request.matrix.rows)
+        if worst.epsilon is None:
+            inputs, outputs = request.matrix.inputs, request.matrix.outputs
+            raise RandomizerError(
+                "cannot-randomize.infinite",
+                column=request.column.name,
+                output=outputs[worst.output],
+                label=inputs[worst.likely],
+                other=inputs[worst.unlikely],
+            )
+        return MatrixRandomizer(Loss(worst.epsilon), request.matrix)
+
 
 PROBABILITY_BITS = 128
 """Significant bits to which a probability is rounded."""

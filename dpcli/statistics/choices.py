@@ -28,13 +28,12 @@ from dpcli.fields.values import NO_FIXED_LIMIT, Choice, whole_number
 from dpcli.noise.distribution import ADDITIVE, Family
 from dpcli.numeric.arrays import np
 from dpcli.privacy.confidential import Group
-from dpcli.privacy.neighboring import Relation
+from dpcli.privacy.unit import Relation
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.scores import Accuracy, Frequency, Revenue, ScoreFunction, ScoreQuery
-from dpcli.statistics.candidate_classes import classes_from_each
+from dpcli.statistics.candidates import Choices, classes_from_each
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.quantiles.choice_size import Choices
 from dpcli.statistics.statistic import Statistic
 
 SCORE_FUNCTIONS: dict[str, type[ScoreFunction]] = {"revenue": Revenue, "accuracy": Accuracy}

@@ -1,1 +1,0 @@
-"""Private choices: the best of declared candidates, and the most frequent values."""
