@@ -25,7 +25,8 @@ from dpcli.engine.files.source import open_dataset
 from dpcli.engine.progress import Progress
 from dpcli.ledger.account import sharing_warnings
 from dpcli.numeric.exact import rounded_text
-from dpcli.planning.notes import limit_warnings, quality_warnings, unit_warnings
+from dpcli.planning.limits import limit_warnings
+from dpcli.planning.notes import quality_warnings, unit_warnings
 from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
 from dpcli.planning.quality_check import kept_rows_warnings, noise_excess

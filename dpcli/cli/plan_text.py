@@ -20,17 +20,15 @@ from dpcli.ledger.account import MAX_RUNS, BalanceForecast
 from dpcli.numeric.exact import exact_or_rounded, exact_or_up, rounded_text
 from dpcli.planning.compare import chosen_bounds_errors, standard_error
 from dpcli.planning.guarantee import headline, presence_headline
+from dpcli.planning.limits import bounding_notes, choice_rules, limit_warnings
 from dpcli.planning.notes import (
     binning_notes,
     bounding_comparisons,
-    bounding_notes,
-    choice_rules,
     composition_notes,
     composition_rule,
     derived_notes,
     design_notes,
     filter_notes,
-    limit_warnings,
     population_notes,
     post_processing_notes,
     quality_warnings,

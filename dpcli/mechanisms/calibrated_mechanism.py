@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Never, NoReturn, final
 
 from dpcli.mechanisms.mechanism import SINGLE_WEIGHT, AdditiveMechanism, Mechanism
-from dpcli.mechanisms.query_sensitivity import add_remove_sensitivity, query_sensitivity
+from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Ints, integer_array, np
 from dpcli.numeric.exact import require_exact
@@ -174,7 +174,7 @@ class CalibratedMechanism:
 
         None under add-remove, and for kinds of queries that state their own sensitivity.
         """
-        return add_remove_sensitivity(self.query, self.relation)
+        return self.query.add_remove_sensitivity(self.relation)
 
     @property
     def add_remove_guarantee(self) -> Guarantee:

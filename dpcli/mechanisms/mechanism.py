@@ -210,7 +210,6 @@ class PureMechanism(Mechanism):
         weights: Sequence[Fraction],
         calibration: str = "exact",
     ) -> list[Noise]:
-        """Scale L1 over the weight of epsilon, exactly."""
         weighted = zip(sensitivities, weights, strict=True)
         return [
             self.distribution(sensitivity.l1 / (target.epsilon * weight))
@@ -265,17 +264,14 @@ class AdditiveMechanism(Mechanism):
     @final
     @property
     def family(self) -> Family:
-        """The norm of the sensitivity to which its noise belongs."""
         return self.distribution.norm
 
     @final
     def answers(self, query: Query) -> bool:
-        """Whether its answers are numbers that noise is added to."""
         return not (query.chooses or query.minimizes)
 
     @final
     def respond(self, noise: Noise, query: Query, exact: Array) -> Array:
-        """Each number plus its own noise."""
         if not self.answers(query):
             raise TypeError("noise is added to numbers, not to choices or minimizers")
         return self.add_noise(noise, exact)
@@ -284,7 +280,6 @@ class AdditiveMechanism(Mechanism):
     def expected_error(
         self, noise: Noise, query: Query, confidence: Fraction, summed: int = 1
     ) -> int:
-        """The half-width of the noise of a number, or of a sum of several."""
         return summed_half_width(noise, summed, confidence)
 
     @final
@@ -310,12 +305,10 @@ class SelectionMechanism(Mechanism):
 
     @final
     def answers(self, query: Query) -> bool:
-        """Whether its answers are choices among candidates."""
         return query.chooses
 
     @final
     def respond(self, noise: Noise, query: Query, exact: Array) -> Array:
-        """The chosen candidates of each group."""
         selection = _selection(query)
         by_group = exact.reshape(-1, selection.cells_per_group)
         return selection.choose(self.choose, noise, by_group)
@@ -324,7 +317,6 @@ class SelectionMechanism(Mechanism):
     def expected_error(
         self, noise: Noise, query: Query, confidence: Fraction, summed: int = 1
     ) -> Fraction:
-        """How far a chosen candidate falls short of the best."""
         return _selection(query).expected_error(noise, confidence)
 
     @final

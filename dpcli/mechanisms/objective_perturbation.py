@@ -73,7 +73,6 @@ class ObjectivePerturbation(PureMechanism):
 
     @final
     def respond(self, noise: Noise, query: Query, exact: Array) -> Array:
-        """The coefficients that minimize the objective with a random slope."""
         return self.minimize(noise, _objective(query), exact)
 
     @final

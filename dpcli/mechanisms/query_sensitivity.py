@@ -97,9 +97,3 @@ def query_sensitivity(query: Query, relation: Relation) -> Sensitivity:
     """How far one unit can change the answer to a query; ValueError if no bound is proven."""
     require_plain(query)
     return query.sensitivity(relation)
-
-
-def add_remove_sensitivity(query: Query, relation: Relation) -> Sensitivity | None:
-    """The sensitivity under add-remove, as `Query.add_remove_sensitivity`."""
-    require_plain(query)
-    return query.add_remove_sensitivity(relation)

@@ -64,7 +64,6 @@ class PermuteAndFlipChoice(ChoiceNoise):
     kind = "permute_and_flip"
 
     def pick(self, gaps: Array) -> Ints:
-        """The first candidate whose coin shows heads."""
         return permute_and_flip(gaps, self.scale)
 
 

@@ -34,8 +34,12 @@ class DiscreteGaussian(Noise):
     dominating_pair = GaussianPair
 
     def sample(self, count: int, *, many: bool = False) -> NoiseSamples:
-        """Discrete Laplace samples, of which some are rejected."""
-        return discrete_gaussian(self.scale, count, many=many)
+        if self.scale <= 0:
+            raise ValueError("the scale of noise must be positive")
+        few = count < VECTORIZE_FROM and not many
+        if few or not NARROWEST <= self.scale <= WIDEST:
+            return [discrete_gaussian_scalar(self.scale) for _ in range(count)]
+        return discrete_gaussian_array(self.scale, count)
 
     def positive_tail(self, value: int) -> float:
         """By summation, or the continuous tail with a continuity correction for large scales."""
@@ -91,19 +95,6 @@ def _gaussian_tails(sigma: float) -> tuple[float, ...]:
         beyond += weight / total
         tails.append(beyond)
     return tuple(reversed(tails))
-
-
-def discrete_gaussian(sigma: Fraction, count: int, *, many: bool = False) -> NoiseSamples:
-    """Independent samples with P[k] proportional to exp(-k^2 / (2 sigma^2)), exactly.
-
-    Raises ValueError if sigma is not positive.
-    """
-    if sigma <= 0:
-        raise ValueError("the scale of noise must be positive")
-    few = count < VECTORIZE_FROM and not many
-    if few or not NARROWEST <= sigma <= WIDEST:
-        return [discrete_gaussian_scalar(sigma) for _ in range(count)]
-    return discrete_gaussian_array(sigma, count)
 
 
 def discrete_gaussian_scalar(sigma: Fraction) -> int:

@@ -40,8 +40,12 @@ class DiscreteLaplace(Noise):
     sum_is_known = True
 
     def sample(self, count: int, *, many: bool = False) -> NoiseSamples:
-        """Geometric sizes with fair signs."""
-        return discrete_laplace(self.scale, count, many=many)
+        if self.scale <= 0:
+            raise ValueError("the scale of noise must be positive")
+        few = count < VECTORIZE_FROM and not many
+        if few or self.scale > WIDEST:
+            return [discrete_laplace_scalar(self.scale) for _ in range(count)]
+        return discrete_laplace_array(self.scale, count)
 
     def positive_tail(self, value: int) -> float:
         """q^value / (1 + q), for q = exp(-1 / scale)."""
@@ -95,19 +99,6 @@ class DiscreteLaplace(Noise):
             tail = np.exp(-size) - np.where(ratio > 0, ratio**2 * np.exp(-size / ratio), 0)
             tail /= 2 * (1 - ratio**2)
             return np.array(np.log(risk / np.where(beyond < 0, 1 - tail, tail)))
-
-
-def discrete_laplace(scale: Fraction, count: int, *, many: bool = False) -> NoiseSamples:
-    """Independent samples with P[k] proportional to exp(-|k| / scale), exactly.
-
-    Raises ValueError if the scale is not positive.
-    """
-    if scale <= 0:
-        raise ValueError("the scale of noise must be positive")
-    few = count < VECTORIZE_FROM and not many
-    if few or scale > WIDEST:
-        return [discrete_laplace_scalar(scale) for _ in range(count)]
-    return discrete_laplace_array(scale, count)
 
 
 def discrete_laplace_scalar(scale: Fraction) -> int:

@@ -1,4 +1,4 @@
-"""`Noise`: what every noise distribution states about itself, and widths of sums of noises.
+"""`Noise`: what every noise distribution states, and widths of sums of noises.
 
 Samples are exact. `tail_bound` is part of a privacy guarantee, and is certified. Widths and other
 tails are post-processing of public parameters: they show where the noise-free answer probably

@@ -46,16 +46,7 @@ class KNormNoise(Noise):
 
         The greatest of them has the gamma distribution of shape k: P[r > w] is Q(k, w).
         """
-        outside = float(1 - confidence)
-
-        def tail(width: float) -> float:
-            term, total = exp(-width), 0.0
-            for index in range(1, size + 1):
-                total += term
-                term *= width / index
-            return total
-
-        return Fraction(_min_width(tail, size, outside)) * self.scale
+        return _min_width(lambda width: _gamma_tail(size, width)[0], size, confidence) * self.scale
 
     def coordinate_width(self, size: int, confidence: Fraction) -> Fraction:
         """What one of `size` coordinates does not exceed, in either direction; a float's precision.
@@ -63,25 +54,32 @@ class KNormNoise(Noise):
         With gamma of shape k + 1 as the radius r, P[r |u| > w] is Q(k + 1, w) - (w/k) Q(k, w) for
         a uniform u and the regularized gamma function Q.
         """
-        outside = float(1 - confidence)
 
         def tail(width: float) -> float:
-            terms, total = exp(-width), 0.0
-            for index in range(1, size + 1):
-                total += terms
-                terms *= width / index
-            return total + terms - width / size * total
+            total, term = _gamma_tail(size, width)
+            return total + term - width / size * total
 
-        return Fraction(_min_width(tail, size, outside)) * self.scale
+        return _min_width(tail, size, confidence) * self.scale
 
 
-def _min_width(tail: Callable[[float], float], size: int, outside: float) -> float:
-    return search_min(
+def _gamma_tail(size: int, width: float) -> tuple[float, float]:
+    """Q(k, w) for the shape k = `size`, and what Q(k + 1, w) has more."""
+    term, total = exp(-width), 0.0
+    for index in range(1, size + 1):
+        total += term
+        term *= width / index
+    return total, term
+
+
+def _min_width(tail: Callable[[float], float], size: int, confidence: Fraction) -> Fraction:
+    outside = float(1 - confidence)
+    width = search_min(
         lambda width: tail(width) <= outside,
         0.0,
         float(size),
         lambda low, high: high - low <= 1e-9 * high,
     )
+    return Fraction(width)
 
 
 class KNormVector:

@@ -24,7 +24,6 @@ __all__ = [
     "largest_magnitude",
     "multiply_exact",
     "np",
-    "repeated_integer",
     "scramble",
     "widened",
 ]  # fmt: skip
@@ -60,11 +59,6 @@ def integer_array(numbers: Sequence[int] | Array) -> Array:
         numbers = np.asarray(numbers, dtype=object)
     small = largest_magnitude(numbers) < SAFE_INTEGER
     return numbers.astype(np.int64 if small else object, copy=False)
-
-
-def repeated_integer(number: int, count: int) -> Array:
-    """An array that repeats one whole number."""
-    return integer_array([number]).repeat(count)
 
 
 def largest_magnitude(numbers: Array) -> int:

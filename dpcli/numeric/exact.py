@@ -60,11 +60,6 @@ def fixed_point_text(number: int, decimals: int) -> str:
     return f"{sign}{digits[:-decimals]}.{digits[-decimals:]}"
 
 
-def round_half_away(value: Fraction, decimals: int) -> Fraction:
-    """The number that `decimal_text` writes: halves are rounded away from zero."""
-    return Fraction(_in_last_place(value, decimals), 10**decimals)
-
-
 def _in_last_place(value: Fraction, decimals: int) -> int:
     """`value` in units of its last decimal, halves away from zero."""
     # Integer arithmetic is faster: a product of rationals computes a common divisor.
@@ -157,7 +152,8 @@ def plain_decimal(value: Fraction, digits: int | None = None) -> str:
     With `digits`, rounded to nearest with that number of significant digits.
     """
     if digits is not None:
-        return plain_text(round_half_away(value, _decimals_for(value, digits)))
+        decimals = _decimals_for(value, digits)
+        return plain_text(Fraction(_in_last_place(value, decimals), 10**decimals))
     return _exact(value) or _rounded(value, ceil)
 
 

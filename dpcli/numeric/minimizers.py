@@ -1,4 +1,4 @@
-"""Minimizers of the objectives of regressions: exact, or within a proven distance.
+"""Minimizers of objectives of regressions: exact, or within a proven distance.
 
 Least squares with a limit on the sum of absolute coefficients: the solutions for all limits are a
 path of line segments, which is followed from zero until the limit is reached (Osborne, Presnell and

@@ -1,4 +1,4 @@
-"""Comparisons: one plan under every composition or choice of bounds, and the plans of two specs."""
+"""Comparisons: a plan under other compositions or bounds, and two plans."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from dpcli.data.numeric import numeric_columns
 from dpcli.numeric.exact import exact_or_up, rounded_text
-from dpcli.planning.notes import counts_left_out, uncounted_names
+from dpcli.planning.limits import counts_left_out, uncounted_names
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan, PlannedQuery, PlannedStatistic
 from dpcli.privacy.interpretation import (
     at_least,

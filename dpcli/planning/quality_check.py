@@ -27,7 +27,7 @@ from typing import Literal
 
 from dpcli.noise.distribution import blended_margin, one_sided_width
 from dpcli.numeric.exact import readable_text, rounded_text, short_down
-from dpcli.planning.notes import uncounted_names
+from dpcli.planning.limits import uncounted_names
 from dpcli.planning.plan import CentralPlan, PlannedStatistic
 from dpcli.privacy.unit import PersonUnit
 from dpcli.problems.light_dataclasses import dataclass

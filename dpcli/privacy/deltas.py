@@ -1,7 +1,7 @@
-"""Proven deltas and epsilons, rounded to the safe side: Gaussian noise, zCDP and shuffling.
+"""Proven deltas and epsilons: of Gaussian noise, zCDP and shuffling.
 
-Everything is certified: tails are sums or enclosures with directed rounding, and every
-approximation has a bound on its remainder.
+Everything is certified and rounded to the safe side: tails are sums or enclosures with directed
+rounding, and every approximation has a bound on its remainder.
 
 A mechanism is rho-zCDP if the Renyi divergence of every order alpha > 1 between its outputs on
 neighbors is at most alpha rho (Bun and Steinke 2016). Rhos add up, even if each query is chosen

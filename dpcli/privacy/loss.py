@@ -1,4 +1,4 @@
-"""Losses, guarantees and budget requests, in exact rationals, and pairs that dominate answers."""
+"""Losses, guarantees and budget requests, in exact rationals; dominating pairs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is protected: each row or all rows of a person, and how neighboring datasets differ."""
+"""The privacy unit: whether a row or a person is protected, and neighbors."""
 
 from __future__ import annotations
 

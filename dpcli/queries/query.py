@@ -176,6 +176,11 @@ class Query:
         return any(key.is_private for key in self.by)
 
     @cached_property
+    def groups(self) -> int | None:
+        """The number of groups; None if they are private."""
+        return None if self.has_private_groups else prod(len(key) for key in self.by)
+
+    @cached_property
     def cells(self) -> int | None:
         """How many numbers the answer has; None if the groups are private."""
         return None if self.has_private_groups else prod(len(key) for key in self.axes)
@@ -294,7 +299,6 @@ class LinearQuery(Query):
 
     @property
     def shape(self) -> Shape:
-        """One weighted sum, or with `user_clamp` the totals of users."""
         if self.user_clamp is None:
             return RowSums((self.weighted_sum,))
         used = (*self.present, *(factor.column for factor in self.factors))
@@ -383,17 +387,14 @@ class RowsPerUserQuery(Query):
 
     @cached_property
     def cells(self) -> int:
-        """One number for each bin."""
         return len(self.starts)
 
     @cached_property
     def cells_per_group(self) -> int:
-        """All of them: there are no groups."""
         return len(self.starts)
 
     @property
     def shape(self) -> Shape:
-        """The users in each bin of their numbers of rows."""
         return UserTotals(ALL_ROWS, ALL_ROWS, starts=self.starts)
 
     def bounded_unit(self, unit: Unit) -> Unit:

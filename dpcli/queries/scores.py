@@ -138,7 +138,6 @@ class Rank(ScoreFunction):
         return short_up(noise.scale * Fraction(-log(1 - confidence)), 6)
 
     def protection(self, words: AnswerWords) -> str:
-        """The error is one of ranks."""
         return (
             f"one {words.unit} can change how good a candidate is by at most {words.farthest}. "
             f"Where values lie densely and evenly, at most {words.error} ranks lie between the "
@@ -175,7 +174,6 @@ class Accuracy(ScoreFunction):
     """
 
     def scores(self, counts: Array) -> Array:
-        """The false rows below the threshold plus the true rows from the threshold on."""
         false, true = counts[:, 0::2], counts[:, 1::2]
         classes = np.array(self.candidate_classes)
         false_below = (np.cumsum(false, axis=1) - false)[:, classes]
@@ -210,7 +208,6 @@ class Revenue(ScoreFunction):
         return RowContribution(min(0, *self.prices), max(0, *self.prices))
 
     def scores(self, counts: Array) -> Array:
-        """Price times buyers, in steps of the price."""
         buyers = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
         scores: Array = buyers[:, np.array(self.candidate_classes)] * np.array(
             self.prices, counts.dtype
@@ -235,7 +232,6 @@ class SelectionQuery(Query):
 
     @property
     def shape(self) -> Shape:
-        """The number of rows of each class."""
         rows = LinearQuery(items=self.grouping_axes, where=self.where, present=self.present)
         return rows.shape
 
@@ -244,7 +240,6 @@ class SelectionQuery(Query):
         return super().sensitivity(relation).repeated(self.rounds)
 
     def ledger_details(self) -> dict[str, object]:
-        """How many candidates there are, and how many are chosen."""
         details = super().ledger_details()
         return details | {"candidates": self.candidates, "picks": self.rounds}
 
@@ -305,11 +300,9 @@ class ScoreQuery(SelectionQuery):
         return self.score_function.scores(counts).ravel()
 
     def choose(self, chooser: Chooser, noise: Noise, answers: Array) -> Array:
-        """Candidates that are chosen by their scores, each from those that are left."""
         return chooser(noise, answers, self.k)
 
     def trial_errors(self, noisy: Array, exact: Array) -> Array:
-        """The best score that was left less the chosen one, for each choice of a group."""
         left = exact.reshape(-1, self.cells_per_group).copy()
         gaps, groups, lowest = [], np.arange(len(left)), left.min(axis=1) - 1
         for chosen in noisy.reshape(-1, self.k).T:
@@ -322,7 +315,6 @@ class ScoreQuery(SelectionQuery):
         return noise.shortfall(self.candidates * self.k, confidence)
 
     def protection(self, words: AnswerWords) -> str:
-        """What one unit can change, and how far a choice may be from the best."""
         return (
             f"{words.role}: chosen by {words.mechanism} among {self.candidates:,} public "
             "candidates, better ones with a higher probability; "

@@ -41,7 +41,8 @@ from dpcli.ledger.charge import (
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.options import access_warnings
 from dpcli.ledger.transaction import LedgerTransaction
-from dpcli.planning.notes import chosen_texts, quality_warnings
+from dpcli.planning.limits import chosen_texts
+from dpcli.planning.notes import quality_warnings
 from dpcli.planning.plan import CentralPlan, LocalPlan, PlanT
 from dpcli.planning.planner import allocate, make_plan, require_plan_fits
 from dpcli.planning.quality_check import is_limited

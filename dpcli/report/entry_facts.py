@@ -13,15 +13,15 @@ from dpcli.data.numeric import NumericColumn, require_numeric
 from dpcli.numeric.exact import decimal_places, decimal_text, plain_decimal, short_down
 from dpcli.planning.compare import standard_error
 from dpcli.planning.guarantee import protection
-from dpcli.planning.notes import (
+from dpcli.planning.limits import (
     choices,
     chosen_sentences,
-    counted_units,
     interval_about,
     left_out_note,
     rule_sentences,
     uncounted_names,
 )
+from dpcli.planning.notes import counted_units
 from dpcli.planning.plan import CentralPlan, PlannedQuery, PlannedStatistic
 from dpcli.planning.quality_check import (
     FALSE_STOP,

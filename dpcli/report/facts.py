@@ -14,6 +14,7 @@ from dpcli.ledger.balance import DAYS_A_YEAR
 from dpcli.numeric.exact import exact_or_up
 from dpcli.planning import notes
 from dpcli.planning.guarantee import headline, meaning, promise, risks
+from dpcli.planning.limits import bounding_notes, counts_left_out, limit_warnings
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan
 from dpcli.planning.quality_check import kept_rows_warnings
 from dpcli.privacy.loss import Loss
@@ -231,7 +232,7 @@ def _notes(plan: CentralPlan) -> dict[str, Any]:
     return {
         "unchecked": unchecked if notes.lacks_check(plan) else None,
         "derived": notes.derived_notes(plan) or None,
-        "bounding": notes.bounding_notes(plan),
+        "bounding": bounding_notes(plan),
         "composition": notes.composition_notes(plan),
         "selections": notes.selection_notes(plan),
         "flags": _flags(plan),
@@ -286,7 +287,7 @@ def _limited_meaning(plan: CentralPlan) -> str:
     clamped = "values were clamped to bounds that noisy counts chose"
     if not plan.spec.clamped_by_choice:
         return f"limited: {rows}, so the interval is only about what was kept"
-    if notes.counts_left_out(plan):
+    if counts_left_out(plan):
         return f"limited: {rows}, or {clamped}, so the interval is only about what was kept"
     return f"limited: {clamped}, so the interval is only about clamped values"
 
@@ -315,7 +316,7 @@ def plan_report(
             limits=notes.collection_limitations(plan, shuffled=amplified is not None),
             shuffled=_shuffled(plan, amplified) if amplified else None,
         )
-    limits = notes.limit_warnings(plan)
+    limits = limit_warnings(plan)
     quality = (*notes.quality_warnings(plan), *kept_rows_warnings(plan))
     return PlanReport(
         **outlook,

@@ -7,7 +7,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpcli.numeric.exact import exact_or_up, plain_decimal, rounded_text
-from dpcli.planning.notes import SELECTION_BIAS, count_text, simulated_bounds
+from dpcli.planning.limits import simulated_bounds
+from dpcli.planning.notes import SELECTION_BIAS, count_text
 from dpcli.privacy.unit import PersonUnit
 from dpcli.problems.errors import Problem, make_problem
 from dpcli.problems.light_dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Choices among public candidates: the classes of values that score them, and their noisy size.
+"""Choices among public candidates: classes of values, and the noisy size.
 
 How much better the chosen candidate is than others is private, so a choice has no interval. But the
 plan states its error, a number of rows that holds for any data, and a noisy count of the rows of a
@@ -152,14 +152,12 @@ class Choices(Design):
         return cls(request, queries, ("choice",), reason=reason, choices=scores)
 
     def known_error(self, noises: Sequence[Noise], confidence: Fraction) -> Fraction:
-        """The most by which a choice falls short of the best, in its unit."""
         return max(
             query.expected_error(noise, confidence) * weighted.step
             for query, noise, weighted in zip(self.choices, noises, self.queries, strict=False)
         )
 
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
-        """From how many rows on what is chosen is not flagged, and what it costs to know that."""
         size, limits = self.queries[-1], SizeLimits.of(self.choices, noises, confidence)
         how = ""
         if noises[-1].scale:
@@ -189,7 +187,6 @@ class Choices(Design):
         return replace(estimates, status=status.astype(np.int8))
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        """The chosen candidates, in the order of groups, then answers, in the column's unit."""
         chosen = np.stack([answer.values for answer in answers[:-1]], axis=1).ravel()
         column = self.request.numeric
         values = candidate_values(self.request.candidates, chosen)

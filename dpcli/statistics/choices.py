@@ -97,7 +97,6 @@ class Choose(Statistic):
             yield FieldFault("price-negative", "candidates")
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
-        """The scores of the candidates."""
         column = request.numeric
         key, indexes = classes_from_each(column, request.candidates)
         classes: tuple[Axis, ...] = (key,)
@@ -165,7 +164,6 @@ class TopK(Statistic):
     steps = ()
 
     def variant(self, column: Column | None, method: str = "") -> Statistic:
-        """Labels that are not declared are selected by noisy counts."""
         return PRIVATE_LABELS[self.name] if isinstance(column, PrivatePartitionColumn) else self
 
     def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
@@ -174,7 +172,6 @@ class TopK(Statistic):
         yield from check_max(request.k, "k", labels, "of the labels are chosen")
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
-        """The number of rows with each label."""
         column = require_labeled(request.column)
         query = ScoreQuery(
             by=request.by,
@@ -248,7 +245,6 @@ class TopKPrivate(TopK):
         yield from check_max(request.k, "k", MAX_PRIVATE_LABELS, "of the labels are chosen")
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
-        """The number of rows with each label, in the groups that have it."""
         if not isinstance(request.column, PrivatePartitionColumn):
             raise TypeError("this statistic needs a category column without values")
         query = LinearQuery(by=(*request.by, Axis(request.column)), where=request.where)

@@ -20,7 +20,6 @@ from dpcli.numeric.arrays import (
     integer_array,
     multiply_exact,
     np,
-    repeated_integer,
 )
 from dpcli.numeric.exact import decimal_places, in_units_of_last_place
 from dpcli.problems.light_dataclasses import dataclass
@@ -256,7 +255,7 @@ class Estimates:
         count = len(self.decimals)
         for at, (value, lower, upper, own) in enumerate(zip(*columns, strict=True)):
             # Days since 1970 are no size.
-            size = own if self.date_range is None else repeated_integer(0, len(value))
+            size = own if self.date_range is None else np.zeros(len(value), np.int64)
             width = self._signed_width(self.limits[at % len(self.limits)])
             min_size = 0 if width is None else int(width * SIGNED_PART * 10 ** self.decimals[at])
             allowed = multiply_exact(np.maximum(size, min_size), 2 * share.numerator)

@@ -26,7 +26,6 @@ from dpcli.numeric.arrays import (
     integer_array,
     multiply_exact,
     np,
-    repeated_integer,
     scramble,
 )
 from dpcli.statistics.design import NoisyAnswer
@@ -148,7 +147,7 @@ class FiducialInterval:
         for end, sign, limit in ((self.lower[item], 1, low), (self.upper[item], -1, high)):
             rounded = sign * floored(sign * end, unit * scale)
             rounded, finite = multiply_exact(rounded, int(1 / (scale * step))), np.isfinite(end)
-            ends.append(np.where(finite, rounded, repeated_integer(limit or 0, len(values))))
+            ends.append(np.where(finite, rounded, integer_array([limit or 0])))
             unbounded |= ~finite & (limit is None)
         status = np.where(unbounded, UNBOUNDED, HAS_INTERVAL).astype(np.int8)
         value = clip_exact(raw, low, high)

@@ -94,51 +94,33 @@ def population_means(
 ) -> Estimates:
     """The mean of each group of the population, from the sum, the count and the squares.
 
-    The variance is that of the noisy answers, from zero to the greatest within the bounds.
+    A single answer has the sums of Bernstein polynomials of degree two, from which they follow. The
+    variance is that of the noisy answers, from zero to the greatest within the bounds.
     """
     column, design = request.numeric, design_of(request)
-    moments = Moments((column,))
-    if len(answers) == 1:
-        return _bernstein_means(request, answers[0].divided(3), confidence)
-
-    def outcome(values: Floats) -> Floats:
-        total, count, squares, normal = values
-        rows, (mean,), ((variance,),) = moments.centered(
-            np.stack([count, total, squares]), clamp=True
-        )
-        variance = np.clip(variance, 0.0, 1.0 - mean**2)
-        numbers: Floats = mean_of_population(design, mean, variance, rows, normal)[None]
-        return numbers
-
-    intervals = FiducialInterval(answers, outcome, confidence, denominator=1, sampled=True)
-    middle = moments.factors[0].origin
-    low, high = (limit * column.step - middle for limit in column.limits)
-    decimals = column.mean_decimals
-    estimates = intervals.estimates([moments.unit(0)], [decimals], [(low, high)])
-    return replace(estimates.shifted(middle), date_range=column.date_range)
-
-
-def _bernstein_means(
-    request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
-) -> Estimates:
-    """The means of `population_means` from sums of Bernstein polynomials of degree two."""
-    column, design = request.numeric, design_of(request)
+    moments, is_single = Moments((column,)), len(answers) == 1
     width = column.upper - column.lower
 
     def outcome(values: Floats) -> Floats:
         *sums, normal = values
-        rows, means, variances = bernstein_moments(np.stack(sums), width)
-        means = np.clip(means, -1.0, 1.0)
-        variances = np.clip(variances, 0.0, 1.0 - means**2)
-        divisor = np.maximum(rows, 1.0)
-        numbers: Floats = mean_of_population(design, means, variances, divisor, normal)[None]
+        if is_single:
+            rows, mean, variance = bernstein_moments(np.stack(sums), width)
+            rows, mean = np.maximum(rows, 1.0), np.clip(mean, -1.0, 1.0)
+        else:
+            total, count, squares = sums
+            rows, (mean,), ((variance,),) = moments.centered(
+                np.stack([count, total, squares]), clamp=True
+            )
+        variance = np.clip(variance, 0.0, 1.0 - mean**2)
+        numbers: Floats = mean_of_population(design, mean, variance, rows, normal)[None]
         return numbers
 
-    intervals = FiducialInterval(answers, outcome, confidence, sampled=True)
+    # Means of polynomials are not a number where the rows are fewer than one.
+    counted, denominator = (answers[0].divided(3), None) if is_single else (answers, 1)
+    intervals = FiducialInterval(counted, outcome, confidence, denominator, sampled=True)
     half = width * column.step / 2
     middle = column.lower * column.step + half
-    decimals = column.mean_decimals
-    estimates = intervals.estimates([half], [decimals], [(-half, half)])
+    estimates = intervals.estimates([half], [column.mean_decimals], [(-half, half)])
     return replace(estimates.shifted(middle), date_range=column.date_range)
 
 

@@ -71,7 +71,6 @@ class Clamp(PostProcessingStep):
     high: Fraction | None
 
     def apply(self, estimates: Estimates, reconcile: Reconcile) -> Estimates:
-        """The nearest numbers within the range."""
         fine = estimates.refined(self.low, self.high)
         low, high = (None if end is None else int(end / fine.step) for end in (self.low, self.high))
         value, lower, upper = (
@@ -106,7 +105,6 @@ class Integer(PostProcessingStep):
     description = "rounded to whole numbers"
 
     def apply(self, estimates: Estimates, reconcile: Reconcile) -> Estimates:
-        """The nearest whole numbers."""
         fine = estimates.refined(Fraction(1))
         unit = int(1 / fine.step)
         value = in_units_of_last_place(fine.value, fine.step, 0)
@@ -146,7 +144,6 @@ class SuppressWide(PostProcessingStep):
     share: Fraction
 
     def apply(self, estimates: Estimates, reconcile: Reconcile) -> Estimates:
-        """The numbers that are precise enough."""
         return estimates.suppressed(estimates.wider_than(self.share))
 
 
@@ -161,7 +158,6 @@ class Consistent(PostProcessingStep):
     description = "made to agree with each other"
 
     def apply(self, estimates: Estimates, reconcile: Reconcile) -> Estimates:
-        """The numbers that the statistic makes consistent."""
         return reconcile(estimates)
 
 

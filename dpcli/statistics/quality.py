@@ -56,7 +56,6 @@ class ReadabilityQuery(Query):
 
     @property
     def shape(self) -> Shape:
-        """The number of rows, and for each column twice its readable cells minus the rows."""
         readable = (PlainSum(not_missing=frozenset({column})) for column in self.checked)
         signed = tuple(((2, counted), (-1, ALL_ROWS)) for counted in readable)
         return RowSums((((1, ALL_ROWS),), *signed) if self.with_rows else signed)
@@ -72,7 +71,6 @@ class ReadabilityQuery(Query):
 
     @cached_property
     def cells(self) -> int:
-        """One number for the rows if asked for, and one for each column."""
         return len(self.checked) + int(self.with_rows)
 
     @cached_property
@@ -139,7 +137,6 @@ class QualityCounts(Statistic):
     def estimate(
         self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
-        """The rows, the people if they are counted, then the readable cells of each column."""
         counts = QualityAnswers.of(design.request, answers)
         rows, columns = counts.rows, counts.columns
         outside = float(1 - confidence) / 2
@@ -155,7 +152,6 @@ class QualityCounts(Statistic):
         return (NONNEGATIVE,)
 
     def items(self, request: Request) -> tuple[str, ...]:
-        """The rows, the people if they are counted, and the names of the columns."""
         people = [PEOPLE] * counts_people(request)
         return ("rows", *people, *(column.name for column in request.checked))
 

@@ -217,7 +217,6 @@ class WeightedStatistic(Statistic):
             yield FieldFault("column-twice.itself", "weight", at_value=True, column=weight.name)
 
     def sentences(self, request: Request) -> tuple[str, ...]:
-        """How the numbers are computed, how rows are weighted, and which weights are clamped."""
         weight = request.weight
         if weight is None:
             return super().sentences(request)

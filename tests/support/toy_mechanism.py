@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import exp
 
 from dpcli.mechanisms.mechanism import AdditiveMechanism, PureMechanism
-from dpcli.noise.discrete_laplace import DiscreteLaplace, discrete_laplace
+from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import Noise
 from dpcli.privacy.deltas import pure_rho
 from dpcli.privacy.sensitivity import Sensitivity
@@ -19,7 +19,7 @@ class TwoLaplaces(Noise):
 
     def sample(self, count: int, *, many: bool = False) -> list[int]:
         """Sums of two draws."""
-        draws = list(map(int, discrete_laplace(self.scale, 2 * count)))
+        draws = list(map(int, DiscreteLaplace(self.scale).sample(2 * count)))
         return [one + other for one, other in zip(draws[::2], draws[1::2], strict=True)]
 
     def positive_tail(self, value: int) -> float:

@@ -49,12 +49,10 @@ class AdditiveRandomizer(CalibratedRandomizer):
 
     @property
     def guarantee(self) -> Guarantee:
-        """The guarantee that the mechanism states."""
         return self.mechanism.guarantee(self.noise, self.sensitivity, self.loss)
 
     @property
     def is_certified(self) -> bool:
-        """Whether the loss that the mechanism recomputes is within the stated loss."""
         noises, sensitivities = [self.noise], [self.sensitivity]
         if type(self.mechanism) not in map(type, MECHANISMS) or type(self.noise) not in NOISES:
             return False
@@ -68,7 +66,6 @@ class AdditiveRandomizer(CalibratedRandomizer):
         return
 
     def record(self) -> dict[str, object]:
-        """Scale and sensitivities in steps, as for an answer of the central model."""
         scale, unit = str(self.noise.scale), str(self.column.step)
         return {"scale": scale, "unit": unit, **self.sensitivity.to_json()}
 
@@ -80,7 +77,6 @@ class AdditiveRandomizer(CalibratedRandomizer):
         return replace(event, scale=scale, sensitivity=sensitivity, details=details)
 
     def describe(self) -> str:
-        """The scale of the noise."""
         scale = float(self.noise.scale * self.column.step)
         return (
             f"the number, clamped to its bounds, plus {self.noise.kind} noise of scale {scale:.6g}"
@@ -88,7 +84,6 @@ class AdditiveRandomizer(CalibratedRandomizer):
 
     @property
     def limits(self) -> tuple[float, float]:
-        """The bounds, widened by the greatest noise."""
         column, margin = self.column, MAX_SCALES * self.noise.scale
         return (
             float((column.lower - margin) * column.step),
@@ -96,7 +91,6 @@ class AdditiveRandomizer(CalibratedRandomizer):
         )
 
     def draw(self, cells: Ints) -> tuple[Ints]:
-        """Every cell plus its own noise."""
         fits = max(map(abs, self.column.limits)) + MAX_SCALES * self.noise.scale < INT64_LIMIT
         numbers = np.int64 if fits else object
         samples = self.noise.sample(len(cells), many=fits)

@@ -97,12 +97,10 @@ class MatrixRandomizer(CalibratedRandomizer):
         return self.table.outputs
 
     def record(self) -> dict[str, object]:
-        """The whole table."""
         rows = [[str(chance) for chance in row] for row in self.table.rows]
         return {"outputs": list(self.table.outputs), "rows": rows}
 
     def describe(self) -> str:
-        """The size of the table, and the output that reveals most."""
         worst = worst_ratio(self.table.rows)
         inputs = self.table.inputs
         size = f"a table of {len(inputs)} inputs and {len(self.outputs)} outputs"
@@ -114,7 +112,6 @@ class MatrixRandomizer(CalibratedRandomizer):
         )
 
     def draw(self, cells: Ints) -> tuple[Ints]:
-        """An output for each cell, with the probabilities of its row."""
         chosen = np.empty(len(cells), np.int64)
         for label, row in enumerate(self.table.rows):
             records = np.flatnonzero(cells == label)
@@ -129,7 +126,6 @@ class MatrixRandomizer(CalibratedRandomizer):
         return table.shape[0] <= table.shape[1] and bool(sizes[-1] > MIN_SINGULAR * sizes[0])
 
     def estimates(self, responses: ResponseCounts) -> tuple[Fraction, ...]:
-        """The inverse of the table, applied to the frequencies of the outputs."""
         frequencies = np.array([count / responses.records for count in responses.counts])
         return tuple(Fraction(float(value)) for value in self._inverse() @ frequencies)
 
@@ -247,11 +243,9 @@ class KaryRandomizer(PureProtocolRandomizer):
         return max(self.p, self.q) / min(self.p, self.q)
 
     def record(self) -> dict[str, object]:
-        """The number of labels, and the probability of the true one."""
         return {"categories": self.categories, "truth": str(self.p)}
 
     def describe(self) -> str:
-        """The probabilities of the true label and of the others."""
         exact = readable_text(self.p)
         truth = exact if len(exact) <= 12 else f"{float(self.p):.6g}"
         false = f"each of {self.categories - 1} others" if self.categories > 2 else "the other"
@@ -363,7 +357,6 @@ class UnaryEncodingRandomizer(PureProtocolRandomizer):
         return self.p * (1 - self.q) / (self.q * (1 - self.p))
 
     def record(self) -> dict[str, object]:
-        """The number of bits, and the probabilities of a one."""
         return {"categories": self.categories, "kept": str(self.p), "raised": str(self.q)}
 
     def describe(self) -> str:
@@ -403,7 +396,6 @@ class UnaryEncoding(LocalMechanism):
     name = "unary_encoding"
 
     def calibrate(self, request: RandomizerRequest) -> CalibratedRandomizer:
-        """The probability of a one for every false label."""
         assert request.epsilon is not None
         q = false_label_probability(request.epsilon, 1)
         return UnaryEncodingRandomizer(Loss(request.epsilon), Fraction(1, 2), q, request.labels)

@@ -51,7 +51,6 @@ class AdvancedComposition(Composition):
     name = "advanced"
 
     def bounds(self, guarantees: GuaranteeCounts, delta: Fraction) -> Iterator[Bound]:
-        """The plain sum, and the bounds at the delta that the answers leave."""
         plain = plain_sum(guarantees)
         yield plain
         epsilons: Counter[Fraction] = Counter()

@@ -119,7 +119,6 @@ class SequentialComposition(Composition):
         )
 
     def bounds(self, guarantees: GuaranteeCounts, delta: Fraction) -> Iterator[Bound]:
-        """The exact sums, without rounding."""
         zero, counted = Fraction(0), guarantees.items()
         epsilon = sum((times * guarantee.loss.epsilon for guarantee, times in counted), zero)
         delta = sum((times * guarantee.loss.delta for guarantee, times in counted), zero)

@@ -70,7 +70,6 @@ class PldComposition(Composition):
     takes_rho = True
 
     def bounds(self, guarantees: GuaranteeCounts, delta: Fraction) -> Iterator[Bound]:
-        """The bounds of zero-concentrated composition without their rho, and the numeric one."""
         for bound in ZcdpComposition().bounds(guarantees, delta):
             yield Bound(Loss(bound.loss.epsilon, bound.loss.delta), bound.name)
         pairs: Counter[DominatingPair] = Counter()

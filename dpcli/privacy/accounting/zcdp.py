@@ -49,7 +49,6 @@ class ZcdpComposition(Composition):
         return Loss(max(budget.epsilon - spent.epsilon, Fraction(0)), budget.delta, left)
 
     def bounds(self, guarantees: GuaranteeCounts, delta: Fraction) -> Iterator[Bound]:
-        """The plain sum, and the sum of rhos if some delta is left for it."""
         rho = sum_rounded_up((guarantee.rho, times) for guarantee, times in guarantees.items())
         yield plain_sum(guarantees, rho)
         left = delta - total_failure_delta(guarantees)

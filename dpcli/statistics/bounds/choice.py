@@ -43,13 +43,11 @@ class BoundsHistogram(Statistic):
     item = "bin"
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
-        """The rows in each bin."""
         assert request.bins is not None
         query = LinearQuery(items=(request.bins,))
         return (Design(request, (WeightedQuery("count", query),)),)
 
     def names(self, request: Request) -> tuple[str, ...]:
-        """The labels of the bins."""
         assert request.bins is not None
         return request.bins.labels
 
@@ -68,7 +66,6 @@ class RowsHistogram(BoundsHistogram):
     item = "rows"
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
-        """The people in each bin."""
         assert request.bins is not None
         query = RowsPerUserQuery(starts=tuple(request.bins.starts))
         return (Design(request, (WeightedQuery("people", query),)),)
@@ -286,7 +283,6 @@ class LimitChoice(BoundsChoice):
 
     @property
     def request(self) -> Request:
-        """What is asked of the data: nothing of the cells of a row but the id."""
         return Request(self.name, bins=self.grid.axis)
 
     @property

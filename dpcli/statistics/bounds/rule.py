@@ -1,4 +1,4 @@
-"""The rule that chooses bounds from noisy counts: a pure function of them and of a public grid.
+"""The rule that chooses bounds of a grid: a pure function of noisy counts.
 
 A grid depends on the spec alone: its kind, the step of the column, and the outermost bounds.
 

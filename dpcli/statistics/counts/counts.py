@@ -68,7 +68,6 @@ class Count(PersonCounts, WeightedStatistic):
     measure = "counts"
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
-        """The rows in each cell, or their weights."""
         query = LinearQuery(
             factors=weight_factors(request),
             by=request.by,
@@ -92,11 +91,9 @@ class Count(PersonCounts, WeightedStatistic):
     def population(
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
-        """The number of the population in each group."""
         return population_counts(request, answers[0], confidence)
 
     def step(self, request: Request) -> Fraction:
-        """A row, or a step of the weights."""
         return weight_step(request)
 
 
@@ -135,7 +132,6 @@ class Sum(WeightedStatistic):
     in_column_unit = True
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
-        """The sum of each cell, in steps."""
         query = LinearQuery(
             factors=(Factor(request.numeric), *weight_factors(request)),
             by=request.by,
@@ -148,7 +144,6 @@ class Sum(WeightedStatistic):
         return (Design(request, sum_with_squares(total, request) if sampled else (total,)),)
 
     def limits(self, request: Request) -> tuple[Limits, ...]:
-        """A total of values that are not negative is not negative, and so for negative values."""
         low, high = request.user_clamp or request.numeric.limits
         return ((Fraction(0) if low >= 0 else None, Fraction(0) if high <= 0 else None),)
 
@@ -160,11 +155,9 @@ class Sum(WeightedStatistic):
     def population(
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
-        """The total of each group of the population."""
         return population_sums(request, answers, confidence)
 
     def step(self, request: Request) -> Fraction:
-        """A step of the column, times a step of the weights."""
         return request.numeric.step * weight_step(request)
 
 
@@ -229,7 +222,6 @@ class CountDistinct(PersonCounts):
     counts_people = True
 
     def limits(self, request: Request) -> tuple[Limits, ...]:
-        """No more values than are declared can be counted."""
         column = request.column
         if isinstance(column, ValuedColumn):
             low, high = column.limits
@@ -237,7 +229,6 @@ class CountDistinct(PersonCounts):
         return super().limits(request)
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
-        """The people, or the distinct values, in each cell."""
         column, unit = request.column, relation.unit
         id_column = unit.column if isinstance(unit, PersonUnit) else None
         if column is None or column.name == id_column:
@@ -272,7 +263,6 @@ class Histogram(PersonCounts):
     item = "bin"
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
-        """The rows in each bin of each group."""
         query = LinearQuery(by=request.by, items=(histogram_axis(request),), where=request.where)
         if request.sample:
             return (Design(request, (WeightedQuery("count", query),)),)
@@ -285,15 +275,12 @@ class Histogram(PersonCounts):
     def population(
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
-        """The number of the population in each bin."""
         return population_counts(request, answers[0], confidence)
 
     def names(self, request: Request) -> tuple[str, ...]:
-        """The labels of the bins, or of the category."""
         return histogram_axis(request).labels
 
     def item_count(self, request: Request) -> int:
-        """How many bins or labels there are."""
         return len(histogram_axis(request))
 
     def item_heading(self, request: Request) -> str:

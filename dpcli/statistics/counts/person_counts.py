@@ -195,12 +195,10 @@ class SharedNoise(Design):
     less: int = 1
 
     def expected_error(self, errors: Sequence[float]) -> float:
-        """The error of a count: that of the sum of both answers."""
         of_counts, of_numbers = errors
         return hypot(of_counts, self.less * of_numbers) / self.times
 
     def known_error(self, noises: Sequence[Noise], confidence: Fraction) -> Fraction:
-        """The half-width of a count."""
         return Fraction(self._margin(noises, confidence), self.times)
 
     def _margin(self, noises: Sequence[Noise], confidence: Fraction) -> int:
@@ -208,7 +206,6 @@ class SharedNoise(Design):
         return ceil(blended_margin(counts, Fraction(1), numbers, Fraction(self.less), outside))
 
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
-        """How both answers give the counts, and their error."""
         error = rounded_text(self.known_error(noises, confidence), 6)
         percent = exact_or_up(confidence * 100)
         return (
@@ -217,7 +214,6 @@ class SharedNoise(Design):
         )
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        """The sums of both answers, divided."""
         counts, numbers = answers
         margin = self._margin([counts.noise, numbers.noise], confidence)
         added = multiply_exact(numbers.values, self.less)

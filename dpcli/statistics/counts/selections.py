@@ -1,4 +1,4 @@
-"""Counts for several columns as one vector of tests: chosen answers, missing cells."""
+"""Counts for several columns as one vector: chosen answers, missing cells."""
 
 from __future__ import annotations
 
@@ -94,7 +94,6 @@ class IndicatorQuery(Query):
 
     @cached_property
     def cells(self) -> int:
-        """How many numbers the answer has: those of a group are together."""
         return self.groups * len(self.tests)
 
     @cached_property
@@ -192,7 +191,6 @@ class Selections(Statistic):
         return tuple(_is_chosen(column) for column in request.checked)
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
-        """The vector of counts, and before it signed counts and the number of rows, if better."""
         query, columns = self._counts(request), len(request.checked)
         plain = Design(request, (WeightedQuery(self.name, query),))
         if (

@@ -88,7 +88,6 @@ class Comparison(Statistic):
             yield FieldFault("ambiguous-items", "between", subject=request.name)
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
-        """The number of rows or the total of each of the two."""
         column, summed = request.column, _summed(request)
         query = LinearQuery(
             factors=(Factor(summed),) if summed else (),
@@ -103,7 +102,6 @@ class Comparison(Statistic):
     def estimate(
         self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
-        """Both noisy numbers, their difference and the index."""
         (both,), step = answers, design.queries[0].step
         pair = [NoisyAnswer(values, both.noise) for values in both.values.reshape(-1, 2).T]
         width, weight = both.noise.half_width(confidence), Fraction(1)
@@ -127,11 +125,9 @@ class Comparison(Statistic):
         return Estimates.interleaved(items)
 
     def limits(self, request: Request) -> tuple[Limits, ...]:
-        """Counts, totals and indexes are not negative."""
         return NONNEGATIVE, NONNEGATIVE, ANY, NONNEGATIVE
 
     def names(self, request: Request) -> tuple[str, ...]:
-        """The two compared labels, the difference, and the index."""
         between: Axis = request.option("between")
         return (*between.labels, DIFFERENCE, INDEX)
 

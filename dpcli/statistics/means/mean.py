@@ -114,7 +114,6 @@ class Mean(WeightedStatistic):
         return centered.or_distances(degree=2 if sampled else 1)
 
     def has_population(self, request: Request) -> bool:
-        """The rows of a sample have equal weights."""
         if _is_share(request):
             return _proportion().has_population(request)
         return request.sample is not None and request.weight is None
@@ -129,7 +128,6 @@ class Mean(WeightedStatistic):
     def estimate(
         self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
-        """The noisy sum over the noisy count, clamped to the bounds."""
         request = design.request
         if _is_share(request):
             return _proportion().estimate(design, answers, confidence)

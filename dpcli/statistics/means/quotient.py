@@ -1,4 +1,4 @@
-"""Quotients of noisy answers, and the queries and designs from which means follow."""
+"""Quotients of noisy answers, and queries and designs from which means follow."""
 
 from __future__ import annotations
 
@@ -93,17 +93,10 @@ class BernsteinQuery(Query):
     @cached_property
     def cells(self) -> int | None:
         """How many numbers the answer has; None if the groups are private."""
-        groups = None if self.has_private_groups else prod(len(axis) for axis in self.by)
-        return None if groups is None else groups * self.cells_per_group
-
-    @property
-    def groups(self) -> int | None:
-        """The number of groups; None if they are private."""
-        return None if self.cells is None else self.cells // self.cells_per_group
+        return None if self.groups is None else self.groups * self.cells_per_group
 
     @property
     def cells_per_group(self) -> int:
-        """One number for each polynomial."""
         return self.degree + 1
 
     @cached_property
@@ -119,7 +112,6 @@ class BernsteinQuery(Query):
 
     @cached_property
     def shape(self) -> Shape:
-        """The sum of each polynomial, from sums of the powers of the value."""
         weights = () if self.weight is None else (Factor(self.weight),)
         powers = [
             LinearQuery(
@@ -261,7 +253,6 @@ class CenteredMean(QuotientDesign):
         return hypot(errors[0], TYPICAL_MEAN * half * errors[1])
 
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
-        """Why distances are summed, where two answers have a part of the loss."""
         answered = [part for part in self.queries if part.weight]
         reason = (
             "the sum of the distances from the middle of the bounds and the number of rows "
@@ -321,7 +312,6 @@ class DistancesFromBounds(QuotientDesign):
         return (cls(request, queries, ("l1",), reason=reason, distances=query),)
 
     def expected_error(self, errors: Sequence[float]) -> float:
-        """The error of a mean halfway between the middle and a bound, times the rows."""
         if self.distances.degree == 1:
             return errors[0] * hypot(1 - TYPICAL_MEAN, 1 + TYPICAL_MEAN) / 2
         column = self.distances.column

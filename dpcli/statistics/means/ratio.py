@@ -126,7 +126,6 @@ class Ratio(WeightedStatistic):
             yield FieldFault("ratio-parts.negative", "denominator", column=below.name)
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
-        """The rows of each kind, distances from both bounds if rows divide, or both parts."""
         above, below = parts = self.parts(request)
         present = tuple(dict.fromkeys(part for part in parts if part is not None))
         tests = _tests(parts)
@@ -155,7 +154,6 @@ class Ratio(WeightedStatistic):
     def estimate(
         self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
-        """The noisy numerators over the noisy denominators."""
         request = design.request
         part, _ = self.parts(request)
         if len(answers) == 1 and isinstance(part, NumericColumn):
@@ -282,7 +280,6 @@ class Proportion(Ratio):
     )
 
     def parts(self, request: Request) -> tuple[Part, Part]:
-        """The rows inside, and all rows."""
         column = require_labeled(request.column)
         ranges = dict(request.options).get("values")
         if ranges is None:
@@ -308,13 +305,11 @@ class Proportion(Ratio):
             )
 
     def has_population(self, request: Request) -> bool:
-        """The rows of a sample have equal weights."""
         return request.sample is not None and request.weight is None
 
     def population(
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
-        """The share of each group of the population."""
         design = design_of(request)
         answers, above, below = self.combined(request, answers)
 

@@ -71,12 +71,10 @@ class Covariance(Statistic):
         return Moments(self.columns(request)).pairs
 
     def names(self, request: Request) -> tuple[str, ...]:
-        """The two columns of each pair."""
         names = [column.name for column in request.columns]
         return tuple(f"{names[i]}:{names[j]}" for i, j in self.pairs(request))
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
-        """All first and second moments."""
         queries = Moments(self.columns(request)).queries(request, relation)
         return (Design(request, queries, reason=MOMENTS_REASON),)
 
@@ -94,7 +92,6 @@ class Covariance(Statistic):
     def estimate(
         self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
-        """The number of each pair, with its interval."""
         request = design.request
         moments, pairs = Moments(self.columns(request)), self.pairs(request)
 
@@ -134,14 +131,12 @@ class Correlation(Covariance):
         return list(combinations(range(len(request.columns)), 2))
 
     def outcome(self, covariances: Floats, pair: Pair) -> Floats:
-        """The covariance over the root of the product of both variances."""
         first, second = (covariances[index, index] for index in pair)
         positive = (first > 0) & (second > 0)
         root = np.sqrt(np.where(positive, first * second, 1.0))
         return np.where(positive, covariances[pair] / root, np.nan)
 
     def printed(self, moments: Moments, pair: Pair) -> tuple[Fraction, int, Limits]:
-        """A number without a unit, from -1 to 1."""
         return Fraction(1), CORRELATION_DECIMALS, (Fraction(-1), Fraction(1))
 
 
@@ -181,7 +176,6 @@ class Variance(Covariance):
         return (request.numeric,)
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
-        """All moments, and three sums for which a row costs no more than for one."""
         column = request.numeric
         queries = Moments((column,)).queries(request, relation)
         half = float((column.upper - column.lower) * column.step) / 2
@@ -208,7 +202,6 @@ class Variance(Covariance):
         return intervals.estimates([limits[1] or Fraction(0)], [decimals], [limits])
 
     def printed(self, moments: Moments, pair: Pair) -> tuple[Fraction, int, Limits]:
-        """From zero to the square of half the width of the bounds."""
         unit, decimals, _ = super().printed(moments, pair)
         return unit, decimals, (Fraction(0), _half(moments) ** 2)
 
@@ -231,7 +224,6 @@ class DistancesOfVariance(DistancesFromBounds):
     """Three sums for which a row costs no more than for one."""
 
     def expected_error(self, errors: Sequence[float]) -> float:
-        """The error of the variance of typical values, times the number of rows."""
         mean, square = TYPICAL_MEAN, TYPICAL_SQUARE
         parts = (1 - square + 2 * mean * (mean + side) for side in (1, -1))
         return errors[0] * hypot(*parts, 1 + square - 2 * mean**2) / 4
@@ -256,13 +248,11 @@ class StandardDeviation(Variance):
     derivation = "the root of the noisy variance, from 0 to half the width of the bounds"
 
     def outcome(self, covariances: Floats, pair: Pair) -> Floats:
-        """The root of the variance, with its sign."""
         variance = covariances[pair]
         rooted: Floats = np.sign(variance) * np.sqrt(np.abs(variance))
         return rooted
 
     def printed(self, moments: Moments, pair: Pair) -> tuple[Fraction, int, Limits]:
-        """From zero to half the width of the bounds."""
         decimals = decimal_places(moments.columns[0].step) + 2
         return moments.unit(0), decimals, (Fraction(0), _half(moments))
 

@@ -1,4 +1,4 @@
-"""Quantiles of numbers or dates, from the counts of a tree or by choices among candidates."""
+"""Quantiles of numbers or dates, from counts of a tree or by choices."""
 
 from __future__ import annotations
 
@@ -85,7 +85,6 @@ class TreeOfCounts(Design):
         return CountTree(self.queries[-1].query.cells_per_group)
 
     def expected_error(self, errors: Sequence[float]) -> float:
-        """The error of the worst quantile, in ranks."""
         return USUAL_PART * self.usual_error(errors)
 
     def usual_error(self, errors: Sequence[Fraction | float]) -> float:
@@ -97,7 +96,6 @@ class TreeOfCounts(Design):
         return self.tree.usual_error(middle, list(map(float, errors)))
 
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
-        """How quantiles are counted, and how many rows a group needs."""
         error = Fraction(self.usual_error([noise.half_width(STATED) for noise in noises]))
         *ranges, last = (f"{part.query.cells_per_group:,}" for part in self.queries)
         listed = f"{', '.join(ranges)} and {last}" if ranges else last
@@ -128,7 +126,6 @@ class TreeOfCounts(Design):
         return needed
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        """The candidate of each quantile, with an interval that has the exact one."""
         request, column = self.request, self.request.numeric
         points = request.candidates
         _, known = classes_at_and_between(column, points)
@@ -288,7 +285,6 @@ class Quantile(Statistic):
         estimates: Estimates,
         confidence: Fraction,
     ) -> Estimates:
-        """The values of each group, sorted in the order of their quantiles."""
         quantiles = self.quantiles(design.request)
         values = estimates.value.reshape(-1, len(quantiles))
         order = sorted(range(len(quantiles)), key=lambda index: quantiles[index])

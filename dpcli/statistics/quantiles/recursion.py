@@ -126,7 +126,6 @@ class QuantilesQuery(SelectionQuery):
 
     @cached_property
     def cells_per_group(self) -> int:
-        """One count for each class."""
         return prod(map(len, self.classes))
 
     @cached_property
@@ -162,11 +161,9 @@ class QuantilesQuery(SelectionQuery):
         return tuple(ordered[quantile] for quantile in self.quantiles)
 
     def choose(self, chooser: Chooser, noise: Noise, answers: Array) -> Array:
-        """The candidates of cuts, which are chosen from parts of the rows."""
         return choose_quantiles(noise, answers, self)
 
     def trial_errors(self, noisy: Array, exact: Array) -> Array:
-        """The rows by which chosen candidates miss their quantiles more than the best ones do."""
         counts = exact.reshape(-1, self.cells_per_group)
         missed, groups = [], np.arange(len(counts))
         for item, chosen in enumerate(noisy.reshape(len(counts), -1).T):
@@ -176,12 +173,10 @@ class QuantilesQuery(SelectionQuery):
         return np.concatenate(missed)
 
     def ledger_details(self) -> dict[str, object]:
-        """Which quantiles are chosen, and from how many sub-steps."""
         quantiles = [str(quantile) for quantile in self.quantiles]
         return super().ledger_details() | {"quantiles": quantiles, "substeps": self.substeps}
 
     def protection(self, words: AnswerWords) -> str:
-        """What one unit can change in a round, and how far a choice may be from the best."""
         return (
             f"{words.role}: chosen by {words.mechanism} among {self.candidates:,} public "
             f"candidates, in {self.rounds:,} rounds, better ones with a higher probability. In a "

@@ -92,7 +92,6 @@ class ObjectiveDesign(Design):
         """None: how far a slope moves a coefficient depends on the rows."""
 
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
-        """What the noise is added to, how heavy the ridge is, and when there are intervals."""
         ridge = self.objective.perturbation(noises[0].scale * self.queries[0].step).ridge
         noise, shrinkage = ridge_sentences(self.minimized, ridge / self.objective.curvature)
         shrinkage += self.exception

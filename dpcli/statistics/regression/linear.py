@@ -190,11 +190,9 @@ class LinearRegression(Statistic):
     derivation = "least squares of noisy moments, with a ridge where noise could leave no slope"
 
     def variant(self, column: Column | None, method: str = "") -> Statistic:
-        """Objective perturbation has a mechanism of its own."""
         return OBJECTIVE if method == "objective" else self
 
     def complete_request(self, bare: Request, given: Mapping[str, Any]) -> Request:
-        """The columns are the inputs, then the outcome."""
         columns = (*given["on"], given["column"])
         method, ridge = given["method"] or METHODS[0], given["ridge"]
         rows = given["rows"] or 0
@@ -228,7 +226,6 @@ class LinearRegression(Statistic):
                 yield FieldFault("output-needs-fixed-rows", "method", reason=reason)
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
-        """All moments of inputs and outcome, or the coefficients of a ridge regression."""
         if request.method == "output":
             query = _ridge_query(request)
             return (Design(request, (WeightedQuery("coefficients", query, step=query.grid),)),)
@@ -238,7 +235,6 @@ class LinearRegression(Statistic):
     def estimate(
         self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
-        """The coefficients in the units of the columns."""
         request = design.request
         if request.method == "output":
             return _in_own_units(request, answers[0], _ridge_query(request).grid, confidence)
@@ -257,7 +253,6 @@ class LinearRegression(Statistic):
         return ("intercept", *(column.name for column in request.columns[:-1]))
 
     def sentences(self, request: Request) -> tuple[str, ...]:
-        """How the coefficients are computed from the noisy answers."""
         if request.method == "output":
             return ("noisy coefficients of scaled columns, brought to the columns' own units",)
         return super().sentences(request)
@@ -280,7 +275,6 @@ class ObjectiveLinearRegression(LinearRegression):
             yield FieldFault("objective-without-groups", "by")
 
     def designs(self, request: Request, relation: Relation) -> tuple[ObjectiveDesign]:
-        """The minimizer of a perturbed objective, and the products of its inputs."""
         query = _objective_query(request)
         return (ObjectiveDesign.of(request, relation, query, "sum of squared errors"),)
 
@@ -299,7 +293,6 @@ class ObjectiveLinearRegression(LinearRegression):
         return 0
 
     def sentences(self, request: Request) -> tuple[str, ...]:
-        """Which coefficients are allowed, and that their error is not known."""
         fitted = (
             "the coefficients are those for which all predictions from inputs within bounds "
             "lie within the bounds of the outcome"

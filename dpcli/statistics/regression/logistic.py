@@ -76,7 +76,6 @@ class LogisticRegression(Statistic):
     item = "coefficient"
 
     def complete_request(self, bare: Request, given: Mapping[str, Any]) -> Request:
-        """The columns are the inputs."""
         columns, options = tuple(given["on"]), (("values", given["values"]),)
         return replace(bare, column=given["column"], columns=columns, options=options)
 
@@ -94,7 +93,6 @@ class LogisticRegression(Statistic):
             yield FieldFault("objective-without-groups", "by")
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
-        """The minimizer of a perturbed objective, and the products of its inputs."""
         rarer = "; by more where one outcome is rarer than the other"
         query = _query(request)
         return (ObjectiveDesign.of(request, relation, query, "logistic loss", rarer),)
@@ -102,7 +100,6 @@ class LogisticRegression(Statistic):
     def estimate(
         self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
-        """The coefficients for the units of the columns, from those of scaled columns."""
         query = _query(design.request)
         first, *coefficients = (int(steps) * query.grid for steps in answers[0].values)
         units = [
@@ -123,7 +120,6 @@ class LogisticRegression(Statistic):
         return ("intercept", *(column.name for column in request.columns))
 
     def sentences(self, request: Request) -> tuple[str, ...]:
-        """What the coefficients predict, and that their error is not known."""
         outcome = _query(request).outcome.text
         predicted = (
             f"the log-odds of a row for `{outcome}` are the intercept plus each column times "

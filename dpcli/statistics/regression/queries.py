@@ -1,4 +1,4 @@
-"""Queries for the coefficients of regressions: those of a ridge, and minimizers of objectives.
+"""Queries for the coefficients of regressions: of a ridge, and of objectives.
 
 Neither minimizer nor objective has a sensitivity in steps. What a row changes is the gradient of
 the objective at any coefficients, and its curvature there. So a query states the privacy loss that
@@ -247,7 +247,6 @@ class ObjectiveQuery(RegressionQuery):
         return np.zeros(0, np.int64)
 
     def protection(self, words: AnswerWords) -> str:
-        """What the slope does."""
         return (
             f"{words.role}: one random slope was added to the objective, on columns that are "
             "scaled to [-1, 1], and its minimizer is published. In one direction the slope is "
@@ -326,7 +325,6 @@ class LogisticQuery(ObjectiveQuery):
 
     @property
     def shape(self) -> Shape:
-        """The combinations of inputs, with their rows and those whose outcome is true."""
         not_missing = frozenset(
             column for column in self.required_columns if column.missing is None
         )

@@ -56,11 +56,6 @@ class EffectQuery(Query):
         return tuple(map(len, self.items))
 
     @cached_property
-    def groups(self) -> int | None:
-        """The number of groups; None if they are private."""
-        return None if self.cells is None else self.cells // self.cells_per_group
-
-    @cached_property
     def row_contribution(self) -> RowContribution:
         """The least and the greatest product."""
         low, high = 1, 1
@@ -76,14 +71,13 @@ class EffectQuery(Query):
 
     @property
     def shape(self) -> Shape:
-        """The number of rows of each cell of the table."""
         rows = LinearQuery(items=self.grouping_axes, where=self.where, present=self.present)
         return rows.shape
 
     def answer(self, sums: Array) -> Array:
         """The scaled effects, group by group, from the counts of the tables."""
         # Along each axis, numbers become at most two times its size as large.
-        largest = largest_magnitude(sums) * effect_scale(self.sizes) << len(self.sizes)
+        largest = largest_magnitude(sums) * prod(self.sizes) << len(self.sizes)
         return scaled_effect(widened(sums, largest).reshape(-1, *self.sizes)).ravel()
 
 
@@ -95,11 +89,6 @@ def scaled_effect(counts: Array) -> Array:
     for axis in range(1, counts.ndim):
         counts = counts.shape[axis] * counts - counts.sum(axis=axis, keepdims=True)
     return counts
-
-
-def effect_scale(sizes: tuple[int, ...]) -> int:
-    """The factor by which the scaled effect is greater than the effect."""
-    return prod(sizes)
 
 
 Axes = tuple[Axis, ...]

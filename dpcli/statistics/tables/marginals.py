@@ -104,7 +104,6 @@ class MeasuredTables(Design):
         return self.has_effects and bool(query.items)
 
     def expected_error(self, errors: Sequence[float]) -> float:
-        """The root mean square of the errors of all cells after agreement."""
         request = self.request
         indexes = {axis: index for index, axis in enumerate(request.margins)}
         tables: list[tuple[Table, float]] = []
@@ -118,7 +117,6 @@ class MeasuredTables(Design):
         return sqrt(square / count_cells(sizes, request.ways))
 
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
-        """Which tables are measured, how the published ones follow, and their expected error."""
         wanted, columns = len(published_tables(self.request)), len(self.request.margins)
         if wanted == 1:
             return ()
@@ -182,13 +180,11 @@ class MeasuredTables(Design):
         return measured
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        """The noisy counts, in the order of groups, then tables."""
         return summed_counts(published_tables(self.request), self.measured(answers), confidence)
 
     def make_consistent(
         self, answers: Sequence[NoisyAnswer], estimates: Estimates, confidence: Fraction
     ) -> Estimates:
-        """The counts of each group, with the same totals in all tables."""
         if not len(estimates):  # No group was selected.
             return estimates
         if len(answers) == 1:
@@ -282,7 +278,6 @@ class Marginals(Statistic):
     item = "cell"
 
     def complete_request(self, bare: Request, given: Mapping[str, Any]) -> Request:
-        """The axes, and the number of axes of each table."""
         return replace(bare, margins=given["columns"], ways=given["ways"])
 
     def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
@@ -326,5 +321,4 @@ class Marginals(Statistic):
         )
 
     def item_count(self, request: Request) -> int:
-        """The number of cells of all tables together."""
         return count_cells(sizes_of(request), request.ways)

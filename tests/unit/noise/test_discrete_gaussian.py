@@ -12,7 +12,7 @@ from dpcli.noise import bernoulli, entropy
 from dpcli.noise import discrete_gaussian as noise
 from dpcli.noise.bernoulli import Threshold
 from dpcli.noise.discrete_gaussian import (
-    discrete_gaussian,
+    DiscreteGaussian,
     discrete_gaussian_array,
     discrete_gaussian_scalar,
 )
@@ -111,7 +111,7 @@ def test_moments_and_signs(stream: Stream, sigma: Fraction) -> None:
 )
 def test_odd_sigmas_work(stream: Stream, sigma: Fraction) -> None:
     """Long fractions and sigmas beyond the array path give samples of the right size."""
-    draws = discrete_gaussian(sigma, 4500)
+    draws = DiscreteGaussian(sigma).sample(4500)
     assert len(draws) == 4500
     second = Fraction(sum(int(draw) ** 2 for draw in draws), 4500)
     assert abs(second - (sigma**2 if sigma > 1 else 0)) <= sigma**2 / 5
@@ -121,6 +121,6 @@ def test_odd_sigmas_work(stream: Stream, sigma: Fraction) -> None:
 def test_no_scale_is_refused(sigma: Fraction) -> None:
     """Noise without a positive scale is an error."""
     with pytest.raises(ValueError, match="positive"):
-        discrete_gaussian(sigma, 1)
+        DiscreteGaussian(sigma).sample(1)
     with pytest.raises(ValueError, match="range"):
         discrete_gaussian_array(sigma, 1)

@@ -12,7 +12,7 @@ from dpcli.noise import discrete_laplace as noise
 from dpcli.noise import entropy
 from dpcli.noise.bernoulli import VECTORIZE_FROM, Threshold, sign_array
 from dpcli.noise.discrete_laplace import (
-    discrete_laplace,
+    DiscreteLaplace,
     discrete_laplace_array,
     discrete_laplace_scalar,
 )
@@ -117,7 +117,7 @@ def test_endless_tails_are_refused_not_wrapped(monkeypatch: pytest.MonkeyPatch) 
 )
 def test_odd_scales_work(stream: Stream, scale: Fraction) -> None:
     """Long fractions and scales beyond the array path give samples of the right size."""
-    draws = discrete_laplace(scale, 5000)
+    draws = DiscreteLaplace(scale).sample(5000)
     assert len(draws) == 5000
     mean_size = Fraction(sum(abs(int(draw)) for draw in draws), 5000)
     assert abs(mean_size - (scale if scale > 1 else 0)) <= scale / 10
@@ -126,13 +126,13 @@ def test_odd_scales_work(stream: Stream, scale: Fraction) -> None:
 def test_counts_are_respected() -> None:
     """Any number of samples can be requested."""
     for count in (0, 1, VECTORIZE_FROM, 70_000):
-        assert len(discrete_laplace(Fraction(5), count)) == count
+        assert len(DiscreteLaplace(Fraction(5)).sample(count)) == count
 
 
 @pytest.mark.parametrize("scale", [Fraction(0), Fraction(-1)])
 def test_no_scale_is_refused(scale: Fraction) -> None:
     """Noise without a positive scale is an error."""
     with pytest.raises(ValueError, match="positive"):
-        discrete_laplace(scale, 1)
+        DiscreteLaplace(scale).sample(1)
     with pytest.raises(ValueError, match="range"):
         discrete_laplace_array(scale, 1)

@@ -136,9 +136,9 @@ def test_mechanisms_do_not_load_numpy() -> None:
     program = (
         "import sys, dpcli.mechanisms\n"
         "from fractions import Fraction\n"
-        "from dpcli.noise.discrete_gaussian import discrete_gaussian\n"
-        "from dpcli.noise.discrete_laplace import discrete_laplace\n"
-        "discrete_laplace(Fraction(10), 50), discrete_gaussian(Fraction(10), 50)\n"
+        "from dpcli.noise.discrete_gaussian import DiscreteGaussian\n"
+        "from dpcli.noise.discrete_laplace import DiscreteLaplace\n"
+        "DiscreteLaplace(Fraction(10)).sample(50), DiscreteGaussian(Fraction(10)).sample(50)\n"
         "assert not {'numpy', 'scipy', 'polars'} & set(sys.modules)\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
