@@ -29,27 +29,21 @@ def bernoulli_exp(numerator: int, denominator: int) -> bool:
     """True with probability exactly exp(-numerator/denominator).
 
     The ratio need not be in lowest terms. Raises ValueError if it is negative. Source: Canonne,
-    Kamath and Steinke 2020, algorithm 1.
+    Kamath and Steinke 2020, algorithm 1. For a ratio x in [0, 1], the first k at which a
+    Bernoulli(x / k) fails is odd with probability 1 - x + x^2/2! - x^3/3! + ... = exp(-x). A larger
+    ratio is the sum of ones and a rest.
     """
     if numerator < 0:
         raise ValueError("exp(-exponent) is a probability only for exponents >= 0")
-    integer_part, remainder = divmod(numerator, denominator)
-    for _ in range(integer_part):
-        if not _bernoulli_exp(1, 1):
+    ones, rest = divmod(numerator, denominator)
+    for index in range(ones + 1):
+        above, below = (1, 1) if index < ones else (rest, denominator)
+        k = 1
+        while uniform_below(below * k) < above:
+            k += 1
+        if k % 2 == 0:
             return False
-    return _bernoulli_exp(remainder, denominator)
-
-
-def _bernoulli_exp(numerator: int, denominator: int) -> bool:
-    """`bernoulli_exp` for a ratio in [0, 1].
-
-    The first k at which a Bernoulli(ratio / k) fails is odd with probability
-    1 - x + x^2/2! - x^3/3! + ... = exp(-x).
-    """
-    k = 1
-    while uniform_below(denominator * k) < numerator:
-        k += 1
-    return k % 2 == 1
+    return True
 
 
 class Threshold:

@@ -64,7 +64,19 @@ class PermuteAndFlipChoice(ChoiceNoise):
     kind = "permute_and_flip"
 
     def pick(self, gaps: Array) -> Ints:
-        return permute_and_flip(gaps, self.scale)
+        """The first candidate in random order whose coin shows heads.
+
+        Candidates are visited in random order. The first whose coin shows heads is chosen; the coin
+        of gap g shows heads with probability exp(-g/scale). All coins are independent of the order,
+        so the choice is uniform among the heads. The best candidate, with gap zero, always shows
+        heads (McKenna and Sheldon 2020, algorithm 1).
+        """
+        if _is_small(gaps, self.scale):
+            return np.array([_first_heads(row, self.scale) for row in gaps.tolist()], np.int64)
+        heads = _flips(gaps.ravel(), self.scale).reshape(gaps.shape)
+        chosen = uniforms(heads.sum(axis=1), len(heads)) + 1
+        indexes: Ints = (heads.cumsum(axis=1) == chosen[:, None]).argmax(axis=1)
+        return indexes
 
 
 @final
@@ -75,23 +87,23 @@ class ExponentialChoice(ChoiceNoise):
     dominating_pair = BoundedRangePair
 
     def pick(self, gaps: Array) -> Ints:
-        return exponential(gaps, self.scale)
+        """A candidate with probability proportional to exp(-gap/scale).
 
-
-def permute_and_flip(gaps: Array, scale: Fraction) -> Ints:
-    """The index of a candidate in each row, chosen by permute-and-flip.
-
-    Candidates are visited in random order. The first whose coin shows heads is chosen; the coin
-    of gap g shows heads with probability exp(-g/scale). All coins are independent of the order, so
-    the choice is uniform among the heads. The best candidate, with gap zero, always shows heads
-    (McKenna and Sheldon 2020, algorithm 1).
-    """
-    if _is_small(gaps, scale):
-        return np.array([_first_heads(row, scale) for row in gaps.tolist()], np.int64)
-    heads = _flips(gaps.ravel(), scale).reshape(gaps.shape)
-    chosen = uniforms(heads.sum(axis=1), len(heads)) + 1
-    indexes: Ints = (heads.cumsum(axis=1) == chosen[:, None]).argmax(axis=1)
-    return indexes
+        Uniform candidates are proposed until one is accepted, with probability exp(-gap/scale). The
+        best, with gap zero, is always accepted.
+        """
+        if _is_small(gaps, self.scale):
+            return np.array([_accepted(row, self.scale) for row in gaps.tolist()], np.int64)
+        rows, width = gaps.shape
+        chosen, left = np.empty(rows, np.int64), np.arange(rows)
+        while left.size:
+            tries = max(1, BLOCK // left.size)
+            drawn = uniforms(width, left.size * tries).reshape(-1, tries)
+            heads = _flips(gaps[left[:, None], drawn].ravel(), self.scale).reshape(drawn.shape)
+            accepted, first = heads.any(axis=1), heads.argmax(axis=1)
+            chosen[left] = np.take_along_axis(drawn, first[:, None], axis=1)[:, 0]
+            left = left[~accepted]
+        return chosen
 
 
 def _first_heads(gaps: Sequence[int], scale: Fraction) -> int:
@@ -102,26 +114,6 @@ def _first_heads(gaps: Sequence[int], scale: Fraction) -> int:
         candidate = left.pop()
         if _flip(gaps[candidate], scale):
             return candidate
-
-
-def exponential(gaps: Array, scale: Fraction) -> Ints:
-    """The index of a candidate in each row, with probability proportional to exp(-gap/scale).
-
-    Uniform candidates are proposed until one is accepted, with probability exp(-gap/scale). The
-    best, with gap zero, is always accepted.
-    """
-    if _is_small(gaps, scale):
-        return np.array([_accepted(row, scale) for row in gaps.tolist()], np.int64)
-    rows, width = gaps.shape
-    chosen, left = np.empty(rows, np.int64), np.arange(rows)
-    while left.size:
-        tries = max(1, BLOCK // left.size)
-        drawn = uniforms(width, left.size * tries).reshape(-1, tries)
-        heads = _flips(gaps[left[:, None], drawn].ravel(), scale).reshape(drawn.shape)
-        accepted, first = heads.any(axis=1), heads.argmax(axis=1)
-        chosen[left] = np.take_along_axis(drawn, first[:, None], axis=1)[:, 0]
-        left = left[~accepted]
-    return chosen
 
 
 def _accepted(gaps: Sequence[int], scale: Fraction) -> int:

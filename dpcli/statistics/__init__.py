@@ -69,7 +69,7 @@ STATISTICS = Registry(
         "mean": "means.mean:Mean",
         "proportion": "means.ratio:Proportion",
         "ratio": "means.ratio:Ratio",
-        "comparison": "means.comparison:Comparison",
+        "comparison": "means.ratio:Comparison",
         "variance": "means.spread:Variance",
         "std": "means.spread:StandardDeviation",
         "histogram": "counts.counts:Histogram",

@@ -40,8 +40,7 @@ from dpcli.specification.requests import two_values
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.counts.selections import IndicatorQuery
 from dpcli.statistics.design import Request
-from dpcli.statistics.means.comparison import Comparison
-from dpcli.statistics.means.ratio import PROPORTION
+from dpcli.statistics.means.ratio import PROPORTION, Comparison
 from dpcli.statistics.quality import ReadabilityQuery
 from dpcli.statistics.regression.queries import LogisticQuery
 from dpcli.statistics.statistic import Statistic
