@@ -8,7 +8,7 @@ The author of a mechanism writes `calibrate`, `loss`, `losses_at_delta`, `zcdp_r
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import ClassVar, final
 
@@ -16,7 +16,7 @@ from dpcli.noise.candidate_choice import ChoiceNoise
 from dpcli.noise.distribution import NO_NOISE, Family, Noise, Unchangeable, summed_half_width
 from dpcli.numeric.arrays import Array, add_exact, integer_array, np
 from dpcli.numeric.exact import short_up
-from dpcli.numeric.interval_arithmetic import sqrt_down, sqrt_up
+from dpcli.numeric.interval_arithmetic import sqrt_down
 from dpcli.numeric.search import min_scale
 from dpcli.privacy.loss import (
     ZERO_GUARANTEE,
@@ -244,18 +244,6 @@ class PureMechanism(Mechanism):
         if sensitivity.l0 * sensitivity.linf == sensitivity.l1:
             return (noise.dominating_pair(noise.scale, sensitivity.linf, sensitivity.l0),)
         return (RandomizedResponsePair(noise.scale, sensitivity.l1),)
-
-
-def worst_case_rho(sensitivity: Sensitivity, rho: Callable[[Fraction], Fraction]) -> Fraction:
-    """The rho of an answer, from the `rho` of a change of one cell.
-
-    It must be concave in the square of the change.
-    """
-    all_in_one_cell = rho(Fraction(sensitivity.l1))
-    if sensitivity.l0 == 1:
-        return all_in_one_cell
-    equal_change = sqrt_up(Fraction(sensitivity.l2_squared, sensitivity.l0))
-    return min(sensitivity.l0 * rho(equal_change), all_in_one_cell)
 
 
 class AdditiveMechanism(Mechanism):

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
-from dpcli.mechanisms.mechanism import (
-    AdditiveMechanism,
-    PureMechanism,
-    SelectionMechanism,
-    worst_case_rho,
-)
+from dpcli.mechanisms.mechanism import AdditiveMechanism, PureMechanism, SelectionMechanism
 from dpcli.noise.candidate_choice import ExponentialChoice, PermuteAndFlipChoice
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.exact import short_up
-from dpcli.numeric.interval_arithmetic import Interval, exp
+from dpcli.numeric.interval_arithmetic import Interval, exp, sqrt_up
 from dpcli.privacy.deltas import pure_rho
 from dpcli.privacy.sensitivity import Sensitivity
+
+
+def worst_case_rho(sensitivity: Sensitivity, rho: Callable[[Fraction], Fraction]) -> Fraction:
+    """The rho of an answer, from the `rho` of a change of one cell.
+
+    It must be concave in the square of the change.
+    """
+    all_in_one_cell = rho(Fraction(sensitivity.l1))
+    if sensitivity.l0 == 1:
+        return all_in_one_cell
+    equal_change = sqrt_up(Fraction(sensitivity.l2_squared, sensitivity.l0))
+    return min(sensitivity.l0 * rho(equal_change), all_in_one_cell)
 
 
 class Laplace(PureMechanism, AdditiveMechanism):

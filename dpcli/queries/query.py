@@ -117,8 +117,15 @@ class Query:
         return self.sensitivity(Relation(relation.unit, Neighbors.ADD_REMOVE))
 
     def bounded_unit(self, unit: Unit) -> Unit:
-        """The unit with the limits that hold for this query."""
-        return unit.for_ungrouped if isinstance(unit, PersonUnit) and not self.axes else unit
+        """The unit with the limits that hold for this query.
+
+        For totals, a user has one number in each group.
+        """
+        if not isinstance(unit, PersonUnit):
+            return unit
+        if self.total_clamp is not None:
+            return unit.for_totals
+        return unit if self.axes else unit.for_ungrouped
 
     def trial_errors(self, noisy: Array, exact: Array) -> Array:
         """How far published numbers are from exact ones, for trials on synthetic rows."""
@@ -213,24 +220,29 @@ class Query:
         return tuple(dict.fromkeys((*self.required_columns, *tested)))
 
     def row_limit(self, unit: PersonUnit) -> int | None:
-        """The most rows of a person that are used; None if all are."""
+        """The most rows of a person that are used; None if all are.
+
+        Totals of users are of all rows in the groups that are used.
+        """
+        if self.total_clamp is not None:
+            return None
         return unit.max_grouped_rows if self.axes else unit.max_rows
 
     def group_limit(self, unit: PersonUnit) -> int | None:
-        """The most groups of a person that are used; None if those of all used rows are."""
-        return self._fewer_groups(unit) if unit.max_groups < unit.max_rows else None
+        """The most groups of a person that are used; None if those of all used rows are.
 
-    def _fewer_groups(self, unit: PersonUnit) -> int | None:
-        """The limit on the groups of a person, if there are more groups."""
-        if any(axis.is_private for axis in self.axes):
-            return unit.max_groups
-        groups = prod(len(axis) for axis in self.axes)
-        return unit.max_groups if unit.max_groups < groups else None
+        Totals of users are in no more groups than that, however many rows they are of.
+        """
+        if self.total_clamp is None and unit.max_groups >= unit.max_rows:
+            return None
+        is_private = any(axis.is_private for axis in self.axes)
+        is_limited = is_private or unit.max_groups < prod(len(axis) for axis in self.axes)
+        return unit.max_groups if is_limited else None
 
     def limit_in_group(self, unit: PersonUnit) -> int | None:
         """The most rows of a person in a group that are used; None if all used rows may be."""
         is_limited = bool(self.axes) and unit.max_rows_per_group < unit.max_rows
-        return unit.max_rows_per_group if is_limited else None
+        return unit.max_rows_per_group if is_limited and self.total_clamp is None else None
 
     @property
     def total_clamp(self) -> tuple[int, int] | None:
@@ -332,28 +344,15 @@ class LinearQuery(Query):
     def largest_product(self) -> int:
         return self.row_contribution.max_abs
 
+    def is_public(self, relation: Relation) -> bool:
+        """Whether the answer is that of all neighbors: each of as many rows adds the same."""
+        once = self.row_contribution
+        return relation.size_is_public and once.low == once.high and self.cells == 1
+
     def without_clamp(self) -> Query:
         """Without a `user_clamp`, unless it counts users."""
         counts_users = not self.factors and self.user_clamp == (0, 1)
         return self if counts_users else replace(self, user_clamp=None)
-
-    def bounded_unit(self, unit: Unit) -> Unit:
-        """For totals, a user has one number in each group."""
-        if isinstance(unit, PersonUnit) and self.user_clamp is not None:
-            return unit.for_totals
-        return super().bounded_unit(unit)
-
-    def row_limit(self, unit: PersonUnit) -> int | None:
-        """None for totals of users, which are of all rows in the groups that are used."""
-        return super().row_limit(unit) if self.user_clamp is None else None
-
-    def group_limit(self, unit: PersonUnit) -> int | None:
-        """Totals of users are in no more groups than that, however many rows they are of."""
-        return super().group_limit(unit) if self.user_clamp is None else self._fewer_groups(unit)
-
-    def limit_in_group(self, unit: PersonUnit) -> int | None:
-        """None for totals of users, which are of all rows in a group."""
-        return super().limit_in_group(unit) if self.user_clamp is None else None
 
 
 @dataclass(frozen=True, kw_only=True)

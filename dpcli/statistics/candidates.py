@@ -141,8 +141,7 @@ class Choices(Design):
         _, scored, _ = choices[0]
         columns = (*scored.present, *(axis.column for axis in scored.inner_axes))
         rows = LinearQuery(by=scored.by, where=scored.where, present=tuple(dict.fromkeys(columns)))
-        public = relation.size_is_public and not rows.may_skip and rows.cells == 1
-        share = Fraction(0) if public else SIZE_SHARE
+        share = Fraction(0) if rows.is_public(relation) else SIZE_SHARE
         weight = (1 - share) / len(choices)
         queries = (
             *(WeightedQuery(role, query, weight, step) for role, query, step in choices),

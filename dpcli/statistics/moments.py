@@ -97,8 +97,7 @@ class Moments:
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
         """The number of rows, the sum of each column, the sum of each product."""
         rows = LinearQuery(by=request.by, where=request.where, present=self.columns)
-        public = relation.size_is_public and not rows.may_skip and rows.cells == 1
-        count = Fraction(0) if public else Fraction(len(self.columns) + 1, 2)
+        count = Fraction(0) if rows.is_public(relation) else Fraction(len(self.columns) + 1, 2)
         queries = [WeightedQuery("count", rows, count)]
         for factor in self.factors:
             query = replace(rows, factors=(factor,))

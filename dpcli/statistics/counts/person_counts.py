@@ -17,7 +17,7 @@ from dpcli.privacy.sensitivity import (
     centered_sensitivity,
     sensitivity,
 )
-from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, Unit
+from dpcli.privacy.unit import Neighbors, PersonUnit, Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import Shape
@@ -77,24 +77,12 @@ class CenteredCountQuery(Query):
     def total_clamp(self) -> tuple[int, int] | None:
         return self.counts.total_clamp
 
-    def bounded_unit(self, unit: Unit) -> Unit:
-        return self.counts.bounded_unit(unit)
-
     def sensitivity(self, relation: Relation) -> Sensitivity:
         """The sensitivity of centered counts; ValueError unless people are added or removed."""
         unit = self.bounded_unit(relation.unit)
         if relation.neighbors is not Neighbors.ADD_REMOVE or not isinstance(unit, PersonUnit):
             raise ValueError("counts less people have a bound if people are added or removed")
         return centered_sensitivity(self.times, self.less, unit, self.number_of_cells)
-
-    def row_limit(self, unit: PersonUnit) -> int | None:
-        return self.counts.row_limit(unit)
-
-    def group_limit(self, unit: PersonUnit) -> int | None:
-        return self.counts.group_limit(unit)
-
-    def limit_in_group(self, unit: PersonUnit) -> int | None:
-        return self.counts.limit_in_group(unit)
 
     @property
     def number_of_cells(self) -> int:

@@ -98,10 +98,7 @@ class Mean(WeightedStatistic):
         rows = LinearQuery(factors=weights, by=request.by, where=request.where, present=(column,))
         distance = Factor.centered(column)
         total = LinearQuery(factors=(distance, *weights), by=request.by, where=request.where)
-        contribution = rows.row_contribution
-        constant = contribution.low == contribution.high
-        public = relation.size_is_public and constant and rows.cells == 1
-        weight = Fraction(1) if public else SUM_WEIGHT
+        weight = Fraction(1) if rows.is_public(relation) else SUM_WEIGHT
         roles = (
             ("weighted centered sum", "sum of weights") if weights else ("centered sum", "count")
         )

@@ -137,9 +137,7 @@ class Ratio(WeightedStatistic):
         rows = LinearQuery(
             factors=weight_factors(request), by=request.by, where=request.where, present=present
         )
-        contribution, step = rows.row_contribution, weight_step(request)
-        constant = below is None and contribution.low == contribution.high
-        public = relation.size_is_public and constant and rows.cells == 1
+        step, public = weight_step(request), below is None and rows.is_public(relation)
         if len(tests) == len(present) and not public:
             kinds = replace(rows, items=tuple(map(Axis, tests)), present=())
             counts = WeightedQuery("rows of each kind", kinds, step=step)

@@ -62,7 +62,6 @@ class ObjectiveDesign(Design):
         costs nothing.
         """
         rows = LinearQuery(where=query.where, present=query.required_columns)
-        public = relation.size_is_public and not rows.may_skip
         terms: list[tuple[Factor, ...]] = [(), *((factor,) for factor in query.inputs)]
         sums = []
         for first, second in combinations_with_replacement(terms, 2):
@@ -70,7 +69,7 @@ class ObjectiveDesign(Design):
             names = ", ".join(factor.column.name for factor in factors)
             role = ("count", f"sum of {names}", f"products of {names}")[len(factors)]
             step = prod((factor.step for factor in factors), start=Fraction(1))
-            weight = Fraction(0 if public and not factors else 1)
+            weight = Fraction(0 if not factors and rows.is_public(relation) else 1)
             sums.append(
                 WeightedQuery(role, replace(rows, factors=factors), weight, step, supports=True)
             )
