@@ -12,14 +12,13 @@ published numbers with intervals. Intervals come from the noise itself where one
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
-from typing import overload
 
 from dpcli.statistics.statistic import Statistic
 
 
-class Registry(Sequence[Statistic]):
+class Registry(Iterable[Statistic]):
     """Statistics in order; each has a name, and is a statistic or where its class is.
 
     A path is a module of this package and a class in it, such as `counts.counts:Sum`.
@@ -48,18 +47,8 @@ class Registry(Sequence[Statistic]):
         """The registry with one more statistic at the end."""
         return Registry({**self._members, statistic.name: statistic})
 
-    @overload
-    def __getitem__(self, index: int) -> Statistic: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Statistic, ...]: ...
-    def __getitem__(self, index: int | slice) -> Statistic | tuple[Statistic, ...]:
-        return tuple(self)[index]
-
     def __iter__(self) -> Iterator[Statistic]:
         return filter(None, map(self.named, self.names))
-
-    def __len__(self) -> int:
-        return len(self._members)
 
 
 STATISTICS = Registry(

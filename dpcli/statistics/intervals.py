@@ -60,11 +60,9 @@ class FiducialInterval:
         answers: One for each query, all about the same cells.
         outcome: Computes the outcomes from answers in steps.
         confidence: The probability that an interval contains the noise-free value.
-        denominator: The index of the query that counts rows, or adds up their weights, if there
-            is one. Draws with a denominator below `min_denominator`, or with an outcome that is not
-            a number, allow any value. An interval that must include such draws has no bound on
-            either side.
-        min_denominator: The least denominator of a group with rows, in steps.
+        denominator: The index of the query that counts rows, if there is one. Draws with fewer than
+            one row, or with an outcome that is not a number, allow any value. An interval that must
+            include such draws has no bound on either side.
         sampled: Whether the outcome also depends on the error of a sample. Its answers then end
             with draws of a standard normal number, which is zero at the noisy answers.
     """
@@ -75,12 +73,11 @@ class FiducialInterval:
         outcome: Outcome,
         confidence: Fraction,
         denominator: int | None = None,
-        min_denominator: int = 1,
         *,
         sampled: bool = False,
     ) -> None:
         self._outcome = outcome
-        self._denominator, self._min_denominator = denominator, min_denominator
+        self._denominator = denominator
         self.noisy = np.array([answer.values for answer in answers], dtype=np.float64)
         draws = DRAWS if confidence <= Fraction(99, 100) else MORE_DRAWS
         self._noises = np.stack(
@@ -108,7 +105,7 @@ class FiducialInterval:
             outcomes = outcomes.reshape(len(outcomes), *plausible.shape[1:])
             usable = np.isfinite(outcomes)
             if self._denominator is not None:
-                usable &= plausible[self._denominator] >= self._min_denominator
+                usable &= plausible[self._denominator] >= 1
             # Unusable draws are sorted last. They count as below and above all others.
             outcomes = np.sort(np.where(usable, outcomes, np.nan))
             first = self._outside - (~usable).sum(axis=-1)
