@@ -22,14 +22,14 @@ from dpcli.privacy.unit import Relation
 from dpcli.queries.query import LinearQuery, Query, RowsPerUserQuery
 from dpcli.queries.scores import Accuracy, Frequency, Rank, Revenue, ScoreQuery
 from dpcli.queries.sums import Factor
+from dpcli.statistics.counts.centered_counts import CenteredCountQuery
 from dpcli.statistics.counts.counts import DistinctQuery
-from dpcli.statistics.counts.person_counts import CenteredCountQuery
 from dpcli.statistics.counts.selections import IndicatorQuery, PassesAmongFirst
 from dpcli.statistics.means.quotient import BernsteinQuery
 from dpcli.statistics.quality import ReadabilityQuery
 from dpcli.statistics.quantiles.recursion import QuantilesQuery
 from dpcli.statistics.regression.queries import LeastSquaresQuery, LogisticQuery, RidgeQuery
-from dpcli.statistics.tables.agreement import EffectQuery
+from dpcli.statistics.tables.effects import EffectQuery
 
 QUERIES: Final[frozenset[type]] = frozenset(
     {

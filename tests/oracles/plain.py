@@ -48,14 +48,14 @@ from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.queries.query import LinearQuery, Query, RowsPerUserQuery
 from dpcli.queries.scores import Accuracy, Frequency, Rank, Revenue, ScoreQuery, SelectionQuery
 from dpcli.queries.sums import UserTotals
+from dpcli.statistics.counts.centered_counts import CenteredCountQuery
 from dpcli.statistics.counts.counts import DistinctQuery
-from dpcli.statistics.counts.person_counts import CenteredCountQuery
 from dpcli.statistics.counts.selections import IndicatorQuery, PassesAmongFirst
 from dpcli.statistics.means.quotient import BernsteinQuery
 from dpcli.statistics.quality import ReadabilityQuery
 from dpcli.statistics.quantiles.recursion import QuantilesQuery
 from dpcli.statistics.regression.queries import LeastSquaresQuery, LogisticQuery, ObjectiveQuery
-from dpcli.statistics.tables.agreement import EffectQuery
+from dpcli.statistics.tables.effects import EffectQuery
 from tests.oracles.opened import cells_of
 from tests.oracles.shapes import Row, Rules, answer_by_shape
 

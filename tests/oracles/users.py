@@ -11,8 +11,8 @@ from dpcli.data.kinds import Axis
 from dpcli.data.labels import IdColumn, PrivatePartitionColumn
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.query import LinearQuery, Query, RowsPerUserQuery
+from dpcli.statistics.counts.centered_counts import CenteredCountQuery
 from dpcli.statistics.counts.counts import DistinctQuery
-from dpcli.statistics.counts.person_counts import CenteredCountQuery
 from tests.oracles import files
 
 

@@ -26,7 +26,6 @@ from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.statistic import NUMERIC_STEPS, Statistic
 from dpcli.statistics.tables.agreement import (
     Axes,
-    EffectQuery,
     Measured,
     MeasuredEffect,
     MeasuredTable,
@@ -34,6 +33,7 @@ from dpcli.statistics.tables.agreement import (
     cells,
     summed_counts,
 )
+from dpcli.statistics.tables.effects import EffectQuery
 from dpcli.statistics.tables.shares import (
     EPSILON,
     RHO,

@@ -14,7 +14,7 @@ from dpcli.data.numbers import IntegerColumn
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.privacy.sensitivity import MAX_AXES, effect_sensitivity
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit, Unit
-from dpcli.statistics.tables.agreement import EffectQuery
+from dpcli.statistics.tables.effects import EffectQuery
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 

@@ -19,7 +19,7 @@ from dpcli.privacy.loss import Loss
 from dpcli.privacy.sensitivity import Sensitivity, centered_sensitivity
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit
 from dpcli.queries.query import LinearQuery
-from dpcli.statistics.counts.person_counts import CenteredCountQuery
+from dpcli.statistics.counts.centered_counts import CenteredCountQuery
 from dpcli.statistics.design import NoisyAnswer
 from tests.laws.test_audit import least_epsilon
 from tests.oracles.opened import engine

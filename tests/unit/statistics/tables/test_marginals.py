@@ -17,7 +17,7 @@ from dpcli.problems.errors import SpecError
 from dpcli.queries.query import Query
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.tables.agreement import EffectQuery
+from dpcli.statistics.tables.effects import EffectQuery
 from dpcli.statistics.tables.shares import (
     EPSILON,
     MAX_CELLS,
