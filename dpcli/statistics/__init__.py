@@ -12,13 +12,13 @@ published numbers with intervals. Intervals come from the noise itself where one
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from importlib import import_module
 
 from dpcli.statistics.statistic import Statistic
 
 
-class Registry(Iterable[Statistic]):
+class Registry(Collection[Statistic]):
     """Statistics in order; each has a name, and is a statistic or where its class is.
 
     A path is a module of this package and a class in it, such as `counts.counts:Sum`.
@@ -49,6 +49,12 @@ class Registry(Iterable[Statistic]):
 
     def __iter__(self) -> Iterator[Statistic]:
         return filter(None, map(self.named, self.names))
+
+    def __contains__(self, member: object) -> bool:
+        return member in tuple(self)
+
+    def __len__(self) -> int:
+        return len(self._members)
 
 
 STATISTICS = Registry(
