@@ -1,4 +1,4 @@
-"""`dpcli release`: from a spec and data files, or sealed parts of them, to noisy tables.
+"""`dpcli release`: from a spec and files, or sealed parts, to noisy tables.
 
 `dpcli aggregate` writes such parts.
 """

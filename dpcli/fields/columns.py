@@ -105,7 +105,9 @@ Predictors = Annotated[Texts, ColumnRole("columns", NUMERIC, 1), Field(examples=
 TableColumns = Annotated[
     list[KeyForm], Field(min_length=1, examples=[["sex", "region"]]), ColumnRole("axes")
 ]
-BinForms = Annotated[BinsModel, ColumnRole("bins"), Field(examples=[{"width": 10}])]
+BinForms = Annotated[
+    BinsModel, ColumnRole("bins"), Field(examples=[{"width": 10}, {"edges": [0, 18, 65, 110]}])
+]
 Candidates = Annotated[CandidateForms, ColumnRole("candidates"), Field(examples=[{"step": 5}])]
 
 MAX_QUANTILES = 100

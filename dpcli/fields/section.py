@@ -137,7 +137,7 @@ def field_examples(field: FieldInfo) -> list[Any]:
 def example_line(key: str, field: FieldInfo | None) -> str:
     """A line of YAML with the first example of a field."""
     examples = field_examples(field) if field else []
-    return f"{key}: {_yaml(examples[0])}" if examples else f"{key}: ..."
+    return "` or `".join(f"{key}: {_yaml(one)}" for one in examples) or f"{key}: ..."
 
 
 def _yaml(value: Any) -> str:

@@ -154,7 +154,8 @@ class ExactNumber(ParsedText):
     """An exact number within limits; with `whole`, an `int`.
 
     The limits `above` and `below` are exclusive, `min_value` and `max_value` inclusive. Allowed
-    denominators divide `divides`. An argument of the error may be a function of the text.
+    denominators divide `divides`; `percent` is said of a percentage. An argument of the error may
+    be a function of the text.
     """
 
     def __init__(
@@ -168,6 +169,7 @@ class ExactNumber(ParsedText):
         below: Fraction | int | None = None,
         whole: bool = False,
         divides: int = 0,
+        percent: str = "",
         **arguments: object,
     ) -> None:
         self._code, self._arguments = code, arguments
@@ -179,7 +181,7 @@ class ExactNumber(ParsedText):
             above,
             below,
         )
-        self._whole, self._divides = whole, divides
+        self._whole, self._divides, self._percent = whole, divides, percent
         schema: Json = {"type": ["number", "string"], "pattern": NUMBER_SCHEMA}
         if whole and code != "bad-minimum":
             schema = {"type": ["integer", "string"], "minimum": 1, "pattern": "^[1-9][0-9]*$"}
@@ -197,6 +199,8 @@ class ExactNumber(ParsedText):
         except NumberSyntaxError as failure:
             if self._whole and failure.advice == ANY_NUMBER:
                 raise NumberSyntaxError(failure.code, WHOLE_NUMBER) from None
+            if self._percent and text.endswith("%"):
+                raise NumberSyntaxError(failure.code, self._percent) from None
             raise
         if (
             (self._min_value is not None and value < self._min_value)
@@ -318,7 +322,12 @@ Probability = Annotated[
 
 def limited_epsilon(max_value: Fraction) -> ExactNumber:
     """An epsilon from `MIN_EPSILON` to a limit."""
-    return ExactNumber("epsilon-out-of-range", min_value=MIN_EPSILON, max_value=max_value)
+    percent = (
+        "write the number itself, such as `epsilon: 0.1`; to divide what the budget has left, use "
+        "`share: 1` in each entry, and `share: 2` for twice as much"
+    )
+    code = "epsilon-out-of-range"
+    return ExactNumber(code, min_value=MIN_EPSILON, max_value=max_value, percent=percent)
 
 
 def limited_rho(max_value: Fraction) -> ExactNumber:

@@ -1,4 +1,4 @@
-"""The options of a charge: the ledger, where it may be, the id of the release, and its period.
+"""The options of a charge: the ledger, the id of the release, and its period.
 
 `announce_waiting` says that other processes keep the ledger locked. It is here because a plan opens
 no ledger and needs no SQLite.

@@ -75,13 +75,15 @@ FORMATS: tuple[Format, ...] = (
 )
 """Every format: JSON for programs, two for people, and a draft for the public registry."""
 
-RENDERERS = {form.output(): form.render for form in FORMATS} | {
-    form.output("all"): form.render_all for form in FORMATS if form.render_all
-}
-"""What renders a report, by the name under which the ledger stores it."""
-
 FACTS = FORMATS[0].output()
 """The JSON report. It is always stored, because every other output can be made from it."""
+
+
+def _renderers() -> dict[str, Callable[[Report], bytes]]:
+    """What renders a report, by the name under which the ledger stores it."""
+    return {form.output(): form.render for form in FORMATS} | {
+        form.output("all"): form.render_all for form in FORMATS if form.render_all
+    }
 
 
 def render_outputs(report: Report, wanted: Iterable[str]) -> dict[str, bytes]:
@@ -92,15 +94,15 @@ def render_outputs(report: Report, wanted: Iterable[str]) -> dict[str, bytes]:
     names, check = dict.fromkeys((FACTS, *wanted)), getattr(report.stated, "quality", None)
     if check is None or check.passed:
         return {name: render_output(report, name) for name in names}
-    reports = [name for name in RENDERERS if name in names]
+    reports = [name for name in _renderers() if name in names]
     reasons = json.dumps(check.missed, ensure_ascii=False).encode()
     return {STOPPED: reasons, **{name: render_output(report, name) for name in reports}}
 
 
 def render_output(report: Report, name: str) -> bytes:
     """An output by its name in the ledger."""
-    if name in RENDERERS:
-        return RENDERERS[name](report)
+    if render := _renderers().get(name):
+        return render(report)
     if name.startswith(METADATA):
         return _metadata(report, json.loads(name.removeprefix(METADATA)))
     if name in (LONG, LONG_PARQUET):

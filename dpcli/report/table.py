@@ -1,4 +1,4 @@
-"""The published tables: long by number, or wide by group; and what their columns mean.
+"""The published tables, long or wide, and what their columns mean.
 
 The metadata of CSV tables have the form of CSV on the Web (W3C 2015). They are made of a report and
 of the addresses of the tables alone.

@@ -1,4 +1,4 @@
-"""The interval of a quotient of two sums of noisy answers, in closed form where it can be.
+"""The interval of a quotient of two noisy sums, in closed form if it can be.
 
 The quotient of plausible answers x - n, with a coefficient a for the sum above and b for the one
 below, is less than q where sum((a - q b) n) > sum((a - q b) x), if the sum below is positive. Two
