@@ -33,7 +33,6 @@ from dpcli.releasing.request import (
 )
 from dpcli.releasing.steps import require_quality
 from dpcli.releasing.transaction import CollectionTransaction, ReleaseTransaction
-from dpcli.report.document import Report
 from dpcli.report.facts import collection_report, release_report
 from dpcli.report.formats import (
     FACTS,
@@ -44,6 +43,7 @@ from dpcli.report.formats import (
     render_outputs,
     require_table_name,
 )
+from dpcli.report.stored_report import Report
 from dpcli.report.table import estimate_table
 from dpcli.specification.load import read_spec_file, require_model
 from dpcli.specification.model import LocalSpec, Spec

@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpcli.cli.accounts import forecast_balance, warn
+from dpcli.cli.charging import forecast_balance, warn
 from dpcli.cli.console import print_json, print_line, problem_facts, width_of, wrapped
 from dpcli.cli.options import AnyPeriod, AsJson, LedgerFile, Period, SpecFile
 from dpcli.cli.terminal import shown_progress, write_table
 from dpcli.data.column import Column
 from dpcli.data.formats import Dialect
-from dpcli.engine.files.header import require_columns
+from dpcli.engine.files.header_check import require_columns
 from dpcli.engine.files.source import open_dataset
 from dpcli.engine.progress import Progress
 from dpcli.ledger.account import sharing_warnings
 from dpcli.numeric.exact import rounded_text
-from dpcli.planning.limits import limit_warnings
+from dpcli.planning.limit_notes import limit_warnings
 from dpcli.planning.notes import quality_warnings, unit_warnings
 from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan

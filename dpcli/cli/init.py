@@ -19,12 +19,11 @@ from dpcli.cli.options import checked_dialect, input_file, require_new_file
 from dpcli.cli.outputs import output_file
 from dpcli.data.formats import STANDARD_DIALECT, Dialect, has_unnamed_index
 from dpcli.engine.files.dataset import format_of
-from dpcli.engine.files.header import columns_without_names, recognized_source, require_names
+from dpcli.engine.files.header_check import columns_without_names, recognized_source, require_names
 from dpcli.engine.files.source import open_dataset
-from dpcli.fields.tree import closest_match
 from dpcli.planning.planner import make_plan, require_plan_fits
 from dpcli.problems.errors import DataError, StoppedBySignal, UsageError, make_problem
-from dpcli.problems.messages import did_you_mean
+from dpcli.problems.messages import closest_match, did_you_mean
 from dpcli.releasing.publishing import publish, publish_to_stdout
 from dpcli.report.formats import report_schema
 from dpcli.specification.draft import draft_spec, duplicate_names, why_undeclarable

@@ -21,15 +21,14 @@ from textwrap import fill
 from typing import Any, BinaryIO, TypeVar
 
 from dpcli.data.formats import DECIMALS, Dialect
-from dpcli.data.numbers import NumberColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.grid_columns import NumericColumn
+from dpcli.data.number_columns import NumberColumn
 from dpcli.fields.section import field_examples
-from dpcli.fields.tree import closest_match
 from dpcli.fields.values import MAX_EPSILON, parse_number
 from dpcli.numeric.exact import plain_text, short_down
 from dpcli.planning.notes import count_text
 from dpcli.problems.errors import SpecError, UsageError
-from dpcli.problems.messages import quote, quoted_list, truncated
+from dpcli.problems.messages import closest_match, quote, quoted_list, truncated
 from dpcli.specification import draft
 from dpcli.specification.columns import COLUMN_TYPES, ColumnModel
 from dpcli.specification.declarations import dataset_name_fault

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import typer
 
 from dpcli.cli import options
-from dpcli.cli.accounts import existing_ledger
+from dpcli.cli.charging import existing_ledger
 from dpcli.cli.console import print_json, print_line
 from dpcli.cli.options import checked_budget
 from dpcli.cli.outputs import Tables, wide_tables
@@ -30,7 +30,7 @@ from dpcli.ledger.restoration import recover as recover_ledger
 from dpcli.privacy.loss import loss_text
 from dpcli.privacy.unit import PersonUnit, RowUnit, unit_text
 from dpcli.problems.errors import LedgerError, UsageError, make_problem
-from dpcli.releasing.recovery import report_faults, report_proofs
+from dpcli.releasing.report_proofs import report_faults, report_proofs
 from dpcli.specification.declarations import dataset_name_fault
 
 MAX_UNPROVEN = 1_000_000

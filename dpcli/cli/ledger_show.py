@@ -16,7 +16,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from dpcli.cli.accounts import existing_ledger
+from dpcli.cli.charging import existing_ledger
 from dpcli.cli.console import write_json
 from dpcli.cli.options import AsJson, NamedLedger
 from dpcli.cli.terminal import write_table
@@ -46,7 +46,7 @@ from dpcli.planning.planner import make_plan
 from dpcli.privacy.loss import Loss, remaining_text
 from dpcli.problems.errors import DpcliError, LedgerError
 from dpcli.problems.messages import did_you_mean
-from dpcli.report.json_text import Fact, JsonNumber, json_text
+from dpcli.report.json_values import Fact, JsonNumber, json_text
 from dpcli.specification.load import read_spec_file
 
 COUNTED = {

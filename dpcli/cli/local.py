@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from dpcli.cli import options
-from dpcli.cli.accounts import published, shown_notices
+from dpcli.cli.charging import published, shown_notices
 from dpcli.cli.console import print_json, print_line
 from dpcli.cli.options import AsJson, input_file
 from dpcli.cli.outputs import Responses, output_file, spent_text

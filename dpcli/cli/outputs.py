@@ -35,14 +35,6 @@ from dpcli.report.captions import (
     number_writer,
     reader_of,
 )
-from dpcli.report.document import (
-    CellText,
-    NumberTable,
-    Report,
-    flags_of,
-    number_of,
-    without_numbers,
-)
 from dpcli.report.formats import (
     FACTS,
     LONG,
@@ -54,6 +46,14 @@ from dpcli.report.formats import (
     output_name,
     render_output,
     require_table_name,
+)
+from dpcli.report.stored_report import (
+    CellText,
+    NumberTable,
+    Report,
+    flags_of,
+    number_of,
+    without_numbers,
 )
 from dpcli.statistics.postprocessing import Flag
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpcli.cli.accounts import forecast_balance
+from dpcli.cli.charging import forecast_balance
 from dpcli.cli.console import print_styled, write_json
 from dpcli.cli.options import AnyPeriod, AsJson, LedgerFile, Period, SpecFile
 from dpcli.cli.plan_text import print_local_plan, print_plan
@@ -136,7 +136,7 @@ def plan(
     records = records or shuffle
     if as_json:
         from dpcli.report.facts import plan_report
-        from dpcli.report.json_text import json_text
+        from dpcli.report.json_values import json_text
 
         report = plan_report(current, forecast, records, shuffled, compared=compare)
         write_json(json_text(report))

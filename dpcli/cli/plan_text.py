@@ -20,7 +20,7 @@ from dpcli.ledger.account import MAX_RUNS, BalanceForecast
 from dpcli.numeric.exact import exact_or_rounded, exact_or_up, rounded_text
 from dpcli.planning.compare import chosen_bounds_errors, standard_error
 from dpcli.planning.guarantee import headline, presence_headline
-from dpcli.planning.limits import bounding_notes, choice_rules, limit_warnings
+from dpcli.planning.limit_notes import bounding_notes, choice_rules, limit_warnings
 from dpcli.planning.notes import (
     binning_notes,
     bounding_comparisons,

@@ -14,12 +14,12 @@ from typing import Annotated, Literal
 import typer
 
 from dpcli.cli import options
-from dpcli.cli.accounts import existing_ledger, forecast_balance, published, shown_notices, warn
+from dpcli.cli.charging import existing_ledger, forecast_balance, published, shown_notices, warn
 from dpcli.cli.console import print_json, print_line, write_json
 from dpcli.cli.options import input_file, require_new_file
 from dpcli.cli.outputs import Tables, output_file, print_summary
 from dpcli.cli.terminal import shown_progress
-from dpcli.engine.files.content import PARTIAL_ENDING
+from dpcli.engine.files.decoding import PARTIAL_ENDING
 from dpcli.engine.files.source import require_files
 from dpcli.ledger.charge import NoisyRelease, StoredRelease
 from dpcli.ledger.options import is_absent, new_release_id
@@ -31,9 +31,9 @@ from dpcli.releasing.publishing import is_device, write_private
 from dpcli.releasing.request import ReleaseRequest, check_again_error
 from dpcli.releasing.steps import Engine, pack_data, reading_warnings, require_data, require_quality
 from dpcli.releasing.transaction import ReleaseTransaction
-from dpcli.report.document import Report, without_numbers
 from dpcli.report.formats import FACTS, render_outputs
-from dpcli.report.json_text import json_text
+from dpcli.report.json_values import json_text
+from dpcli.report.stored_report import Report, without_numbers
 from dpcli.report.table import wide_layout
 from dpcli.specification.load import read_central_spec
 

@@ -13,7 +13,7 @@ from dataclasses import Field, replace
 from itertools import chain, product
 from typing import Any, ClassVar, Protocol, Self, TypeVar
 
-from dpcli.data.text_cells import pl, strip_blanks
+from dpcli.data.polars_text import pl, strip_blanks
 from dpcli.fields.section import SectionModel
 
 Source = str | int | None

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import ClassVar
 
+from dpcli.data.cell_options import From, MissingMarks
 from dpcli.data.column import Column, Option, Rule
 from dpcli.data.date_options import Formats, Zone
 from dpcli.data.formats import ISO_TIME, DateForm, DateFormat
-from dpcli.data.numeric import NumericColumn, NumericKind
-from dpcli.data.options import From, Marks
-from dpcli.data.text_cells import pl
+from dpcli.data.grid_columns import NumericColumn, NumericKind
+from dpcli.data.polars_text import pl
 from dpcli.fields.values import parse_day
 from dpcli.numeric.days import day_of, days_of
 from dpcli.problems.messages import quoted_list
@@ -26,7 +26,7 @@ class DateColumn(NumericColumn):
     __slots__ = ()
 
     kind: ClassVar[NumericKind] = "date"
-    takes: ClassVar[tuple[type[Option], ...]] = (Formats, Zone, Marks, From)
+    takes: ClassVar[tuple[type[Option], ...]] = (Formats, Zone, MissingMarks, From)
     comparison_words: ClassVar[Mapping[str, str]] = {
         "<": "before",
         "<=": "not after",

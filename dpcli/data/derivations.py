@@ -24,8 +24,8 @@ from dpcli.data.column import Column, Derivation
 from dpcli.data.date_options import Hours
 from dpcli.data.filters import Filter, filtered_columns
 from dpcli.data.formats import MONTHS
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.labels import LabeledColumn, PrivatePartitionColumn
-from dpcli.data.numeric import NumericColumn
 from dpcli.numeric.days import day_of
 from dpcli.problems.light_dataclasses import dataclass
 

@@ -17,7 +17,7 @@ from fractions import Fraction
 from typing import ClassVar, Literal
 
 from dpcli.data.column import Column, Ranges, ValuedColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.problems.light_dataclasses import dataclass
 
 ComparisonSign = Literal["<", "<=", "=", ">=", ">"]

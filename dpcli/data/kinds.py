@@ -7,9 +7,9 @@ from typing import Final, cast
 from dpcli.data.column import Column, ValuedColumn
 from dpcli.data.date_options import Hours
 from dpcli.data.dates import DateColumn
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.labels import BooleanColumn, CategoryColumn, IdColumn, PrivatePartitionColumn
-from dpcli.data.numbers import IntegerColumn, NumberColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.number_columns import IntegerColumn, NumberColumn
 from dpcli.problems.light_dataclasses import dataclass
 
 NUMERIC_COLUMNS: Final[dict[str, type[NumericColumn]]] = {

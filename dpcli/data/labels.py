@@ -11,6 +11,7 @@ from functools import cached_property
 from itertools import chain
 from typing import ClassVar, Self
 
+from dpcli.data.cell_options import MAX_NAMED, Case, From, MissingMarks
 from dpcli.data.column import (
     Column,
     Derivation,
@@ -22,8 +23,7 @@ from dpcli.data.column import (
     ValuedColumn,
 )
 from dpcli.data.declared_texts import mapping_text, yaml_text
-from dpcli.data.options import MAX_NAMED, Case, From, Marks
-from dpcli.data.text_cells import pl, position_of_code, private_key, strip_blanks
+from dpcli.data.polars_text import pl, position_of_code, private_key, strip_blanks
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.reference import usual_cells
 
@@ -97,7 +97,7 @@ class LabeledColumn(ValuedColumn):
     options: tuple[Option, ...] = ()
     other: str | None = None
 
-    takes: ClassVar[tuple[type[Option], ...]] = (Case, Marks, From)
+    takes: ClassVar[tuple[type[Option], ...]] = (Case, MissingMarks, From)
 
     unknown_label: ClassVar[str] = "unknown-label.of"
     """The problem of a text that is no label."""
@@ -270,7 +270,7 @@ class TextColumn(Column):
 
     __slots__ = ()
 
-    takes: ClassVar[tuple[type[Option], ...]] = (Marks, From)
+    takes: ClassVar[tuple[type[Option], ...]] = (MissingMarks, From)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field
 
+from dpcli.data.cell_options import MAX_NAMED
 from dpcli.data.column import Column, FormOption, Option, SampledTexts
 from dpcli.data.declared_texts import list_text, mapping_text, require_few, require_short, yaml_text
 from dpcli.data.formats import (
@@ -21,9 +22,8 @@ from dpcli.data.formats import (
     THOUSANDS,
     NumberFormat,
 )
-from dpcli.data.numeric import require_numeric
-from dpcli.data.options import MAX_NAMED
-from dpcli.data.text_cells import pl, strip_blanks
+from dpcli.data.grid_columns import require_numeric
+from dpcli.data.polars_text import pl, strip_blanks
 from dpcli.fields.section import SectionModel
 from dpcli.fields.values import Boolean, ListOrItem, Number, ParsedText, invalid_value
 from dpcli.numeric.exact import decimal_places, decimal_text

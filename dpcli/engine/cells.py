@@ -48,8 +48,8 @@ from dpcli.data.derivations import (
     Term,
 )
 from dpcli.data.filters import AllOf, AnyOf, Compared, Filter, InRanges, IsMissing, Not
-from dpcli.data.text_cells import strip_blanks
-from dpcli.statistics.counts.selections import PassesAmongFirst
+from dpcli.data.polars_text import strip_blanks
+from dpcli.statistics.counts.multiple_answers import PassesAmongFirst
 
 FLAGS = starts_with("odd_")
 """Flags of rows: undecided cells, and `odd_blank` for rows without any cell."""

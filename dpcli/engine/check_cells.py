@@ -17,10 +17,10 @@ from typing import Literal, TypeVar
 
 import polars as pl
 
+from dpcli.data.cell_options import MissingMarks
 from dpcli.data.column import Column, ValuedColumn, file_columns
 from dpcli.data.number_options import Decimal
-from dpcli.data.options import Marks
-from dpcli.data.text_cells import strip_blanks
+from dpcli.data.polars_text import strip_blanks
 from dpcli.engine.cells import FLAGS, Decoder
 from dpcli.engine.check_records import REPLACEMENT, Fault, record_faults
 from dpcli.engine.files.dataset import Dataset
@@ -334,8 +334,8 @@ def find_remedy(column: Column, sample: Sample) -> Remedy | None:
     """The declaration that reads most of the cells; None if none reads more cells."""
     if not sample.unread or not isinstance(column, ValuedColumn):
         return None
-    marks = Marks.found(column, sample)
-    marked = column.with_options(Marks.added(column, marks))
+    marks = MissingMarks.found(column, sample)
+    marked = column.with_options(MissingMarks.added(column, marks))
     unread = {text: rows for text, rows in sample.unread.items() if text not in marks}
     unread_sample = replace(sample, unread=unread)
     read = {

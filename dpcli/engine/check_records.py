@@ -15,8 +15,8 @@ from typing import Literal
 
 from dpcli.data.column import Column
 from dpcli.data.formats import ENCODINGS, UTF8, Dialect
-from dpcli.engine.files.content import LINE_END, UTF8_BOM, parse_line, parse_records
 from dpcli.engine.files.dataset import Dataset, Source
+from dpcli.engine.files.decoding import LINE_END, UTF8_BOM, parse_line, parse_records
 from dpcli.engine.files.source import open_file
 from dpcli.problems.errors import DataError
 from dpcli.problems.light_dataclasses import dataclass

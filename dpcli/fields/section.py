@@ -34,12 +34,11 @@ from dpcli.fields.tree import (
     ScalarNode,
     SequenceNode,
     Span,
-    closest_match,
     node_at,
 )
 from dpcli.fields.values import LIST_TAG, MAPPING_TAG, TEXT_TAG, AlreadyReportedError, Fields, Json
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.problems.messages import quote, quoted_list, truncated
+from dpcli.problems.messages import closest_match, quote, quoted_list, truncated
 from dpcli.problems.reference import advice, key_example, variant_code
 
 FORMS = {TEXT_TAG: "a single value", MAPPING_TAG: "a mapping", LIST_TAG: "a list"}

@@ -8,14 +8,13 @@ place can also be suppressed, such as that of a placeholder: readers then record
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from difflib import get_close_matches
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, NamedTuple, NoReturn, ParamSpec, TypeVar
 
 from dpcli.fields.values import AlreadyReportedError
 from dpcli.problems.errors import Place, Problem, make_problem
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.problems.messages import MAX_CHOICES, MAX_QUOTED, message_and_hint, quote, quoted_list
+from dpcli.problems.messages import MAX_CHOICES, closest_match, message_and_hint, quote, quoted_list
 
 A = TypeVar("A")
 P = ParamSpec("P")
@@ -152,29 +151,6 @@ def read_valid(read: Callable[[A], T], items: Iterable[A]) -> list[T]:
     """The values of the items without problems."""
     attempts = [attempt(read, item) for item in items]
     return [value() for value in attempts if value is not _already_reported]
-
-
-MAX_COMPARED = 500
-"""With more choices than this, searching for a similar one would take too long."""
-
-MIN_SIMILARITY, MIN_SIMILARITY_OF_SHORT = 0.7, 0.66
-"""The smallest share of equal letters. One wrong letter of three leaves two thirds."""
-
-
-def closest_match(word: str, choices: Iterable[str]) -> str | None:
-    """The choice that was probably meant: equal but for case, or most letters equal."""
-    options = choices if isinstance(choices, Sequence) else list(choices)
-    if len(options) > MAX_COMPARED or not 2 <= len(word) <= MAX_QUOTED:
-        return None
-    normalized = {choice.casefold().replace("-", "_"): choice for choice in options}
-    folded = word.casefold().replace("-", "_")
-    if folded in normalized:
-        return normalized[folded]
-    for choice in options:
-        if min(len(word), len(choice)) > 2 and (choice.startswith(word) or word.startswith(choice)):
-            return choice
-    cutoff = MIN_SIMILARITY if len(word) > 3 else MIN_SIMILARITY_OF_SHORT
-    return next(iter(get_close_matches(word, options, 1, cutoff)), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """The ledger: accounts, what they have spent, and the bytes of every release.
 
-Open `ledger.py` first: a `Ledger` charges for a release and stores its outputs in one transaction.
+Open `ledger.py` first: an `OpenLedger` charges for a release and stores its outputs in one
+transaction.
 `charge.py` has what is charged (`Charge`), and what its report states and the ledger stores;
 `transaction.py` is the block in which noise is drawn. `balance.py` has what an account fixes and
 what recorded events cost, and `account.py` whether another release fits. `chain.py`

@@ -17,10 +17,10 @@ import polars as pl
 
 from dpcli.data.column import column_names
 from dpcli.data.formats import STANDARD_DIALECT
+from dpcli.data.grid_columns import require_numeric
 from dpcli.data.labels import CategoryColumn, LabeledColumn
-from dpcli.data.numeric import require_numeric
 from dpcli.engine.cells import Decoder
-from dpcli.engine.files.header import require_columns
+from dpcli.engine.files.header_check import require_columns
 from dpcli.engine.files.pieces import read_texts
 from dpcli.engine.files.source import open_dataset
 from dpcli.mechanisms.local.local_mechanism import ResponseCounts

@@ -15,10 +15,10 @@ import polars as pl
 
 from dpcli.data.column import ValuedColumn, file_columns
 from dpcli.data.dates import DateColumn
-from dpcli.data.numeric import NumericColumn, require_numeric
+from dpcli.data.grid_columns import NumericColumn, require_numeric
 from dpcli.engine.cells import Decoder
 from dpcli.engine.files.dataset import Dataset
-from dpcli.engine.files.header import require_columns
+from dpcli.engine.files.header_check import require_columns
 from dpcli.engine.files.pieces import decimal_texts, prefetch, read_texts
 from dpcli.engine.files.source import Input, open_dataset
 from dpcli.engine.progress import Progress

@@ -24,9 +24,9 @@ from dpcli.queries.scores import Accuracy, Frequency, Rank, Revenue, ScoreQuery
 from dpcli.queries.sums import Factor
 from dpcli.statistics.counts.centered_counts import CenteredCountQuery
 from dpcli.statistics.counts.counts import DistinctQuery
-from dpcli.statistics.counts.selections import IndicatorQuery, PassesAmongFirst
+from dpcli.statistics.counts.multiple_answers import IndicatorQuery, PassesAmongFirst
 from dpcli.statistics.means.quotient import BernsteinQuery
-from dpcli.statistics.quality import ReadabilityQuery
+from dpcli.statistics.quality_counts import ReadabilityQuery
 from dpcli.statistics.quantiles.recursion import QuantilesQuery
 from dpcli.statistics.regression.queries import LeastSquaresQuery, LogisticQuery, RidgeQuery
 from dpcli.statistics.tables.effects import EffectQuery

@@ -16,9 +16,9 @@ from dpcli.privacy.accounting.composition import MissingDependencyError
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.unit import unit_text
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.specification.choice import with_chosen_bounds
+from dpcli.specification.chosen_bounds import with_chosen_bounds
 from dpcli.specification.model import Response
-from dpcli.statistics.bounds.choice import PARTS
+from dpcli.statistics.bounds.chosen_bounds import PARTS
 
 DEFAULT_DELTA = Fraction(1, 10**6)
 """The delta of a comparison if the budget has none."""

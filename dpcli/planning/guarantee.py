@@ -12,9 +12,9 @@ from dataclasses import replace
 from enum import Enum
 from fractions import Fraction
 
-from dpcli.data.numeric import numeric_columns
+from dpcli.data.grid_columns import numeric_columns
 from dpcli.numeric.exact import exact_or_up, rounded_text
-from dpcli.planning.limits import counts_left_out, uncounted_names
+from dpcli.planning.limit_notes import counts_left_out, uncounted_names
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan, PlannedQuery, PlannedStatistic
 from dpcli.privacy.interpretation import (
     at_least,

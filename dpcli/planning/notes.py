@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from dpcli.data.filters import joint_texts, negates
+from dpcli.data.grid_columns import require_numeric
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import IdColumn
-from dpcli.data.numeric import require_numeric
 from dpcli.numeric.exact import exact_or_up, rounded_text, short_up
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan, PlannedQuery, PlannedStatistic
 from dpcli.privacy.unit import Neighbors, PersonUnit
@@ -302,7 +302,7 @@ def post_processing_notes(plan: CentralPlan) -> list[str]:
 
 
 def design_notes(plan: CentralPlan) -> list[str]:
-    """Why queries answer each statistic; a sentence that several share has all their names."""
+    """For each statistic, why its queries were chosen; a shared sentence has all their names."""
     names: dict[str, list[str]] = {}
     for planned in plan.statistics:
         for sentence in planned.design.sentences(planned.noises, plan.spec.confidence):

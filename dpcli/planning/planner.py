@@ -37,7 +37,7 @@ from dpcli.privacy.deltas import zcdp_rho_within
 from dpcli.privacy.loss import Loss, sum_losses
 from dpcli.problems.errors import BudgetError, Problem, SpecError
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.specification.choice import choice_entry
+from dpcli.specification.chosen_bounds import choice_entry
 from dpcli.specification.model import CentralSpec, Entry, LocalSpec, Spec
 from dpcli.statistics.design import Design, Measure, WeightedQuery
 

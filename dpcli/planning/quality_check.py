@@ -14,8 +14,8 @@ number of minimums. So a file that meets every minimum is stopped with a probabi
 FALSE_STOP. A file that misses a minimum by more than 2 m passes with at most the same probability.
 
 Where limits on the rows of a person leave out rows, noisy counts of people by their rows give a
-lower bound of the share that each limit leaves out (`dpcli.statistics.quality`). It stops the
-release if it is above `max_limited` at the same probability, and it decides the flag `limited`.
+lower bound of the share that each limit leaves out (`dpcli.statistics.quality_counts`). It stops
+the release if it is above `max_limited` at the same probability, and decides the flag `limited`.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from typing import Literal
 
 from dpcli.noise.distribution import blended_margin, one_sided_width
 from dpcli.numeric.exact import readable_text, rounded_text, short_down
-from dpcli.planning.limits import uncounted_names
+from dpcli.planning.limit_notes import uncounted_names
 from dpcli.planning.plan import CentralPlan, PlannedStatistic
 from dpcli.privacy.unit import PersonUnit
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.postprocessing import LIMITED_SHARE
-from dpcli.statistics.quality import (
+from dpcli.statistics.quality_counts import (
     ERROR_PROBABILITY,
     HALF,
     QualityAnswers,

@@ -24,6 +24,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from pathlib import PurePath
 from string import Formatter
 from typing import Any
@@ -131,3 +132,27 @@ def quoted_list(texts: Iterable[str], last: str = "and", max_items: int = MAX_LI
     if len(quoted) < 2:
         return "".join(quoted)
     return f"{', '.join(quoted[:-1])} {last} {quoted[-1]}"
+
+
+MAX_COMPARED = 500
+"""With more choices than this, searching for a similar one would take too long."""
+
+
+MIN_SIMILARITY, MIN_SIMILARITY_OF_SHORT = 0.7, 0.66
+"""The smallest share of equal letters. One wrong letter of three leaves two thirds."""
+
+
+def closest_match(word: str, choices: Iterable[str]) -> str | None:
+    """The choice that was probably meant: equal but for case, or most letters equal."""
+    options = choices if isinstance(choices, Sequence) else list(choices)
+    if len(options) > MAX_COMPARED or not 2 <= len(word) <= MAX_QUOTED:
+        return None
+    normalized = {choice.casefold().replace("-", "_"): choice for choice in options}
+    folded = word.casefold().replace("-", "_")
+    if folded in normalized:
+        return normalized[folded]
+    for choice in options:
+        if min(len(word), len(choice)) > 2 and (choice.startswith(word) or word.startswith(choice)):
+            return choice
+    cutoff = MIN_SIMILARITY if len(word) > 3 else MIN_SIMILARITY_OF_SHORT
+    return next(iter(get_close_matches(word, options, 1, cutoff)), None)

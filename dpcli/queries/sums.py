@@ -13,8 +13,8 @@ from fractions import Fraction
 
 from dpcli.data.column import Column
 from dpcli.data.filters import Filter
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import Axis
-from dpcli.data.numeric import NumericColumn
 from dpcli.problems.light_dataclasses import dataclass
 
 

@@ -1,4 +1,4 @@
-"""The transaction of a release: its steps and outputs, and recovery from reports.
+"""A release: its steps and outputs, and what a published report proves.
 
-Open `transaction` first: a release is one function there.
+Open `transaction` first: `ReleaseTransaction` has the steps of a release.
 """

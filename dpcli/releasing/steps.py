@@ -13,7 +13,7 @@ from dpcli.data.column import file_columns
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import IdColumn
 from dpcli.engine.files.dataset import ZIP_ENDING, Dataset, format_of, zip_member
-from dpcli.engine.files.header import refuse_possible_sheets, require_columns
+from dpcli.engine.files.header_check import refuse_possible_sheets, require_columns
 from dpcli.engine.files.source import Input, open_dataset, open_file
 from dpcli.engine.progress import Progress
 from dpcli.ledger.charge import StoredRelease
@@ -86,7 +86,7 @@ def aggregate_data(
         return aggregate_partials(*queries_and_unit, plan.spec.digest, names)
     if engine == "spark":
         with _spark_packages(plan, names):
-            from dpcli.spark.partials import aggregate_with_spark
+            from dpcli.spark.scan import aggregate_with_spark
 
         return aggregate_with_spark(*queries_and_unit, plan.spec.dialect, plan.spec.columns, names)
     with _opened(plan, data, progress) as dataset:
@@ -100,7 +100,7 @@ def require_data(plan: CentralPlan, data: tuple[str, ...], engine: Engine = "loc
     """Raise DataError if the headers of the data files do not fit the spec."""
     if engine == "spark":
         with _spark_packages(plan, data):
-            from dpcli.spark.partials import require_files
+            from dpcli.spark.scan import require_files
 
         require_files(data, plan.spec.dialect, plan.spec.columns)
         return

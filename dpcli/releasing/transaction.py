@@ -1,4 +1,4 @@
-"""A release as one function: open the account, read, add noise, charge, store.
+"""The steps of a release: open the account, read, add noise, charge, store.
 
 The command line, programs and the local model run the same lines. A plan that leaves bounds or
 limits open chooses them in a first phase:
@@ -41,7 +41,7 @@ from dpcli.ledger.charge import (
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.options import access_warnings
 from dpcli.ledger.transaction import LedgerTransaction
-from dpcli.planning.limits import chosen_texts
+from dpcli.planning.limit_notes import chosen_texts
 from dpcli.planning.notes import quality_warnings
 from dpcli.planning.plan import CentralPlan, LocalPlan, PlanT
 from dpcli.planning.planner import allocate, make_plan, require_plan_fits
@@ -57,8 +57,13 @@ from dpcli.releasing.steps import (
     estimate_statistic,
     reading_warnings,
 )
-from dpcli.specification.choice import from_json, narrowest_and_widest, to_json, with_chosen_bounds
-from dpcli.statistics.bounds.choice import ChosenBounds
+from dpcli.specification.chosen_bounds import (
+    from_json,
+    narrowest_and_widest,
+    to_json,
+    with_chosen_bounds,
+)
+from dpcli.statistics.bounds.chosen_bounds import ChosenBounds
 
 if TYPE_CHECKING:
     from dpcli.engine.sums.aggregate import ConfidentialAnswer

@@ -11,12 +11,12 @@ from fractions import Fraction
 from itertools import groupby, pairwise
 from math import ceil, floor, log10
 
+from dpcli.data.grid_columns import NumericColumn, require_numeric
 from dpcli.data.kinds import Axis
-from dpcli.data.numeric import NumericColumn, require_numeric
 from dpcli.numeric.days import day_of
 from dpcli.numeric.exact import exact_or_up
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.report.document import CellText, number_of
+from dpcli.report.stored_report import CellText, number_of
 
 STEPS = (1, 2, 5, 10)
 """Multiples of a power of ten that are steps between ticks."""

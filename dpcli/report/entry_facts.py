@@ -8,12 +8,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dpcli.data.filters import joint_texts
+from dpcli.data.grid_columns import NumericColumn, require_numeric
 from dpcli.data.labels import require_labeled
-from dpcli.data.numeric import NumericColumn, require_numeric
 from dpcli.numeric.exact import decimal_places, decimal_text, plain_decimal, short_down
 from dpcli.planning.compare import standard_error
 from dpcli.planning.guarantee import protection
-from dpcli.planning.limits import (
+from dpcli.planning.limit_notes import (
     choices,
     chosen_sentences,
     interval_about,
@@ -33,7 +33,6 @@ from dpcli.planning.quality_check import (
     counted_rows_note,
     percent_text,
 )
-from dpcli.report.document import DATE_UNIT
 from dpcli.report.entry_model import (
     AxisReport,
     BetweenReport,
@@ -55,9 +54,10 @@ from dpcli.report.entry_model import (
     SensitivityReport,
     StatisticReport,
 )
-from dpcli.report.json_text import JsonNumber, if_known
+from dpcli.report.json_values import JsonNumber, if_known
+from dpcli.report.stored_report import DATE_UNIT
 from dpcli.specification.model import Caption, CentralSpec, Response
-from dpcli.statistics.bounds.choice import BoundsChoice
+from dpcli.statistics.bounds.chosen_bounds import BoundsChoice
 from dpcli.statistics.design import Request
 from dpcli.statistics.estimates import ANY, Estimate, Estimates
 

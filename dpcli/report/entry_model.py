@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.report.json_text import CELLS_PLACE, JsonNumber, JsonObject
+from dpcli.report.json_values import CELLS_PLACE, JsonNumber, JsonObject
 
 
 class Keywords:

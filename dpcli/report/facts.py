@@ -14,12 +14,11 @@ from dpcli.ledger.balance import DAYS_A_YEAR
 from dpcli.numeric.exact import exact_or_up
 from dpcli.planning import notes
 from dpcli.planning.guarantee import headline, meaning, promise, risks
-from dpcli.planning.limits import bounding_notes, counts_left_out, limit_warnings
+from dpcli.planning.limit_notes import bounding_notes, counts_left_out, limit_warnings
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan
 from dpcli.planning.quality_check import kept_rows_warnings
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.unit import RowUnit
-from dpcli.report.document import Report, published_numbers
 from dpcli.report.entry_facts import (
     caption_texts,
     choice_reports,
@@ -30,7 +29,7 @@ from dpcli.report.entry_facts import (
     statistic_report,
 )
 from dpcli.report.entry_model import CELLS, PublishedStatisticReport
-from dpcli.report.json_text import REPORT_VERSION, JsonNumber, if_known, json_text
+from dpcli.report.json_values import REPORT_VERSION, JsonNumber, if_known, json_text
 from dpcli.report.model import (
     AccountReport,
     CollectionReport,
@@ -53,6 +52,7 @@ from dpcli.report.model import (
     UnitReport,
     WindowReport,
 )
+from dpcli.report.stored_report import Report, published_numbers
 from dpcli.report.table import wide_layout
 from dpcli.specification.model import Caption, Spec
 from dpcli.statistics.postprocessing import IMPRECISE_SHARE, LIMITED_SHARE, UNRELIABLE

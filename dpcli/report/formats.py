@@ -14,8 +14,8 @@ from dpcli.ledger.charge import STOPPED
 from dpcli.problems.errors import UsageError
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.captions import Digits
-from dpcli.report.document import NumberTable, Report
 from dpcli.report.model import CollectionReport, ReleaseReport
+from dpcli.report.stored_report import NumberTable, Report
 from dpcli.report.table import (
     Table,
     csvw_metadata,
@@ -126,7 +126,10 @@ def _wide_parts(report: Report, name: str) -> tuple[list[NumberTable], list[str]
 
 
 def metadata_name(tables: Mapping[str, str]) -> str:
-    """The name of the metadata of tables, which are given by their addresses."""
+    """The name of a release's CSVW metadata; `tables` has the name of each table by its URL.
+
+    These addresses are stated in the metadata, so they are part of its name.
+    """
     return METADATA + json.dumps(tables)
 
 

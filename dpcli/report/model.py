@@ -24,7 +24,7 @@ from dpcli.report.entry_model import (
     Sentences,
     StatisticReport,
 )
-from dpcli.report.json_text import JsonNumber, JsonObject, if_known
+from dpcli.report.json_values import JsonNumber, JsonObject, if_known
 from dpcli.statistics.postprocessing import Flag
 
 Sha256 = Annotated[str, Keywords(pattern="^[0-9a-f]{64}$")]

@@ -7,12 +7,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpcli.numeric.exact import exact_or_up, plain_decimal, rounded_text
-from dpcli.planning.limits import simulated_bounds
+from dpcli.planning.limit_notes import simulated_bounds
 from dpcli.planning.notes import SELECTION_BIAS, count_text
 from dpcli.privacy.unit import PersonUnit
 from dpcli.problems.errors import Problem, make_problem
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.report.json_text import REPORT_VERSION, Fact, Facts, JsonNumber
+from dpcli.report.json_values import REPORT_VERSION, Fact, Facts, JsonNumber
 from dpcli.version import __version__
 
 if TYPE_CHECKING:

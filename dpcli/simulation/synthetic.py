@@ -29,10 +29,10 @@ from dpcli.data.dates import DateColumn
 from dpcli.data.derivations import HOURS
 from dpcli.data.filters import AllOf, AnyOf, Filter, InRanges, Not
 from dpcli.data.formats import ENCODINGS, STANDARD_DIALECT, UTF16, DateFormat, Dialect, NumberFormat
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import COLUMNS
 from dpcli.data.labels import IdColumn, LabeledColumn, PrivatePartitionColumn
-from dpcli.data.numbers import NumberColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.number_columns import NumberColumn
 from dpcli.engine.files.dataset import Dataset, Source
 from dpcli.numeric.arrays import GOLDEN_GAMMA, Words, scramble
 from dpcli.numeric.days import EPOCH

@@ -21,10 +21,10 @@ from pyspark import TaskContext
 from dpcli.data.column import Column, file_columns
 from dpcli.data.formats import Dialect
 from dpcli.data.labels import IdColumn
-from dpcli.engine.files.content import placeholder_header, pread_blocks, read_first_record
 from dpcli.engine.files.csv_normalizer import CsvNormalizer
 from dpcli.engine.files.dataset import Dataset, Source
-from dpcli.engine.files.header import require_columns
+from dpcli.engine.files.decoding import placeholder_header, pread_blocks, read_first_record
+from dpcli.engine.files.header_check import require_columns
 from dpcli.engine.files.parquet import parquet_source, untyped_text
 from dpcli.engine.files.pieces import read_texts
 from dpcli.engine.files.source import open_source

@@ -27,6 +27,7 @@ from dpcli.data.column import Column
 from dpcli.data.dates import DateColumn
 from dpcli.data.declared_texts import is_invisible, require_distinct_texts, require_text, text_fault
 from dpcli.data.formats import DECIMALS
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.labels import (
     BooleanColumn,
     CategoryColumn,
@@ -34,9 +35,8 @@ from dpcli.data.labels import (
     LabeledColumn,
     PrivatePartitionColumn,
 )
+from dpcli.data.number_columns import IntegerColumn, NumberColumn
 from dpcli.data.number_options import Decimal
-from dpcli.data.numbers import IntegerColumn, NumberColumn
-from dpcli.data.numeric import NumericColumn
 from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import MappingNode, Node, ScalarNode, Span, attempt, scalars_of
 from dpcli.fields.values import (
@@ -54,7 +54,7 @@ from dpcli.fields.values import (
     parse_number,
 )
 from dpcli.problems.messages import quoted_list
-from dpcli.specification.choice import ChosenBoundsModel
+from dpcli.specification.chosen_bounds import ChosenBoundsModel
 from dpcli.specification.context import (
     SpecContext,
     bounds_in_steps,
@@ -63,7 +63,7 @@ from dpcli.specification.context import (
 )
 from dpcli.specification.declarations import Title, UnitText, stated_caption
 from dpcli.specification.model import Caption, SpecFile
-from dpcli.statistics.bounds.choice import BoundsChoice
+from dpcli.statistics.bounds.chosen_bounds import BoundsChoice
 
 MAX_BYTES = 1 << 24
 MAX_CODES = 100_000

@@ -9,8 +9,8 @@ from math import floor
 from pathlib import Path
 
 from dpcli.data.column import Column, ValuedColumn
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.labels import IdColumn, PrivatePartitionColumn
-from dpcli.data.numeric import NumericColumn
 from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import Findings, MappingNode, ScalarNode, Span, scalars_of
 from dpcli.fields.values import AlreadyReportedError, NumberSyntaxError, parse_number
@@ -20,7 +20,7 @@ from dpcli.privacy.unit import Neighbors, Relation, RowUnit, Unit
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.messages import quote
 from dpcli.specification.model import Caption, SpecFile
-from dpcli.statistics.bounds.choice import BoundsChoice, bounds_name
+from dpcli.statistics.bounds.chosen_bounds import BoundsChoice, bounds_name
 from dpcli.statistics.design import SampleDesign
 
 

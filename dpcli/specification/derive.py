@@ -34,12 +34,12 @@ from dpcli.data.derivations import (
     common_step,
 )
 from dpcli.data.filters import AllOf
+from dpcli.data.grid_columns import NumericColumn, numeric_columns, require_numeric
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import BooleanColumn, CategoryColumn, LabeledColumn, labeled_columns
-from dpcli.data.numbers import IntegerColumn, NumberColumn
-from dpcli.data.numeric import NumericColumn, numeric_columns, require_numeric
-from dpcli.fields.columns import NUMERIC, ORDERED, VALUED
+from dpcli.data.number_columns import IntegerColumn, NumberColumn
 from dpcli.fields.section import SectionModel, extended_model, name_of
+from dpcli.fields.statistic_fields import NUMERIC, ORDERED, VALUED
 from dpcli.fields.tree import MappingNode, Node, ScalarNode, attempt, read_all, scalars_of
 from dpcli.fields.values import (
     DATE,

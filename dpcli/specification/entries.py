@@ -9,17 +9,9 @@ from dpcli import statistics
 from dpcli.data.filters import Filter
 from dpcli.data.kinds import Axis
 from dpcli.fields.section import plain_word
-from dpcli.fields.tree import (
-    MappingNode,
-    Node,
-    ScalarNode,
-    SequenceNode,
-    attempt,
-    closest_match,
-    node_at,
-)
+from dpcli.fields.tree import MappingNode, Node, ScalarNode, SequenceNode, attempt, node_at
 from dpcli.fields.values import AlreadyReportedError
-from dpcli.problems.messages import truncated
+from dpcli.problems.messages import closest_match, truncated
 from dpcli.problems.reference import advice, synonyms
 from dpcli.specification.context import SpecContext
 from dpcli.specification.declarations import entry_caption

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 from pydantic import WithJsonSchema
 
 from dpcli import mechanisms, statistics
-from dpcli.fields.columns import KeyForm
 from dpcli.fields.section import SectionModel, extended_model, plain_word, report_unknown_key
+from dpcli.fields.statistic_fields import KeyForm
 from dpcli.fields.tree import MappingNode, Node, ScalarNode, SequenceNode, attempt, read_all
 from dpcli.fields.values import (
     AlreadyReportedError,

@@ -23,6 +23,7 @@ from dpcli.data.filters import (
     Not,
     implied_ranges,
 )
+from dpcli.data.grid_columns import NumericColumn, require_numeric
 from dpcli.data.labels import (
     BooleanColumn,
     CategoryColumn,
@@ -30,7 +31,6 @@ from dpcli.data.labels import (
     PrivatePartitionColumn,
     require_labeled,
 )
-from dpcli.data.numeric import NumericColumn, require_numeric
 from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import (
     MappingNode,

@@ -1,6 +1,7 @@
 """Reads a spec: returns a `Spec`, or raises `SpecError` with all problems.
 
-The models have every key. All functions that other packages call are at the end.
+`SpecModel` and its subclasses have a field for each top-level key. `resolve` turns what was read
+into a `Spec`. The functions that other packages call are at the end.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from dpcli.fields.values import (
 )
 from dpcli.privacy.unit import PersonUnit
 from dpcli.problems.errors import SpecError, describe_system_error
-from dpcli.specification.choice import require_choices_fit
+from dpcli.specification.chosen_bounds import require_choices_fit
 from dpcli.specification.columns import MAX_COLUMNS, declare_columns
 from dpcli.specification.context import SpecContext
 from dpcli.specification.csv_form import CsvModel, resolve_dialect
@@ -64,8 +65,8 @@ from dpcli.specification.privacy import (
     resolve_quality,
 )
 from dpcli.specification.yaml_reader import MAX_BYTES, find_placeholders, read_tree
-from dpcli.statistics.bounds.choice import LIMIT_NAME
-from dpcli.statistics.quality import QUALITY_COUNTS
+from dpcli.statistics.bounds.chosen_bounds import LIMIT_NAME
+from dpcli.statistics.quality_counts import QUALITY_COUNTS
 
 VERSION = "1"
 

@@ -22,7 +22,7 @@ from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, Unit
 from dpcli.problems.errors import Place
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import Query
-from dpcli.statistics.bounds.choice import BoundsChoice, BoundsHistogram
+from dpcli.statistics.bounds.chosen_bounds import BoundsChoice, BoundsHistogram
 from dpcli.statistics.design import Design, Request, SampleDesign
 from dpcli.statistics.postprocessing import PostProcessingStep
 from dpcli.statistics.statistic import Statistic

@@ -31,13 +31,13 @@ from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.deltas import zcdp_epsilon
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit, Unit
-from dpcli.specification.choice import MAX_LIMIT, ChosenLimitModel
+from dpcli.specification.chosen_bounds import MAX_LIMIT, ChosenLimitModel
 from dpcli.specification.context import SpecContext
 from dpcli.specification.entry_fields import AnsweredModel, MechanismName, read_answer_settings
 from dpcli.specification.model import Entry, Privacy, QualityCheck
-from dpcli.statistics.bounds.choice import MAX_ROWS, LimitChoice
+from dpcli.statistics.bounds.chosen_bounds import MAX_ROWS, LimitChoice
 from dpcli.statistics.design import Request
-from dpcli.statistics.quality import QUALITY_COUNTS, counted_limits, with_limits, with_people
+from dpcli.statistics.quality_counts import QUALITY_COUNTS, counted_limits, with_limits, with_people
 
 MAX_MIN_ROWS = 10**15
 """More rows than any file has."""
@@ -76,9 +76,11 @@ class PrivacyModel(SectionModel):
 
 
 def resolve_privacy(section: PrivacyModel, context: SpecContext) -> Privacy:
-    """The guarantee; what is valid of it is stored in the context.
+    """The guarantee that the section states.
 
-    Raises `AlreadyReportedError` after all problems are recorded.
+    Unit, neighbors and composition are stored in the context as soon as each is valid, so that
+    later sections are checked even if another part is wrong. Raises `AlreadyReportedError` after
+    all problems are recorded.
     """
     rules = {rule.name: rule for rule in COMPOSITIONS}
     with suppress(AlreadyReportedError):

@@ -14,9 +14,9 @@ from dpcli.data.dates import DateColumn
 from dpcli.data.declared_texts import FORMULA_STARTS
 from dpcli.data.derivations import FirstTrue
 from dpcli.data.filters import Filter, InRanges
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import CategoryColumn, PrivatePartitionColumn
-from dpcli.data.numeric import NumericColumn
 from dpcli.fields.section import MAX_COLUMNS_TOGETHER, ColumnRole, SectionModel, column_role
 from dpcli.fields.tree import (
     MappingNode,
@@ -42,7 +42,7 @@ from dpcli.specification.context import (
     require_whole_steps,
 )
 from dpcli.specification.entry_fields import EntryModel
-from dpcli.statistics.bounds.choice import bounds_name
+from dpcli.statistics.bounds.chosen_bounds import bounds_name
 from dpcli.statistics.design import Design, Request
 from dpcli.statistics.statistic import Statistic
 

@@ -21,8 +21,8 @@ from dpcli.data.column import ValuedColumn
 from dpcli.data.dates import DateColumn
 from dpcli.data.declared_texts import FORMULA_STARTS, require_text
 from dpcli.data.labels import LabeledColumn, require_labeled
-from dpcli.fields.columns import LABELED, NUMERIC
 from dpcli.fields.section import SectionModel
+from dpcli.fields.statistic_fields import LABELED, NUMERIC
 from dpcli.fields.tree import (
     Findings,
     MappingNode,

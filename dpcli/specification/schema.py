@@ -28,7 +28,7 @@ from dpcli.specification.load import LOCAL, CentralSpecModel, LocalSpecModel
 from dpcli.specification.privacy import MINIMUMS, PrivacyModel, QualityModel
 from dpcli.specification.responses import RESPONSE_BUDGET_KEYS, ResponseModel
 from dpcli.specification.yaml_reader import read_tree
-from dpcli.statistics.quality import QUALITY_COUNTS
+from dpcli.statistics.quality_counts import QUALITY_COUNTS
 from dpcli.statistics.statistic import Statistic
 
 Json = dict[str, Any]

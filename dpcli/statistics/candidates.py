@@ -15,8 +15,8 @@ from itertools import chain
 from math import ceil
 from typing import NamedTuple, Self
 
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import Axis
-from dpcli.data.numeric import NumericColumn
 from dpcli.noise.distribution import Noise, one_sided_width
 from dpcli.numeric.arrays import Ints, integer_array, multiply_exact, np
 from dpcli.numeric.exact import exact_or_up, short_up

@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Literal
 
 from dpcli.data.column import Column
 from dpcli.data.filters import Filter
+from dpcli.data.grid_columns import NumericColumn, require_numeric
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import LabeledColumn
-from dpcli.data.numeric import NumericColumn, require_numeric
 from dpcli.noise.distribution import ADDITIVE, Family, Noise, summed_half_width
 from dpcli.numeric.arrays import Array, integer_array
 from dpcli.privacy.confidential import Group

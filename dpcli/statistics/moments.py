@@ -9,7 +9,7 @@ from itertools import combinations_with_replacement
 from math import prod
 from typing import NamedTuple
 
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.numeric.arrays import Floats, np
 from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass

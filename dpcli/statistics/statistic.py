@@ -6,7 +6,7 @@ Rows of a `WeightedStatistic` may have survey weights: a column by whose value e
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
@@ -14,11 +14,10 @@ from typing import Any, ClassVar, Literal, final
 
 from dpcli.data.column import Column
 from dpcli.data.dates import DateColumn
-from dpcli.fields.columns import FieldFault
 from dpcli.fields.section import SectionModel, extended_model
+from dpcli.fields.statistic_fields import FieldFault
 from dpcli.noise.distribution import ADDITIVE, Family, Noise
 from dpcli.privacy.unit import Relation
-from dpcli.queries.sums import Factor
 from dpcli.statistics.design import REQUEST_FIELDS, Design, NoisyAnswer, Request
 from dpcli.statistics.estimates import ANY, NONNEGATIVE, Estimates, Limits
 
@@ -179,51 +178,3 @@ class Statistic(ABC):
     ) -> Estimates:
         """The estimates after the step `consistent`: all numbers agree with each other."""
         return design.make_consistent(answers, estimates, confidence)
-
-
-def weight_factors(request: Request) -> tuple[Factor, ...]:
-    """The factor by which each row counts; none without weights.
-
-    Privacy: it is a column within declared bounds, to which every cell is clamped. So one row
-    changes a sum of weighted values by at most the greatest product within the bounds.
-    """
-    return (Factor(request.weight),) if request.weight else ()
-
-
-def weight_step(request: Request) -> Fraction:
-    """A step of the weights; one without weights."""
-    return request.weight.step if request.weight else Fraction(1)
-
-
-def min_denominator(request: Request) -> int:
-    """The least sum of weights of a group with rows, in steps: one row without weights."""
-    return max(request.weight.lower, 1) if request.weight else 1
-
-
-class WeightedStatistic(Statistic):
-    """A statistic whose rows may have weights; `weighted_derivation` then replaces `derivation`."""
-
-    weighted_derivation: ClassVar[str] = ""
-
-    def faults(self, request: Request, relation: Relation) -> Iterator[FieldFault]:
-        """Weights must not be negative, and no column is its own weight."""
-        weight, column = request.weight, request.column
-        if weight is None:
-            return
-        if weight.lower < 0:
-            arguments = {"column": weight.name, "least": weight.text(weight.lower)}
-            yield FieldFault("bad-weight", "weight", at_value=True, **arguments)
-        if column is not None and column.name == weight.name:
-            yield FieldFault("column-twice.itself", "weight", at_value=True, column=weight.name)
-
-    def sentences(self, request: Request) -> tuple[str, ...]:
-        weight = request.weight
-        if weight is None:
-            return super().sentences(request)
-        low, high = map(weight.text, weight.limits)
-        derived = (self.weighted_derivation,) if self.weighted_derivation else ()
-        weighted = (
-            f"each row counts by its {weight.name}, from {low} to {high}; weights outside are "
-            "clamped to that, so totals are too small if many weights are above"
-        )
-        return (*derived, weighted)

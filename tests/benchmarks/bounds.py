@@ -17,8 +17,8 @@ from itertools import product
 
 import numpy as np
 
-from dpcli.data.numbers import NumberColumn
-from dpcli.statistics.bounds.choice import BoundsChoice
+from dpcli.data.number_columns import NumberColumn
+from dpcli.statistics.bounds.chosen_bounds import BoundsChoice
 from dpcli.statistics.bounds.rule import GRID_KINDS, BoundsGrid, GridKind
 from tests.benchmarks.ladders import (
     CHOICE,

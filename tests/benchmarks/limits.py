@@ -16,7 +16,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpcli.statistics.bounds.choice import LimitChoice
+from dpcli.statistics.bounds.chosen_bounds import LimitChoice
 from dpcli.statistics.bounds.rule import GRID_KINDS, BoundsGrid, GridKind
 from tests.benchmarks.ladders import (
     CHOICE,

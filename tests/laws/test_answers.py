@@ -33,10 +33,10 @@ from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import CountedFactors, PlainSum, RowSums, UserTotals, WeightedSum
 from dpcli.statistics import STATISTICS
-from dpcli.statistics.bounds.choice import LimitChoice
+from dpcli.statistics.bounds.chosen_bounds import LimitChoice
 from dpcli.statistics.bounds.rule import GRID_KINDS, BoundsGrid
 from dpcli.statistics.design import Request
-from dpcli.statistics.quality import QUALITY_COUNTS
+from dpcli.statistics.quality_counts import QUALITY_COUNTS
 from dpcli.statistics.regression.linear import OBJECTIVE, ridge_query
 from dpcli.statistics.statistic import Statistic
 from tests.laws import test_statistics

@@ -18,7 +18,7 @@ from scipy.optimize import isotonic_regression
 
 import dpcli
 from dpcli.data.kinds import Axis
-from dpcli.data.numbers import IntegerColumn
+from dpcli.data.number_columns import IntegerColumn
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import NO_NOISE, Noise, normal_quantile

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from dpcli.data.filters import InRanges
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import LabeledColumn
-from dpcli.data.numeric import NumericColumn
 from dpcli.noise.candidate_choice import ExponentialChoice
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import NO_NOISE

@@ -20,7 +20,7 @@ import pytest
 
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import CategoryColumn
-from dpcli.data.numbers import IntegerColumn
+from dpcli.data.number_columns import IntegerColumn
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.mechanism import SelectionMechanism
 from dpcli.mechanisms.pure import Laplace

@@ -12,10 +12,10 @@ import pytest
 from numpy.typing import NDArray
 
 from dpcli.data.filters import InRanges
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import BooleanColumn, CategoryColumn
-from dpcli.data.numbers import IntegerColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.number_columns import IntegerColumn
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.noise.candidate_choice import ExponentialChoice
 from dpcli.noise.discrete_gaussian import DiscreteGaussian

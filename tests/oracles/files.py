@@ -27,10 +27,10 @@ from dpcli.data.filters import (
     IsMissing,
     Not,
 )
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import BooleanColumn, CategoryColumn, IdColumn, LabeledColumn
-from dpcli.data.numbers import IntegerColumn, NumberColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.number_columns import IntegerColumn, NumberColumn
 from dpcli.numeric.exact import decimal_places, decimal_text
 from dpcli.numeric.minimizers import MAX_HALF_WIDTH
 from dpcli.privacy.unit import Neighbors, Relation, RowUnit
@@ -38,10 +38,10 @@ from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import Factor
 from dpcli.specification.requests import two_values
 from dpcli.statistics import STATISTICS
-from dpcli.statistics.counts.selections import IndicatorQuery
+from dpcli.statistics.counts.multiple_answers import IndicatorQuery
 from dpcli.statistics.design import Request
 from dpcli.statistics.means.ratio import PROPORTION, Comparison
-from dpcli.statistics.quality import ReadabilityQuery
+from dpcli.statistics.quality_counts import ReadabilityQuery
 from dpcli.statistics.regression.queries import LogisticQuery
 from dpcli.statistics.statistic import Statistic
 from tests.oracles.plain import OWN_FORMULAS

@@ -22,6 +22,7 @@ from math import comb, floor, prod
 from typing import Literal, cast
 from zoneinfo import ZoneInfo
 
+from dpcli.data.cell_options import Case
 from dpcli.data.column import Column, file_columns
 from dpcli.data.derivations import (
     Age,
@@ -39,10 +40,9 @@ from dpcli.data.derivations import (
 )
 from dpcli.data.filters import AllOf, AnyOf, Compared, Filter, InRanges, IsMissing, Not
 from dpcli.data.formats import STANDARD_DIALECT, DateFormat, Dialect, NumberFormat
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import IdColumn, LabeledColumn, PrivatePartitionColumn
-from dpcli.data.numeric import NumericColumn
-from dpcli.data.options import Case
 from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.queries.query import LinearQuery, Query, RowsPerUserQuery
@@ -50,9 +50,9 @@ from dpcli.queries.scores import Accuracy, Frequency, Rank, Revenue, ScoreQuery,
 from dpcli.queries.sums import UserTotals
 from dpcli.statistics.counts.centered_counts import CenteredCountQuery
 from dpcli.statistics.counts.counts import DistinctQuery
-from dpcli.statistics.counts.selections import IndicatorQuery, PassesAmongFirst
+from dpcli.statistics.counts.multiple_answers import IndicatorQuery, PassesAmongFirst
 from dpcli.statistics.means.quotient import BernsteinQuery
-from dpcli.statistics.quality import ReadabilityQuery
+from dpcli.statistics.quality_counts import ReadabilityQuery
 from dpcli.statistics.quantiles.recursion import QuantilesQuery
 from dpcli.statistics.regression.queries import LeastSquaresQuery, LogisticQuery, ObjectiveQuery
 from dpcli.statistics.tables.effects import EffectQuery

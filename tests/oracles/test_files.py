@@ -6,8 +6,8 @@ from functools import cache
 
 import pytest
 
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.labels import IdColumn, LabeledColumn
-from dpcli.data.numeric import NumericColumn
 from tests.oracles.files import generate
 from tests.oracles.plain import evaluate, table, value
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from dpcli.mechanisms.calibrated_mechanism import threshold_for_delta
+from dpcli.mechanisms.partition_selection import threshold_for_delta
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan

@@ -10,10 +10,10 @@ import pytest
 from dpcli.data.column import Column
 from dpcli.data.dates import DateColumn
 from dpcli.data.filters import InRanges
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import BooleanColumn, CategoryColumn, IdColumn
-from dpcli.data.numbers import IntegerColumn, NumberColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.number_columns import IntegerColumn, NumberColumn
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from tests.oracles.plain import evaluate, table, value

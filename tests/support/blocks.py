@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from dpcli.engine.files import content, csv_normalizer, pieces
+from dpcli.engine.files import csv_normalizer, decoding, pieces
 from dpcli.engine.sums import bounding
 
 
 def read_in_blocks(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     """Every reader reads `size` bytes at a time, and makes pieces of `size` rows."""
     for module, name in (
-        (content, "BLOCK"),
+        (decoding, "BLOCK"),
         (csv_normalizer, "BLOCK"),
         (pieces, "BLOCK"),
         (pieces, "PIECE"),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dpcli.data.labels import CategoryColumn
-from dpcli.data.numbers import NumberColumn
+from dpcli.data.number_columns import NumberColumn
 from dpcli.mechanisms import MECHANISMS
 from dpcli.mechanisms.local import LOCAL_MECHANISMS
 from dpcli.mechanisms.local.additive import AdditiveRandomizer

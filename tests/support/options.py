@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dpcli.data.cell_options import Case, MissingMarks
 from dpcli.data.column import Option
 from dpcli.data.date_options import Formats, Hours, Zone
 from dpcli.data.formats import DateFormat, NumberFormat
 from dpcli.data.number_options import Affixes, Brackets, Decimal, NumberValues, Thousands
-from dpcli.data.options import Case, Marks
 
 
 def options(
@@ -27,4 +27,4 @@ def options(
         stated += [Formats(form.forms)]
         stated += [Zone(form.zone)] if form.zone else []
         stated += [Hours()] if form.part == "hour" else []
-    return (*stated, *([Marks(na)] if na else []))
+    return (*stated, *([MissingMarks(na)] if na else []))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcli.data.labels import CategoryColumn, LabeledColumn
-from dpcli.data.numbers import NumberColumn
+from dpcli.data.number_columns import NumberColumn
 from dpcli.mechanisms.local import LOCAL_MECHANISMS
 from dpcli.mechanisms.local.labels import KaryRandomizer, MatrixRandomizer, UnaryEncodingRandomizer
 from dpcli.mechanisms.local.local_mechanism import (

@@ -10,15 +10,15 @@ from typing import Any
 
 from dpcli.data.column import Column
 from dpcli.data.filters import InRanges
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import BooleanColumn, LabeledColumn
-from dpcli.data.numeric import NumericColumn
 from dpcli.fields.section import column_role
 from dpcli.queries.scores import Points
 from dpcli.specification.requests import two_values
-from dpcli.statistics.choices import SCORE_FUNCTIONS
 from dpcli.statistics.design import REQUEST_FIELDS, Request, SampleDesign
 from dpcli.statistics.statistic import Statistic
+from dpcli.statistics.top_values import SCORE_FUNCTIONS
 
 
 @dataclass(frozen=True)

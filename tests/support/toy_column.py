@@ -9,9 +9,9 @@ from typing import Annotated, ClassVar, Literal
 import polars as pl
 from pydantic import Field
 
+from dpcli.data.cell_options import From, MissingMarks
 from dpcli.data.column import Column, Option, Rule
-from dpcli.data.numbers import IntegerColumn, NumberColumn
-from dpcli.data.options import From, Marks
+from dpcli.data.number_columns import IntegerColumn, NumberColumn
 from dpcli.fields.values import whole_number
 from dpcli.specification.columns import ColumnModel, taking_options
 
@@ -53,7 +53,7 @@ class DurationColumn(IntegerColumn):
 
     __slots__ = ()
 
-    takes: ClassVar[tuple[type[Option], ...]] = (Marks, From)
+    takes: ClassVar[tuple[type[Option], ...]] = (MissingMarks, From)
 
     def text_rules(self, decided: Mapping[str, int | None]) -> Sequence[Rule]:
         def minutes(text: pl.Expr) -> pl.Expr:

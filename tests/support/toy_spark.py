@@ -10,23 +10,23 @@ import sys
 from pathlib import Path
 
 import tests.support.toy_registry  # noqa: F401 - it registers the toys
+from dpcli.data.cell_options import MissingMarks
 from dpcli.data.formats import STANDARD_DIALECT
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import CategoryColumn
-from dpcli.data.options import Marks
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import Factor
-from dpcli.spark import partials
+from dpcli.spark import scan
 from dpcli.spark.tasks import Tasks
 from tests.oracles.opened import engine, opened
 from tests.support.toy_column import DurationColumn
 from tests.support.toy_option import Prefix
 
 SITE = CategoryColumn(
-    "site", (("north", "n"), ("south", "s")), options=(Prefix("AB-"), Marks(("AB-none",)))
+    "site", (("north", "n"), ("south", "s")), options=(Prefix("AB-"), MissingMarks(("AB-none",)))
 )
-SPENT = DurationColumn("spent", bounds=(0, 600), options=(Marks(("-",)),))
+SPENT = DurationColumn("spent", bounds=(0, 600), options=(MissingMarks(("-",)),))
 QUERIES: list[Query] = [LinearQuery(by=(Axis(SITE),)), LinearQuery(factors=(Factor(SPENT),))]
 
 
@@ -40,8 +40,8 @@ def main() -> None:
     """Print the answers from a file, of both engines."""
     path = sys.argv[1]
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    setattr(partials, "Tasks", ToyTasks)  # noqa: B010 - not exported
+    setattr(scan, "Tasks", ToyTasks)  # noqa: B010 - not exported
     columns = (SITE, SPENT)
-    sealed = partials.aggregate_with_spark(QUERIES, RowUnit(), STANDARD_DIALECT, columns, (path,))
+    sealed = scan.aggregate_with_spark(QUERIES, RowUnit(), STANDARD_DIALECT, columns, (path,))
     print("local:", engine(QUERIES, RowUnit(), Path(path)))
     print("spark:", opened(sealed))

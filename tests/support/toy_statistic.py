@@ -8,8 +8,8 @@ from typing import Annotated
 from pydantic import Field
 
 from dpcli.data.filters import InRanges
-from dpcli.fields.columns import FieldFault, NumericColumnName, check_max
 from dpcli.fields.section import field_types
+from dpcli.fields.statistic_fields import FieldFault, NumericColumnName, check_max
 from dpcli.fields.values import NO_FIXED_LIMIT, whole_number
 from dpcli.privacy.unit import Relation
 from dpcli.queries.query import LinearQuery

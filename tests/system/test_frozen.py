@@ -12,8 +12,8 @@ import pytest
 
 from dpcli import __version__
 from dpcli.noise import entropy
-from dpcli.report.document import Report
 from dpcli.report.formats import render_output
+from dpcli.report.stored_report import Report
 from tests.support.cli import Command
 from tests.support.frozen import (
     FROZEN,

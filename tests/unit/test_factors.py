@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpcli.data.numbers import IntegerColumn
+from dpcli.data.number_columns import IntegerColumn
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 

@@ -29,7 +29,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from dpcli.data.formats import Dialect
-from dpcli.engine.files.content import UTF8_BOM, placeholder_header, split_start
+from dpcli.engine.files.decoding import UTF8_BOM, placeholder_header, split_start
 from dpcli.numeric.arrays import Array, np
 
 LONGEST_CELL = 1 << 20

@@ -19,7 +19,7 @@ from typing import IO, BinaryIO, Literal, Self, cast
 
 from dpcli.data.column import Column
 from dpcli.data.formats import STANDARD_DIALECT, UTF8, Dialect
-from dpcli.engine.files.content import (
+from dpcli.engine.files.decoding import (
     PARTIAL_ENDING,
     SIGNATURE_BYTES,
     CountingReader,
@@ -148,7 +148,7 @@ def _converted(name: str, kind: Format, blocks: Iterator[bytes], dialect: Dialec
     names: tuple[str, ...] = ()
     as_written = replace(dialect, delimiter=",", quote='"', encoding=UTF8, multiline=True)
     if kind == "json":
-        from dpcli.engine.files.table_text import json_table
+        from dpcli.engine.files.json_lines import json_table
 
         keys = dialect.names or dialect.keys
         text = to_utf8(blocks, dialect.encoding, has_header=not keys)
@@ -164,7 +164,7 @@ def _converted(name: str, kind: Format, blocks: Iterator[bytes], dialect: Dialec
         start, blocks = split_start(blocks, SIGNATURE_BYTES)
         if _is_parquet(start, kind, name, dialect):
             return Source(name, copy_to_temporary(blocks), kind="parquet")
-        from dpcli.engine.files.table_text import table_text
+        from dpcli.engine.files.header_lines import table_text
 
         names, blocks = table_text(blocks, dialect, name)
     return Source(name, copy_to_temporary(blocks), header=names, dialect=dialect, kind=kind)

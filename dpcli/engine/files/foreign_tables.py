@@ -19,8 +19,8 @@ from typing import Any
 
 import polars as pl
 
-from dpcli.engine.files.content import TYPED
-from dpcli.engine.files.table_text import WORDS
+from dpcli.engine.files.decoding import TYPED
+from dpcli.engine.files.json_lines import WORDS
 from dpcli.numeric.arrays import np
 from dpcli.problems.errors import DataError, StoppedBySignal
 

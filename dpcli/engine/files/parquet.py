@@ -27,10 +27,10 @@ import polars as pl
 
 from dpcli.data.column import Column
 from dpcli.data.dates import within_calendar
-from dpcli.data.numbers import DECIMAL_DIGITS
+from dpcli.data.number_columns import DECIMAL_DIGITS
 from dpcli.engine.files import thrift
-from dpcli.engine.files.content import BLOCK, TYPED
 from dpcli.engine.files.dataset import Source
+from dpcli.engine.files.decoding import BLOCK, TYPED
 from dpcli.engine.files.thrift import Structure
 from dpcli.engine.progress import redacted_errors
 from dpcli.problems.errors import DataError

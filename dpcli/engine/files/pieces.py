@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, BinaryIO, TypeVar
 import polars as pl
 
 from dpcli.data.column import Column
-from dpcli.data.text_cells import BLANKS
+from dpcli.data.polars_text import BLANKS
 from dpcli.engine.cells import Decoder, raised_flags
-from dpcli.engine.files.content import COMPRESSED_STARTS, UTF8_BOM, pread_blocks
 from dpcli.engine.files.csv_normalizer import BLOCK, CsvNormalizer, PlainText
 from dpcli.engine.files.dataset import Dataset, Source
+from dpcli.engine.files.decoding import COMPRESSED_STARTS, UTF8_BOM, pread_blocks
 from dpcli.engine.files.native import NativeColumns
 from dpcli.engine.files.parquet import declared_text, untyped_text
 from dpcli.engine.progress import READING, Progress

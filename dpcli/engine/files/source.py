@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from dpcli.data.formats import STANDARD_DIALECT, Dialect
-from dpcli.engine.files.content import read_blocks, read_header
 from dpcli.engine.files.dataset import STDIN, Dataset, Source, regular_file
+from dpcli.engine.files.decoding import read_blocks, read_header
 from dpcli.engine.progress import Progress, redacted_errors
 from dpcli.problems.errors import DataError, Problem, describe_system_error, make_problem
 from dpcli.problems.light_dataclasses import dataclass

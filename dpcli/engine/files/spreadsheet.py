@@ -22,7 +22,7 @@ from typing import Any, cast
 import polars as pl
 
 from dpcli.data.formats import Dialect
-from dpcli.engine.files.content import TYPED
+from dpcli.engine.files.decoding import TYPED
 from dpcli.engine.progress import interruptible, redacted_errors
 from dpcli.problems.errors import DataError, StoppedBySignal
 from dpcli.problems.light_dataclasses import dataclass

@@ -20,8 +20,8 @@ import polars as pl
 
 from dpcli.data.column import Column
 from dpcli.engine.cells import FLAGS, Decoder
-from dpcli.engine.files.content import PARTIAL_MARK
 from dpcli.engine.files.dataset import Dataset
+from dpcli.engine.files.decoding import PARTIAL_MARK
 from dpcli.engine.files.pieces import read_pieces, scan_piece
 from dpcli.engine.files.source import collect_problems, open_file
 from dpcli.engine.progress import Progress, interruptible

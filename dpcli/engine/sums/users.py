@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 
 import polars as pl
 
+from dpcli.data.cell_options import MissingMarks
 from dpcli.data.labels import IdColumn
-from dpcli.data.options import Marks
-from dpcli.data.text_cells import strip_blanks
+from dpcli.data.polars_text import strip_blanks
 from dpcli.engine.sums.joint_tables import JointTableExpressions, sum_expression
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.sums import UserTotals
@@ -184,7 +184,7 @@ class HashCollisionError(Exception):
 def id_column(unit: PersonUnit) -> IdColumn:
     """The column of the ids of a privacy unit."""
     ids = IdColumn(unit.column, unit.singletons_without_id, source=unit.source)
-    return ids.with_options(Marks(unit.na) if unit.na else None)
+    return ids.with_options(MissingMarks(unit.na) if unit.na else None)
 
 
 class UserIdIndex:

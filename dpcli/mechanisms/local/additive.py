@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import ClassVar
 
-from dpcli.data.numeric import NumericColumn, require_numeric
+from dpcli.data.grid_columns import NumericColumn, require_numeric
 from dpcli.mechanisms import MECHANISMS, gaussian, pure
 from dpcli.mechanisms.local.local_mechanism import (
     CalibratedRandomizer,

@@ -22,8 +22,8 @@ from functools import cached_property
 from itertools import product
 from math import comb, exp, factorial
 
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import Axis
-from dpcli.data.numeric import NumericColumn
 from dpcli.noise.distribution import Noise, one_sided_width
 from dpcli.numeric.arrays import Floats, np
 from dpcli.numeric.search import search_min
@@ -195,7 +195,7 @@ class BoundsRule:
         Noisy counts are given from zero outward. A side has the position None if no bin of it is
         accepted: its bound is then zero if it has candidates.
 
-        >>> from dpcli.data.numbers import IntegerColumn
+        >>> from dpcli.data.number_columns import IntegerColumn
         >>> from dpcli.statistics.bounds.rule import GRID_KINDS
         >>> column = IntegerColumn("amount", bounds=(0, 50))
         >>> rule = BoundsRule(BoundsGrid(column, GRID_KINDS[0]), Fraction(10), (90, 120))

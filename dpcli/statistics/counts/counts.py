@@ -8,7 +8,8 @@ from functools import cached_property
 
 from dpcli.data.column import Column, ValuedColumn
 from dpcli.data.kinds import Axis
-from dpcli.fields.columns import (
+from dpcli.fields.section import field_types
+from dpcli.fields.statistic_fields import (
     BinForms,
     BoundName,
     CountedColumnName,
@@ -18,7 +19,6 @@ from dpcli.fields.columns import (
     ValuedColumnName,
     WeightColumnName,
 )
-from dpcli.fields.section import field_types
 from dpcli.privacy.sensitivity import RowContribution
 from dpcli.privacy.unit import PersonUnit, Relation
 from dpcli.problems.light_dataclasses import dataclass
@@ -28,7 +28,7 @@ from dpcli.statistics.counts.person_counts import PersonCounts
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.population import population_counts, population_sums, sum_with_squares
-from dpcli.statistics.statistic import WeightedStatistic, weight_factors, weight_step
+from dpcli.statistics.weights import WeightedStatistic, weight_factors, weight_step
 
 
 class Count(PersonCounts, WeightedStatistic):

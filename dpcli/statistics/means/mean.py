@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from dpcli.fields.columns import AveragedColumnName, WeightColumnName
 from dpcli.fields.section import field_types
+from dpcli.fields.statistic_fields import AveragedColumnName, WeightColumnName
 from dpcli.privacy.unit import Relation
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
@@ -15,13 +15,8 @@ from dpcli.statistics.design import Design, NoisyAnswer, Queries, Request, Weigh
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.means.quotient import SUM_WEIGHT, CenteredMean, Quotient
 from dpcli.statistics.population import mean_with_squares, population_means
-from dpcli.statistics.statistic import (
-    Statistic,
-    WeightedStatistic,
-    min_denominator,
-    weight_factors,
-    weight_step,
-)
+from dpcli.statistics.statistic import Statistic
+from dpcli.statistics.weights import WeightedStatistic, min_denominator, weight_factors, weight_step
 
 
 def _is_share(request: Request) -> bool:

@@ -10,7 +10,7 @@ from math import comb, hypot, prod
 from typing import ClassVar
 
 from dpcli.data.column import Column
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import (
     Array,
@@ -31,7 +31,7 @@ from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.intervals import FiducialInterval
 from dpcli.statistics.means.quotient_interval import QuotientInterval
 from dpcli.statistics.moments import TYPICAL_MEAN
-from dpcli.statistics.statistic import weight_step
+from dpcli.statistics.weights import weight_step
 
 Coefficients = tuple[int, ...]
 """Whole numbers, by which answers or the powers of a value from zero on are multiplied."""

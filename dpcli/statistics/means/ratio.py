@@ -13,11 +13,12 @@ from pydantic import Field
 
 from dpcli.data.derivations import Satisfies
 from dpcli.data.filters import Filter, InRanges
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import BooleanColumn, LabeledColumn, labeled_columns, require_labeled
-from dpcli.data.numbers import NumberColumn
-from dpcli.data.numeric import NumericColumn
-from dpcli.fields.columns import (
+from dpcli.data.number_columns import NumberColumn
+from dpcli.fields.section import field_types
+from dpcli.fields.statistic_fields import (
     ComparedLabels,
     FieldFault,
     LabelsOfColumn,
@@ -27,7 +28,6 @@ from dpcli.fields.columns import (
     ValuedColumnName,
     WeightColumnName,
 )
-from dpcli.fields.section import field_types
 from dpcli.fields.values import Choice, whole_number
 from dpcli.noise.distribution import blended_margin
 from dpcli.numeric.arrays import Floats, add_exact, multiply_exact, np
@@ -46,13 +46,8 @@ from dpcli.statistics.means.quotient import (
     QuotientDesign,
 )
 from dpcli.statistics.population import design_of, share_of_population
-from dpcli.statistics.statistic import (
-    Statistic,
-    WeightedStatistic,
-    min_denominator,
-    weight_factors,
-    weight_step,
-)
+from dpcli.statistics.statistic import Statistic
+from dpcli.statistics.weights import WeightedStatistic, min_denominator, weight_factors, weight_step
 
 HALF = Fraction(1, 2)
 

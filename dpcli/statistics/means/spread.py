@@ -8,9 +8,9 @@ from fractions import Fraction
 from itertools import combinations
 from math import hypot
 
-from dpcli.data.numeric import NumericColumn
-from dpcli.fields.columns import NumericColumns, OrderedColumnName
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.fields.section import field_types
+from dpcli.fields.statistic_fields import NumericColumns, OrderedColumnName
 from dpcli.numeric.arrays import Floats, np
 from dpcli.numeric.exact import decimal_places
 from dpcli.privacy.unit import Relation

@@ -8,8 +8,8 @@ from fractions import Fraction
 from math import ceil, prod
 from typing import ClassVar
 
-from dpcli.fields.columns import Candidates, OrderedColumnName, Quantiles
 from dpcli.fields.section import field_types
+from dpcli.fields.statistic_fields import Candidates, OrderedColumnName, Quantiles
 from dpcli.noise.distribution import ADDITIVE, Family, Noise
 from dpcli.numeric.arrays import np
 from dpcli.numeric.exact import plain_text, rounded_text, short_up

@@ -98,7 +98,7 @@ class ObjectiveDesign(Design):
 
 
 def curvature_sentence() -> str:
-    """What the products of the inputs are for, and what they cost."""
+    """A sentence for the plan: what the noisy products of the inputs are for, and their cost."""
     percent = exact_or_up(CURVATURE_SHARE * 100)
     return (
         "no error of the coefficients is known before a release; intervals follow from noisy "
@@ -194,9 +194,11 @@ def _noise_of_products(
 
 
 def curvature_design(query: ObjectiveQuery, noises: Sequence[Noise], confidence: Fraction) -> str:
-    """From about how many rows on typical inputs, which do not depend on each other, prove bounds.
+    """A sentence for the plan: from about how many rows on intervals can be expected.
 
-    The products of such inputs have the mean squares on their diagonal, else products of means.
+    The inputs are taken to be typical and independent. The matrix of their products then has the
+    mean squares on its diagonal, and products of means elsewhere. Its least eigenvalue is compared
+    with the noise.
     """
     means = np.array([1.0] + [TYPICAL_MEAN] * (query.cells - 1))
     products = np.outer(means, means)

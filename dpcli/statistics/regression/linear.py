@@ -9,9 +9,9 @@ from math import ceil, floor, log10
 from typing import Annotated, Any
 
 from dpcli.data.column import Column
-from dpcli.data.numeric import NumericColumn
-from dpcli.fields.columns import FieldFault, NumericColumnName, Predictors
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.fields.section import field_types
+from dpcli.fields.statistic_fields import FieldFault, NumericColumnName, Predictors
 from dpcli.fields.values import Choice, ExactNumber, whole_number
 from dpcli.noise.distribution import NO_NOISE, Noise
 from dpcli.numeric.arrays import Array, Bools, Floats, np

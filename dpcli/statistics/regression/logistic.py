@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 from dpcli.data.filters import InRanges
 from dpcli.data.labels import BooleanColumn, require_labeled
-from dpcli.fields.columns import FieldFault, LabelsOfColumn, Predictors, ShareColumnName
 from dpcli.fields.section import field_types
+from dpcli.fields.statistic_fields import FieldFault, LabelsOfColumn, Predictors, ShareColumnName
 from dpcli.fields.values import Choice
 from dpcli.numeric.arrays import integer_array
 from dpcli.numeric.minimizers import MAX_HALF_WIDTH

@@ -13,8 +13,8 @@ from math import prod, sqrt
 from typing import Any
 
 from dpcli.data.column import Column
-from dpcli.fields.columns import AxesPerTable, FieldFault, TableColumns, check_max
 from dpcli.fields.section import field_types
+from dpcli.fields.statistic_fields import AxesPerTable, FieldFault, TableColumns, check_max
 from dpcli.noise.distribution import ADDITIVE, Family, Noise
 from dpcli.numeric.exact import rounded_text
 from dpcli.privacy.sensitivity import MAX_AXES, effect_sensitivity, sensitivity

@@ -20,7 +20,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import dpcli as api
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.ledger.charge import SUFFIX
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.planning.compare import chosen_bounds_errors
@@ -28,7 +28,7 @@ from dpcli.planning.planner import make_plan
 from dpcli.privacy.accounting.composition import Composition
 from dpcli.releasing import transaction
 from dpcli.report.formats import report_schema
-from dpcli.specification.choice import narrowest_and_widest
+from dpcli.specification.chosen_bounds import narrowest_and_widest
 from dpcli.specification.load import parse_central_spec
 from tests.support.cli import ROOT, Command, history, remove_ledger, reported
 

@@ -11,6 +11,7 @@ import pytest
 
 from dpcli.data.column import Column, ValuedColumn
 from dpcli.data.dates import DateColumn
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import COLUMNS, LABELED_COLUMNS, NUMERIC_COLUMNS
 from dpcli.data.labels import (
     BooleanColumn,
@@ -20,8 +21,7 @@ from dpcli.data.labels import (
     PrivatePartitionColumn,
     TextColumn,
 )
-from dpcli.data.numbers import IntegerColumn, NumberColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.number_columns import IntegerColumn, NumberColumn
 
 PAIRS = (("no", "no"), ("yes", "yes"))
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.data.formats import STANDARD_DIALECT, Dialect
-from dpcli.data.numbers import IntegerColumn
+from dpcli.data.number_columns import IntegerColumn
 from dpcli.engine.files.pieces import read_pieces, read_texts
 from dpcli.engine.files.source import open_dataset
 from dpcli.engine.progress import Position, Progress, interruptible

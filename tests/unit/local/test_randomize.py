@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dpcli.data.numbers import NumberColumn
+from dpcli.data.number_columns import NumberColumn
 from dpcli.local import randomize
 from dpcli.local.outbox import Outbox
 from dpcli.local.randomize import write_responses

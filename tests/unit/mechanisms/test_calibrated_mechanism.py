@@ -15,7 +15,7 @@ import pytest
 from dpcli import mechanisms
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import PrivatePartitionColumn
-from dpcli.data.numbers import IntegerColumn
+from dpcli.data.number_columns import IntegerColumn
 from dpcli.mechanisms import local
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism, respond
 from dpcli.mechanisms.gaussian import Gaussian

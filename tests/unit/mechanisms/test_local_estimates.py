@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.labels import LabeledColumn
-from dpcli.data.numbers import IntegerColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.number_columns import IntegerColumn
 from dpcli.local.estimate import on_simplex
 from dpcli.mechanisms.calibrated_mechanism import respond
 from dpcli.mechanisms.local import LOCAL_MECHANISMS

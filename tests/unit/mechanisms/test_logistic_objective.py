@@ -14,7 +14,7 @@ from scipy import stats
 
 from dpcli.data.filters import InRanges
 from dpcli.data.labels import BooleanColumn
-from dpcli.data.numbers import IntegerColumn
+from dpcli.data.number_columns import IntegerColumn
 from dpcli.mechanisms.objective_perturbation import ObjectivePerturbation
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.noise import entropy

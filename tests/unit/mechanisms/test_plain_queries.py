@@ -9,11 +9,11 @@ from typing import Any, cast
 
 import pytest
 
+from dpcli.data.cell_options import MissingMarks
 from dpcli.data.column import Column
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import CategoryColumn
-from dpcli.data.numbers import IntegerColumn
-from dpcli.data.options import Marks
+from dpcli.data.number_columns import IntegerColumn
 from dpcli.engine.sums.aggregate import QueryAggregator
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.pure import Laplace
@@ -78,7 +78,7 @@ class Narrow(IntegerColumn):
         return 0, 0
 
 
-class OtherMarks(Marks):
+class OtherMarks(MissingMarks):
     """An option that no column lists."""
 
     __slots__ = ()
@@ -90,7 +90,7 @@ QUERIES: list[Query] = [
     LinearQuery(factors=(Factor(Narrow("age", bounds=(0, 100))),)),
     LinearQuery(offset=More(1)),
     LinearQuery(by=[SEX]),  # type: ignore[arg-type]
-    LinearQuery(by=(Axis(replace(SEX.column, options=(Marks(cast("Any", ["x"])),))),)),
+    LinearQuery(by=(Axis(replace(SEX.column, options=(MissingMarks(cast("Any", ["x"])),))),)),
     LinearQuery(factors=(Factor(replace(AGE, options=(OtherMarks(("x",)),))),)),
     ScoreQuery(classes=(SEX,), score_function=Spying((0, 1))),
 ]

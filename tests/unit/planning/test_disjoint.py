@@ -10,8 +10,8 @@ from random import Random
 import pytest
 
 from dpcli.data.filters import implied_ranges
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.labels import LabeledColumn
-from dpcli.data.numeric import NumericColumn
 from dpcli.ledger.charge import charge_for
 from dpcli.planning.plan import CentralPlan, disjoint_branches, require_disjoint
 from dpcli.planning.planner import make_plan

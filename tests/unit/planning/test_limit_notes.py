@@ -7,7 +7,7 @@ import re
 import pytest
 
 from dpcli.planning.guarantee import Verdict, risks
-from dpcli.planning.limits import bounding_notes, left_out_note, limit_warnings
+from dpcli.planning.limit_notes import bounding_notes, left_out_note, limit_warnings
 from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
 from dpcli.planning.quality_check import check_rule

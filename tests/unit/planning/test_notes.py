@@ -11,7 +11,7 @@ import pytest
 
 from dpcli.planning import notes
 from dpcli.planning.guarantee import headline, meaning, promise, protection, risks
-from dpcli.planning.limits import bounding_notes, left_out_note, limit_warnings
+from dpcli.planning.limit_notes import bounding_notes, left_out_note, limit_warnings
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan
 from dpcli.planning.planner import make_plan
 from dpcli.planning.quality_check import (

@@ -10,7 +10,7 @@ import pytest
 
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import CategoryColumn
-from dpcli.data.numbers import IntegerColumn
+from dpcli.data.number_columns import IntegerColumn
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.privacy.sensitivity import MAX_AXES, effect_sensitivity
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit, Unit

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from dpcli.report.document import Report, without_numbers
 from dpcli.report.formats import render_output
+from dpcli.report.stored_report import Report, without_numbers
 from tests.support.cli import Command
 from tests.support.report_keys import version_1, version_2
 from tests.support.reports import Reports

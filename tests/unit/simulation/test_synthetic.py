@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcli.data.filters import InRanges
-from dpcli.data.numbers import IntegerColumn
+from dpcli.data.number_columns import IntegerColumn
 from dpcli.noise import entropy
 from dpcli.planning.plan import CentralPlan
 from dpcli.simulation.synthetic import (

@@ -10,7 +10,7 @@ from typing import cast
 
 import pytest
 
-from dpcli.data.numbers import IntegerColumn
+from dpcli.data.number_columns import IntegerColumn
 from dpcli.mechanisms.gaussian import Gaussian
 from dpcli.mechanisms.pure import Laplace
 from dpcli.noise import entropy

@@ -31,12 +31,12 @@ from dpcli.data.derivations import DatePart, Sum
 from dpcli.data.formats import STANDARD_DIALECT, DateFormat, Dialect, NumberFormat
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import CategoryColumn, IdColumn, PrivatePartitionColumn
-from dpcli.data.numbers import IntegerColumn, NumberColumn
+from dpcli.data.number_columns import IntegerColumn, NumberColumn
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.problems.errors import DataError, UsageError
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import Factor
-from dpcli.spark import partials as runner
+from dpcli.spark import scan as runner
 from dpcli.spark.tasks import Batches, File, Tasks
 from dpcli.statistics.counts.counts import DistinctQuery
 from tests.oracles import users

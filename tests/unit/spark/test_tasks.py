@@ -13,7 +13,7 @@ pytest.importorskip("pyspark", reason="Spark is not installed: pip install -e '.
 import pyarrow as pa
 
 from dpcli.data.formats import STANDARD_DIALECT
-from dpcli.engine.files.content import UTF8_BOM
+from dpcli.engine.files.decoding import UTF8_BOM
 from dpcli.engine.sums.aggregate import read_frames, unpack_blocks
 from dpcli.engine.sums.joint_tables import Partial
 from dpcli.privacy.unit import RowUnit

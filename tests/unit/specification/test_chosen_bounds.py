@@ -9,10 +9,10 @@ import pytest
 
 from dpcli.planning.planner import make_plan
 from dpcli.problems.errors import SpecError
-from dpcli.specification.choice import with_chosen_bounds
+from dpcli.specification.chosen_bounds import with_chosen_bounds
 from dpcli.specification.load import parse_central_spec
 from dpcli.specification.model import CentralSpec
-from dpcli.statistics.bounds.choice import LIMIT_NAME, ChosenBounds
+from dpcli.statistics.bounds.chosen_bounds import LIMIT_NAME, ChosenBounds
 
 SPEC = """\
 dpcli: 1

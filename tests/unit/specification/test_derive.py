@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.labels import LabeledColumn
-from dpcli.data.numeric import NumericColumn
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.planning.notes import derived_notes
 from dpcli.planning.planner import make_plan

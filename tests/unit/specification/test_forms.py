@@ -12,7 +12,7 @@ from dpcli.data.column import Column
 from dpcli.data.dates import DateColumn
 from dpcli.data.filters import InRanges
 from dpcli.data.labels import BooleanColumn, CategoryColumn, IdColumn
-from dpcli.data.numbers import IntegerColumn, NumberColumn
+from dpcli.data.number_columns import IntegerColumn, NumberColumn
 from dpcli.mechanisms import MECHANISMS
 from dpcli.privacy.loss import BudgetRequest, Loss
 from dpcli.privacy.unit import Neighbors, RowUnit

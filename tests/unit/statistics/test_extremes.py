@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpcli.data.numbers import IntegerColumn, NumberColumn
+from dpcli.data.number_columns import IntegerColumn, NumberColumn
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.numeric.arrays import integer_array
 from dpcli.statistics.design import NoisyAnswer, Request

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import BooleanColumn, CategoryColumn, IdColumn
-from dpcli.data.numbers import IntegerColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.number_columns import IntegerColumn
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation
 from dpcli.queries.query import LinearQuery, Query

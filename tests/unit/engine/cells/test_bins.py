@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from dpcli.data.kinds import Axis
-from dpcli.data.numbers import IntegerColumn
+from dpcli.data.number_columns import IntegerColumn
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import LinearQuery
 from dpcli.specification.load import parse_central_spec

@@ -23,9 +23,9 @@ from dpcli.data.formats import (
     Dialect,
     NumberFormat,
 )
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.labels import CategoryColumn, IdColumn, PrivatePartitionColumn
-from dpcli.data.numbers import NumberColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.number_columns import NumberColumn
 from dpcli.engine.cells import Decoder
 from dpcli.engine.check_cells import check_cells
 from dpcli.engine.files.source import open_dataset

@@ -33,10 +33,10 @@ from dpcli.data.derivations import (
 )
 from dpcli.data.filters import Compared
 from dpcli.data.formats import DateFormat
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import BooleanColumn, CategoryColumn, LabeledColumn
-from dpcli.data.numbers import IntegerColumn, NumberColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.number_columns import IntegerColumn, NumberColumn
 from dpcli.engine.cells import derived_value
 from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.queries.query import LinearQuery

@@ -10,9 +10,9 @@ import pytest
 
 from dpcli.data.column import Column
 from dpcli.data.dates import DateColumn
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.labels import CategoryColumn, LabeledColumn
-from dpcli.data.numbers import IntegerColumn, NumberColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.number_columns import IntegerColumn, NumberColumn
 from dpcli.engine.cells import Decoder
 from tests.oracles.plain import value
 

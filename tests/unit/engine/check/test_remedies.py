@@ -14,7 +14,7 @@ from dpcli.data.column import Column
 from dpcli.data.dates import DateColumn
 from dpcli.data.formats import DateForm, DateFormat, NumberFormat
 from dpcli.data.labels import BooleanColumn, CategoryColumn
-from dpcli.data.numbers import IntegerColumn, NumberColumn
+from dpcli.data.number_columns import IntegerColumn, NumberColumn
 from dpcli.engine.check_cells import FREQUENT, Remedy, Sample, find_remedy, missing_codes
 from tests.support.options import options
 from tests.support.rules import mostly_extended

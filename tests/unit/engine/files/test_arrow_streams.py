@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from dpcli.data.labels import PrivatePartitionColumn
-from dpcli.data.numbers import NumberColumn
+from dpcli.data.number_columns import NumberColumn
 from dpcli.engine.files.pieces import read_texts
 from dpcli.engine.files.source import Input, MemoryTable, open_dataset
 from dpcli.problems.errors import DataError

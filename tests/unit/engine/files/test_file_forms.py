@@ -14,12 +14,12 @@ import pytest
 
 from dpcli.data.formats import STANDARD_DIALECT, UNDECLARED_DIALECT, Dialect
 from dpcli.data.labels import CategoryColumn, IdColumn
-from dpcli.data.numbers import IntegerColumn
-from dpcli.engine.files import content, table_text
-from dpcli.engine.files.header import require_columns
+from dpcli.data.number_columns import IntegerColumn
+from dpcli.engine.files import decoding, json_lines
+from dpcli.engine.files.header_check import require_columns
+from dpcli.engine.files.header_lines import merged_names
 from dpcli.engine.files.pieces import read_texts
 from dpcli.engine.files.source import open_dataset
-from dpcli.engine.files.table_text import merged_names
 from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.problems.errors import DataError
 from dpcli.queries.query import LinearQuery
@@ -225,7 +225,7 @@ def test_other_archives_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert code(path) == expected
     assert code(zipped(tmp_path / "two.zip", a_csv="a\n", b_csv="a\n")) == "data-not-zip"
     assert code(zipped(tmp_path / "none.zip")) == "data-not-zip"
-    monkeypatch.setattr(content, "LARGEST_UNPACKED", 1 << 10)
+    monkeypatch.setattr(decoding, "LARGEST_UNPACKED", 1 << 10)
     path.write_bytes(archived)
     assert code(path) == "data-too-large"
 
@@ -256,15 +256,15 @@ def test_a_json_line_changes_only_its_own_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However odd a line is, the other rows are as without it, in blocks of any size."""
-    monkeypatch.setattr(table_text, "LONGEST_LINE", 100)
-    monkeypatch.setattr(table_text, "ROWS", 3)
+    monkeypatch.setattr(json_lines, "LONGEST_LINE", 100)
+    monkeypatch.setattr(json_lines, "ROWS", 3)
     good = [json.dumps({"a": place}) for place in range(5)]
     expected = [(str(place),) for place in range(5)]
     long = json.dumps({"a": "x" * 100})
     path = tmp_path / "a.ndjson"
     for odd in ("{", '{"a":1},{"a":2}', '"', "\0", "[" * 5000, long, '{"a": "\r"}', "\x85"):
         for place, block in ((1, 1), (3, 64), (5, 1 << 18)):
-            monkeypatch.setattr(content, "BLOCK", block)
+            monkeypatch.setattr(decoding, "BLOCK", block)
             path.write_text("\n".join((*good[:place], odd, *good[place:])), encoding="utf-8")
             rows = texts(path)[1]
             assert rows == [*expected[:place], (None,), *expected[place:]]

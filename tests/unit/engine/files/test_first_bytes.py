@@ -13,9 +13,9 @@ import pytest
 from dpcli.data.formats import STANDARD_DIALECT, Dialect
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import CategoryColumn, IdColumn
-from dpcli.data.numbers import IntegerColumn
-from dpcli.engine.files.content import WINDOWS
-from dpcli.engine.files.header import require_columns
+from dpcli.data.number_columns import IntegerColumn
+from dpcli.engine.files.decoding import WINDOWS
+from dpcli.engine.files.header_check import require_columns
 from dpcli.engine.files.pieces import read_texts
 from dpcli.engine.files.source import open_dataset
 from dpcli.privacy.unit import RowUnit

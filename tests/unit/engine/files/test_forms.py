@@ -21,11 +21,11 @@ from dpcli.data.formats import (
     Dialect,
     find_encoding,
 )
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.labels import LabeledColumn
-from dpcli.data.numbers import IntegerColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.number_columns import IntegerColumn
 from dpcli.engine.cells import Decoder
-from dpcli.engine.files import content
+from dpcli.engine.files import decoding
 from dpcli.engine.files.pieces import read_texts
 from dpcli.engine.files.source import open_dataset
 from dpcli.engine.sums import bounding
@@ -383,7 +383,7 @@ def test_blocks_are_decoded_as_if_they_were_one(encoding: str) -> None:
             continue
         for size in (1, 2, 3, 7, 1000):
             blocks = (raw[at : at + size] for at in range(0, len(raw), size))
-            actual = b"".join(content.to_utf8(blocks, encoding, has_header=True))
+            actual = b"".join(decoding.to_utf8(blocks, encoding, has_header=True))
             assert actual.decode("utf-8", "replace") == whole
 
 

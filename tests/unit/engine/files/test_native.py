@@ -14,7 +14,7 @@ from dpcli.data.column import Column
 from dpcli.data.formats import STANDARD_DIALECT, Dialect
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import CategoryColumn, IdColumn
-from dpcli.data.numbers import IntegerColumn, NumberColumn, parse_number_cell
+from dpcli.data.number_columns import IntegerColumn, NumberColumn, parse_number_cell
 from dpcli.engine.files import pieces
 from dpcli.engine.files.pieces import read_pieces
 from dpcli.engine.files.source import open_dataset

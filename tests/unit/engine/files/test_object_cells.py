@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from dpcli.data.labels import CategoryColumn
-from dpcli.engine.files.header import require_columns
+from dpcli.engine.files.header_check import require_columns
 from dpcli.engine.files.pieces import read_texts
 from dpcli.engine.files.source import MemoryTable, open_dataset
 from dpcli.problems.errors import DataError

@@ -17,11 +17,11 @@ import pytest
 from dpcli.data.column import Column
 from dpcli.data.dates import DateColumn
 from dpcli.data.formats import Dialect
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import BooleanColumn, CategoryColumn, IdColumn, LabeledColumn
-from dpcli.data.numbers import IntegerColumn, NumberColumn
-from dpcli.data.numeric import NumericColumn
-from dpcli.engine.files.header import require_columns
+from dpcli.data.number_columns import IntegerColumn, NumberColumn
+from dpcli.engine.files.header_check import require_columns
 from dpcli.engine.files.parquet import column_text, parquet_source, scan_parquet_file
 from dpcli.engine.files.source import open_dataset
 from dpcli.privacy.unit import PersonUnit, RowUnit

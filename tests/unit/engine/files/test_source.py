@@ -18,9 +18,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from dpcli.data.numbers import IntegerColumn
+from dpcli.data.number_columns import IntegerColumn
 from dpcli.engine.files.dataset import Dataset, Source
-from dpcli.engine.files.header import require_columns
+from dpcli.engine.files.header_check import require_columns
 from dpcli.engine.files.source import open_dataset
 from dpcli.engine.sums.aggregate import aggregate
 from dpcli.privacy.unit import RowUnit
@@ -107,7 +107,7 @@ def test_what_is_named_gzip_must_be_gzip(
     content: bytes, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Plain, truncated, damaged or trailing content under the name .gz is refused."""
-    monkeypatch.setattr("dpcli.engine.files.content.BLOCK", block)
+    monkeypatch.setattr("dpcli.engine.files.decoding.BLOCK", block)
     (tmp_path / "a.csv.gz").write_bytes(content)
     assert code(tmp_path / "a.csv.gz") == "data-not-gzip"
 
@@ -118,7 +118,7 @@ def test_members_and_padding_are_one_content(
     padding: int, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Zeros after members are ignored, as on tapes; members after them are read."""
-    monkeypatch.setattr("dpcli.engine.files.content.BLOCK", block)
+    monkeypatch.setattr("dpcli.engine.files.decoding.BLOCK", block)
     more = gzip.compress(b"4,10\n") + b"\0" * padding
     (tmp_path / "a.csv.gz").write_bytes(PACKED + b"\0" * padding + more)
     assert total(tmp_path / "a.csv.gz") == 100
@@ -238,7 +238,7 @@ def test_no_data_file_is_mapped_into_memory(kind: str, tmp_path: Path) -> None:
 
 def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Decompression stops at the limit."""
-    monkeypatch.setattr("dpcli.engine.files.content.LARGEST_UNPACKED", 1 << 22)
+    monkeypatch.setattr("dpcli.engine.files.decoding.LARGEST_UNPACKED", 1 << 22)
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(TEXT + b"0" * (1 << 23)))
     assert code(tmp_path / "a.csv.gz") == "data-too-large"
 

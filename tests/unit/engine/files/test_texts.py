@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from dpcli.data.column import Column
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.labels import CategoryColumn, LabeledColumn
-from dpcli.data.numeric import NumericColumn
 from dpcli.engine.cells import Decoder
 from dpcli.engine.files.pieces import read_texts
 from dpcli.engine.files.source import open_dataset

@@ -15,8 +15,8 @@ from dpcli.data.dates import DateColumn
 from dpcli.data.formats import DateForm, DateFormat, Dialect, NumberFormat
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import CategoryColumn
-from dpcli.data.numbers import IntegerColumn, NumberColumn
-from dpcli.engine.files.header import require_columns
+from dpcli.data.number_columns import IntegerColumn, NumberColumn
+from dpcli.engine.files.header_check import require_columns
 from dpcli.engine.files.source import open_dataset
 from dpcli.privacy.unit import RowUnit
 from dpcli.problems.errors import DataError

@@ -14,7 +14,7 @@ import pytest
 from dpcli.data.formats import Dialect
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import PrivatePartitionColumn
-from dpcli.data.numbers import IntegerColumn
+from dpcli.data.number_columns import IntegerColumn
 from dpcli.engine.files import csv_normalizer, pieces
 from dpcli.engine.files.pieces import read_pieces
 from dpcli.engine.files.source import open_dataset

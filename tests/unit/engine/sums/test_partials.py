@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from dpcli.data.kinds import Axis
-from dpcli.data.numbers import IntegerColumn
+from dpcli.data.number_columns import IntegerColumn
 from dpcli.engine.files.source import open_dataset
 from dpcli.engine.progress import Progress
 from dpcli.engine.sums.aggregate import (

@@ -14,7 +14,7 @@ import pytest
 
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import CategoryColumn
-from dpcli.data.numbers import IntegerColumn
+from dpcli.data.number_columns import IntegerColumn
 from dpcli.engine.files import pieces
 from dpcli.engine.sums import bounding
 from dpcli.engine.sums.bounding import UserScan

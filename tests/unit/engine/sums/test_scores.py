@@ -11,9 +11,9 @@ from random import Random
 import pytest
 
 from dpcli.data.column import Column
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import BooleanColumn, LabeledColumn
-from dpcli.data.numeric import NumericColumn
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.scores import Accuracy, Frequency, Points, Rank, Revenue, ScoreQuery

@@ -9,13 +9,13 @@ from random import Random
 import numpy as np
 import pytest
 
-from dpcli.data.numbers import NumberColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.grid_columns import NumericColumn
+from dpcli.data.number_columns import NumberColumn
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit, Unit
-from dpcli.statistics.bounds.choice import BOUNDS_HISTOGRAM, BoundsChoice
+from dpcli.statistics.bounds.chosen_bounds import BOUNDS_HISTOGRAM, BoundsChoice
 from dpcli.statistics.bounds.rule import (
     FALSE_ALARM,
     GRID_KINDS,

@@ -12,8 +12,13 @@ from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit
 from dpcli.queries.query import RowsPerUserQuery
-from dpcli.specification.choice import from_json, to_json
-from dpcli.statistics.bounds.choice import LIMIT_NAME, ROWS_HISTOGRAM, ChosenBounds, LimitChoice
+from dpcli.specification.chosen_bounds import from_json, to_json
+from dpcli.statistics.bounds.chosen_bounds import (
+    LIMIT_NAME,
+    ROWS_HISTOGRAM,
+    ChosenBounds,
+    LimitChoice,
+)
 from dpcli.statistics.bounds.rule import GRID_KINDS, BoundsGrid
 from dpcli.statistics.design import NoisyAnswer
 from tests.oracles.opened import cells_of

@@ -9,7 +9,7 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from dpcli.data.numbers import IntegerColumn
+from dpcli.data.number_columns import IntegerColumn
 from dpcli.noise.candidate_choice import ExponentialChoice
 from dpcli.noise.distribution import NO_NOISE
 from dpcli.numeric.arrays import integer_array

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dpcli.data.kinds import Axis
-from dpcli.data.numbers import IntegerColumn
+from dpcli.data.number_columns import IntegerColumn
 from dpcli.mechanisms.gaussian import Gaussian
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.planning.plan import PlannedStatistic

@@ -10,7 +10,7 @@ import pytest
 
 from dpcli.data.filters import InRanges
 from dpcli.planning.plan import PlannedStatistic
-from dpcli.statistics.counts.selections import IndicatorQuery
+from dpcli.statistics.counts.multiple_answers import IndicatorQuery
 from dpcli.statistics.design import NoisyAnswer
 from tests.support.streams import Stream
 from tests.support.surveys import planned_statistic

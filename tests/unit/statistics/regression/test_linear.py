@@ -11,7 +11,7 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from dpcli.data.numbers import IntegerColumn
+from dpcli.data.number_columns import IntegerColumn
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.unit import Neighbors, Relation, RowUnit

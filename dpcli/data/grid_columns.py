@@ -12,7 +12,7 @@ from typing import ClassVar, Literal, Self, TypeVar
 
 from dpcli.data.column import Column, Derivation, FormOption, Option, Ranges, Source, ValuedColumn
 from dpcli.data.formats import DateFormat, NumberFormat
-from dpcli.data.text_cells import pl
+from dpcli.data.polars_text import pl
 from dpcli.problems.light_dataclasses import dataclass
 
 F = TypeVar("F")

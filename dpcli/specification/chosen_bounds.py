@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, model_validator
 
 from dpcli.data.column import Column
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import ScalarNode, Span
 from dpcli.fields.values import Choice, Epsilon, ExactNumber, Number, invalid_value
@@ -22,7 +22,7 @@ from dpcli.privacy.loss import BudgetRequest
 from dpcli.privacy.unit import Relation
 from dpcli.specification.context import MAX_STEPS, SpecContext, require_whole_steps
 from dpcli.specification.model import CentralSpec, Entry, Spec
-from dpcli.statistics.bounds.choice import (
+from dpcli.statistics.bounds.chosen_bounds import (
     LIMIT_NAME,
     MAX_ROWS,
     BoundsChoice,
@@ -30,7 +30,7 @@ from dpcli.statistics.bounds.choice import (
     bounds_name,
 )
 from dpcli.statistics.bounds.rule import GRID_KINDS, BoundsGrid
-from dpcli.statistics.quality import QUALITY_COUNTS, with_limits
+from dpcli.statistics.quality_counts import QUALITY_COUNTS, with_limits
 
 LadderName = Annotated[
     str, Choice("unknown-choice", lambda: {kind.name: kind.summary for kind in GRID_KINDS})
@@ -190,10 +190,11 @@ def with_chosen_bounds(spec: CentralSpec, chosen: ByHistogram) -> CentralSpec:
 
 
 def narrowest_and_widest(spec: CentralSpec) -> list[CentralSpec]:
-    """The spec with the narrowest bounds and limits that can be chosen, and with the widest.
+    """Copies of the spec with the extreme choices of bounds and limits: at most three.
 
-    Narrowest bounds of numbers on both sides of zero end there: first all begin at zero, then all
-    end at it. Each other choice contains narrowest bounds, and lies within the widest ones.
+    They are narrowest, narrowest and widest: where bounds may lie on both sides of zero, narrowest
+    ones begin at zero in the first copy, and end at it in the second. Every possible choice
+    contains narrowest bounds, and lies within the widest ones.
     """
     names = [choice.name for choice in spec.choices]
     tried = dict.fromkeys(zip(*(choice.extremes for choice in spec.choices), strict=True))

@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 from dpcli.data.column import Column
-from dpcli.data.numbers import IntegerColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.grid_columns import NumericColumn
+from dpcli.data.number_columns import IntegerColumn
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.exact import readable_text
 from dpcli.privacy.unit import PersonUnit, Relation, Unit

@@ -18,7 +18,7 @@ from dpcli.numeric.arrays import Array, np
 from dpcli.numeric.days import days_of
 from dpcli.numeric.exact import exact_or_up
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.report.json_text import CELLS_PLACE, json_text, parsed_json
+from dpcli.report.json_values import CELLS_PLACE, json_text, parsed_json
 from dpcli.statistics.estimates import HAS_INTERVAL, SUPPRESSED, Estimates
 from dpcli.statistics.postprocessing import FLAGS, Flag, flags
 

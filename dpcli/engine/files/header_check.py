@@ -25,7 +25,8 @@ from itertools import islice
 from dpcli.data.column import Column, file_columns
 from dpcli.data.formats import STANDARD_DIALECT, UTF8, Dialect, has_unnamed_index
 from dpcli.data.labels import IdColumn
-from dpcli.engine.files.content import (
+from dpcli.engine.files.dataset import GZIP_ENDING, ZIP_ENDING, Dataset, Source, format_of
+from dpcli.engine.files.decoding import (
     UTF8_BOM,
     WINDOWS,
     CountingReader,
@@ -34,9 +35,8 @@ from dpcli.engine.files.content import (
     read_blocks,
     read_first_record,
 )
-from dpcli.engine.files.dataset import GZIP_ENDING, ZIP_ENDING, Dataset, Source, format_of
+from dpcli.engine.files.header_lines import header_names
 from dpcli.engine.files.source import open_dataset, open_file
-from dpcli.engine.files.table_text import header_names
 from dpcli.problems.errors import DataError, Problem, make_problem
 from dpcli.problems.messages import quote
 

@@ -40,14 +40,6 @@ from pyspark.util import PythonEvalType
 
 from dpcli.data.column import Column
 from dpcli.data.formats import UTF8, Dialect
-from dpcli.engine.files.content import (
-    PARTIAL_ENDING,
-    SIGNATURE_BYTES,
-    UTF8_BOM,
-    WINDOWS,
-    is_parquet,
-    read_header,
-)
 from dpcli.engine.files.dataset import (
     PARQUET_ENDINGS,
     STDIN,
@@ -56,7 +48,15 @@ from dpcli.engine.files.dataset import (
     Source,
     format_of,
 )
-from dpcli.engine.files.header import require_columns
+from dpcli.engine.files.decoding import (
+    PARTIAL_ENDING,
+    SIGNATURE_BYTES,
+    UTF8_BOM,
+    WINDOWS,
+    is_parquet,
+    read_header,
+)
+from dpcli.engine.files.header_check import require_columns
 from dpcli.engine.files.source import collect_problems
 from dpcli.engine.progress import redacted_errors
 from dpcli.engine.sums.aggregate import ConfidentialAnswers, read_frames, unpack_blocks

@@ -10,8 +10,8 @@ from dpcli.planning.plan import CentralPlan, PlannedStatistic
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.query import Query
 from dpcli.specification.model import CentralSpec
-from dpcli.statistics.bounds.choice import BoundsChoice
-from dpcli.statistics.quality import counted_limits
+from dpcli.statistics.bounds.chosen_bounds import BoundsChoice
+from dpcli.statistics.quality_counts import counted_limits
 
 
 def bounding_notes(plan: CentralPlan) -> list[str]:

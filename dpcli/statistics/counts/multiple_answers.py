@@ -12,14 +12,14 @@ from typing import Any
 from dpcli.data.column import Column
 from dpcli.data.filters import Filter, InRanges, IsMissing
 from dpcli.data.labels import BooleanColumn, require_labeled
-from dpcli.fields.columns import (
+from dpcli.fields.section import field_types
+from dpcli.fields.statistic_fields import (
     CheckedColumns,
     FieldFault,
     SelectedColumns,
     SelectionLimit,
     check_max,
 )
-from dpcli.fields.section import field_types
 from dpcli.numeric.interval_arithmetic import sqrt_down
 from dpcli.privacy.sensitivity import (
     RowContribution,
@@ -111,7 +111,7 @@ class IndicatorQuery(Query):
         return RowContribution(-1 if self.signed else 0, 1)
 
     def sensitivity(self, relation: Relation) -> Sensitivity:
-        """The sensitivity of counts of tests, of which a row adds to a few, or of signed ones."""
+        """The sensitivity of all counts: a row adds one to `max_counted`, or one or -1 to each."""
         tests, neighbors = len(self.tests), relation.neighbors
         unit = self.bounded_unit(relation.unit)
         if self.signed:

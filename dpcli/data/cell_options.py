@@ -13,7 +13,7 @@ from typing import Annotated, Self
 
 from dpcli.data.column import C, Column, Option, SampledTexts, Source, TextOption
 from dpcli.data.declared_texts import list_text, require_distinct_texts, yaml_text
-from dpcli.data.text_cells import lower_texts, pl
+from dpcli.data.polars_text import lower_texts, pl
 from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import scalars_of
 from dpcli.fields.values import ByForm, Choice, ListOrItem, Text, Texts, whole_number
@@ -55,7 +55,7 @@ class From(Option):
 
 
 @dataclass(frozen=True, slots=True)
-class Marks(Option):
+class MissingMarks(Option):
     """Texts that mark missing cells. A number that is equal to one of them is a mark too."""
 
     texts: tuple[str, ...]

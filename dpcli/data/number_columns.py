@@ -14,6 +14,7 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import ClassVar, Self
 
+from dpcli.data.cell_options import From, MissingMarks
 from dpcli.data.column import Column, Option, Rule, SampledTexts
 from dpcli.data.formats import (
     AFFIX_BLANKS,
@@ -22,10 +23,9 @@ from dpcli.data.formats import (
     number_pattern,
     shortest_number,
 )
+from dpcli.data.grid_columns import NumericColumn, NumericKind, smallest_type
 from dpcli.data.number_options import Affixes, Brackets, Decimal, NumberValues, Thousands
-from dpcli.data.numeric import NumericColumn, NumericKind, smallest_type
-from dpcli.data.options import From, Marks
-from dpcli.data.text_cells import BLANKS, pl, strip_blanks
+from dpcli.data.polars_text import BLANKS, pl, strip_blanks
 from dpcli.fields.values import parse_number
 from dpcli.numeric.exact import decimal_places, decimal_text, readable_text
 
@@ -37,7 +37,7 @@ class NumberColumn(NumericColumn):
 
     kind: ClassVar[NumericKind] = "number"
     takes: ClassVar[tuple[type[Option], ...]] = (
-        Thousands, Decimal, Affixes, Brackets, NumberValues, Marks, From,
+        Thousands, Decimal, Affixes, Brackets, NumberValues, MissingMarks, From,
     )  # fmt: skip
 
     @property

@@ -15,7 +15,8 @@ from pydantic import Field
 from dpcli.data.column import Column
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import PrivatePartitionColumn, require_labeled
-from dpcli.fields.columns import (
+from dpcli.fields.section import field_types
+from dpcli.fields.statistic_fields import (
     BooleanColumnName,
     Candidates,
     FieldFault,
@@ -23,7 +24,6 @@ from dpcli.fields.columns import (
     NumericColumnName,
     check_max,
 )
-from dpcli.fields.section import field_types
 from dpcli.fields.values import NO_FIXED_LIMIT, Choice, whole_number
 from dpcli.noise.distribution import ADDITIVE, Family
 from dpcli.numeric.arrays import np

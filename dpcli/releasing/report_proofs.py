@@ -31,7 +31,6 @@ from dpcli.privacy.events import RECOVERED, MechanismEvent
 from dpcli.privacy.loss import Loss, sum_losses
 from dpcli.problems.errors import LedgerError, Problem, SpecError, UsageError
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.report.document import without_numbers
 from dpcli.report.entry_model import (
     ChoiceRuleReport,
     QualityRuleReport,
@@ -39,7 +38,7 @@ from dpcli.report.entry_model import (
     StatisticReport,
 )
 from dpcli.report.facts import plan_report
-from dpcli.report.json_text import REPORT_VERSION, Fact, json_text, parsed_json
+from dpcli.report.json_values import REPORT_VERSION, Fact, json_text, parsed_json
 from dpcli.report.model import (
     CollectionReport,
     LocalPlanReport,
@@ -48,10 +47,11 @@ from dpcli.report.model import (
     ReleaseReport,
     load_report,
 )
-from dpcli.specification.choice import with_chosen_bounds
+from dpcli.report.stored_report import without_numbers
+from dpcli.specification.chosen_bounds import with_chosen_bounds
 from dpcli.specification.load import parse_spec, require_model
 from dpcli.specification.model import CentralSpec, Spec
-from dpcli.statistics.bounds.choice import ChosenBounds
+from dpcli.statistics.bounds.chosen_bounds import ChosenBounds
 from dpcli.version import __version__
 
 BOM = "\ufeff"
