@@ -21,6 +21,7 @@ from dpcli.privacy.loss import DominatingPair, GaussianPair, Guarantee, LaplaceP
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.unit import Neighbors
 from tests.support.compositions import Losses, composed, epsilon_at, mean_loss, outcomes, renyi
+from tests.support.rules import EXTENDED
 
 ORDERS = (1.0001, 1.01, 1.1, 1.5, 2, 3, 5, 10, 30, 100, 1000)
 
@@ -50,7 +51,13 @@ def small(mechanism: Mechanism, moved: Sensitivity) -> bool:
 each_small = pytest.mark.parametrize(
     ("mechanism", "moved"),
     [
-        pytest.param(mechanism, moved, id=f"{mechanism.name}-{moved}")
+        pytest.param(
+            mechanism,
+            moved,
+            id=f"{mechanism.name}-{moved}",
+            # Convolutions of three cells take long.
+            marks=[EXTENDED] if mechanism.name == "gaussian" and moved.l0 == 3 else [],
+        )
         for mechanism in MECHANISMS
         for moved in SENSITIVITIES
         if small(mechanism, moved)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 from math import sqrt
 from pathlib import Path
 
@@ -35,6 +35,7 @@ from dpcli.statistics.quantiles.tree import (
     _Levels,
     classes_of_quantiles,
 )
+from tests.support.rules import mostly_extended
 from tests.support.streams import Stream
 
 CONFIDENCE = Fraction(19, 20)
@@ -171,11 +172,22 @@ def test_without_noise_a_class_holds_the_quantile(leaves: int) -> None:
     assert all(((one.lowest <= one.index) & (one.index <= one.highest)).all() for one in found)
 
 
-@pytest.mark.parametrize("kind", [DiscreteLaplace, DiscreteGaussian])
+SIZES = ((40, 30), (101, 3_000), (1001, 300), (1001, 3_000), (20, 0))
+"""Numbers of leaves and of rows."""
+
+SHAPES = ("even", "incomes", "tied", "one value")
+
+CASES = [
+    (shape, *size, kind)
+    for shape, size, kind in product(SHAPES, SIZES, (DiscreteLaplace, DiscreteGaussian))
+]
+
+
 @pytest.mark.parametrize(
-    ("leaves", "rows"), [(40, 30), (101, 3_000), (1001, 300), (1001, 3_000), (20, 0)]
+    ("shape", "leaves", "rows", "kind"),
+    # A third, with every shape and every size.
+    mostly_extended(CASES, *CASES[::3], unpack=True),
 )
-@pytest.mark.parametrize("shape", ["even", "incomes", "tied", "one value"])
 def test_ranges_have_the_class_of_the_exact_quantile(
     shape: str, leaves: int, rows: int, kind: type[Noise], stream: Stream
 ) -> None:
@@ -349,7 +361,7 @@ statistics:
         "statistic: median, candidates: {step: 50}",
     ],
 )
-@pytest.mark.parametrize("kind", ["integer", "date"])
+@pytest.mark.parametrize("kind", mostly_extended(["integer", "date"], "date"))
 def test_an_empty_group_has_an_interval_of_all_candidates(
     kind: str, rest: str, stream: Stream, tmp_path: Path
 ) -> None:

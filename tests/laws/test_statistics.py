@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
+from itertools import cycle, product
 
 import numpy as np
 import pytest
@@ -66,8 +66,10 @@ SECOND = IntegerColumn("y", Fraction(1), (0, 1), 0)
 def requests(statistic: Statistic, numbers: Sequence[NumericColumn] = SOME) -> Iterator[Request]:
     """Requests about small columns, with and without groups and filters."""
     # Where cells are counted, a number is in a filter alone.
-    numbers = numbers[:1] if statistic.item == "column" else numbers
-    for number, sex in product(numbers, (SEX, SEX_FILLED)):
+    numbers = numbers[:2] if statistic.item == "column" else numbers
+    every = product(numbers, (SEX, SEX_FILLED))
+    # Some columns have one of the two each.
+    for number, sex in every if numbers is COLUMNS else zip(numbers, cycle((SEX, SEX_FILLED))):
         columns = Columns(number, SECOND, sex, OPEN)
         filters: list[tuple[InRanges, ...]] = [(), (InRanges(OPEN, ((1, 1),)),)]
         if {"ways", "per"} & statistic.fields.model_fields.keys():

@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Any, get_args
 
@@ -29,6 +30,7 @@ from dpcli.problems.errors import DataError
 from dpcli.releasing.transaction import ReleaseTransaction
 from dpcli.report.formats import FORMATS
 from tests.support.cli import PEOPLE, ROOT, Command
+from tests.support.rules import mostly_extended
 
 SECRET = "a-cell-that-no-one-may-see"
 
@@ -88,8 +90,16 @@ def codes(failure: DpcliError) -> list[str]:
     return [one.code for one in failure.problems]
 
 
-@pytest.mark.parametrize("text", [ROWS, PERSONS], ids=["rows", "persons"])
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    ("form", "text"),
+    mostly_extended(
+        product(FORMS, (ROWS, PERSONS)),
+        *((form, ROWS) for form in FORMS),
+        ("DataFrame", PERSONS),
+        unpack=True,
+    ),
+    ids=lambda one: {ROWS: "rows", PERSONS: "persons"}.get(one, one),
+)
 def test_a_table_in_memory_is_released_like_its_file(
     form: str, text: str, people: pl.DataFrame, tmp_path: Path, freeze: Callable[[], None]
 ) -> None:

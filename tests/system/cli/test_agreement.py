@@ -234,7 +234,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
-@pytest.mark.parametrize("chunk", mostly_extended(range(CHUNKS), 0, 1))
+@pytest.mark.parametrize("chunk", mostly_extended(range(CHUNKS), 0))
 def test_plan_check_and_release_agree(
     chunk: int, dpcli: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

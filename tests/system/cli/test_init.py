@@ -283,7 +283,7 @@ ANSWERS = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=75, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.text(max_size=5), max_size=4), st.lists(ANSWERS, max_size=60))
 def test_random_answers_end_in_a_valid_spec_or_a_refusal(
     header: list[str], answers: list[str]
@@ -351,7 +351,7 @@ def _until_asked(leader: int) -> bytes:
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         # A text that looks like the end of a question may be the middle of a sentence.
-        if select.select([leader], [], [], 0.5)[0]:
+        if select.select([leader], [], [], 0.1)[0]:
             shown += os.read(leader, 65536)
         elif shown.endswith(b": "):
             return shown

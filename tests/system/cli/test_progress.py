@@ -20,7 +20,9 @@ from tests.support.terminal import received_from
 
 WORK = """
 import sys, time
+from dpcli.cli import terminal
 from dpcli.cli.terminal import shown_progress
+terminal.DELAY = 0.1
 with shown_progress(quiet={quiet}) as progress:
     if progress is not None:
         progress.begin("copying", {total}, lambda: 2_500_000)
@@ -30,7 +32,7 @@ print("done", file=sys.stderr)
 
 
 def on_terminal(
-    quiet: bool = False, total: int | None = 5_000_000, seconds: float = 1.5, term: str = "xterm"
+    quiet: bool = False, total: int | None = 5_000_000, seconds: float = 0.5, term: str = "xterm"
 ) -> str:
     """What a terminal receives from some work."""
     ours, theirs = pty.openpty()
@@ -60,17 +62,20 @@ def test_without_a_total_the_bytes_so_far_are_shown() -> None:
     assert "2.5 MB" in seen and " of " not in seen
 
 
-@pytest.mark.parametrize("words", [{"quiet": True}, {"seconds": 0.1}, {"term": "dumb"}], ids=repr)
+@pytest.mark.parametrize("words", [{"quiet": True}, {"seconds": 0.01}, {"term": "dumb"}], ids=repr)
 def test_short_or_quiet_work_shows_nothing(words: dict[str, bool]) -> None:
     """No bar for short work, with --quiet, or on a dumb terminal."""
     assert on_terminal(**words).split() == ["done"]  # type: ignore[arg-type]
 
 
-def test_nothing_is_drawn_into_a_pipe(capfd: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_drawn_into_a_pipe(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """If standard error is not a terminal, nothing is written during the work."""
+    monkeypatch.setattr(module, "DELAY", 0.01)
     with shown_progress(quiet=False) as progress:
         assert progress is None
-        time.sleep(0.7)
+        time.sleep(0.1)
     assert capfd.readouterr() == ("", "")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from itertools import product
 from pathlib import Path
 from random import Random
 
@@ -14,6 +15,7 @@ import pytest
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.tables.marginals import Marginals
 from tests.support.cli import ROOT, Command
+from tests.support.rules import mostly_extended
 
 SPEC = """
 dpcli: 1
@@ -99,13 +101,14 @@ DATA = {
 @pytest.mark.parametrize(
     ("name", "neighbors"),
     [
-        *((name, "add-remove") for name in DATA),
-        ("people", "change-one"),
-        *(
-            pytest.param(name, "change-one", marks=pytest.mark.extended)
-            for name in DATA
-            if name != "people"
-        ),
+        *mostly_extended(
+            product(DATA, ("add-remove", "change-one")),
+            ("people", "change-one"),
+            ("no rows", "add-remove"),
+            ("odd cells", "add-remove"),
+            ("one point", "add-remove"),
+            unpack=True,
+        )
     ],
 )
 def test_every_statistic_answers_any_data(

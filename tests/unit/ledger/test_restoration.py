@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import shutil
-import time
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -250,20 +251,17 @@ CHANGES: dict[str, tuple[Callable[[Any], None], str]] = {
 """What may be changed in a report, and what it is refused for."""
 
 
-@pytest.mark.parametrize("change", CHANGES)
-def test_a_changed_report_is_refused(
-    dpcli: Command, folder: Path, release: Release, change: str
-) -> None:
+def test_a_changed_report_is_refused(dpcli: Command, folder: Path, release: Release) -> None:
     """The code names the fault, and the ledger is not changed."""
     release()
     shutil.copy(folder / LEDGER, folder / "backup")
     report = release()
     restore(folder, folder / "backup")
     before = files(folder)
-    how, code = CHANGES[change]
-    refused = dpcli("ledger", "recover", "--from", edited(report, how))
-    assert f"error[{code}]" in refused.err, refused.err
-    assert files(folder) == before
+    for change, (how, code) in CHANGES.items():
+        refused = dpcli("ledger", "recover", "--from", edited(report, how))
+        assert f"error[{code}]" in refused.err, (change, refused.err)
+        assert files(folder) == before, change
 
 
 def test_a_report_of_this_version_states_what_its_spec_gives(
@@ -347,6 +345,10 @@ def test_reports_of_another_ledger_are_refused(
     assert not (folder / "new.sqlite").exists()
 
 
+WAYS = ("the ledger", "a copy of the backup", "no ledger")
+"""What a person has of the ledger that was restored."""
+
+
 def fork(folder: Path, release: Release, same_id: bool, dataset: str = "town") -> list[Path]:
     """Two releases, a restored backup of what was before, and another release; all reports."""
     reports = [release()]
@@ -359,9 +361,17 @@ def fork(folder: Path, release: Release, same_id: bool, dataset: str = "town") -
     return [*reports, release(dataset, "0.4", "zcdp", *words)]
 
 
-@pytest.mark.parametrize("same_id", [False, True], ids=["other ids", "the same id"])
-@pytest.mark.parametrize("dataset", ["town", "village"], ids=["old account", "new account"])
-@pytest.mark.parametrize("way", ["the ledger", "a copy of the backup", "no ledger"])
+@pytest.mark.parametrize(
+    ("way", "dataset", "same_id"),
+    mostly_extended(
+        product(WAYS, ("town", "village"), (False, True)),
+        (WAYS[0], "town", True),
+        (WAYS[1], "village", True),
+        (WAYS[2], "village", False),
+        (WAYS[1], "town", False),
+        unpack=True,
+    ),
+)
 def test_both_histories_of_a_restored_ledger_are_charged(
     way: str, dataset: str, same_id: bool, dpcli: Command, folder: Path, release: Release
 ) -> None:
@@ -388,12 +398,20 @@ def test_both_histories_of_a_restored_ledger_are_charged(
     assert dpcli("ledger", "verify").status == 0
 
 
+def later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What follows is a second or more after what was before."""
+    now = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=2)
+    monkeypatch.setattr("dpcli.ledger.charge.now", lambda: f"{now:%Y-%m-%dT%H:%M:%SZ}")
+
+
 def alone(report: Path) -> float:
     """The epsilon of a release by itself, as its report states it."""
     return float(json.loads(report.read_text("utf-8"))["privacy"]["spent"]["epsilon"])
 
 
-def two_histories(folder: Path, release: Release) -> tuple[list[Path], list[Path]]:
+def two_histories(
+    folder: Path, release: Release, monkeypatch: pytest.MonkeyPatch
+) -> tuple[list[Path], list[Path]]:
     """A release, and two more with the ledger and two with a restored copy of it; their reports.
 
     The copy was restored a second later, and its releases cost more.
@@ -404,17 +422,21 @@ def two_histories(folder: Path, release: Release) -> tuple[list[Path], list[Path
     first = [release(epsilon=epsilon) for epsilon in ("0.1", "0.2")]
     for name in (LEDGER, ANCHOR):
         shutil.copy(folder / f"backup-{name}", folder / name)
-    time.sleep(1)
+    later(monkeypatch)
     second = [release(epsilon=epsilon) for epsilon in ("0.3", "0.4")]
     return first, second
 
 
 @pytest.mark.parametrize("kept", ["backup", None], ids=["a copy", "no ledger"])
 def test_both_histories_are_charged_if_an_anchor_remembers_one(
-    kept: str | None, dpcli: Command, folder: Path, release: Release
+    kept: str | None,
+    dpcli: Command,
+    folder: Path,
+    release: Release,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Two reports name each lost entry; all reports prove all that is missing."""
-    first, second = two_histories(folder, release)
+    first, second = two_histories(folder, release, monkeypatch)
     reports = [folder / "1.report.json", *first, *second]
     restore(folder, folder / f"backup-{LEDGER}" if kept else None)
     kept_files = files(folder)
@@ -428,7 +450,7 @@ def test_both_histories_are_charged_if_an_anchor_remembers_one(
 
 
 def test_a_report_of_another_history_proves_no_lost_entry(
-    dpcli: Command, folder: Path, release: Release
+    dpcli: Command, folder: Path, release: Release, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It has the number of a lost entry, but it was made before the entry that precedes that."""
     release()
@@ -437,7 +459,7 @@ def test_a_report_of_another_history_proves_no_lost_entry(
     other = [release(epsilon=epsilon) for epsilon in ("0.1", "0.2")]
     for name in (LEDGER, ANCHOR):
         shutil.copy(folder / f"backup-{name}", folder / name)
-    time.sleep(1)
+    later(monkeypatch)
     release(epsilon="0.3")
     shutil.copy(folder / LEDGER, folder / "copy")
     last = release(epsilon="0.4")

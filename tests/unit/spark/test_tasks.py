@@ -39,11 +39,11 @@ def stretches(data: bytes, random: Random, *, whole: bool) -> list[pa.RecordBatc
     return actual
 
 
-@pytest.mark.parametrize("start", batches(1000, 20, 20, 60))
+@pytest.mark.parametrize("start", batches(1000, 10, 10, 60))
 def test_stretches_add_up_to_the_integers_of_the_whole_file(start: int, tmp_path: Path) -> None:
     """If a cut may be within a record, a task reports it, and the file is read again."""
     path, again = tmp_path / "data.csv", 0
-    for seed in range(start, start + 20):
+    for seed in range(start, start + 10):
         data, columns, generated = generate(seed)
         path.write_bytes(data)
         random = Random(seed)

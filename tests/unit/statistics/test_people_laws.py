@@ -53,9 +53,14 @@ def number(low: int, high: int) -> NumericColumn:
     return IntegerColumn("x", Fraction(1), (low, high))
 
 
-def requests(statistic: Statistic) -> Iterator[Request]:
-    """Requests of every form of a statistic, with three groups or without."""
-    for column, by in product((number(0, 2), number(-2, 1)), ((), (Axis(WARD),))):
+def requests(statistic: Statistic, *, every: bool) -> Iterator[Request]:
+    """Requests of every form of a statistic, with three groups or without.
+
+    Unless `every`, one column is with groups, and the other one without.
+    """
+    wards = ((), (Axis(WARD),))
+    numbers = number(0, 2), number(-2, 1)
+    for column, by in product(numbers, wards) if every else zip(numbers, wards, strict=True):
         columns = Columns(column, SECOND, WARD, FLAG, OTHER)
         for request in forms(statistic, columns, by):
             if by and request.column is WARD:
@@ -98,7 +103,7 @@ def test_no_person_exceeds_the_sensitivity_and_some_reach_it(
     distinct values and clamped totals are only bounded here.
     """
     unit = PersonUnit("who", *limits)
-    for request in requests(statistic):
+    for request in requests(statistic, every=limits in MARKS):
         known: dict[tuple[Query, ...], list[list[NDArray[np.int64]]]] = {}
         for neighbors in Neighbors:
             relation = Relation(unit, neighbors)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -30,12 +31,12 @@ from tests.support.blocks import read_in_blocks
 from tests.support.rules import mostly_extended
 
 FILES = 700
-PER_TEST = 50
+PER_TEST = 25
 
 BY_CELLS = [LinearQuery(by=(Axis(PrivatePartitionColumn("a")), Axis(PrivatePartitionColumn("b"))))]
 
 
-@pytest.mark.parametrize("start", batches(FILES, PER_TEST, 50, 200))
+@pytest.mark.parametrize("start", batches(FILES, PER_TEST, 25, 200))
 def test_thousands_of_odd_files_are_read_by_the_written_rules(start: int, tmp_path: Path) -> None:
     """For all damaged cells and lines, engine and oracle agree to the integer."""
     path = tmp_path / "data.csv"
@@ -46,13 +47,13 @@ def test_thousands_of_odd_files_are_read_by_the_written_rules(start: int, tmp_pa
         assert engine(queries, RowUnit(), path) == evaluate(queries, data), seed
 
 
-@pytest.mark.parametrize("start", batches(FILES, 10, 10, 60))
+@pytest.mark.parametrize("start", batches(FILES, 5, 5, 60))
 def test_odd_files_are_read_by_the_written_rules_in_pieces_of_any_size(
     start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Answers do not depend on where blocks and pieces end, or on a first guess "plain"."""
     path = tmp_path / "data.csv"
-    for seed in range(start, start + 10):
+    for seed in range(start, start + 5):
         read_in_blocks(monkeypatch, Random(seed).choice((1, 5, 30, 100, 1000)))
         data, columns, generated = generate(seed)
         queries = [*generated, *vectors(seed, columns)]
@@ -60,7 +61,7 @@ def test_odd_files_are_read_by_the_written_rules_in_pieces_of_any_size(
         assert engine(queries, RowUnit(), path) == evaluate(queries, data), seed
 
 
-@pytest.mark.parametrize("start", batches(FILES, PER_TEST, 50, 100))
+@pytest.mark.parametrize("start", batches(FILES, PER_TEST, 25, 100))
 def test_quoted_cells_that_are_too_long_are_missing(
     start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -85,8 +86,12 @@ def test_quoted_cells_that_are_too_long_are_missing(
     assert tried > PER_TEST // 10
 
 
-@pytest.mark.parametrize("end", [b"", b"\n", b"\r\n"])
-@pytest.mark.parametrize("block", [5, 1 << 18])
+@pytest.mark.parametrize(
+    ("end", "block"),
+    mostly_extended(
+        product([b"", b"\n", b"\r\n"], [5, 1 << 18]), (b"", 5), (b"\r\n", 1 << 18), unpack=True
+    ),
+)
 def test_a_cell_that_is_too_long_is_missing_wherever_it_stands(
     end: bytes, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -73,10 +73,10 @@ def merged(queries: list[Query], unit: Unit, names: list[str]) -> list[Answer]:
     return opened(aggregate_partials(queries, unit, DIGEST, names))
 
 
-@pytest.mark.parametrize("start", batches(700, 25, 25, 50))
+@pytest.mark.parametrize("start", batches(700, 10, 10, 50))
 def test_parts_of_rows_merge_to_the_integers_of_all_rows(start: int, tmp_path: Path) -> None:
     """For every split of the rows, sums and counts are those of one scan."""
-    for seed in range(start, start + 25):
+    for seed in range(start, start + 10):
         data, columns, generated = generate(seed)
         random = Random(seed)
         distinct = DistinctQuery(column=random.choice(columns), by=generated[-1].by)
@@ -86,7 +86,7 @@ def test_parts_of_rows_merge_to_the_integers_of_all_rows(start: int, tmp_path: P
 
 
 @pytest.mark.parametrize("hurried", mostly_extended([False, True], True))
-@pytest.mark.parametrize("start", batches(400, 8, 8, 24))
+@pytest.mark.parametrize("start", batches(400, 4, 4, 24))
 def test_parts_of_users_merge_to_the_rows_that_one_scan_keeps(
     start: int, hurried: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -98,7 +98,7 @@ def test_parts_of_users_merge_to_the_rows_that_one_scan_keeps(
     if hurried:
         compact_often(monkeypatch)
     path = tmp_path / "data.csv"
-    for seed in range(start, start + 8):
+    for seed in range(start, start + 4):
         data, unit, generated = users.generate(seed)
         columns = dict.fromkeys(column for query in generated for column in query.columns)
         queries: list[Query] = [*generated, *vectors(seed, columns)]

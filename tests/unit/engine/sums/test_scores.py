@@ -83,13 +83,13 @@ def squared(random: Random, query: LinearQuery) -> LinearQuery:
     return replace(query, factors=pair, offset=random.choice((0, 1, -3, 10**6)))
 
 
-@pytest.mark.parametrize("start", batches(400, 40, 40, 80))
+@pytest.mark.parametrize("start", batches(400, 20, 20, 80))
 def test_scores_and_products_of_odd_files_are_exact(
     start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """For every file, scores and products agree with their definitions."""
     path = tmp_path / "data.csv"
-    for seed in range(start, start + 40):
+    for seed in range(start, start + 20):
         random = Random(seed)
         data, columns, linear = files.generate(seed)
         queries: list[Query] = [squared(random, query) for query in linear]
@@ -98,13 +98,13 @@ def test_scores_and_products_of_odd_files_are_exact(
         assert engine(queries, RowUnit(), path) == evaluate(queries, data), seed
 
 
-@pytest.mark.parametrize("start", batches(200, 20, 20, 40))
+@pytest.mark.parametrize("start", batches(200, 10, 10, 40))
 def test_scores_and_products_of_people_are_exact(
     start: int, tmp_path: Path, priority: Priority
 ) -> None:
     """People within limits give exact scores in groups with declared and private keys."""
     path = tmp_path / "data.csv"
-    for seed in range(start, start + 20):
+    for seed in range(start, start + 10):
         random = Random(seed)
         data, unit, linear = users.generate(seed)
         columns = list(dict.fromkeys(column for query in linear for column in query.columns))
