@@ -17,6 +17,7 @@ from dpcli.privacy.sensitivity import (
     sensitivity,
 )
 from dpcli.privacy.unit import Neighbors, PersonUnit, RowUnit, Unit
+from tests.support.rules import for_each
 
 CONTRIBUTIONS = [(1, 1), (0, 1), (0, 3), (-2, 1), (-1, 1), (2, 3), (-3, -2), (0, 0), (-3, 0)]
 
@@ -99,33 +100,32 @@ LIMITS = [
 ]
 
 
-@pytest.mark.parametrize("neighbors", Neighbors)
-@pytest.mark.parametrize("low_high", [(1, 1), (0, 2), (-2, 1), (0, 0)])
-@pytest.mark.parametrize(
-    ("cells", "per_cell", "groups", "rows"),
-    [
-        (cells, per_cell, groups, rows)
-        for cells in (1, 2, 3, None)
-        for per_cell, groups, rows in LIMITS
-        # Without a known number of cells, as many are enumerated as two people can be in.
-        if cells is not None or min(groups, rows) <= 2
+PERSONS = [
+    (neighbors, low_high, cells, *limits)
+    for neighbors, low_high in product(Neighbors, ((1, 1), (0, 2), (-2, 1), (0, 0)))
+    for cells, limits in [
+        *(
+            (cells, limits)
+            for cells, limits in product((1, 2, 3, None), LIMITS)
+            # Without a known number of cells, as many are enumerated as two people can be in.
+            if cells is not None or min(limits[1:]) <= 2
+        ),
+        # Two rows are left after the full cells, so their square is not their number.
+        (2, (3, 2, 5)),
     ]
-    # Two rows are left after the full cells, so their square is not their number.
-    + [(2, 3, 2, 5)],
-)
+]
+
+
+@for_each(PERSONS)
 def test_the_table_for_persons_is_reached_and_never_exceeded(
-    neighbors: Neighbors,
-    low_high: tuple[int, int],
-    cells: int | None,
-    per_cell: int,
-    groups: int,
-    rows: int,
+    case: tuple[Neighbors, tuple[int, int], int | None, int, int, int],
 ) -> None:
     """No person within the limits exceeds the table, and some reach it.
 
     If values may have either sign and persons with few cells are exchanged, the table may state
     more than a unit can change. An unknown number of cells is tested as what two persons need.
     """
+    neighbors, low_high, cells, per_cell, groups, rows = case
     contribution = RowContribution(*low_high)
     unit = PersonUnit("id", per_cell, groups, rows)
     claimed = sensitivity(contribution, neighbors, unit, cells)

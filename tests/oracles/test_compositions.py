@@ -98,7 +98,7 @@ def test_the_infimum_over_orders_is_found() -> None:
                 order = mpmath.log(1 - 1 / alpha) - mpmath.log(delta * alpha) / (alpha - 1)
                 return alpha * rho + order
 
-            least = min(bound(power / 16) for power in range(-320, 640, 2))
+            least = min(bound(power / 16) for power in range(-320, 640, 4))
             assert stated >= 0
             assert stated <= max(float(least), 0) * (1 + 1e-9) + 1e-15
             finest = min(bound(power / 512) for power in range(-10_240, 20_480, 41))

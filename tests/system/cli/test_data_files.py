@@ -139,7 +139,7 @@ def test_a_canary_in_any_cell_of_any_kind_of_file_shows_nowhere(
             assert "ANARY" not in seen
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", mostly_extended(KINDS, *[*KINDS][::2]))
 def test_a_row_more_changes_released_values_and_nothing_else(
     name: str, dpcli: Command, freeze: Callable[[], None], tmp_path: Path
 ) -> None:
@@ -424,7 +424,7 @@ def test_no_variable_of_polars_changes_an_outcome(
     assert not [line for line in done.stderr.splitlines() if "ledger" not in line]
 
 
-@pytest.mark.parametrize("command", ["check", "local", "api"])
+@pytest.mark.parametrize("command", mostly_extended(["check", "local", "api"], "local"))
 def test_no_variable_of_polars_changes_other_commands(
     command: str, spec: Path, data: Path, tmp_path: Path
 ) -> None:

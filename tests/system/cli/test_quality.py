@@ -7,6 +7,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from random import Random
 
@@ -24,6 +25,7 @@ from dpcli.problems.errors import LedgerError, Problem, QualityError, UsageError
 from dpcli.releasing.steps import check_quality
 from dpcli.specification.load import parse_central_spec
 from tests.support.cli import Command, digits, remove_ledger
+from tests.support.rules import mostly_extended
 from tests.support.terminal import Screen, on_terminal
 
 ROWS = 3_000
@@ -536,8 +538,14 @@ def test_check_cells_compares_people_with_their_minimum(
 ODD = ["NaN", '"""', "9" * 50, "", ",,,", "x\x00y", "é", "=1+1", "1e400", "-0"]
 
 
-@pytest.mark.parametrize("row", ODD)
-@pytest.mark.parametrize("fits", [True, False])
+@pytest.mark.parametrize(
+    ("row", "fits"),
+    mostly_extended(
+        product(ODD, (True, False)),
+        *((row, at % 2 == 0) for at, row in enumerate(ODD)),
+        unpack=True,
+    ),
+)
 def test_one_row_changes_noisy_numbers_and_nothing_else(
     row: str, fits: bool, dpcli: Command, freeze: Callable[[], None], tmp_path: Path
 ) -> None:
@@ -643,7 +651,7 @@ def cells_on_terminal(spec: Path, data: Path) -> Screen:
     return on_terminal("check", spec, data, "--cells", columns=100, cwd=spec.parent, NO_COLOR="1")
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", mostly_extended(FILES, *[*FILES][::3]))
 def test_check_cells_shows_on_a_terminal_what_cannot_be_read(name: str, tmp_path: Path) -> None:
     """The column is `none` readable, without a number of rows or a text that few rows have."""
     spec, data = write(tmp_path, name)

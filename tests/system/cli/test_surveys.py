@@ -120,5 +120,5 @@ def test_a_plan_and_a_simulation_know_of_the_sample(survey: Path, dpcli: Command
         False
     ] * 2
     assert stated["sample"]["size"] == 1500
-    simulated = dpcli("simulate", survey / "s.yaml", "--rows", "800")
+    simulated = dpcli("simulate", survey / "s.yaml", "--rows", "800", "--runs", "20")
     assert simulated.status == 0, simulated.err

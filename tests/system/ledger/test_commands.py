@@ -20,6 +20,7 @@ import pytest
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.numeric.exact import plain_decimal, plain_decimal_down
 from tests.support.cli import Command, data, digits, dpcli, remove_ledger, spec
+from tests.support.rules import mostly_extended
 
 __all__ = ["data", "dpcli", "spec"]
 
@@ -333,28 +334,26 @@ def test_devices_are_written_to_and_not_replaced(
     assert len(json.loads(dpcli("ledger", "history", "--json").out)) == 1
 
 
+@pytest.mark.parametrize("kilobytes", mostly_extended((1, 8, 16, 40), 16))
 def test_a_file_size_limit_is_all_or_nothing(
-    dpcli: Command, folder: Path, spec: Path, data: Path
+    kilobytes: int, dpcli: Command, folder: Path, spec: Path, data: Path
 ) -> None:
     """Under any limit, the status is documented, and a retry without the limit succeeds."""
-    command = [sys.executable, "-m", "dpcli"]
-    for kilobytes in (1, 8, 16, 40):
-        remove_ledger(folder)
-        words = ["release", str(spec), str(data), "-q", "--force", "--release-id", "r"]
-        words += ["-o", f"{kilobytes}.csv"]
+    words = ["release", str(spec), str(data), "-q", "--force", "--release-id", "r"]
+    words += ["-o", f"{kilobytes}.csv"]
 
-        def limit(size: int = kilobytes * 1024) -> None:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (kilobytes * 1024, kilobytes * 1024))
 
-        limited = subprocess.run(
-            [*command, *words], preexec_fn=limit, capture_output=True, check=False
-        )
-        assert limited.returncode in {0, 6, 7}
-        assert b"Traceback" not in limited.stderr
-        assert dpcli(*words).status == 0
-        with closing(OpenLedger.open(folder / "dpcli-ledger.sqlite")) as book:
-            assert not book.all_faults()
-            assert len(book.release_ids()) == 1
+    limited = subprocess.run(
+        [sys.executable, "-m", "dpcli", *words], preexec_fn=limit, capture_output=True, check=False
+    )
+    assert limited.returncode in {0, 6, 7}
+    assert b"Traceback" not in limited.stderr
+    assert dpcli(*words).status == 0
+    with closing(OpenLedger.open(folder / "dpcli-ledger.sqlite")) as book:
+        assert not book.all_faults()
+        assert len(book.release_ids()) == 1
 
 
 def test_an_anchor_that_cannot_be_written_stops_releases(

@@ -16,6 +16,7 @@ import pytest
 from dpcli.ledger.ledger import create_ledger
 from dpcli.releasing import steps, transaction
 from tests.support.cli import Command, data, dpcli, spec
+from tests.support.rules import mostly_extended
 
 __all__ = ["data", "dpcli", "spec"]
 
@@ -182,7 +183,10 @@ def test_waiting_is_reported_and_can_be_interrupted(folder: Path, spec: Path, da
     assert (process.returncode, out) == (128 + signal.SIGTERM, b"")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "number",
+    mostly_extended([signal.SIGINT, signal.SIGTERM, signal.SIGHUP], signal.SIGINT, signal.SIGTERM),
+)
 def test_a_signal_ends_a_release_with_its_status(
     number: signal.Signals, folder: Path, spec: Path
 ) -> None:

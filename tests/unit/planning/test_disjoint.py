@@ -216,7 +216,7 @@ def test_ranges_that_a_filter_implies_hold_for_every_row_that_passes() -> None:
         for cells in product((*range(10), None), (0, 1, 2, None), (0, 5, None))
     ]
     found = 0
-    for _ in range(400):
+    for _ in range(200):
         test = filter_tree(random, (sex, other, age.without_missing_constant()))
         for outcome in (True, False):
             implied = implied_ranges(test, outcome=outcome)
@@ -229,4 +229,4 @@ def test_ranges_that_a_filter_implies_hold_for_every_row_that_passes() -> None:
                         assert isinstance(value, int)
                         assert any(low <= value <= high for low, high in ranges)
             found += bool(implied)
-    assert found > 200
+    assert found > 100

@@ -31,7 +31,7 @@ from tests.support.rules import mostly_extended
 from tests.support.simulations import PEOPLE, ROWS, Make, content, one, plan_of
 from tests.support.streams import CUT, Stream, gaussian_cdf, laplace_cdf, p_value
 
-RUNS = 100
+RUNS = 60
 
 LEAST = 0.95 - 5 * (0.95 * 0.05 / RUNS) ** 0.5
 """Five standard deviations below the stated confidence, of one number in each run."""

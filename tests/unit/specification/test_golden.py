@@ -12,9 +12,13 @@ from dpcli.problems.errors import SpecError
 from dpcli.problems.reference import code_pages
 from dpcli.specification.load import parse_central_spec, read_central_spec
 from tests.support.diagnostics import UPDATE, Case, read_cases, write_cases
+from tests.support.rules import mostly_extended
 from tests.support.specs import completed
 
 CASES = read_cases()
+
+LARGE = {"too-many-queries", "too-many-columns"}
+"""Cases of specs that take seconds."""
 
 RECORDERS = {
     "report",
@@ -35,7 +39,11 @@ def _update() -> None:
         write_cases(CASES)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    "case",
+    mostly_extended(CASES, *(case for case in CASES if case.name not in LARGE)),
+    ids=lambda case: case.name,
+)
 def test_golden(case: Case) -> None:
     """Every problem of a wrong spec is reported with place, caret and hint."""
     assert UPDATE or case.diagnostics() == case.expected

@@ -53,7 +53,7 @@ def number(low: int, high: int) -> NumericColumn:
     return IntegerColumn("x", Fraction(1), (low, high))
 
 
-def requests(statistic: Statistic, *, every: bool) -> Iterator[Request]:
+def requests(statistic: Statistic, *, every: bool = False) -> Iterator[Request]:
     """Requests of every form of a statistic, with three groups or without.
 
     Unless `every`, one column is with groups, and the other one without.

@@ -6,6 +6,7 @@ import csv
 import io
 from collections import Counter
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from random import Random
 
@@ -24,6 +25,7 @@ from tests.oracles.files import batches, generate
 from tests.oracles.opened import cells_of, engine
 from tests.oracles.plain import evaluate, table
 from tests.support.blocks import read_in_blocks
+from tests.support.rules import mostly_extended
 
 LINES = replace(STANDARD_DIALECT, multiline=False)
 OTHER = Dialect(";", "'", multiline=False)
@@ -31,7 +33,10 @@ OTHER = Dialect(";", "'", multiline=False)
 A, B = PrivatePartitionColumn("a"), PrivatePartitionColumn("b")
 
 FILES = 600
-PER_TEST = 40
+PER_TEST = 20
+
+MARK = b"\xef\xbb\xbf"
+"""The byte order mark of UTF-8."""
 
 Rows = list[tuple[str, ...]]
 
@@ -76,8 +81,12 @@ def read(path: Path, columns: list[Column], dialect: Dialect = LINES) -> Rows:
         (b"\n\n", []),
     ],
 )
-@pytest.mark.parametrize("block", [1, 2, 5, 1 << 23])
-@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize(
+    ("block", "mark"),
+    mostly_extended(
+        product((1, 2, 5, 1 << 23), (b"", MARK)), (1, MARK), (5, b""), (1 << 23, b""), unpack=True
+    ),
+)
 def test_an_odd_line_is_decided_alone(
     content: bytes,
     expected: Rows,
@@ -107,7 +116,7 @@ def test_one_column(tmp_path: Path) -> None:
     assert cells_of(engine([query], RowUnit(), path, dialect=LINES)[0]) == [1, 4]
 
 
-@pytest.mark.parametrize("start", batches(FILES, PER_TEST, 40, 80))
+@pytest.mark.parametrize("start", batches(FILES, PER_TEST, 20, 80))
 def test_odd_files_are_read_by_the_written_rule(
     start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,13 +150,13 @@ def damaged(random: Random, mark: str) -> bytes:
     return text + random.randbytes(random.choice((0, 0, 3))).translate(None, b"\r\n")
 
 
-@pytest.mark.parametrize("start", batches(400, 40, 40, 80))
+@pytest.mark.parametrize("start", batches(400, 20, 20, 80))
 def test_one_line_changes_one_row(
     start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To replace a line by any other line changes at most one row, at any place."""
     path, other = tmp_path / "a.csv", tmp_path / "b.csv"
-    for seed in range(start, start + 40):
+    for seed in range(start, start + 20):
         random = Random(seed)
         read_in_blocks(monkeypatch, random.choice((3, 50, 1 << 23)))
         body = [damaged(random, '"') for _ in range(random.randint(1, 20))]

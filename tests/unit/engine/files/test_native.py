@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from random import Random
 
@@ -24,6 +25,7 @@ from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from tests.oracles.opened import engine
 from tests.oracles.plain import evaluate
+from tests.support.rules import mostly_extended
 
 INCOME = NumberColumn("income", Fraction(1, 100), (-(10**6), 10**6))
 AGE = IntegerColumn("age", bounds=(0, 120))
@@ -82,10 +84,20 @@ def native(
     return set(piece.native.types)
 
 
-@pytest.mark.parametrize("in_place", [False, True])
-@pytest.mark.parametrize("odd", ["", "12x", " 7 ", "7.5", "inf", "9" * 30, '"1"', "\u00e4"])
+ODD = ("", "12x", " 7 ", "7.5", "inf", "9" * 30, '"1"', "\u00e4")
+"""Cells that the reader does not parse at first."""
+
+
+@pytest.mark.parametrize(
+    ("odd", "in_place"),
+    mostly_extended(
+        product(ODD, (False, True)),
+        *((odd, at % 2 == 0) for at, odd in enumerate(ODD)),
+        unpack=True,
+    ),
+)
 def test_an_odd_cell_anywhere_changes_no_answer(
-    odd: str, *, in_place: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    odd: str, in_place: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A file is read as texts from the first odd cell on, in place or piece by piece."""
     monkeypatch.setattr(pieces, "PIECE", 2_000 if in_place else 300)
