@@ -25,6 +25,7 @@ from dpcli.numeric.arrays import Floats
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.postprocessing import FLAGS, Flag
 from dpcli.statistics.statistic import Statistic
+from tests.support.rules import mostly_extended
 from tests.support.streams import Stream
 
 DELTA = 1e-5
@@ -173,6 +174,9 @@ def derived_designs() -> Iterator[tuple[str, AuditedDesign]]:
             yield statistic.name, derived_design(statistic)
 
 
+REPEATED = {"gaussian variance", "gaussian marginals"}
+"""Designs of which each answer is drawn as in other ones, with Gaussian noise."""
+
 DERIVED = dict(derived_designs())
 ALL_DESIGNS = DESIGNS | DERIVED
 NEW = [name for name in DERIVED if not type(STATISTICS.named(name)).__module__.startswith("dpcli.")]
@@ -260,7 +264,9 @@ def audited(name: str, groups: int, epsilon: float, folder: Path) -> float:
     return least_epsilon(draws[0], draws[1], DELTA if "gaussian" in entry else 0.0)
 
 
-@pytest.mark.parametrize("name", ALL_DESIGNS)
+@pytest.mark.parametrize(
+    "name", mostly_extended(ALL_DESIGNS, *(name for name in ALL_DESIGNS if name not in REPEATED))
+)
 def test_a_release_reveals_no_more_than_stated(name: str, tmp_path: Path, stream: Stream) -> None:
     """No test on the published numbers of 2,000 groups shows more than epsilon 1."""
     assert audited(name, 2_000, 1.0, tmp_path) <= 1.0

@@ -22,7 +22,7 @@ from tests.support.random_specs import Cells, random_spec
 
 Table = list[list[str]]
 
-SEEDS, MANY_SEEDS = 100, 2_000
+SEEDS, MANY_SEEDS = 60, 2_000
 
 PAIRS = 6
 """Neighboring files for each spec."""

@@ -31,7 +31,7 @@ from tests.support.report_keys import version_2
 from tests.support.rules import mostly_extended
 from tests.support.streams import Stream
 
-LARGE = {"planning", "incomes", "tables"}
+LARGE = {"planning", "incomes", "tables", "town", "advanced"}
 """Specs of which each part is in another one, too."""
 
 UPDATE = bool(os.environ.get("UPDATE_FROZEN"))

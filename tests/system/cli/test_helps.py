@@ -138,7 +138,7 @@ def test_the_root_lists_commands_as_a_newcomer_needs_them(dpcli: Command) -> Non
     assert names[:5] == ["init", "check", "plan", "simulate", "release"]
 
 
-@pytest.mark.parametrize("words", mostly_extended(COMMAND_LINES, "release"))
+@pytest.mark.parametrize("words", mostly_extended(COMMAND_LINES, "plan"))
 def test_examples_run(words: str, dpcli: Command, kitchen: Path, tmp_path: Path) -> None:
     """Every example in a help succeeds."""
     lines = examples(dpcli(*words.split(), "--help").out)

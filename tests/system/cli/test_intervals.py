@@ -173,6 +173,7 @@ def test_every_statistic_with_an_interval_is_tried() -> None:
         assert without or f"statistic: {statistic.name}," in SPEC
 
 
+@pytest.mark.extended
 def test_the_intervals_of_the_first_example_have_their_coverage(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

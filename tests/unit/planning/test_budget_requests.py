@@ -167,7 +167,7 @@ def test_in_rho_auto_takes_the_cheapest_mechanism() -> None:
         "  - {name: b, statistic: median, column: age, error: 25, mechanism: auto}\n"
         "  - {name: c, statistic: median, column: age, rho: 0.01, mechanism: auto}\n"
         + "".join(
-            f"  - {{name: d{i}, statistic: count, error: 25, mechanism: auto}}\n" for i in range(12)
+            f"  - {{name: d{i}, statistic: count, error: 25, mechanism: auto}}\n" for i in range(5)
         ),
         "zcdp",
     )

@@ -23,7 +23,8 @@ from dpcli.report.stored_report import CellText
 from dpcli.statistics.postprocessing import Flag
 from tests.support.browser import BROWSER, faults
 from tests.support.cli import ROOT, Command
-from tests.support.reports import SAMPLES, Reports
+from tests.support.reports import BY_DEFAULT, SAMPLES, Reports
+from tests.support.rules import mostly_extended
 
 EVIL = '<script>alert("1")</script>'
 RIGHT_TO_LEFT = "\u202eevil\u202c"
@@ -159,7 +160,10 @@ def test_hostile_texts_do_not_break_the_page(hostile: str) -> None:
 
 @pytest.mark.parametrize(
     "reports",
-    [path for path in SAMPLES if "local" not in path.name],
+    mostly_extended(
+        [path for path in SAMPLES if "local" not in path.name],
+        *(path for path in SAMPLES if path.stem in BY_DEFAULT and "local" not in path.name),
+    ),
     indirect=True,
     ids=lambda path: path.stem,
 )

@@ -55,9 +55,10 @@ def test_names_of_cases_differ() -> None:
     assert len(names) == len(set(names))
 
 
-def test_texts_keep_the_house_style() -> None:
+@pytest.mark.parametrize("large", mostly_extended([False, True], False))
+def test_texts_keep_the_house_style(*, large: bool) -> None:
     """Messages and hints begin in lower case, end without a period and never name pydantic."""
-    for case in CASES:
+    for case in (case for case in CASES if (case.name in LARGE) == large):
         for problem in case.failure().problems:
             for text in (problem.message, problem.hint):
                 assert not text.endswith("."), text

@@ -115,7 +115,7 @@ def cells(column: NumericColumn, count: int, rng: random.Random) -> list[int | N
     ]
 
 
-@for_each(range(300))
+@for_each(range(150))
 def test_numbers_are_those_of_exact_fractions(seed: int) -> None:
     """For random terms, steps and bounds, also of 125 bits; no value leaves its limits."""
     rng = random.Random(seed)
