@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -123,7 +124,9 @@ def test_every_listed_code_occurs(tmp_path: Path) -> None:
         parse_central_spec(completed("model: local"), "spec.yaml")
     produced |= {problem.code for problem in wrong.value.problems}
     for case in CASES:
-        produced |= case.codes()
+        # A case that takes seconds is compared with its expected messages in another test.
+        is_large = case.name in LARGE
+        produced |= {*re.findall(r"error\[(.*?)\]", case.expected)} if is_large else case.codes()
     assert {code.name for code in code_pages() if code.kind == "spec error"} - produced == set()
 
 
