@@ -17,12 +17,17 @@ class NoPlaceError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A text of the code, the faulty one that takes its place, and the promise that it breaks."""
+    """A text of the code, the faulty one that takes its place, and the promise that it breaks.
+
+    `found_by` is the id, without parameters, of a default test that finds it; empty if none is
+    known.
+    """
 
     name: str
     breaks: str
     find: str
     replace: str
+    found_by: str = ""
 
     def planted(self, root: Path) -> tuple[Path, str]:
         """The file with the text below `root`, and its code with the fault; NoPlaceError else."""

@@ -263,3 +263,22 @@ def test_the_units_that_are_counted_do_not_depend_on_the_noise(
 
     assert notes.counted_units(plan.statistics[0], plan.spec) == units
     assert len(plan.statistics[0].queries) == 1 + mechanism.startswith("gaussian")
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "change", "norm"),
+    [("laplace", "2. ", ""), ("gaussian, delta: 1e-7", "1.4142", " in L2. ")],
+)
+def test_the_stated_change_is_in_the_norm_that_the_noise_is_made_for(
+    mechanism: str, change: str, norm: str
+) -> None:
+    """A row that moves to another label changes two counts: 2 in L1, its square root in L2."""
+    privacy = "{unit: row, neighbors: change-one, budget: {epsilon: 1, delta: 1e-6}}"
+    columns = "{sex: {type: category, values: [f, m]}}"
+    entry = f"{{name: n, statistic: count, by: [sex], epsilon: 1, mechanism: {mechanism}}}"
+    text = completed(f"privacy: {privacy}\ncolumns: {columns}\nstatistics: [{entry}]")
+    plan = make_plan(parse_central_spec(text, "spec.yaml"))
+    (query,) = plan.statistics[0].queries
+
+    stated = protection(query, plan.spec)
+    assert f"all its numbers together by at most {change}" in stated and norm in stated
