@@ -5,8 +5,8 @@ arguments, `-x -q` without any. First it runs in a copy without a fault: if a te
 would seem to find all faults. The exit status is 1 if a fault was missed.
 
 With `--quick`, pytest runs for each fault only the test of its `found_by`: minutes in all, not
-hours. First it runs all these tests without a fault. Faults without a `found_by` are
-named and not planted. A fault that `--quick` misses may still be found by another test.
+hours. First it runs all these tests without a fault. Faults without a `found_by` are named, and
+not planted. A fault that `--quick` misses may still be found by another test.
 """
 
 from __future__ import annotations
