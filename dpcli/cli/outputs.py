@@ -47,7 +47,7 @@ from dpcli.report.formats import (
     render_output,
     require_table_name,
 )
-from dpcli.report.stored_report import (
+from dpcli.report.json_report import (
     CellText,
     NumberTable,
     Report,
@@ -213,7 +213,7 @@ class Tables(Outputs):
 
     @property
     def described(self) -> Mapping[Path, str]:
-        """The name of the stored metadata for its file, if a file is named."""
+        """The file of `--metadata`, if it is given, and the name of the stored metadata."""
         if self.metadata is None:
             return {}
         folder = self.metadata.parent

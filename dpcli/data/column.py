@@ -225,7 +225,10 @@ class Column(ABC):
         return self.texts
 
     def without_missing_constant(self) -> Self:
-        """The column without the constant for missing cells, and with bounds in any case."""
+        """The column whose missing cells stay missing, because no constant replaces them.
+
+        A numeric column without bounds gets some: then only whether a cell is missing matters.
+        """
         return self
 
     def without_limits(self) -> Self:

@@ -89,7 +89,10 @@ class NumericColumn(ValuedColumn):
         """How cells are written, if not plainly."""
 
     def in_form(self, plain: F) -> F | None:
-        """A plain form with all options that change it; None without such an option."""
+        """How cells are written: the plain form, changed by each declared option in turn.
+
+        None without such an option.
+        """
         options = [option for option in self.options if isinstance(option, FormOption)]
         return (
             reduce(lambda form, option: option.in_form(form), options, plain) if options else None

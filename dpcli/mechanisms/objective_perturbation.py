@@ -64,7 +64,10 @@ class ObjectivePerturbation(PureMechanism):
     def dominating_pairs(
         self, noise: Noise, sensitivity: Sensitivity
     ) -> tuple[DominatingPair, ...]:
-        """The pair of every pure answer: the coordinates are one answer."""
+        """Randomized response with epsilon L1 / scale, for the whole vector of coefficients.
+
+        It dominates every pure answer.
+        """
         return (RandomizedResponsePair(noise.scale, sensitivity.l1),)
 
     @final

@@ -108,9 +108,10 @@ class Query:
         return sensitivity(self.row_contribution, relation.neighbors, unit, self.cells)
 
     def add_remove_sensitivity(self, relation: Relation) -> Sensitivity | None:
-        """The sensitivity under add-remove, which disjoint parts under change-one need.
+        """For a query under change-one: the sensitivity if a unit is only added or removed.
 
-        None under add-remove, and for queries that have no such bound.
+        Parallel composition needs it, because a replaced unit may leave one disjoint part and enter
+        another. None under add-remove, and for queries without such a bound.
         """
         if relation.neighbors is Neighbors.ADD_REMOVE:
             return None
@@ -229,9 +230,10 @@ class Query:
         return unit.max_grouped_rows if self.axes else unit.max_rows
 
     def group_limit(self, unit: PersonUnit) -> int | None:
-        """The most groups of a person that are used; None if those of all used rows are.
+        """The most groups of a person that are used; None if the limit can drop none.
 
-        Totals of users are in no more groups than that, however many rows they are of.
+        It can drop none if there are no more public groups, or if a person has no more used rows.
+        Totals of users are of all rows, so the limit on rows does not limit their groups.
         """
         if self.total_clamp is None and unit.max_groups >= unit.max_rows:
             return None

@@ -117,9 +117,9 @@ class DistinctValues:
 
 @dataclass(frozen=True, slots=True)
 class CountedFactors:
-    """The different combinations of factors, each with several weighted sums of its rows.
+    """For each combination of values of the factors that occurs, weighted sums of its rows.
 
-    Combinations without a row in the first sum are left out.
+    The first sum counts rows. Combinations for which it is zero are left out.
     """
 
     factors: tuple[Factor, ...]

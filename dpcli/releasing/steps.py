@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Literal, cast
 from dpcli.data.column import file_columns
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import IdColumn
-from dpcli.engine.files.dataset import ZIP_ENDING, Dataset, format_of, zip_member
+from dpcli.engine.files.dataset import ZIP_ENDING, Dataset, format_of
+from dpcli.engine.files.decompression import zip_member
 from dpcli.engine.files.header_check import refuse_possible_sheets, require_columns
 from dpcli.engine.files.source import Input, open_dataset, open_file
 from dpcli.engine.progress import Progress

@@ -54,8 +54,8 @@ from dpcli.report.entry_model import (
     SensitivityReport,
     StatisticReport,
 )
+from dpcli.report.json_report import DATE_UNIT
 from dpcli.report.json_values import JsonNumber, if_known
-from dpcli.report.stored_report import DATE_UNIT
 from dpcli.specification.model import Caption, CentralSpec, Response
 from dpcli.statistics.bounds.chosen_bounds import BoundsChoice
 from dpcli.statistics.design import Request

@@ -29,6 +29,7 @@ from dpcli.report.entry_facts import (
     statistic_report,
 )
 from dpcli.report.entry_model import CELLS, PublishedStatisticReport
+from dpcli.report.json_report import Report, published_numbers
 from dpcli.report.json_values import REPORT_VERSION, JsonNumber, if_known, json_text
 from dpcli.report.model import (
     AccountReport,
@@ -52,7 +53,6 @@ from dpcli.report.model import (
     UnitReport,
     WindowReport,
 )
-from dpcli.report.stored_report import Report, published_numbers
 from dpcli.report.table import wide_layout
 from dpcli.specification.model import Caption, Spec
 from dpcli.statistics.postprocessing import IMPRECISE_SHARE, LIMITED_SHARE, UNRELIABLE

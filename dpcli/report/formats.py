@@ -14,8 +14,8 @@ from dpcli.ledger.charge import STOPPED
 from dpcli.problems.errors import UsageError
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.captions import Digits
+from dpcli.report.json_report import NumberTable, Report
 from dpcli.report.model import CollectionReport, ReleaseReport
-from dpcli.report.stored_report import NumberTable, Report
 from dpcli.report.table import (
     Table,
     csvw_metadata,

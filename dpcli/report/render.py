@@ -43,8 +43,8 @@ from dpcli.report.captions import (
 )
 from dpcli.report.charts import Chart, Scale, chart_over_bins, interval_ends, tick_text
 from dpcli.report.entry_facts import BINS_COLUMNS, option_words
+from dpcli.report.json_report import CellText, NumberTable, Report, flags_of, number_of
 from dpcli.report.model import CollectionReport, RiskReport
-from dpcli.report.stored_report import CellText, NumberTable, Report, flags_of, number_of
 from dpcli.specification.model import Caption
 
 LONGEST_WORD = 24

@@ -23,8 +23,8 @@ from dpcli.privacy.loss import loss_text
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.captions import heading_text
 from dpcli.report.entry_model import StatisticReport
+from dpcli.report.json_report import ISO_DATE, NumberTable, Report
 from dpcli.report.model import ColumnReport
-from dpcli.report.stored_report import ISO_DATE, NumberTable, Report
 from dpcli.specification.requests import ESTIMATE_COLUMNS
 from dpcli.statistics.postprocessing import Flag
 

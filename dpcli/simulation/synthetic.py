@@ -101,7 +101,7 @@ class Stream:
 
 
 def fraction_of(fractions: Words, limit: int) -> Positions:
-    """Fractions of a limit of at most 2^63, rounded down: the upper half of the product."""
+    """floor(f * limit) for fractions f in units of 2^-64, and a limit of at most 2^63."""
     high, low = fractions >> _HALF, fractions & _LOW
     upper, lower = np.uint64(limit >> 32), np.uint64(limit & int(_LOW))
     first, second = high * lower, low * upper

@@ -54,6 +54,7 @@ from dpcli.fields.values import (
 )
 from dpcli.numeric.exact import readable_text
 from dpcli.problems.messages import quote
+from dpcli.specification.bins import MAX_BINS, read_bin_starts
 from dpcli.specification.columns import (
     BOOLEAN_LABELS,
     DROP,
@@ -70,7 +71,6 @@ from dpcli.specification.context import (
     read_within_bounds,
 )
 from dpcli.specification.filters import read_where
-from dpcli.specification.requests import MAX_BINS, read_bin_starts
 
 MAX_MAGNITUDE = 1 << 125
 """The integers on the way to a derived value stay below this limit, so that they fit 128 bits."""

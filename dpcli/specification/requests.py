@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from math import ceil, prod
+from math import prod
 from typing import Any
 
 from dpcli.data.column import Column, ValuedColumn
@@ -29,28 +29,20 @@ from dpcli.fields.tree import (
     scalars_of,
 )
 from dpcli.fields.values import AlreadyReportedError, is_year
-from dpcli.numeric.exact import readable_text
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import MAX_PRODUCT
 from dpcli.queries.scores import Points
-from dpcli.specification.context import (
-    MAX_STEPS,
-    SpecContext,
-    read_number,
-    read_on_grid,
-    read_within_bounds,
-    require_whole_steps,
+from dpcli.specification.bins import (
+    MAX_VALUES_AS_BINS,
+    _off_grid,
+    _read_increasing,
+    read_bin_starts,
 )
+from dpcli.specification.context import MAX_STEPS, SpecContext, read_number, require_whole_steps
 from dpcli.specification.entry_fields import EntryModel
 from dpcli.statistics.bounds.chosen_bounds import bounds_name
 from dpcli.statistics.design import Design, Request
 from dpcli.statistics.statistic import Statistic
-
-MAX_BINS = 10_001
-"""Enough for one bin per value of a column of ten thousand steps."""
-
-MAX_VALUES_AS_BINS = 200
-"""Whole numbers with at most this number of values need no `bins`: a month, an age, a year."""
 
 RESERVED_COLUMNS = ("statistic", "item", "value", "lower", "upper")
 """The columns that every published table has."""
@@ -119,59 +111,6 @@ def two_values(column: ValuedColumn, positions: Sequence[int]) -> Axis:
     return Axis(CategoryColumn(column.name, values, derivation=FirstTrue(tests)))
 
 
-def read_bin_starts(column: NumericColumn, bins: Node) -> tuple[int, ...]:
-    """The starts of the bins of a mapping with `width` or `edges`, in steps."""
-    width, edges = node_at(bins, "width"), node_at(bins, "edges")
-    if isinstance(width, ScalarNode) == isinstance(edges, SequenceNode):
-        found = "both" if isinstance(width, ScalarNode) else "neither"
-        raise bins.span.report("bins-form", key="bins", found=found)
-    if isinstance(width, ScalarNode):
-        starts = _starts_by_width(column, width)
-    else:
-        starts = _starts_by_edges(column, scalars_of(edges))
-    if len(starts) > MAX_BINS:
-        span = width.span if isinstance(width, ScalarNode) else edges.span
-        raise span.report("too-many-bins", count=len(starts), most=MAX_BINS)
-    return tuple(starts)
-
-
-def _starts_by_width(column: NumericColumn, scalar: ScalarNode) -> Sequence[int]:
-    """Bins of equal width from the lower bound; the last may be narrower.
-
-    A bin of whole numbers or days is a range of `width` values, so the upper bound may be a bin of
-    its own. For finer numbers, the last interval includes the upper bound instead.
-    """
-    steps = read_number(scalar, "`width`") / column.step
-    if steps <= 0 or steps.denominator != 1:
-        code = "width-not-positive" if steps <= 0 else "off-grid.size"
-        raise _off_grid(column, "width", scalar, steps, code)
-    end = column.upper + 1 if column.whole else column.upper
-    return range(column.lower, end, steps.numerator)
-
-
-def _starts_by_edges(column: NumericColumn, scalars: Sequence[ScalarNode]) -> Sequence[int]:
-    """Bins between the given edges, which increase from the lower to the upper bound.
-
-    Each edge but the last begins a bin. The last edge is the upper bound, which the last bin
-    includes. For whole numbers and days it may also be the next value, where another bin would
-    begin.
-    """
-    edges = read_all(lambda scalar: read_on_grid(column, scalar, "the edge"), scalars)
-    for index in range(1, len(edges)):
-        if edges[index] <= edges[index - 1]:
-            arguments = {"edge": scalars[index].text, "before": scalars[index - 1].text}
-            raise scalars[index].span.report("edges-order", **arguments)
-    ends = (0, "first", "lower", column.lower), (-1, "last", "upper", column.upper)
-    for index, which, side, bound in ends:
-        after = column.whole and index == -1 and edges[index] == bound + 1
-        if edges[index] != bound and not after:
-            within_bounds = column.lower <= edges[index] <= column.upper
-            code = "edges-bounds" if within_bounds else "edges-bounds.beyond"
-            arguments = {"edge": scalars[index].text, "bound": column.text(bound)}
-            raise scalars[index].span.report(code, place=which, side=side, **arguments)
-    return edges[:-1]
-
-
 def read_candidates(node: Node | None, column: NumericColumn) -> Points:
     """The candidates of a list, or at a step; by default all values of the column."""
     if isinstance(node, SequenceNode):
@@ -184,24 +123,6 @@ def read_candidates(node: Node | None, column: NumericColumn) -> Points:
     if steps <= 0 or steps.denominator != 1:
         raise _off_grid(column, "step", scalar, steps, "off-grid.size")
     return range(column.lower, column.upper + 1, steps.numerator)
-
-
-def _off_grid(
-    column: NumericColumn, key: str, scalar: ScalarNode, steps: Fraction, code: str
-) -> AlreadyReportedError:
-    nearest = readable_text(max(1, ceil(steps)) * column.step)
-    arguments = {"value": scalar.text, "unit": column.grid_words, "nearest": nearest}
-    return scalar.span.report(code, key=key, **arguments)
-
-
-def _read_increasing(scalars: Sequence[ScalarNode], column: NumericColumn) -> tuple[int, ...]:
-    points: list[int] = []
-    for scalar in scalars:
-        point = read_within_bounds(column, scalar, "the candidate")
-        if points and point <= points[-1]:
-            raise scalar.span.report("candidates-order", value=scalar.text)
-        points.append(point)
-    return tuple(points)
 
 
 MAX_CANDIDATES = 1_000_001

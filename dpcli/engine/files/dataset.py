@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import os
 import stat
-import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field, replace
-from typing import IO, BinaryIO, Literal, Self, cast
+from typing import BinaryIO, Literal, Self
 
 from dpcli.data.column import Column
 from dpcli.data.formats import STANDARD_DIALECT, UTF8, Dialect
@@ -24,13 +22,12 @@ from dpcli.engine.files.decoding import (
     SIGNATURE_BYTES,
     CountingReader,
     copy_to_temporary,
-    decompress,
     is_parquet,
     read_blocks,
     split_start,
     to_utf8,
-    unpacked_blocks,
 )
+from dpcli.engine.files.decompression import decompress, zip_member
 from dpcli.engine.progress import Progress, silenced_stderr
 from dpcli.problems.errors import DataError, DpcliError, StoppedBySignal, make_problem
 from dpcli.problems.light_dataclasses import dataclass
@@ -238,46 +235,3 @@ class Dataset:
         """Close the files, which deletes temporary copies."""
         for source in self.sources:
             source.file.close()
-
-
-ENCRYPTED = 1
-"""The flag of members that need a password."""
-
-EXTRAS = "__MACOSX/"
-"""The folder of files that macOS adds to every archive; they are no data."""
-
-
-def zip_member(packed: BinaryIO | CountingReader, name: str) -> tuple[str, Iterator[bytes]]:
-    """The name of the only member of a zip archive, and its content, one block at a time.
-
-    Raises DataError `data-not-zip` for other content, for several members or none, for encryption,
-    and while the member is read, if it is damaged.
-    """
-    with _zip_damage_reported(name):
-        archive = zipfile.ZipFile(cast("IO[bytes]", packed))
-        members = [
-            member
-            for member in archive.infolist()
-            if not member.is_dir() and not member.filename.startswith(EXTRAS)
-        ]
-        if len(members) != 1:
-            raise DataError.about("data-not-zip.members", file=name)
-        (member,) = members
-        if member.flag_bits & ENCRYPTED:
-            raise DataError.about("data-not-zip.encrypted", file=name)
-        file = archive.open(member)
-
-    def blocks() -> Iterator[bytes]:
-        with _zip_damage_reported(name):
-            yield from unpacked_blocks(file.read, name)
-
-    # The ending of the name of the member states its format.
-    return member.filename, blocks()
-
-
-@contextmanager
-def _zip_damage_reported(name: str) -> Iterator[None]:
-    try:
-        yield
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, ValueError, zlib.error, OSError):
-        raise DataError.about("data-not-zip", file=name) from None

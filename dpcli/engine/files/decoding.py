@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import codecs
 import csv
-import gzip
 import io
 import os
 import re
 import sys
 import tempfile
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from functools import partial
 from itertools import chain
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 from dpcli.data.formats import ENCODINGS, UTF16, Dialect
 from dpcli.problems.errors import DataError
@@ -36,9 +34,6 @@ WINDOWS = (1 << 16, 1 << 20, 1 << 24)
 
 BLOCK = 1 << 18
 """Bytes that are read at a time."""
-
-LARGEST_UNPACKED = 1 << 36
-"""64 GiB: a compressed file with more content is refused."""
 
 
 SIGNATURE_BYTES = 16
@@ -148,32 +143,6 @@ def pread_blocks(file: BinaryIO, size: int) -> Iterator[bytes]:
     position = 0
     while block := os.pread(file.fileno(), size, position):
         position += len(block)
-        yield block
-
-
-def decompress(packed: CountingReader, name: str) -> Iterator[bytes]:
-    """The content of gzip data, one block at a time.
-
-    Members that follow each other are one content. Zeros after a member are padding, as on tapes.
-    Raises DataError `data-not-gzip` for other bytes there and for a member that is not whole, and
-    `data-too-large` beyond `LARGEST_UNPACKED`.
-    """
-    damaged = DataError.about("data-not-gzip", file=name)
-    try:
-        yield from unpacked_blocks(gzip.GzipFile(fileobj=cast("BinaryIO", packed)).read, name)
-    except (EOFError, gzip.BadGzipFile, zlib.error):
-        raise damaged from None
-    if not packed.count:
-        raise damaged
-
-
-def unpacked_blocks(read: Callable[[int], bytes], name: str) -> Iterator[bytes]:
-    """Unpacked content, one block at a time; `data-too-large` beyond `LARGEST_UNPACKED`."""
-    total = 0
-    for block in read_blocks(read):
-        total += len(block)
-        if total > LARGEST_UNPACKED:
-            raise DataError.about("data-too-large", file=name)
         yield block
 
 

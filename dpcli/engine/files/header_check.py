@@ -30,11 +30,11 @@ from dpcli.engine.files.decoding import (
     UTF8_BOM,
     WINDOWS,
     CountingReader,
-    decompress,
     parse_line,
     read_blocks,
     read_first_record,
 )
+from dpcli.engine.files.decompression import decompress
 from dpcli.engine.files.header_lines import header_names
 from dpcli.engine.files.source import open_dataset, open_file
 from dpcli.problems.errors import DataError, Problem, make_problem

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
 from math import prod
-from operator import mul
 from typing import cast
 
 import numpy as np
@@ -20,26 +18,17 @@ import polars as pl
 from dpcli.data.column import Column
 from dpcli.data.kinds import Axis
 from dpcli.engine.cells import row_filter
+from dpcli.engine.sums.sum_expressions import factor_value, sum_expression, weighted_sums
 from dpcli.numeric.arrays import SAFE_INTEGER, Array, Bools, Ints
 from dpcli.privacy.confidential import Cells, Groups
 from dpcli.privacy.unit import Unit
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import Query
-from dpcli.queries.sums import (
-    CountedFactors,
-    DistinctValues,
-    Factor,
-    PlainSum,
-    RowSums,
-    UserTotals,
-    WeightedSum,
-)
+from dpcli.queries.sums import CountedFactors, DistinctValues, Factor, PlainSum, UserTotals
 
 JOINT_CELLS = 1 << 14
 """A table of at most this number of cells costs about as much as a single cell."""
 
-COUNTABLE_ROWS = 2**32
-"""Rows that polars can count in a group. A file has at most as many rows as bytes."""
 
 SUMS = pl.col(r"^s\d+$")
 """The sums of a partial."""
@@ -153,39 +142,6 @@ def _kind(query: Query, unit: Unit) -> JointTableKind:
             return replace(kind, factors=factors)
         case _:
             return kind
-
-
-def sum_expression(plain: PlainSum, names: Mapping[Column, str], size: int) -> pl.Expr:
-    """A plain sum as an expression, in integers that cannot overflow.
-
-    `names` are the names of decoded columns. There are at most `size` rows.
-    """
-    mask = row_filter(plain.where, plain.not_missing, names)
-    if plain.factors:
-        max_size = prod(max(map(abs, factor.limits)) for factor in plain.factors)
-        dtype = pl.Int64() if max_size * size < 2**62 else pl.Int128()
-        value = reduce(mul, (factor_value(factor, names, dtype) for factor in plain.factors))
-        return (value if mask is None else pl.when(mask).then(value)).sum()
-    if size < COUNTABLE_ROWS:
-        if mask is None:
-            return pl.len().cast(pl.Int64)
-        if not plain.where and len(plain.not_missing) == 1:
-            (column,) = plain.not_missing
-            return pl.col(names[column]).count().cast(pl.Int64)
-    return (pl.col("row") if mask is None else mask.cast(pl.Int64)).sum()
-
-
-def factor_value(factor: Factor, names: Mapping[Column, str], dtype: pl.DataType) -> pl.Expr:
-    """The value of a factor as a polars expression."""
-    value = pl.col(names[factor.column]).cast(dtype)
-    value = value * factor.times if factor.times != 1 else value
-    return value - factor.offset if factor.offset else value
-
-
-def weighted_sums(query: Query) -> tuple[WeightedSum, ...]:
-    """The weighted sums of rows that a query asks for in each cell."""
-    shape = query.shape
-    return shape.sums if isinstance(shape, RowSums | CountedFactors) else ()
 
 
 class JointTableExpressions:

@@ -15,7 +15,8 @@ import polars as pl
 from dpcli.data.cell_options import MissingMarks
 from dpcli.data.labels import IdColumn
 from dpcli.data.polars_text import strip_blanks
-from dpcli.engine.sums.joint_tables import JointTableExpressions, sum_expression
+from dpcli.engine.sums.joint_tables import JointTableExpressions
+from dpcli.engine.sums.sum_expressions import sum_expression
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.sums import UserTotals
 
@@ -142,7 +143,7 @@ def scatter(rows: pl.DataFrame, shards: Sequence[UserShard]) -> None:
 
 
 def concatenate(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """The rows of all frames, some of which may have no texts in `id`."""
+    """The rows of all frames; an `id` without any text has the type Null in some of them."""
     return pl.concat(frames, how="vertical_relaxed")
 
 

@@ -125,7 +125,7 @@ def test_blank_cells_of_an_extreme_grid_are_rows() -> None:
 
 def test_sums_of_large_values_are_exact(tmp_path: object) -> None:
     """Values near 2^62 add up without wrapping."""
-    from dpcli.engine.sums.joint_tables import sum_expression
+    from dpcli.engine.sums.sum_expressions import sum_expression
     from dpcli.queries.query import LinearQuery
     from dpcli.queries.sums import Factor
 

@@ -15,7 +15,7 @@ import pytest
 from dpcli.data.formats import STANDARD_DIALECT, UNDECLARED_DIALECT, Dialect
 from dpcli.data.labels import CategoryColumn, IdColumn
 from dpcli.data.number_columns import IntegerColumn
-from dpcli.engine.files import decoding, json_lines
+from dpcli.engine.files import decoding, decompression, json_lines
 from dpcli.engine.files.header_check import require_columns
 from dpcli.engine.files.header_lines import merged_names
 from dpcli.engine.files.pieces import read_texts
@@ -225,7 +225,7 @@ def test_other_archives_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert code(path) == expected
     assert code(zipped(tmp_path / "two.zip", a_csv="a\n", b_csv="a\n")) == "data-not-zip"
     assert code(zipped(tmp_path / "none.zip")) == "data-not-zip"
-    monkeypatch.setattr(decoding, "LARGEST_UNPACKED", 1 << 10)
+    monkeypatch.setattr(decompression, "LARGEST_UNPACKED", 1 << 10)
     path.write_bytes(archived)
     assert code(path) == "data-too-large"
 

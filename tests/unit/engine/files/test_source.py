@@ -238,7 +238,7 @@ def test_no_data_file_is_mapped_into_memory(kind: str, tmp_path: Path) -> None:
 
 def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Decompression stops at the limit."""
-    monkeypatch.setattr("dpcli.engine.files.decoding.LARGEST_UNPACKED", 1 << 22)
+    monkeypatch.setattr("dpcli.engine.files.decompression.LARGEST_UNPACKED", 1 << 22)
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(TEXT + b"0" * (1 << 23)))
     assert code(tmp_path / "a.csv.gz") == "data-too-large"
 
