@@ -43,6 +43,9 @@ from dpcli.problems.reference import advice, key_example, variant_code
 
 FORMS = {TEXT_TAG: "a single value", MAPPING_TAG: "a mapping", LIST_TAG: "a list"}
 
+NAMING_KEYS = ("column", "of")
+"""Keys whose value names a column here and something else there: no example fits every place."""
+
 ITEMS = {
     ("bounds", 0): "the lower bound",
     ("bounds", 1): "the upper bound",
@@ -136,7 +139,7 @@ def field_examples(field: FieldInfo) -> list[Any]:
 def example_line(key: str, field: FieldInfo | None) -> str:
     """A line of YAML with the first example of a field."""
     examples = field_examples(field) if field else []
-    return "` or `".join(f"{key}: {_yaml(one)}" for one in examples) or f"{key}: ..."
+    return f"{key}: {_yaml(examples[0])}" if examples else f"{key}: ..."
 
 
 def _yaml(value: Any) -> str:
@@ -335,7 +338,9 @@ class SectionModel(BaseModel):
             return usual
         field = type(self).model_fields.get(key) if len(path) == 1 else None
         examples = field_examples(field) if field else []
-        return example_line(key, field) if examples else key_example(key) or f"{key}: {usual}"
+        lines = [f"{key}: {_yaml(example)}" for example in examples]
+        example = "" if key in NAMING_KEYS else key_example(key)
+        return "` or `".join(lines) or example or f"{key}: {usual}"
 
     def _form(self, path: Path, kind: str, context: Mapping[str, Any]) -> None:
         node = node_at(self.node, *path)

@@ -352,4 +352,4 @@ def whole_number(max_value: int, what: str) -> ExactNumber:
 
 Epsilon = Annotated[Fraction, limited_epsilon(MAX_EPSILON)]
 Rho = Annotated[Fraction, limited_rho(MAX_EPSILON)]
-Delta = Annotated[Fraction, ExactNumber("delta-out-of-range", above=0, below=1)]
+Delta = Annotated[Fraction, ExactNumber("delta-out-of-range", above=0, below=1, least="above 0")]

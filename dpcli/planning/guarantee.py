@@ -13,7 +13,7 @@ from enum import Enum
 from fractions import Fraction
 
 from dpcli.data.grid_columns import numeric_columns
-from dpcli.numeric.exact import exact_or_up, rounded_text
+from dpcli.numeric.exact import exact_or_up, rounded_text, short_up
 from dpcli.planning.limit_notes import counts_left_out, uncounted_names
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan, PlannedQuery, PlannedStatistic
 from dpcli.privacy.interpretation import (
@@ -152,7 +152,9 @@ def protection(planned_query: PlannedQuery, spec: Spec) -> str:
         return f"{role}: published exactly, because it is the same for all neighbors."
     change = exact_or_up(planned_query.l1)
     if planned_query.calibrated.noise.norm == "l2":
-        change = f"{rounded_text(planned_query.l2, 6)}{'' if query.cells == 1 else ' in L2'}"
+        change = (
+            f"{exact_or_up(short_up(planned_query.l2, 7))}{'' if query.cells == 1 else ' in L2'}"
+        )
     words = AnswerWords(
         role=role,
         unit=spec.unit_noun,

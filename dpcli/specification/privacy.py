@@ -59,9 +59,9 @@ class BudgetModel(SectionModel):
 
     epsilon: Annotated[Fraction, limited_epsilon(MAX_BUDGET)] | None = None
     rho: Annotated[Fraction, limited_rho(MAX_BUDGET)] | None = None
-    delta: Annotated[Fraction, ExactNumber("delta-out-of-range", min_value=0, below=1)] = Fraction(
-        0
-    )
+    delta: Annotated[
+        Fraction, ExactNumber("delta-out-of-range", min_value=0, below=1, least="at least 0")
+    ] = Fraction(0)
 
 
 class PrivacyModel(SectionModel):

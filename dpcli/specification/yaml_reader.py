@@ -24,7 +24,7 @@ from dpcli.fields.tree import (
 )
 from dpcli.fields.values import AlreadyReportedError
 from dpcli.problems.messages import quote
-from dpcli.problems.reference import key_example, texts
+from dpcli.problems.reference import texts, variant_code
 
 MAX_BYTES, MAX_NODES, MAX_DEPTH = 2**20, 100_000, 20
 
@@ -202,9 +202,7 @@ def find_placeholders(node: Node, key: str = "") -> None:
             find_placeholders(value, name)
     for word in scalars_of(node):
         if word.text.startswith(PLACEHOLDER) and NUMBERED.fullmatch(word.text):
-            line = key_example(key)
-            code = "placeholder.key" if line else "placeholder"
-            word.span.report_and_suppress(code, text=word.text, key=key, line=line)
+            word.span.report_and_suppress(variant_code("placeholder", key), text=word.text)
     for item in node.items if isinstance(node, SequenceNode) else ():
         if not isinstance(item, ScalarNode):
             find_placeholders(item, key)

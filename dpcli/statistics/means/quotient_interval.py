@@ -25,7 +25,7 @@ FARTHEST = 12
 """Standard deviations from the quotient at which the search for an end begins."""
 
 BISECTIONS = 16
-"""Steps of the search. Ends are too far outside by at most FARTHEST / 2**BISECTIONS deviations."""
+"""Steps of the search. An end is too far outside by less than the first step / 2**BISECTIONS."""
 
 
 class QuotientInterval(FiducialInterval):
@@ -72,7 +72,9 @@ class QuotientInterval(FiducialInterval):
         """Where the sum below is at least the least one, but for this risk."""
         beyond = (self._below * self.noisy).sum(axis=0) - self._min_below
         scales = abs(self._below) * self._scales * np.ones_like(self.noisy)
-        return self._kind.excess(beyond, scales, risk) > 0
+        # A divisor without noise is what it is.
+        is_exact = ~scales.any(axis=0)
+        return np.where(is_exact, beyond >= 0, self._kind.excess(beyond, scales, risk) > 0)
 
     def _solve(self, cells: Ints) -> None:
         noisy, quotient = self.noisy[:, cells], self.values[0, cells]

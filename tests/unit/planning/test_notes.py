@@ -267,7 +267,7 @@ def test_the_units_that_are_counted_do_not_depend_on_the_noise(
 
 @pytest.mark.parametrize(
     ("mechanism", "change", "norm"),
-    [("laplace", "2. ", ""), ("gaussian, delta: 1e-7", "1.4142", " in L2. ")],
+    [("laplace", "2. ", ""), ("gaussian, delta: 1e-7", "1.414214", " in L2. ")],
 )
 def test_the_stated_change_is_in_the_norm_that_the_noise_is_made_for(
     mechanism: str, change: str, norm: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from math import erf, exp, log, sqrt
 
@@ -84,6 +85,18 @@ def test_one_noise_gives_the_quantiles_of_the_noise() -> None:
     assert found.lower[0] == pytest.approx([12 - half, -7 - half], rel=2e-2)
     assert found.upper[0] == pytest.approx([12 + half, -7 + half], rel=2e-2)
     assert (found.upper[0] - found.lower[0] >= 2 * half).all()
+
+
+def test_a_public_divisor_that_is_the_least_one_is_certain() -> None:
+    """One public row: the interval is that of the noise of its value."""
+    noise = DiscreteLaplace(Fraction(20))
+    answers = [NoisyAnswer(integer_array([5]), noise), NoisyAnswer(integer_array([1]), NO_NOISE)]
+    found = interval(CENTERED, answers)
+    assert found.lower[0] == -50
+    assert found.upper[0] == 50
+    wide = replace(CENTERED, limits=(Fraction(-1000), Fraction(1000)))
+    half = 20 * log(1 / 0.05)
+    assert interval(wide, answers).upper[0] == pytest.approx([5 + half], rel=2e-2)
 
 
 @pytest.mark.parametrize("second", [0.0, 1.0, 3.0, 3.0000001, 9.0])
