@@ -35,7 +35,7 @@ def test_data_named_as_the_spec_are_not_shown(dpcli: Command, spec: Path, tmp_pa
         ("neighbors:", "neighbours:", "did you mean `neighbors`?"),
         ("type: integer, bounds: [0, 100]", "type: integer", "add `bounds: ["),
         ("type: integer", "type: int", "did you mean `integer`?"),
-        ("type: integer", "type: FILL_IN", "as in `type: integer`"),
+        ("type: integer", "type: FILL_IN", "write `integer`, `number`"),
         ("column: age", "column: Age", "did you mean `age`?"),
         ("budget: {epsilon: 10", "budget: {epsilon: 3", "multiply every epsilon by 0.5"),
     ],
