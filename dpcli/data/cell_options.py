@@ -23,7 +23,7 @@ from dpcli.problems.reference import usual_cells
 MAX_POSITION = 100_000
 
 MAX_NAMED = 8
-"""Texts of one kind that are proposed."""
+"""The most texts of one kind that are proposed."""
 
 
 class PositionModel(SectionModel):
@@ -68,7 +68,7 @@ class MissingMarks(Option):
         return self.texts
 
     def require_fit(self, column: Column, section: SectionModel) -> None:
-        """Marks are different texts, and none is declared with another meaning."""
+        """Require that marks differ, and that none is declared with another meaning."""
         scalars = scalars_of(section.node.value(self.key))
         require_distinct_texts([(scalar, None) for scalar in scalars])
         texts = [
@@ -100,7 +100,7 @@ class MissingMarks(Option):
 
     @classmethod
     def added(cls, column: Column, texts: Sequence[str]) -> Self | None:
-        """The marks of a column and the first of these texts."""
+        """The marks of a column and at most `MAX_NAMED` of these texts; None without any."""
         every = (*column.marks, *texts[:MAX_NAMED])
         return cls(every) if every else None
 
@@ -120,7 +120,7 @@ class Case(TextOption):
         return cls()
 
     def require_fit(self, column: Column, section: SectionModel) -> None:
-        """Declared texts differ by more than case."""
+        """Require that declared texts differ by more than case."""
         if not _differ(column):
             raise section.report_key("equal-but-case", self.key, column=column.name)
 

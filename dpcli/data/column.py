@@ -38,12 +38,12 @@ class Derivation(ABC):
     @property
     @abstractmethod
     def inputs(self) -> tuple[Column, ...]:
-        """The columns from which it is computed; they may be derived themselves."""
+        """The columns from which the value is computed; they may be derived themselves."""
 
     @property
     @abstractmethod
     def text(self) -> str:
-        """How it is computed, in words or as a formula, such as `wage + bonus`."""
+        """How the value is computed, in words or as a formula, such as `wage + bonus`."""
 
 
 class SampledTexts(Protocol):
@@ -88,7 +88,7 @@ class Option(ABC):
     """The type of the value in a spec."""
 
     for_texts: ClassVar[bool] = False
-    """Whether it says nothing about numbers and days whose type a file states."""
+    """Whether the option has no effect on numbers and days whose type a file states."""
 
     # How it is declared.
 
@@ -103,7 +103,7 @@ class Option(ABC):
         return column.with_options(self)
 
     def require_fit(self, column: Column, section: SectionModel) -> None:  # noqa: B027 - none
-        """Report a problem that it has with the rest of the column, and raise it."""
+        """Report and raise a problem that the option has with the rest of the column."""
 
     # How cells are decoded.
 
@@ -114,7 +114,7 @@ class Option(ABC):
 
     @property
     def declared_texts(self) -> tuple[str, ...]:
-        """The texts that have a meaning of their own."""
+        """The texts to which the option gives a meaning, except marks of missing cells."""
         return ()
 
     # What `check --cells` reports.
@@ -130,14 +130,15 @@ class Option(ABC):
         return f"{self.key}: {self.value_text}"
 
     def parts(self, cell: pl.Expr) -> Iterator[tuple[str, pl.Expr]]:
-        """The declared parts of texts but for marks, each with the cells that have it."""
+        """The declared parts of texts, except marks, each with whether a cell has it."""
         yield from ()
 
     @classmethod
     def proposed(cls, column: Column, cells: SampledTexts) -> Sequence[Option | None]:  # noqa: ARG003
-        """What would read more cells: of several options, the first is what is declared now.
+        """Options that may read more cells; of several, the first is the declared one.
 
-        None is to leave it out. It depends on the counts of texts that are passed, on nothing else.
+        None stands for leaving the option out. The result depends only on the texts in `cells` and
+        their counts.
         """
         return [column.option(cls)]
 
@@ -153,10 +154,10 @@ class TextOption(Option):
 
     @abstractmethod
     def changed(self, text: pl.Expr) -> pl.Expr:
-        """A text without blanks around it as it is read, or null."""
+        """The text of a cell as it is read, or null; `text` has no blanks around it."""
 
     def folded(self, text: str) -> str:
-        """A declared text, which must be different from other declared texts."""
+        """A declared text in the form in which it must differ from other declared texts."""
         return text
 
     def compared(self, texts: Sequence[str]) -> Sequence[str]:
@@ -197,7 +198,7 @@ class Column(ABC):
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
     wrong_type: ClassVar[str] = "wrong-column-type"
-    """The problem of a statistic that needs another kind of column."""
+    """The code of the problem if a statistic needs another kind of column."""
 
     @property
     @abstractmethod
@@ -221,18 +222,21 @@ class Column(ABC):
 
     @property
     def compared_texts(self) -> Sequence[str]:
-        """The same texts, as cells are compared with them."""
+        """The declared texts of cells, as cells are compared with them."""
         return self.texts
 
     def without_missing_constant(self) -> Self:
         """The column whose missing cells stay missing, because no constant replaces them.
 
-        A numeric column without bounds gets some: then only whether a cell is missing matters.
+        A numeric column without bounds gets bounds: only whether a cell is missing matters then.
         """
         return self
 
     def without_limits(self) -> Self:
-        """The column without a constant, whose bounds are a step wider, so that clamping shows."""
+        """The column without a constant, with bounds one step wider.
+
+        So a value outside the declared bounds stays outside them, and is not clamped to them.
+        """
         return self.without_missing_constant()
 
     # What is declared about cells.
@@ -242,7 +246,11 @@ class Column(ABC):
         return next((option for option in self.options if isinstance(option, kind)), None)
 
     def with_options(self, *options: Option | None, without: Sequence[type[Option]] = ()) -> Self:
-        """The column with these options, each instead of one of its kind, in their usual order."""
+        """The column with these options, all in their usual order.
+
+        Each replaces the declared option of its kind. Declared options of the kinds in `without`
+        are dropped.
+        """
         kept = {type(option): option for option in self.options if type(option) not in without}
         kept |= {type(option): option for option in options if option is not None}
         ranks = {kind: rank for rank, kind in enumerate(self.takes)}
@@ -263,13 +271,13 @@ class Column(ABC):
 
     @abstractmethod
     def rules(self, decided: Mapping[str, int | None]) -> Sequence[Rule]:
-        """Rules that give a value or null: the first reads cells, the others bare texts.
+        """Rules that give values: the first reads cells, the others texts without blanks.
 
-        `decided` are the values of texts that `decide` gave.
+        A text that a rule cannot read is null. `decided` has the results of `decide` by text.
         """
 
     def undecided(self, left: pl.Expr, decided: Mapping[str, int | None]) -> pl.Expr | None:
-        """Whether a text is a value, but no rule gave it; None if the rules decide all texts."""
+        """Whether a text is a value that no rule read; None if rules decide all texts."""
         return None
 
     def decide(self, text: str) -> int | None:
@@ -297,7 +305,7 @@ class Column(ABC):
         return pl.when(~self.is_mark(cell, marks)).then(plain) if marks else plain
 
     def unmarked_text(self, cell: pl.Expr) -> pl.Expr:
-        """The plain text of a cell that is no mark of a missing one."""
+        """The plain text of a cell, without the test for marks of missing cells."""
         text = strip_blanks(cell)
         for option in self.text_options:
             text = option.changed(text)
@@ -320,21 +328,24 @@ class Column(ABC):
         return Column.unmarked_text(self, cell).is_in(list(self.compared(marks)))
 
     def with_point(self, text: pl.Expr, decimal: str) -> pl.Expr:
-        """The text of a cell with a point as decimal mark, if `decimal` is that of the file."""
+        """The text of a cell with points and `decimal`, the decimal mark, exchanged.
+
+        The text stays as it is if the column has a form with its own decimal mark.
+        """
         return text
 
     def typed_text(self, plain: pl.Expr) -> pl.Expr | None:
-        """A number or time of the file as this column writes it; None to leave all cells alone."""
+        """A typed number or time as the column writes it; None if cells stay unchanged."""
         return None
 
     def whole_cells(self, cell: pl.Expr, dtype: pl.DataType) -> pl.Expr | None:
-        """The cells of a column with a type as Int64; None if they must be read as texts."""
+        """Cells of the type `dtype` as Int64; None if they must be read as texts."""
         return None
 
     def native_type(self, decimal: str, quote: str | None) -> pl.DataType | None:
-        """The type as which a native reader parses every cell as the rules do, or refuses it.
+        """The type as which a native reader parses cells like the rules, or refuses them.
 
-        None if there is no such type. `decimal` and `quote` are the marks of the file.
+        None if no type does this for every cell. `decimal` and `quote` are the marks of the file.
         """
         return None
 
@@ -343,21 +354,21 @@ class Column(ABC):
         return cell
 
     def possible(self, value: pl.Expr) -> pl.Expr:
-        """A value of whole steps as the column can have it; null if it cannot."""
+        """A possible value from whole steps: numbers are clamped, other labels are null."""
         return value
 
     # What `check --cells` shows.
 
     def cell_aggregates(self, cell: pl.Expr, value: pl.Expr) -> Iterator[tuple[str, pl.Expr]]:
-        """What is counted of the cells, by name; `value` is from the column without limits."""
+        """Aggregates of cells, by name; `value` is from the column `without_limits`."""
         yield from ()
 
     def outside(self, value: pl.Expr) -> pl.Expr | None:
-        """Whether a value is outside the bounds of the column; None if that says nothing."""
+        """Whether a value is outside the declared bounds; None without declared bounds."""
         return None
 
     def declared_parts(self, cell: pl.Expr) -> Iterator[tuple[str, pl.Expr]]:
-        """The declared marks and parts of texts, each with the cells that have it."""
+        """The declared marks and parts of texts, each with whether a cell has it."""
         for mark in self.marks:
             yield mark, self.is_mark(cell, [mark])
         for option in self.options:
@@ -397,7 +408,7 @@ class Column(ABC):
         return len(self.axis_labels(starts))
 
     def axis_index(self, value: pl.Expr, starts: Sequence[int]) -> pl.Expr:
-        """The position of a value on an axis; null or one too large if it has none."""
+        """The position of a value on an axis; null or past the end if it has no label."""
         return value
 
 
@@ -417,7 +428,7 @@ class ValuedColumn(Column):
 
     @abstractmethod
     def range_texts(self, ranges: Ranges) -> list[str]:
-        """The values in ranges, in words, one of which a cell must have."""
+        """The ranges in words; a cell must have a value in one of them."""
 
     def condition_text(self, ranges: Ranges) -> str:
         """The condition that a cell lies in one of some ranges, in words."""
@@ -425,7 +436,7 @@ class ValuedColumn(Column):
 
 
 def file_columns(columns: Iterable[Column]) -> tuple[Column, ...]:
-    """The columns that a file must have for these, without repetition: not the derived ones."""
+    """The columns of a file from which `columns` are read or computed, each once."""
     parts = (
         (column,) if column.derivation is None else file_columns(column.derivation.inputs)
         for column in columns
@@ -434,6 +445,6 @@ def file_columns(columns: Iterable[Column]) -> tuple[Column, ...]:
 
 
 def column_names(columns: Iterable[Column]) -> tuple[str, ...]:
-    """The names that these columns have in files, without repetition; positions are no names."""
+    """The names of these columns in files, each once; positions are left out."""
     keys = (column.file_key for column in file_columns(columns))
     return tuple(dict.fromkeys(key for key in keys if isinstance(key, str)))

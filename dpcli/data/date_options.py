@@ -58,7 +58,10 @@ class Formats(FormOption):
         return [cls(forms) if forms else None]
 
     def instead(self, declared: Self | None) -> Option | None:
-        """Days and months may change places, except in declared formats."""
+        """The formats with day and month exchanged in those that are not declared.
+
+        None if no format changes.
+        """
         declared_forms = declared.forms if declared else ()
         swapped = tuple(
             form if form in declared_forms else swapped_form(form) for form in self.forms
@@ -119,10 +122,10 @@ class Hours(FormOption):
 
 
 MAX_FORMS = 4
-"""Formats of one column; a file with more of them is better corrected."""
+"""The most formats that are proposed for a column; a file with more is better corrected."""
 
 MAX_TEXTS = 500
-"""Texts from which formats are guessed, the most frequent ones."""
+"""The most texts from which formats are guessed: the most frequent ones."""
 
 MIN_SHARE = 0.01
 """A format must read this share of the rows."""
@@ -137,10 +140,10 @@ TIME = re.compile(
 TOKEN = re.compile(r"[0-9]+|[A-Za-z]+|[^0-9A-Za-z]+")
 
 ORDERS = {0: ("",), 1: ("d", "m"), 2: ("dm", "md", "my", "dy"), 3: ("dmy", "mdy", "ymd")}
-"""What numbers of one or two digits may be, in their order; of two, the first is preferred."""
+"""Directives for zero to three short numbers, in their order; preferred orders first."""
 
 AFTER_YEAR = ("md", "dm")
-"""The same for two numbers after a year."""
+"""Directives for two short numbers after a year, in their order; the preferred order first."""
 
 
 def guessed_forms(

@@ -31,7 +31,7 @@ def is_invisible(text: str) -> bool:
 
 
 def require_few(texts: list[Any]) -> list[Any]:
-    """Raise a problem for more texts than become one pattern."""
+    """Raise a problem if there are more than `MAX_FORMS` texts."""
     if len(texts) > MAX_FORMS:
         raise invalid_value("too-many-forms", path=(MAX_FORMS,), most=MAX_FORMS)
     return texts
@@ -100,7 +100,7 @@ def mapping_text(pairs: Iterable[tuple[str, str]]) -> str:
 
 
 def list_text(texts: Iterable[str]) -> str:
-    """A list of texts in YAML, or the only one of them."""
+    """The texts as a list in YAML; a single text is written without a list."""
     quoted = [yaml_text(text) for text in texts]
     return quoted[0] if len(quoted) == 1 else f"[{', '.join(quoted)}]"
 

@@ -135,7 +135,7 @@ class Product(Arithmetic):
 
     @property
     def scaled(self) -> tuple[int, int]:
-        """The value in steps is the product of the cells and the first, divided by the second."""
+        """Factor and divisor: the value in steps is the product times factor / divisor."""
         factor = prod(map(_unit, self.terms), start=1 / self.step)
         return factor.numerator, factor.denominator
 
@@ -174,7 +174,10 @@ class Ratio(Arithmetic):
 
     @property
     def span(self) -> tuple[Fraction, Fraction]:
-        """The ratios of ends; next to zero, one step is the end of the denominator."""
+        """The minimum and the maximum of the ratios, from the ends of both terms.
+
+        If the denominator can be near zero, its ends include one step above and below zero.
+        """
         above, below = self.terms
         low, high = limits_of(below)
         ends = {low, high} | {side for side in (-_unit(below), _unit(below)) if low <= side <= high}

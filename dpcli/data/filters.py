@@ -34,7 +34,7 @@ class Filter(ABC):
     @property
     @abstractmethod
     def columns(self) -> tuple[Column, ...]:
-        """The columns that it reads."""
+        """The columns that the filter reads."""
 
     @property
     @abstractmethod
@@ -235,7 +235,7 @@ def _complement(ranges: Ranges, limits: tuple[int, int]) -> Ranges:
 def _intersection(
     implied: Iterable[Mapping[ValuedColumn, Ranges] | None],
 ) -> dict[ValuedColumn, Ranges] | None:
-    """The ranges if all of these hold; None if they cannot."""
+    """The ranges if all of `implied` hold; None if they cannot all hold."""
     common: dict[ValuedColumn, Ranges] = {}
     for part in implied:
         if part is None:

@@ -36,7 +36,7 @@ GAP = f"[{AFFIX_BLANKS}]*"
 PLAIN_NUMBER = r"([+-]?)0*([0-9]*)(?:\.([0-9]*?)0*)?"
 
 PLAIN_NUMBERS = r"^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)$"
-"""The same numbers, as a regular expression of polars."""
+"""Plain numbers, as a regular expression of polars."""
 
 LONGEST_AFFIX, LONGEST_FORMAT = 40, 100
 """Letters of an affix and of a format; the pattern of all affixes must not be too large."""
@@ -75,7 +75,7 @@ class NumberFormat:
 
     @property
     def usual_pattern(self) -> str:
-        """The regular expression of those with no sign, or a minus next to the digits."""
+        """The regular expression of numbers with no sign, or a minus next to the digits."""
         before, number, after = self._parts
         return f"^{before}-?{number}{after}$"
 
@@ -182,7 +182,7 @@ TWO_DIGITS = {
     "M": "[0-5][0-9]",
     "S": "[0-5][0-9]",
 }
-"""The directives with optional zeros; next to another number, the zero is required."""
+"""The directives whose first zero is optional; next to another number it is required, as here."""
 
 NUMERIC = frozenset("dmYyjHIMSf")
 
@@ -239,7 +239,7 @@ class DateForm:
 
     @property
     def pattern(self) -> str:
-        """The regular expression of its dates, the same for `re` and polars."""
+        """The regular expression of dates in this format, the same for `re` and polars."""
         return self.pattern_with_group("")
 
     def pattern_with_group(self, group: str) -> str:
@@ -256,7 +256,10 @@ class DateForm:
 
     @property
     def for_polars(self) -> str:
-        """The format in the directives of polars; with a day in any case, after a space."""
+        """The format in directives of polars.
+
+        A format without a day gets a space and `%d` at its end.
+        """
         # Of these directives of polars, `%#z` also reads a Z.
         replacements = {"f": "%.f", "z": "%#z"}
         text = TOKEN.sub(lambda match: replacements.get(match[1], match[0]), self.text)

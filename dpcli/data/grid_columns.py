@@ -45,7 +45,7 @@ class NumericColumn(ValuedColumn):
         ">": "above",
     }
     grid_words: ClassVar[str] = "a multiple of the step"
-    """What the width of a bin is."""
+    """What the width of a bin must be, in messages."""
     bounds_example: ClassVar[str] = "[0, 100]"
     """Bounds that a message proposes."""
 
@@ -91,7 +91,7 @@ class NumericColumn(ValuedColumn):
     def in_form(self, plain: F) -> F | None:
         """How cells are written: the plain form, changed by each declared option in turn.
 
-        None without such an option.
+        None if no declared option changes the form.
         """
         options = [option for option in self.options if isinstance(option, FormOption)]
         return (

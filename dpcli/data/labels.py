@@ -32,7 +32,7 @@ Pairs = tuple[tuple[str, str], ...]
 
 
 def added_texts(column: Column, values: Pairs, texts: Iterable[str]) -> Pairs:
-    """Those of the texts that spell or abbreviate one label, with the label."""
+    """The undeclared texts that spell or abbreviate a label, each with this label."""
     compared = dict(zip(column.compared([text for text, _ in values]), values, strict=True))
     # The column reads all spellings of a text in the same way, so one of them is enough.
     spellings = dict(zip(column.compared(sorted(texts)), sorted(texts), strict=True))
@@ -60,14 +60,20 @@ def _number_code(text: str) -> str:
 
 
 def _unique(pairs: Iterable[tuple[str, str]], reduce: Callable[[str], str]) -> dict[str, str]:
-    """The labels by what `reduce` leaves of the declared texts, if only one text has it."""
+    """Labels by the results of `reduce` for declared texts.
+
+    Results that several texts share are left out.
+    """
     reduced = [(reduce(text), label) for text, label in pairs]
     rows = Counter(key for key, _ in reduced)
     return {key: label for key, label in reduced if key and rows[key] == 1}
 
 
 def _abbreviations(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """The labels by the first letters of the declared texts, if only one text begins so."""
+    """Labels by the first one to three letters of their texts.
+
+    Letters that texts of several labels share are left out.
+    """
     labels: dict[str, set[str]] = {}
     for text, label in pairs:
         for size in (1, 2, 3):
@@ -76,7 +82,7 @@ def _abbreviations(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 MAX_SHORT_VALUES = 10
-"""Texts of a category that are all shown; of more, only those that are added."""
+"""The most texts of a category that are all shown; of more texts, only the added ones are."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +106,7 @@ class LabeledColumn(ValuedColumn):
     takes: ClassVar[tuple[type[Option], ...]] = (Case, MissingMarks, From)
 
     unknown_label: ClassVar[str] = "unknown-label.of"
-    """The problem of a text that is no label."""
+    """The code of the problem if a text is no label."""
 
     def __post_init__(self) -> None:
         # What is counted must be what is compared, so all of it is plain data.

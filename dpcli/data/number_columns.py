@@ -156,11 +156,11 @@ Limits = tuple[int, int]
 """The bounds of a column in steps."""
 
 LONGEST_PATTERN = 1000
-"""Letters of numbers that are compared by one pattern, which is faster for few of them."""
+"""The most letters of all numbers that one pattern compares; for few numbers it is faster."""
 
 FARTHEST = 200
-"""Digits after the decimal point. Bounds are below 2^62 steps, and steps are between 10^-100 and
-10^100, so the magnitude of a number that starts farther away decides it."""
+"""Digits between the decimal point and the first digit. Bounds are below 2^62 steps, and steps are
+between 10^-100 and 10^100, so numbers that start farther away exceed a bound or round to zero."""
 
 LEADING_DIGITS = Context(prec=1000, rounding=ROUND_05UP, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
 """Keeps the digits that can matter. If digits are dropped, the last digit is neither zero nor five,
@@ -178,7 +178,7 @@ MAX_DECIMALS = 30
 """Decimals that are read for a step that is no power of ten; further digits decide only ties."""
 
 INT128_LIMIT = 1 << 125
-"""Intermediate numbers in 128 bits stay below it."""
+"""Intermediate numbers in 128 bits stay below this limit."""
 
 FLOAT_MARGIN = 1 + 1e-9
 """A float beyond a bound by this factor is beyond it, regardless of how it was rounded."""
@@ -236,7 +236,10 @@ def _wide(value: int) -> pl.Expr:
 
 
 def exceeded_bound(text: pl.Expr, step: Fraction, limits: Limits) -> pl.Expr:
-    """The bound that a number certainly exceeds, clamped zero if it is tiny, else null."""
+    """The bound that a number certainly exceeds, else null.
+
+    For a number that certainly rounds to zero, it is zero clamped to the bounds.
+    """
     low, high = limits
     min_value, max_value = (float((low - 1) * step), float((high + 1) * step))
     size = pl.when(text.str.contains(NUMBER)).then(text.cast(pl.Float64, strict=False))
@@ -261,7 +264,7 @@ def plain_number(cell: pl.Expr, form: NumberFormat) -> pl.Expr:
 
 
 def is_number_of(plain: pl.Expr, texts: Iterable[str]) -> pl.Expr | None:
-    """Whether a plain text is equal to a number among some texts; None without a number."""
+    """Whether a plain text equals a number in `texts`; None if they have no number."""
     shortest = [number for text in texts if (number := shortest_number(text)) is not None]
     if not shortest:
         return None
@@ -278,7 +281,10 @@ def fits_a_word(dtype: pl.DataType) -> bool:
 
 
 def _usual_number(cell: pl.Expr, form: NumberFormat) -> pl.Expr:
-    """A number as most cells have it, much faster than by the replacements of every form."""
+    """The plain text of a number in its usual form; null for all other cells.
+
+    It is much faster than the replacements for every form.
+    """
     around = "".join(form.affixes) + AFFIX_BLANKS
     # The pattern allows nothing of this next to the digits but one affix on each side.
     plain = cell.str.strip_chars(around) if form.affixes else cell

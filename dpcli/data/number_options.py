@@ -72,7 +72,7 @@ class Thousands(FormOption):
         return replace(form, thousands=self.mark)
 
     def require_fit(self, column: Column, section: SectionModel) -> None:
-        """Groups of digits have another mark than decimals."""
+        """Require that the mark between groups is not the decimal mark."""
         decimal = column.option(Decimal)
         if self.mark == (decimal.mark if decimal else DECIMALS[0]):
             raise section.report_key("equal-marks", self.key, mark=self.mark)
@@ -89,7 +89,7 @@ class Thousands(FormOption):
         return [declared, *marks, cls("") if declared else None]
 
     def instead(self, declared: Self | None) -> Option | None:
-        """Three digits may be decimals, which is rare."""
+        """The mark as decimal mark, because three digits may be decimals, which is rare."""
         return Decimal(self.mark) if self.mark in DECIMALS else None
 
 
@@ -145,7 +145,7 @@ class Affixes(FormOption):
         return replace(form, affixes=self.affixes)
 
     def require_fit(self, column: Column, section: SectionModel) -> None:
-        """No affix has a mark between digits."""
+        """Require that no affix has a mark between digits."""
         thousands = column.option(Thousands)
         marks = set(THOUSANDS[thousands.mark]) if thousands else set()
         for index, affix in enumerate(self.affixes):
@@ -220,7 +220,7 @@ class NumberValues(FormOption):
         return replace(form, values=self.values)
 
     def require_fit(self, column: Column, section: SectionModel) -> None:
-        """A stated number outside the bounds would be clamped to another one."""
+        """Require stated numbers within the bounds, because others would be clamped."""
         numeric = require_numeric(column)
         if numeric.bounds is None:
             return

@@ -22,10 +22,10 @@ else:
 BLANKS = " \t"
 
 INVISIBLE = r"[\p{Cc}\p{Cf}\p{Zl}\p{Zp}&&[^\x{200C}\x{200D}]]"
-"""Control and format characters and line ends, which a published key must not hold.
+"""Control and format characters and line ends, which no published key may hold.
 
-Without them, two keys look different, and none changes the direction of other text. Two that join
-letters are needed by some scripts.
+Without these characters, different keys look different, and no key changes the direction of other
+text. Two characters that join letters are allowed, because some scripts need them.
 """
 
 LONGEST_KEY = 1000
@@ -46,7 +46,7 @@ def private_key(text: pl.Expr) -> pl.Expr:
 
 
 def lower_texts(texts: Sequence[str]) -> list[str]:
-    """The texts in lower case, as expressions make them."""
+    """The texts in lower case, as the expressions of polars make them."""
     return pl.Series(texts, dtype=pl.String).str.to_lowercase().to_list()
 
 

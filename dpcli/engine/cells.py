@@ -169,7 +169,10 @@ class Decoder:
 def _with_derived(
     cells: pl.LazyFrame, column: Column, names: Mapping[Column, str], known: dict[Column, str]
 ) -> pl.LazyFrame:
-    """The table with a derived column and those that it needs, which are added to `known`."""
+    """The table with a derived column and the derived columns that it needs.
+
+    The name of each added column is added to `known`.
+    """
     # A recursive function within another is in a cycle of references with the tables that it uses,
     # so the text of each piece would stay in memory until the cycle is found.
     if column in known or column.derivation is None:
@@ -235,7 +238,10 @@ def derived_value(derivation: Derivation, names: Names) -> pl.Expr:
 
 
 def _number(derivation: Arithmetic, names: Names) -> pl.Expr:
-    """The value of a number: whole steps, rounded to even, in a type that fits all of it."""
+    """The value of an arithmetic derivation in whole steps, halves rounded to even.
+
+    Its integer type fits all intermediate values.
+    """
     # Rounding needs two bits more.
     dtype = pl.Int64() if derivation.magnitude < 1 << 61 else pl.Int128()
     columns = [pl.col(names[term]).cast(dtype) for term in derivation.columns]
@@ -332,9 +338,10 @@ COMPARE: dict[str, Callable[[Any, Any], pl.Expr]] = {"<": lt, "<=": le, "=": eq,
 def row_filter(
     where: Sequence[Filter], not_missing: Iterable[Column], names: Mapping[Column, str]
 ) -> pl.Expr | None:
-    """Whether all filters are true for a row that has all columns; None if every row passes.
+    """Whether a row passes all filters and has values in the columns `not_missing`.
 
-    `names` are the names of decoded columns.
+    None if there is nothing to test, so that every row passes. `names` are the names of decoded
+    columns.
     """
     tests = [truth(test, names) for test in where]
     tests += [pl.col(names[column]).is_not_null() for column in not_missing]

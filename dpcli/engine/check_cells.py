@@ -31,18 +31,18 @@ from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.reference import usual_cells
 
 SAMPLED = 10_000
-"""Cells of a piece that are looked at, of each kind the first ones."""
+"""The most cells of each kind that are examined in a piece: the first ones."""
 
 TEXTS = 1_000
-"""Different texts of a column that are looked at, the most frequent ones."""
+"""The most different texts of a column that are examined: the most frequent ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnCells:
-    """How many cells of a column are readable, blank, unreadable, or outside its bounds.
+    """How many cells of a column are readable, blank, unreadable or out of bounds.
 
     `absent` holds the declared texts that never occur. `codes` are usual codes of missing answers
-    among the numbers outside the bounds. `remedy` would read cells that cannot be read. A column
+    among the numbers outside the bounds. `remedy` is a declaration that reads more cells. A column
     `is_constant` if all its readable cells have one value, and `is_garbled` if some are not written
     in the declared encoding.
     """
@@ -63,11 +63,11 @@ class ColumnCells:
 class CellsCheck:
     """What `dpcli check --cells` shows.
 
-    `enough_rows` and `enough_people` are None without a declared minimum. The first is about the
-    rows that the limits on people keep, if there are limits.
-    `faults` are what is wrong with whole records or with the encoding. Fewer cells of the columns
-    `below` are readable than is required. `repeated` are the rows beyond `max_rows` of their id,
-    and `is_unique` if each id has one row.
+    `enough_rows` and `enough_people` are None without a declared minimum. `enough_rows` is about
+    the rows that contribution bounding keeps, if the unit is a person. `faults` are faults of whole
+    records or of the encoding. `below` names the columns with fewer readable cells than required.
+    `repeated` is the amount of rows beyond `max_rows` of their id, and `is_unique` states whether
+    each id has one row.
     """
 
     columns: tuple[ColumnCells, ...]
@@ -88,9 +88,10 @@ def check_cells(
     min_readable: Mapping[str, Fraction] | None = None,
     unit: Unit | None = None,
 ) -> CellsCheck:
-    """Read all files once; `minimums` are those of kept rows and of people.
+    """Read all files once, and check the cells of the columns.
 
-    Raises DataError `data-unreadable`, without a reason, if that fails.
+    `minimums` are the required numbers of kept rows and of people. Raises DataError
+    `data-unreadable`, without a reason, if the files cannot be read.
     """
     shares = min_readable or {}
     # Derived columns read no other cells than declared ones.
@@ -189,9 +190,9 @@ def _aggregates(column: Column, index: int) -> Iterator[pl.Expr]:
 
 
 def _samples(column: Column, index: int, counts: pl.DataFrame) -> Iterator[tuple[str, pl.Expr]]:
-    """Cells that are looked at: the first ones, those that cannot be read, those out of bounds.
+    """The samples of cells, by name: unreadable, readable and out of bounds.
 
-    Every id that is not blank can be read, so that no id is looked at.
+    Every id that is not blank can be read, so ids are never sampled.
     """
     value = pl.col(f"value{index}")
     readable, blank = (counts[f"{kind}{index}"].item() for kind in ("readable", "blank"))
@@ -262,7 +263,7 @@ def _column_cells(
 
 
 FREQUENT = 10
-"""Rows that must have a text before it is named, so that it is not about one person."""
+"""The fewest rows with a text that may be named, so that the text is not about one person."""
 
 V = TypeVar("V", bound=ValuedColumn)
 
@@ -282,10 +283,11 @@ def amount(part: Fraction, whole: Fraction) -> Amount:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Texts of some cells of a column, without blanks around them, with the rows of each.
+    """Texts of some cells of a column, without outer blanks, with the rows of each.
 
-    `unread` are cells that cannot be read, out of `unread_rows` rows; `read` and `read_rows` are
-    the same for readable cells. `decimal` is the decimal mark of columns without their own.
+    `unread` are texts of cells that cannot be read, of which the column has `unread_rows`; `read`
+    are texts of readable cells, of which it has `read_rows`. `decimal` is the decimal mark of
+    columns without their own.
     """
 
     unread: Mapping[str, int]
@@ -320,9 +322,10 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """Keys of the spec that read some of the cells of a column that cannot be read now.
+    """Keys of the spec that make some unreadable cells of a column readable.
 
-    `instead` is another key that reads as many, with another meaning.
+    `reads` states how many of these cells. `instead` is another key that reads as many cells, with
+    another meaning.
     """
 
     keys: tuple[str, ...]
@@ -331,7 +334,7 @@ class Remedy:
 
 
 def find_remedy(column: Column, sample: Sample) -> Remedy | None:
-    """The declaration that reads most of the cells; None if none reads more cells."""
+    """The declaration that reads the most cells; None if none reads more than now."""
     if not sample.unread or not isinstance(column, ValuedColumn):
         return None
     marks = MissingMarks.found(column, sample)
@@ -358,7 +361,10 @@ def find_remedy(column: Column, sample: Sample) -> Remedy | None:
 
 
 def _alternative_words(column: V, best: V, sample: Sample) -> str:
-    """The option that reads as many cells as one of the best column, with another meaning."""
+    """The option that reads as many cells as `best`, with another meaning, in words.
+
+    Empty if there is no such option.
+    """
     for option in best.options:
         alternative = option.instead(column.option(type(option)))
         if alternative is not None:

@@ -40,7 +40,7 @@ PLAUSIBLE = re.compile(
 """What Western texts hold besides ASCII: letters, quotes, dashes and the euro sign."""
 
 ENCODING = "encoding: "
-"""The key of the section `csv`."""
+"""The key of an encoding in the section `csv`."""
 
 Kind = Literal["short", "long", "joined", "unclosed", "footer", "encoding", "undecodable"]
 
@@ -89,7 +89,7 @@ class Fault:
 
     @property
     def encoding(self) -> str:
-        """The encoding that fits the file better; empty if that is not the fault."""
+        """The encoding that fits the file better; empty for all other kinds of faults."""
         return self.key.removeprefix(ENCODING) if self.kind == "encoding" else ""
 
 
@@ -148,7 +148,7 @@ def _is_footer(cells: Sequence[str], footer: Iterable[str]) -> bool:
 
 
 def _footer_words(end: str, dialect: Dialect, *, is_whole: bool) -> tuple[str, ...]:
-    """The usual words with which the last records begin, where none is declared."""
+    """The usual words of footers that begin the last records and are not declared."""
     lines = [line for line in LINE_END.split(end) if line.strip()][not is_whole :]
     one_line = replace(dialect, multiline=False)
     firsts = (parse_line(line, one_line) or [""] for line in lines[-LAST_RECORDS:])
@@ -166,7 +166,10 @@ def _declared(columns: Sequence[Column]) -> list[str]:
 
 
 def _garbled_utf8(text: str, encoding: str, columns: Sequence[Column]) -> str | None:
-    """UTF-8 if the text has declared texts as they are when UTF-8 is decoded otherwise."""
+    """UTF-8 if the text has declared texts as UTF-8 that is misread in `encoding`.
+
+    None if it has no such text.
+    """
     codec = ENCODINGS[encoding]
     garbled = (declared.encode().decode(codec, "replace") for declared in _declared(columns))
     return UTF8 if any(text_as_read in text for text_as_read in garbled) else None

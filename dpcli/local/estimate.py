@@ -46,7 +46,7 @@ class CollectedCounts:
         self.totals = [Fraction(0)] * groups
 
     def add(self, cells: pl.DataFrame) -> None:
-        """Add records: indexes of labels, and numbers; null for a cell that is neither."""
+        """Add records, in which labels are indexes; a cell that cannot be read is null."""
         response, form = self.response, self.response.randomizer.form
         readable = cells.drop_nulls([*response.names, *(column.name for column in response.by)])
         self.unread += len(cells) - len(readable)

@@ -74,7 +74,7 @@ class Outbox:
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of the bytes so far."""
+        """The SHA-256 of all bytes that were written so far."""
         return self._digest.hexdigest()
 
     def write(self, content: bytes) -> None:

@@ -35,10 +35,11 @@ MAX_PRODUCT = 1 << 80
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerWords:
-    """Texts of numbers and names, for the sentence of one query of a plan.
+    """Texts that `Query.protection` inserts into the sentence of a query.
 
-    `change` is the most that one unit changes all numbers together, in the norm of the noise, and
-    `farthest` the most that it changes one. `error` holds in `percent` of 100 cases.
+    `change` is the largest change of all numbers together by one unit, in the norm of the noise;
+    `farthest` is the largest change of one number. The error is at most `error` in `percent` of
+    100 cases.
     """
 
     role: str
@@ -83,44 +84,48 @@ class Query:
         """What the engine computes in each cell of the `grouping_axes`."""
 
     def answer(self, sums: Array) -> Array:
-        """The exact answer, from exact sums of shape (groups, numbers of a group).
+        """The exact answer, from `sums`, an array of shape (groups, numbers of a group).
 
-        The numbers of a group are those of its cells, one cell after another. The default is the
-        sums themselves.
+        Each row of `sums` has the exact numbers of one group, cell by cell. The default returns all
+        of them as one flat array.
         """
         return sums.ravel()
 
     @property
     def parts(self) -> tuple[Query, ...]:
-        """The queries that the engine answers instead of this one; the default is itself."""
+        """The queries that the engine answers instead; by default, only the query itself."""
         return (self,)
 
     def combined(self, answer: Array, *following: Array) -> Array:  # noqa: ARG002 - of other parts
-        """The exact answer, from those to the `parts`; the default is that of the only part."""
+        """The exact answer to this query, from the exact answers to its `parts`.
+
+        The default, for a query with one part, is the answer to that part.
+        """
         return answer
 
     def sensitivity(self, relation: Relation) -> Sensitivity:
-        """How far one unit can change the answer, in steps; ValueError if no bound is proven.
+        """How far one unit can change the answer, in steps.
 
-        The default is the table of `dpcli.privacy.sensitivity` for a sum of what rows add.
+        Raises ValueError if no bound is proven. The default is the sensitivity of a sum over rows,
+        from `dpcli.privacy.sensitivity`.
         """
         unit = self.bounded_unit(relation.unit)
         return sensitivity(self.row_contribution, relation.neighbors, unit, self.cells)
 
     def add_remove_sensitivity(self, relation: Relation) -> Sensitivity | None:
-        """For a query under change-one: the sensitivity if a unit is only added or removed.
+        """The sensitivity under add-remove, for a query that is used under change-one.
 
         Parallel composition needs it, because a replaced unit may leave one disjoint part and enter
-        another. None under add-remove, and for queries without such a bound.
+        another. None if `relation` is add-remove already, and for queries without this bound.
         """
         if relation.neighbors is Neighbors.ADD_REMOVE:
             return None
         return self.sensitivity(Relation(relation.unit, Neighbors.ADD_REMOVE))
 
     def bounded_unit(self, unit: Unit) -> Unit:
-        """The unit with the limits that hold for this query.
+        """The privacy unit with the limits on users that apply to this query.
 
-        For totals, a user has one number in each group.
+        A query of totals uses one number per user and group: the total.
         """
         if not isinstance(unit, PersonUnit):
             return unit
@@ -137,7 +142,7 @@ class Query:
         noise: Noise,  # noqa: ARG002 - of choices
         confidence: Fraction,  # noqa: ARG002 - of choices
     ) -> int | None:
-        """How far chosen scores fall short of the best at most; None without a proven bound."""
+        """A bound on how far chosen scores are below the best; None if none is proven."""
         return None
 
     def ledger_details(self) -> dict[str, object]:
@@ -165,7 +170,7 @@ class Query:
 
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
-        """All axes, those of the groups first."""
+        """All axes, the axes of the groups first."""
         return self.by + self.items
 
     @property
@@ -210,7 +215,7 @@ class Query:
 
     @cached_property
     def required_columns(self) -> tuple[Column, ...]:
-        """The columns without which a row is skipped, without repetition."""
+        """The columns in which a row needs a value to be counted, without repetition."""
         axes = (key.column for key in self.grouping_axes)
         return tuple(dict.fromkeys((*axes, *self.present, *self.operands)))
 
@@ -221,19 +226,19 @@ class Query:
         return tuple(dict.fromkeys((*self.required_columns, *tested)))
 
     def row_limit(self, unit: PersonUnit) -> int | None:
-        """The most rows of a person that are used; None if all are.
+        """The most rows of a person that the query uses; None if it uses all rows.
 
-        Totals of users are of all rows in the groups that are used.
+        A query of totals uses all rows in each group that it uses.
         """
         if self.total_clamp is not None:
             return None
         return unit.max_grouped_rows if self.axes else unit.max_rows
 
     def group_limit(self, unit: PersonUnit) -> int | None:
-        """The most groups of a person that are used; None if the limit can drop none.
+        """The most groups of a person that the query uses; None if it can drop no group.
 
-        It can drop none if there are no more public groups, or if a person has no more used rows.
-        Totals of users are of all rows, so the limit on rows does not limit their groups.
+        It can drop no group if the limit is at least the number of public groups, or at least the
+        row limit. Totals use all rows, so the row limit does not bound the groups of totals.
         """
         if self.total_clamp is None and unit.max_groups >= unit.max_rows:
             return None
@@ -242,7 +247,7 @@ class Query:
         return unit.max_groups if is_limited else None
 
     def limit_in_group(self, unit: PersonUnit) -> int | None:
-        """The most rows of a person in a group that are used; None if all used rows may be."""
+        """The most rows of a person in one group; None if all used rows may be in it."""
         is_limited = bool(self.axes) and unit.max_rows_per_group < unit.max_rows
         return unit.max_rows_per_group if is_limited and self.total_clamp is None else None
 
@@ -253,16 +258,19 @@ class Query:
 
     @property
     def counted_values(self) -> Column | None:
-        """The column whose distinct values are counted, if that is what the query counts."""
+        """The column whose distinct values the query counts; None for all other queries."""
         return None
 
     @property
     def largest_product(self) -> int:
-        """The most that one row adds to a sum of products, in absolute value; zero without one."""
+        """The most that one row adds to a sum of products, in absolute value.
+
+        It is zero for a query without a sum of products.
+        """
         return 0
 
     def without_clamp(self) -> Query:
-        """The same query about all rows, for trials; one that counts users stays as it is."""
+        """The query without clamping per user, for trials; unchanged if it counts users."""
         return self
 
     @cached_property
@@ -323,7 +331,7 @@ class LinearQuery(Query):
 
     @property
     def weighted_sum(self) -> WeightedSum:
-        """The weighted sum that is the answer in each cell, without a clamp."""
+        """The weighted sum that answers the query in each cell, before any clamping."""
         # Rows that are missing on an axis lie in no cell, so axes need no test.
         axes = {key.column for key in self.axes}
         present = {column for column in self.present if column.missing is None}
@@ -347,12 +355,15 @@ class LinearQuery(Query):
         return self.row_contribution.max_abs
 
     def is_public(self, relation: Relation) -> bool:
-        """Whether the answer is that of all neighbors: each of as many rows adds the same."""
+        """Whether all neighbors have this answer, because every row adds the same number.
+
+        The relation must make the number of rows public, and the query must have one cell.
+        """
         once = self.row_contribution
         return relation.size_is_public and once.low == once.high and self.cells == 1
 
     def without_clamp(self) -> Query:
-        """Without a `user_clamp`, unless it counts users."""
+        """The query without its `user_clamp`; unchanged if it counts users."""
         counts_users = not self.factors and self.user_clamp == (0, 1)
         return self if counts_users else replace(self, user_clamp=None)
 

@@ -45,31 +45,32 @@ class ScoreFunction(ABC):
 
     @property
     def row_score(self) -> int:
-        """The largest difference of two scores in a group of one row; n rows have n times that.
+        """The largest difference of two scores in a group of one row; the default is one.
 
-        The default is one.
+        In a group of n rows, the largest difference is n times as large.
         """
         return 1
 
     @property
     def row_contribution(self) -> RowContribution:
-        """Bounds on how a row changes score(a) - score(b), for any two candidates a and b.
+        """How much a row can change score(a) - score(b), for any candidates a and b.
 
-        A selection depends on such differences alone. A row that is added or removed changes one
-        by at most `max_abs`, a row that is replaced by at most `high - low`. The default is from
-        -1 to 1.
+        A selection depends only on differences of scores. Adding or removing a row changes a
+        difference by at most `max_abs`, replacing a row by at most `high - low`. The default is
+        from -1 to 1.
         """
         return RowContribution(-1, 1)
 
     def expected_error(self, noise: Noise, choices: int, confidence: Fraction) -> Fraction:
-        """How far a chosen score falls short of the best at most, with this confidence.
+        """The most by which a chosen score is below the best one, with this confidence.
 
-        The default is a bound for any data; there are as many `choices` as picks and candidates.
+        The default is a bound for any data. `choices` is the number of picks times the number of
+        candidates.
         """
         return Fraction(noise.shortfall(choices, confidence))
 
     def protection(self, words: AnswerWords) -> str:
-        """How a choice is protected, in what follows the mechanism and its candidates."""
+        """How a choice is protected: the end of a sentence that names the candidates."""
         return (
             f"one {words.unit} can change how good a candidate is by at most {words.farthest}. The "
             f"choice falls short of the best by at most {words.error} in {words.percent}% of cases."
@@ -119,7 +120,7 @@ class Rank(ScoreFunction):
 
     @property
     def row_contribution(self) -> RowContribution:
-        """From -2p to 2(d - p)."""
+        """From -2p to 2(d - p), for the quantile p/d."""
         part, whole = self.quantile.numerator, self.quantile.denominator
         return RowContribution(-2 * part, 2 * (whole - part))
 
@@ -262,19 +263,22 @@ class SelectionQuery(Query):
 
     @abstractmethod
     def expected_error(self, noise: Noise, confidence: Fraction) -> Fraction:
-        """How far a chosen candidate falls short of the best at most, with this confidence."""
+        """The most by which a chosen score is below the best one, with this confidence."""
 
     def error_in_rows(self, noise: Noise, confidence: Fraction) -> Fraction:
-        """The expected error as a number of rows: scores of fewer rows differ by less."""
+        """The expected error as a number of rows.
+
+        In a group of fewer rows, any two scores differ by less than the expected error.
+        """
         return self.expected_error(noise, confidence)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreQuery(SelectionQuery):
-    """For each group, the score of every candidate; `k` of them are then chosen.
+    """For each group, the scores of all candidates, by which `k` of them are chosen.
 
-    `score_function` computes the scores of a group from the counts of its classes. Candidates are
-    chosen one after another, each from those that are left.
+    `score_function` computes the scores of a group from the counts of its classes. The candidates
+    are chosen one after another, each from those that were not chosen before.
     """
 
     score_function: ScoreFunction
@@ -290,7 +294,7 @@ class ScoreQuery(SelectionQuery):
 
     @property
     def rounds(self) -> int:
-        """One for each chosen candidate."""
+        """`k`: one round for each chosen candidate."""
         return self.k
 
     def answer(self, sums: Array) -> Array:
@@ -311,7 +315,7 @@ class ScoreQuery(SelectionQuery):
         return np.stack(gaps, axis=1).ravel()
 
     def shortfall_bound(self, noise: Noise, confidence: Fraction) -> int:
-        """A bound for any data, for the greatest of a group's shortfalls."""
+        """A bound on the largest shortfall of the choices in a group, for any data."""
         return noise.shortfall(self.candidates * self.k, confidence)
 
     def protection(self, words: AnswerWords) -> str:

@@ -1,10 +1,10 @@
 """The plain sums that answer queries, and the four shapes of an answer.
 
 sum(a x - c) is a times the sum of x minus c times the number of rows with an x. So a total, a mean
-and a count of the same rows need two sums, not four. The offset of a product is subtracted the same
-way.
+and a count of the same rows need two sums, not four. The offset of a product is also subtracted as
+a multiple of the number of rows.
 
-The engine knows how to compute each shape, and no kind of query.
+The engine computes answers by their shape alone, and knows no kind of query.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ class Factor:
 
     @classmethod
     def centered(cls, column: NumericColumn) -> Factor:
-        """The distance from the middle of the bounds: in half steps if it is between two steps."""
+        """The factor for the distance of a value from the middle of the bounds.
+
+        It counts half steps if the middle is between two steps, else whole steps.
+        """
         twice = column.lower + column.upper
         return cls(column, twice, 2) if twice % 2 else cls(column, twice // 2)
 
@@ -50,7 +53,7 @@ class Factor:
 
     @property
     def step(self) -> Fraction:
-        """What one of its whole numbers is, in the unit of the column."""
+        """The size of one unit of the factor, in the unit of the column."""
         return self.column.step / self.times
 
     @property
@@ -61,9 +64,10 @@ class Factor:
 
 @dataclass(frozen=True, slots=True)
 class PlainSum:
-    """The sum of a product over the rows of a cell that pass, or without factors their number.
+    """The sum of a product of factors over the rows of a cell that pass.
 
-    A row passes if all filters are true and no column in `not_missing` is missing in it.
+    Without factors it is the number of these rows. A row passes if all filters are true and no
+    column in `not_missing` is missing in it.
     """
 
     factors: tuple[Factor, ...] = ()
@@ -93,10 +97,11 @@ class RowSums:
 
 @dataclass(frozen=True, slots=True)
 class UserTotals:
-    """In each cell, one number of each user: clamped and added up, or counted in bins.
+    """In each cell, one number per user: clamped and added up, or counted in bins.
 
-    The number of a user is its `total` where it has a row that is `counted`. It is clamped to
-    `clamp`, or else users are counted in bins that begin at `starts`.
+    The number of a user is the sum `total` of the user's rows in the cell; it is zero if their sum
+    `counted` is. With `clamp`, other numbers are clamped to this range; without it, users are
+    counted in bins that begin at `starts`.
     """
 
     counted: PlainSum

@@ -300,7 +300,7 @@ def _state(status: Any) -> tuple[int, int]:
 
 
 def _file(name: str, system: Any, status: Any, dialect: Dialect, columns: Sequence[Column]) -> File:
-    """A file with a header that has all columns, or a file that one task must read."""
+    """The file with a header that has all columns, or without one for a single task."""
     file, lower = File(name, status.getPath().toString(), _state(status), None), name.lower()
     size = file.state[0]
     if _is_hidden(status) or lower.endswith("._copying_"):

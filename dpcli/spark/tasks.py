@@ -42,7 +42,7 @@ LINES = 1 << 16
 """Lines or rows that Spark and a task exchange at a time."""
 
 RESULT = pa.schema([("report", pa.string()), ("content", pa.binary())])
-"""Reports on stretches of files, and partials."""
+"""The schema of results: reports on stretches of files, and partials."""
 
 ROWS_OF_TASK = 1 << 40
 """More rows than one task has before the shuffle."""
@@ -50,7 +50,7 @@ ROWS_OF_TASK = 1 << 40
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file that Spark reads; `state` is its size and time.
+    """A file that Spark reads; `state` is its size and the time of its last change.
 
     Without a `header`, one task reads the whole file as bytes. With `whole`, one task gets all its
     lines. `ended` states that the last line ends in a line feed.
@@ -189,7 +189,7 @@ class Tasks:
         return record is not None and tuple(record) == source.header
 
     def _copied(self, file: File, batches: Batches, copy: BinaryIO) -> tuple[int, int | None]:
-        """Copy a stretch after a header line; the number of bytes, and where it begins."""
+        """Copy a stretch behind a header line; the number of bytes read, and its start."""
         read, first = 0, None
         for batch in batches:
             content, begin = batch.columns

@@ -39,7 +39,7 @@ LINE_FEED, CARRIAGE_RETURN = b"\n\r"
 """The bytes that end lines."""
 
 FEW_BYTES = 256
-"""So short a text is changed faster byte by byte than as an array."""
+"""A text with fewer bytes is changed faster byte by byte than as an array."""
 
 WITH_LINE_FEEDS = bytes.maketrans(b"\r", b"\n")
 
@@ -172,7 +172,10 @@ def _is_within(quotes: Array, count: int, *, begins_within: bool) -> Array:
 
 
 def _any_within(ends: Array, quotes: Array) -> bool:
-    """Whether some line end lies between a quote and the next one, of an even number."""
+    """Whether some line end lies between an opening quote and the next quote.
+
+    The number of quotes is even.
+    """
     if len(ends) <= len(quotes):
         return bool((np.searchsorted(quotes, ends) % 2).any())
     before = np.searchsorted(ends, quotes)
@@ -193,16 +196,17 @@ def with_line_feeds(text: bytes) -> bytes:
 
 
 def without_mark(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """The same text without the mark of UTF-8 at its start."""
+    """The text without the mark of UTF-8 at its start."""
     start, blocks_after = split_start(blocks, len(UTF8_BOM) + 1)
     next(blocks_after)
     return chain((start.removeprefix(UTF8_BOM),), blocks_after)
 
 
 def whole_lines(blocks: Iterable[bytes], header: bytes = b"") -> Iterator[bytes]:
-    """The same text in pieces of whole lines, each after `header`; the last line may have no end.
+    """The text in pieces of whole lines, each piece after `header`.
 
-    Each byte is copied once. An unfinished line waits for the next block.
+    The last line may have no end. Each byte is copied once. An unfinished line waits for the next
+    block.
     """
     waiting: list[bytes | memoryview] = []
     for block in blocks:

@@ -67,9 +67,9 @@ class Source:
     `size` is at least the number of its rows: for CSV the bytes. `bytes` is the size of the named
     file, which may be compressed or in another encoding. `dialect` describes the text, which is
     UTF-8 by now; it is None for Parquet. In a Parquet file, `odd` maps the columns that cannot be
-    read to their types, and `unfit_ids` the columns that cannot be ids. `state` is that of a file
-    that is read without a copy. `positions` are indices in a file with some columns of another.
-    `kind` is the format before the file was copied as text.
+    read to their types, and `unfit_ids` the columns that cannot be ids. `state` is set for a file
+    that is read without a copy. If this file has only some columns of the named file, `positions`
+    maps positions there to indices here. `kind` is the format before the file was copied as text.
     """
 
     name: str
@@ -85,7 +85,7 @@ class Source:
     kind: Format = "csv"
 
     def index_of(self, column: Column) -> int:
-        """The index of a column, which the file has; several columns may have one."""
+        """The index of a column that the file has; several columns may share one index."""
         key = column.file_key
         return self.positions.get(key, key - 1) if isinstance(key, int) else self.header.index(key)
 

@@ -22,7 +22,7 @@ from dpcli.data.formats import ENCODINGS, UTF16, Dialect
 from dpcli.problems.errors import DataError
 
 TYPED = "\ufdd0"
-"""Before a cell whose type the file states (`declared_text`). No text has this noncharacter."""
+"""The mark before a cell of a stated type (`declared_text`): a noncharacter, so in no text."""
 
 UTF8_BOM = b"\xef\xbb\xbf"
 
@@ -43,7 +43,7 @@ PARTIAL_MARK = b"DPCLI-SEALED\0\n"
 """The first bytes of files with partials."""
 
 PARTIAL_ENDING = ".sealed"
-"""The end of their names."""
+"""The ending of the names of files with partials."""
 
 PARQUET_STARTS = (b"PAR1", b"PARE")
 """The first bytes of Parquet files; those of the second kind are encrypted."""

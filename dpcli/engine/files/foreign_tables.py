@@ -28,7 +28,7 @@ CAPSULE = b"arrow_array_stream"
 """The name of capsules that hold a stream."""
 
 SECONDS = b"tss:"
-"""How formats of times in seconds begin; their zone follows."""
+"""The start of the format of a time in seconds; the time zone follows."""
 
 DECIMAL256 = re.compile(rb"d:.*,256")
 """Formats of decimals that polars does not read."""
@@ -151,7 +151,7 @@ def times_of_seconds(seconds: pl.Expr, dtype: pl.DataType) -> pl.Expr:
 
 
 PANDAS_SECONDS = tuple(f"{name}[s{end}" for name in ("datetime64", "timestamp") for end in "],")
-"""How names of types of times in seconds begin."""
+"""The start of the name of a type for times in seconds, in pandas."""
 
 
 def polars_frame(table: Any) -> pl.DataFrame:
@@ -212,7 +212,7 @@ def cell_text(value: object) -> str | None:
 
 
 def _typed_text(value: object) -> str | None:
-    """A number or a time as every program writes it."""
+    """A number or a time as every program writes it; None for all other objects."""
     if isinstance(value, int | np.integer):
         return int.__repr__(int(value))
     if isinstance(value, float | np.floating):

@@ -294,9 +294,10 @@ def recognized_source(data: str, dialect: Dialect, *, asserted: bool) -> Iterato
 def _recognized_text(
     source: Source, dialect: Dialect, marks: Sequence[str], titles: int
 ) -> Dialect:
-    """The dialect with the delimiter, of `marks`, and the lines to skip that the header shows.
+    """The dialect with the delimiter and the lines to skip that the header shows.
 
-    The file is text as it is written. At most `titles` lines precede the header.
+    The delimiter is one of `marks`. The file is text as it is written. At most `titles` lines
+    precede the header.
     """
     lines = [*islice(_lines(source, dialect.skip_lines), titles + 1)]
     rows, delimiters = [], []
@@ -361,7 +362,7 @@ def _header_index(rows: Sequence[Sequence[str]], dialect: Dialect, file: str) ->
 
 
 def _numbers_rows(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether the first row names all columns but that of the numbers of rows."""
+    """Whether the first row names all columns but the first, that of row numbers."""
     row = rows[0]
     named = has_unnamed_index(row) and doubtful_names(row[1:]) is None
     return named and max(map(len, rows)) == len(row)

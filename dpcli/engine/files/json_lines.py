@@ -61,7 +61,10 @@ def json_table(
 
 
 def _lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """All lines that are not blank; of a line that is too long, enough to know that."""
+    """All lines that are not blank.
+
+    A line of more than `LONGEST_LINE` bytes may be cut, but is still longer than that.
+    """
     waiting, unmarked = b"", True
     for block in chain(blocks, (b"\n",)):
         *lines, waiting = (waiting + block).split(b"\n")

@@ -1,9 +1,9 @@
 """Parquet files: their columns, and every cell as CSV would write it.
 
-Texts may be others than UTF-8.
-The native reader refuses a file if one text of a column that it reads is not UTF-8. It reads the
-same column as bytes if its footer does not call them texts. So the columns with texts are copied to
-a temporary file as they are, packed pages and all, under a footer without types of texts.
+Texts may have bytes that are not UTF-8. The native reader refuses a file if one text of a column
+that it reads is not UTF-8. It reads the same column as bytes if the footer does not call them
+texts. So the columns with texts are copied to a temporary file as they are, packed pages and all,
+under a footer without types of texts.
 
 Privacy: which columns are copied depends on the spec and on the footer. The copy is always made,
 so that no record decides whether there is enough space for it.
@@ -43,13 +43,13 @@ MARK = b"PAR1"
 """The first and the last bytes of a Parquet file."""
 
 TAIL = 8
-"""Bytes at its end: the length of the footer, and the mark."""
+"""Bytes at the end of a Parquet file: the length of the footer, and the mark."""
 
 BYTE_ARRAY = 6
 """The physical type of texts."""
 
 SCHEMA, ROW_GROUPS = 2, 4
-"""Fields of the footer. Those below are of parts of it, as `parquet.thrift` numbers them."""
+"""Fields of the footer. The constants below number fields of its parts, as in `parquet.thrift`."""
 
 KIND, REPETITION, NAME, CHILDREN = 1, 3, 4, 5
 COLUMNS, GROUP_SIZE, GROUP_ROWS = 1, 2, 3
@@ -58,7 +58,7 @@ CHUNK_PATH = 3
 PACKED_SIZE, DATA_PAGE, INDEX_PAGE, DICTIONARY_PAGE = 7, 9, 10, 11
 
 CHUNK_FIELDS = (1, 2, CHUNK_PATH, 4, 5, 6, PACKED_SIZE, DATA_PAGE, INDEX_PAGE, DICTIONARY_PAGE)
-"""What describes a chunk of a column; statistics and filters are left out."""
+"""The fields of the footer that describe a column chunk; statistics and filters are left out."""
 
 INVALID = "efbfbd"
 """The replacement character of Unicode in UTF-8, in hexadecimal digits."""
@@ -76,7 +76,7 @@ BEGUN = (
     f"e0[ab].|e[1-9a-cef]{LATER}|ed[89].|f0[9ab].(?:{LATER})?"
     f"|f[123]{LATER}(?:{LATER})?|f48.(?:{LATER})?"
 )
-"""Several bytes that begin a character: one replacement character, as in Python."""
+"""Bytes that begin a character without its end: one replacement character, as in Python."""
 
 
 def footer(file: BinaryIO) -> bytes:
@@ -153,7 +153,10 @@ def _copy_columns(file: BinaryIO, copy: BinaryIO, indices: Sequence[int]) -> Non
 
 
 def _elements(described: Structure) -> tuple[Structure, dict[int, Structure], dict[int, int]]:
-    """The root of the schema; by index, columns of texts as bytes, and their numbers as leaves."""
+    """The root of the schema; the elements of text columns, and their leaf numbers.
+
+    Both are by column index. The elements state bytes instead of texts.
+    """
     root, *rest = described.structures(SCHEMA)
     elements, leaves = {}, {}
     position = leaf = 0
@@ -186,7 +189,10 @@ def _copy_bytes(file: BinaryIO, copy: BinaryIO, start: int, size: int) -> None:
 
 
 def decoded(content: pl.Expr, *, is_valid: bool) -> pl.Expr:
-    """Bytes as texts, if all are valid UTF-8; else with a mark for each byte that is not."""
+    """Bytes as texts, with replacement characters for bytes that are not UTF-8.
+
+    With `is_valid`, nothing is replaced, and bytes that are not UTF-8 are an error.
+    """
     if is_valid:
         return content.cast(pl.String)
     digits = content.bin.encode("hex")
@@ -216,7 +222,7 @@ MIN_ROW_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Some rows of a Parquet file: the first, their number, and the copy of columns of texts.
+    """Rows of a Parquet file: where they start, how many, and a copy of text columns.
 
     With `are_valid`, all texts are UTF-8, or an error shows that some are not.
     """
@@ -364,7 +370,7 @@ def column_text(index: int, dtype: pl.DataType, decimal: str) -> pl.Expr:
 
 
 def untyped_text(cell: pl.Expr) -> pl.Expr:
-    """The text without the mark."""
+    """The text of a cell without the mark of typed cells."""
     return cell.str.strip_prefix(TYPED)
 
 

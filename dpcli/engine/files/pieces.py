@@ -51,7 +51,7 @@ SAMPLE, SAMPLES = 1 << 9, 1 << 9
 """Bytes of a sample, and how many of them there are."""
 
 ODD_SHARE = 50
-"""Fewer odd line ends than one in as many bytes cost little."""
+"""Fewer odd line ends than one in this number of bytes cost little."""
 
 ODD_END = re.compile(rb"\n\r?\n|\r[^\n]")
 """The end of a blank line, or a CR alone."""
@@ -184,9 +184,10 @@ class Piece:
         return table.select(*texts, blank.alias("odd_blank"))
 
     def drop_odd(self) -> bool:
-        """Drop the native columns with an odd cell, so that it is read as a text; False if none is.
+        """Drop native columns with an odd cell, so that they are read as texts.
 
-        All columns of a file that is read in place: to find the right ones would take more passes.
+        False if there is none to drop. If the file is read in place, all native columns are
+        dropped: to find the right ones would take more passes.
         """
 
         def are_readable(types: Mapping[int, pl.DataType]) -> bool:
@@ -201,7 +202,10 @@ class Piece:
         return self.native.drop_odd(are_readable if self.inspection is None else lambda _: False)
 
     def with_replacement_characters(self) -> Iterable[Piece] | None:
-        """The same rows with a mark for each byte that is not UTF-8; None if all bytes are."""
+        """The rows with replacement characters for bytes that are not UTF-8.
+
+        None if there is nothing to replace.
+        """
         if self.rows is not None:
             valid = self.rows.are_valid
             return [replace(self, rows=replace(self.rows, are_valid=False))] if valid else None
@@ -211,7 +215,7 @@ class Piece:
         return None if text == self.text else [replace(self, text=text)]
 
     def corrected(self, *, has_blank_row: bool) -> Iterable[Piece] | None:
-        """The same rows, if the native reader misread a file in place; else None.
+        """The rows of the piece, if the native reader misread a file in place; else None.
 
         The file may not be plain text. A row without any cell may be a blank line, which is no row
         in a file with several columns.
@@ -277,9 +281,9 @@ def read_pieces(
 
 
 def _seems_quoted(plain: PlainText, source: Source) -> bool | None:
-    """Whether a file that a native reader may read in place has quoted cells; None if it may not.
+    """Whether a file that a native reader may read in place has quoted cells.
 
-    Its first line is the header.
+    None if the file may not be read in place. Its first line is the header.
     """
     lines = b"\n" + _first_lines(source)
     # A reader takes a header that begins like this for compressed data.
@@ -316,7 +320,7 @@ def scan_piece(
     """The results of `scan` on a piece, or on the corrected pieces of the same rows.
 
     `scan` also returns flags (one row): `odd_blank` if some row has no cell, and a flag for each
-    column with an undecided cell. Then the piece is read again.
+    column with an undecided cell. After undecided cells are decided, the piece is read again.
     """
     while True:
         try:
@@ -349,9 +353,9 @@ def read_texts(
     *,
     raw: bool = False,
 ) -> Iterator[pl.DataFrame]:
-    """The rows of files, which have these columns, as columns of texts `t0`, `t1` and so on.
+    """The rows of files with these columns, as texts in columns `t0`, `t1` and so on.
 
-    If they are `raw`, typed cells keep their marks.
+    With `raw`, typed cells keep their marks.
     """
 
     def scan(texts: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -364,7 +368,7 @@ def read_texts(
 
 
 def prefetch(items: Iterator[T]) -> Iterator[T]:
-    """The same items in the same order, each made on another thread one step ahead.
+    """The items in their order, each made on another thread one step ahead.
 
     Reading, randomizing and hashing are mostly native code, which leaves other threads free.
     """

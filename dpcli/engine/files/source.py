@@ -156,7 +156,7 @@ def drain_stdin(names: Sequence[str]) -> None:
 
 
 def require_files(names: Sequence[str]) -> None:
-    """Raise DataError `data-missing` for the names of no file; nothing is opened."""
+    """Raise DataError `data-missing` for names that are no file; nothing is opened."""
     problems = [
         make_problem("data-missing", file=name)
         for name in names

@@ -124,7 +124,7 @@ def _escaped(section: re.Match[bytes]) -> bytes:
 def _rewritten(
     blocks: Iterator[bytes], begun: re.Pattern[bytes], rewrite: Callable[[bytes], bytes]
 ) -> Iterator[bytes]:
-    """The text in pieces, each rewritten; none ends within what begins last."""
+    """The text in rewritten pieces; an element that `begun` finds stays in one piece."""
     waiting = b""
     for block in blocks:
         text = waiting + block
@@ -244,7 +244,7 @@ LARGEST_PACKED = 1 << 30
 """Bytes of the largest file: it is held in memory."""
 
 LARGEST_PARTS = 1 << 33
-"""Bytes of its parts after unpacking, as the file states them."""
+"""The most bytes of all parts of a file after unpacking, as the file states them."""
 
 
 def sheet_text(blocks: Iterable[bytes], dialect: Dialect, file: str) -> bytes:
@@ -383,7 +383,10 @@ def _written(rows: pl.DataFrame) -> bytes:
 
 
 def _checked(blocks: Iterable[bytes], file: str) -> bytes:
-    """The content of the file, which states that its parts are not too large."""
+    """The content of the file, whose size and stated sizes of parts are limited.
+
+    Raises DataError `not-xlsx` or `data-too-large`.
+    """
     content = io.BytesIO()
     for block in blocks:
         content.write(block)

@@ -1,7 +1,7 @@
 """The compact protocol of Thrift, as far as the footers of Parquet files need it.
 
-A structure is decoded without its definition: its fields are found by their numbers. It raises
-ValueError for anything else.
+A structure is decoded without its definition: its fields are found by their numbers. Content in any
+other form raises ValueError.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ class Structure:
     fields: dict[int, tuple[int, object]] = field(default_factory=dict)
 
     def number(self, field_id: int, absent: int | None = None) -> int:
-        """A field that is a whole number."""
+        """The value of a field that is a whole number; ValueError for other fields."""
         _, value = self.fields.get(field_id, (I64, absent))
         if not isinstance(value, int):
             raise ValueError("no number")  # noqa: TRY004 - a file is damaged, no argument wrong
         return value
 
     def structure(self, field_id: int) -> Structure:
-        """A field that is a structure."""
+        """The value of a field that is a structure; ValueError for other fields."""
         _, value = self.fields.get(field_id, (STRUCT, None))
         return _structure(value)
 
     def structures(self, field_id: int) -> list[Structure]:
-        """A field that is a list of structures."""
+        """The value of a field that is a list of structures; ValueError for other fields."""
         _, value = self.fields.get(field_id, (LIST, None))
         if not isinstance(value, tuple):
             raise ValueError("no list")  # noqa: TRY004
         return [_structure(item) for item in value[1]]
 
     def only(self, *field_ids: int) -> Structure:
-        """The structure with some of its fields."""
+        """A structure with these fields alone, as far as they are present."""
         return Structure(
             {field_id: self.fields[field_id] for field_id in field_ids if field_id in self.fields}
         )
@@ -69,7 +69,7 @@ def _structure(value: object) -> Structure:
 
 
 def decode(content: bytes) -> Structure:
-    """The structure at the beginning of the content."""
+    """The structure at the beginning of the content; ValueError if there is none."""
     try:
         return _structure(_Reader(content).value(STRUCT, 0))
     except IndexError:

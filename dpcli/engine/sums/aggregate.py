@@ -88,7 +88,7 @@ class QueryAggregator:
         return interruptible(lambda: self._scan_rows(dataset, progress))
 
     def merged_partial(self, dataset: Dataset, progress: Progress) -> Partial:
-        """The merged partial of all rows, if these files are all."""
+        """The merged partial of all rows, if the data set has all files."""
         if isinstance(self._unit, PersonUnit):
             return self._scan_users(dataset, progress, UserScan.merged_partial)
         return interruptible(lambda: self.merge([self._scan_rows(dataset, progress)]))
@@ -249,7 +249,7 @@ def unpack_blocks(content: bytes) -> list[bytes]:
 
 
 def read_frames(blocks: Iterable[bytes]) -> Partial:
-    """Frames from Arrow files."""
+    """The frames that blocks of `pack_blocks` hold as Arrow files."""
     return [pl.read_ipc(io.BytesIO(block)) for block in blocks]
 
 
@@ -282,7 +282,10 @@ def aggregate_partials(
 
 
 def _read_partial(content: bytes, name: str, digest: str, names_by_id: dict[str, str]) -> Partial:
-    """The frames of a partial of this spec; `names_by_id` holds the partials so far."""
+    """The frames of a packed partial, which must be of the spec with this digest.
+
+    `names_by_id` has the files of earlier partials by their ids; this file is added to it.
+    """
     if not content.startswith(PARTIAL_MARK):
         raise DataError.about("not-a-part", file=name)
     body = content[len(PARTIAL_MARK) + DIGEST_BYTES :]

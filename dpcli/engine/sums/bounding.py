@@ -94,7 +94,7 @@ class UserScan:
         self._shards: list[UserShard] = []
 
     def scan(self, texts: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Some rows as whole numbers, and their flags."""
+        """The rows of `texts`, decoded to whole numbers, and their flags."""
         names = {column: name for column, name in self._names.items() if name != "user"}
         rows = self._ids.with_users(self.decoder.read(texts, names), self._id_cell)
         decoded = rows.select("user", "id", *self._values(), FLAGS).collect(engine="streaming")
@@ -148,7 +148,7 @@ class UserScan:
         ]
 
     def partial(self) -> Partial:
-        """For each joint table the sums of all rows, to be merged with those of other users."""
+        """For each joint table the sums of all rows, to be merged with other users' sums."""
         frames = []
         for expressions, table, texts in self._aggregated(merged=False):
             query = expressions.table.kind.distinct
@@ -209,7 +209,7 @@ class UserScan:
         ]
 
     def _dictionary_columns(self, frame: pl.DataFrame) -> list[str]:
-        """The columns of a frame that hold numbers of the dictionary, or the texts of these."""
+        """The columns of a frame that hold texts, or their numbers in the dictionary."""
         names = self._text_columns
         return [name for name in frame.columns if name in names or name.startswith("o")]
 
@@ -222,7 +222,10 @@ class UserScan:
                 yield pl.col(name)
 
     def _with_priorities(self, decoded: pl.DataFrame) -> pl.DataFrame:
-        """The rows that belong to a user, with priorities and ids for rows without one."""
+        """The rows that belong to a user, each with a priority.
+
+        Rows without an id belong to no user, or with `singletons_without_id` to a user each.
+        """
         rows = decoded.drop(FLAGS).with_columns(self._priorities.of(decoded))
         if not self._unit.singletons_without_id:
             return rows.filter(pl.col("user").is_not_null())
@@ -232,16 +235,16 @@ class UserScan:
 
 
 def _without_empty_ids(rows: pl.DataFrame) -> pl.DataFrame:
-    """The same rows; an `id` column without any text takes no memory."""
+    """The rows; an `id` column without any text gets the type Null, to save memory."""
     if rows["id"].null_count() < len(rows):
         return rows
     return rows.with_columns(pl.lit(None, pl.Null).alias("id"))
 
 
 def _in_order(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """The lines of some scans, with low bits of priorities that count the lines of all of them.
+    """The lines of several scans, with low bits of priorities that count all lines.
 
-    As within a scan, they only decide between lines of one user with equal random bits.
+    As within one scan, the low bits only decide between lines of one user with equal random bits.
     """
     size, priority = 1 << ROW_COUNT_BITS, pl.col("priority")
     lines = pl.concat((frame.sort(priority % size) for frame in frames), how="vertical_relaxed")

@@ -31,7 +31,7 @@ JOINT_CELLS = 1 << 14
 
 
 SUMS = pl.col(r"^s\d+$")
-"""The sums of a partial."""
+"""The columns of a partial that hold sums."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +40,9 @@ class JointTableKind:
 
     `private` are the private axes. `groups` are the axes whose cells count as groups of a user,
     if the limits on groups can drop rows. `totals` states that rows are first added up per user,
-    and `starts` are the bins in which users are then counted. `distinct` are values that count
-    once. `factors` are columns of
-    numbers: rows with equal numbers are counted together.
+    and `starts` are the bins in which users are then counted. `distinct` states which distinct
+    values are counted. `factors` are columns of numbers: rows with equal numbers are counted
+    together.
     """
 
     private: tuple[Axis, ...] = ()
@@ -57,8 +57,9 @@ class JointTableKind:
 class JointTable:
     """A table that several queries share: its axes, and the queries.
 
-    `members` are the queries by their positions in the list of all. Each axis has one more index
-    than labels: the last index is for rows outside all labels. Private axes are separate columns.
+    `members` are the queries by their positions in the list of all queries. Each axis has one more
+    index than labels: the last index is for rows outside all labels. Private axes are separate
+    columns.
     """
 
     kind: JointTableKind
@@ -81,7 +82,7 @@ class JointTable:
         return ["cell", *self.private_names, *self.factor_names]
 
     def combine_partials(self, partials: pl.LazyFrame) -> pl.LazyFrame:
-        """The partial of one scan from partials of its rows, whose sums fit their types."""
+        """The partial of one scan, from partials of its rows; all sums fit their types."""
         if self.kind.distinct is not None:
             return partials.unique()
         return partials.group_by(self.keys).agg(SUMS.sum())
@@ -108,7 +109,10 @@ class JointTable:
 
 
 def joint_tables(queries: Sequence[Query], unit: Unit) -> list[JointTable]:
-    """Joint tables for all queries; each joins the first table of its kind that stays small."""
+    """The joint tables of all queries.
+
+    Each query joins the first table of its kind that stays small or gets no new axis.
+    """
     tables: list[JointTable] = []
     for position, query in enumerate(queries):
         kind = _kind(query, unit)
@@ -191,15 +195,15 @@ class JointTableExpressions:
 
     @property
     def in_user_group(self) -> pl.Expr:
-        """Whether a row lies in a group of its user, after `assign_cells`."""
+        """Whether a row of `assign_cells` lies in one of the groups of its user."""
         inside = [pl.col(name) < len(axis) for name, axis in self._group_axes.items()]
         inside += [pl.col(name).is_not_null() for name in self.private_names]
         return pl.all_horizontal(inside) if inside else pl.lit(value=True)
 
     def partial(self, rows: pl.LazyFrame, also: Sequence[pl.Expr] = ()) -> pl.LazyFrame:
-        """One line per occupied cell with its sums, or per distinct value in it.
+        """One line per occupied cell with its sums, or per distinct value in the cell.
 
-        `rows` have cells already. `also` are further aggregates, which need a query with sums.
+        `rows` are results of `assign_cells`. `also` are further aggregates, only for sums.
         """
         distinct = self.table.kind.distinct
         if distinct is not None:
@@ -218,7 +222,7 @@ Answer = Cells | Groups
 """The exact answer to a query, before it becomes `Confidential`."""
 
 Partial = list[pl.DataFrame]
-"""For each joint table its exact sums, or values, by cell. Mergeable. Confidential."""
+"""The exact sums of each joint table, or its distinct values, by cell: mergeable, confidential."""
 
 
 def roll_up(merged: pl.DataFrame, table: JointTable) -> dict[int, Answer]:
@@ -286,7 +290,7 @@ def _weighted_sum(merged: pl.DataFrame, combination: Sequence[tuple[int, str]]) 
 
 
 def _cells(axes: Sequence[Axis], indices: Mapping[Axis, Ints], count: int) -> tuple[Ints, Bools]:
-    """For `count` joint cells, the cell of a table with these axes, and whether it is inside."""
+    """For each of `count` joint cells, its cell on `axes`, and whether it has one."""
     cell, inside = np.zeros(count, dtype=np.int64), np.ones(count, dtype=bool)
     for axis in axes:
         inside &= indices[axis] < len(axis)

@@ -1,8 +1,8 @@
 """Users of rows: ids as whole numbers, and shards with the kept rows of users.
 
-A number of an id is the same in all files of one scan. A shard has also the totals of all rows: a
+An id has the same number in all files of one scan. A shard also has the totals of all rows: a
 total is what all rows of a user add to a cell, clamped at the end. Rows and lines of users are
-ranked by their random priorities here, as in `bounding`.
+ranked by their random priorities, as in `bounding`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class UserTotalsTable:
         self._expressions, self._totals, self._max_rows = expressions, totals, max_rows
 
     def table(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """The table of these rows."""
+        """The table of the totals of some rows."""
         expressions = self._expressions
         aggregates = [pl.col("priority").min()]
         for position, totals in enumerate(self._totals):
@@ -64,7 +64,7 @@ class UserTotalsTable:
         return lines.collect(engine="streaming")
 
     def add(self, table: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
-        """The table with these rows added."""
+        """The table with the totals of more rows added."""
         return self.gather(pl.concat([table, self.table(rows)]))
 
     def gather(self, table: pl.DataFrame) -> pl.DataFrame:
@@ -73,9 +73,9 @@ class UserTotalsTable:
         return table.group_by("user", *self._expressions.keys).agg(*sums)
 
     def sums(self, table: pl.DataFrame) -> pl.LazyFrame:
-        """For each cell, the sum of the clamped totals of users who have it among their groups.
+        """For each cell, the sum of the clamped totals of the users who use the cell.
 
-        Where users are counted by their numbers of rows, a cell is a bin of these.
+        If users are counted by their number of rows, a cell is a bin of these numbers.
         """
         used = smallest_priorities(table.lazy(), self._max_rows)
         starts = self._expressions.table.kind.starts
