@@ -50,7 +50,7 @@ else:
     np = _Numpy()
 
 SAFE_INTEGER = 1 << 62
-"""The sum of two numbers below it fits int64."""
+"""The bound on numbers in int64 arrays: the sum of two smaller numbers fits int64."""
 
 
 def integer_array(numbers: Sequence[int] | Array) -> Array:
@@ -67,7 +67,7 @@ def largest_magnitude(numbers: Array) -> int:
 
 
 def widened(numbers: Array, largest: int) -> Array:
-    """The same numbers, as Python integers if a result as large as `largest` may not fit int64."""
+    """The numbers, as Python integers unless results up to `largest` fit int64."""
     return numbers if largest < SAFE_INTEGER else numbers.astype(object)
 
 
@@ -92,7 +92,7 @@ def divide_exact(above: Array, below: Array, factor: int) -> Array:
 
 
 def clip_exact(numbers: Array, low: int | None, high: int | None) -> Array:
-    """Whole numbers clamped to a range; None for no limit."""
+    """Whole numbers clamped to a range; a side with the limit None is not clamped."""
     if low is not None:
         numbers = np.maximum(widened(numbers, abs(low)), low)
     return numbers if high is None else np.minimum(widened(numbers, abs(high)), high)

@@ -30,7 +30,8 @@ def require_exact(*numbers: Fraction | None) -> None:
 def decimal_places(step: Fraction) -> int:
     """The number of decimals that any multiple of `step` needs.
 
-    Raises ValueError if there is none: only 2 and 5 may divide the denominator.
+    Raises ValueError if no number of decimals is enough: a prime other than 2 and 5 divides the
+    denominator, or more than `MAX_TESTED_DECIMALS` are needed.
     """
     remaining, decimals = step.denominator, 0
     if remaining == 1:
@@ -52,7 +53,7 @@ def decimal_text(value: Fraction, decimals: int) -> str:
 
 
 def fixed_point_text(number: int, decimals: int) -> str:
-    """A number of units of the last decimal, written with `decimals` decimals."""
+    """The decimal text of `number` units of the last of `decimals` decimals."""
     digits = str(abs(number)).rjust(decimals + 1, "0")
     sign = "-" if number < 0 else ""
     if not decimals:
@@ -160,7 +161,7 @@ def plain_decimal(value: Fraction, digits: int | None = None) -> str:
 def plain_decimal_down(value: Fraction) -> str:
     """`value` as a plain decimal: exact if that is short, else rounded down.
 
-    For what is left of a budget, which must not be stated larger than it is.
+    For the rest of a budget, which must not be stated larger than it is.
     """
     return _exact(value) or _rounded(value, floor)
 

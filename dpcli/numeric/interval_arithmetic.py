@@ -33,12 +33,12 @@ class Interval:
 
     @classmethod
     def of(cls, value: Fraction | int, bits: int = PRECISION) -> Interval:
-        """The number itself, without rounding."""
+        """The interval that contains `value` alone, without rounding."""
         return cls(Fraction(value), Fraction(value), bits)
 
     @classmethod
     def around(cls, low: Fraction, high: Fraction, bits: int = PRECISION) -> Interval:
-        """From `low` to `high`, rounded outwards to `bits` significant bits."""
+        """The interval from `low` to `high`, rounded outwards to `bits` significant bits."""
         return cls(round_down(low, bits), round_up(high, bits), bits)
 
     def __add__(self, other: Interval | Fraction | int) -> Interval:
@@ -89,9 +89,9 @@ def round_up(value: Fraction, bits: int = PRECISION) -> Fraction:
 
 
 def exp(x: Interval) -> Interval:
-    """exp(x); below about -11,000 an end may be zero or 2^-16,384.
+    """exp(x); for x below about -11,000, an end may be zero or 2^-16,384.
 
-    Raises OverflowError for numbers above 16,384, or 4 times the bits if that is more.
+    Raises OverflowError for x above 16,384, or above 4 times the bits if that is more.
     """
     return Interval.around(_exp_end(x.low, x.bits, 0), _exp_end(x.high, x.bits, 1), x.bits)
 

@@ -25,9 +25,9 @@ def constrained_least_squares(matrix: Matrix, vector: Sequence[Fraction]) -> Vec
     """The minimizer of x'Ax/2 - v'x over all x whose absolute values add up to at most one.
 
     The matrix A is symmetric and positive definite, so there is one minimizer. At each point of
-    the path, the residual v - Ax of all active coefficients has the absolute value `level`, and
-    that of the others is smaller. None if two coefficients start or stop being zero at the same
-    point, which this method cannot follow; a vector with random digits has no such point.
+    the path, the residual v - Ax has the absolute value `level` for all active coefficients, and a
+    smaller one for the others. The result is None if two coefficients start or stop being zero at
+    one point: this method cannot follow the path there. If v has random digits, that never happens.
     """
     size = len(vector)
     solution, residual = [Fraction(0)] * size, list(vector)
@@ -69,7 +69,10 @@ def _entries(
     level: Fraction,
     signs: Mapping[int, int],
 ) -> Iterator[tuple[Fraction, int, int]]:
-    """Where the residual of an inactive coefficient reaches the level: length, index and sign."""
+    """The points at which the residual of an inactive coefficient reaches the level.
+
+    Each is the length of the path to the point, the index of the coefficient, and the sign.
+    """
     for index, (value, rate) in enumerate(zip(residual, rates, strict=True)):
         for sign in (1, -1):
             if index not in signs and sign * rate != 1:
@@ -194,23 +197,23 @@ MAX_HALF_WIDTH = 1 << 30
 """Inputs are at most this many steps from their middle: their products fit machine words."""
 
 BLOCK = 1 << 14
-"""Lines that are computed at a time, so that arrays stay in fast memory."""
+"""The number of lines processed at a time, so that arrays stay in the cache."""
 
 SPLIT = 28
 """Bits of a coefficient beyond those of a margin. In words, they are multiplied separately."""
 
 SHORT = 1e-6
-"""After a shorter step of Newton's method, floating point has no better point to offer."""
+"""Newton's method in floating point stops after a step shorter than this."""
 
 MAX_STEPS = 100
 MAX_HALVINGS = 40
 
 SAFE_SIZE = 1 << 40
-"""Coefficients whose sizes add up to less have margins with errors below 2^-8 in floating point."""
+"""Below this L1 norm of the coefficients, floating-point margins err by under 2^-8."""
 
 
 class Located(NamedTuple):
-    """A point, and how far from it the minimizer is at most."""
+    """A point, and a bound on its distance from the minimizer."""
 
     point: Vector
     distance: Fraction

@@ -53,7 +53,7 @@ class ErrorSample:
 
     @property
     def bias(self) -> Fraction | None:
-        """The mean of the signed errors, over runs."""
+        """The mean over runs of the mean signed error of a run; None without errors."""
         means = self._means
         return Fraction(float(means.mean())) * self._unit if len(means) else None
 
@@ -65,7 +65,8 @@ class ErrorSample:
     def observed(self) -> Observed:
         """The quantile of the absolute error at the confidence, and the mean error.
 
-        The errors of one run can depend on each other, so the standard error is that of the runs.
+        The errors of one run can depend on each other, so the standard error of the mean is that of
+        the means of runs.
         """
         observed = spread = None
         if self.compared:
@@ -85,11 +86,11 @@ class ErrorSample:
 class QueryTrial:
     """The errors of one query in all runs, compared with the noise that the plan states.
 
-    The error of a selection is the difference between the best score and that of the chosen
-    candidate. Its verdict compares it with a bound that holds for any data. There is no verdict if
-    the same noise `selected` the groups, nor for quantiles that are chosen by recursion: their
-    predicted error assumes that values lie densely and evenly.
-    Objectives have none either: the errors of coefficients depend on the rows too.
+    The error of a selection is the best score minus the score of the chosen candidate. The verdict
+    on a selection compares this error with a bound that holds for any data. The verdict is None if
+    the same noise `selected` the groups, for quantiles that are chosen by recursion, because their
+    predicted error assumes that values lie densely and evenly, and for objectives, because errors
+    of coefficients also depend on the rows.
     """
 
     def __init__(self, part: PlannedQuery, confidence: Fraction, *, selected: bool) -> None:
@@ -100,7 +101,10 @@ class QueryTrial:
         self._largest_errors: list[float] = []
 
     def add(self, noisy: Array, exact: Array) -> None:
-        """Add one run: noisy and exact numbers, or chosen candidates and scores or counts."""
+        """Add one run: noisy and exact numbers.
+
+        For a selection, these are the chosen candidates, and exact scores or counts.
+        """
         errors = self._query.trial_errors(noisy, exact)
         self.errors.add(errors)
         if self._query.chooses:
@@ -124,7 +128,7 @@ class QueryTrial:
 
     @cached_property
     def verdict(self) -> NoiseVerdict | None:
-        """Whether the noise is as the plan states; to be read after the last run."""
+        """Whether the noise is as the plan states, or None; read it after the last run."""
         sizes = self.errors.sizes
         if self._selected or not len(sizes):
             return None
@@ -154,10 +158,10 @@ def fraction(part: int, whole: int) -> Fraction | None:
 
 
 def binomial_test(successes: int, trials: int, probability: Fraction) -> tuple[bool, bool]:
-    """Whether there are too many successes for this probability, and whether there are too few.
+    """Whether there are too many successes for this probability, and whether too few.
 
     P[X >= x] <= exp(-n KL(x/n || p)) for x >= n p, and P[X <= x] likewise below (Chernoff 1952).
-    The first test is also valid for smaller true probabilities, the second for larger ones.
+    The first test is also valid if the true probability is smaller, the second if it is larger.
     """
     if not trials:
         return False, False

@@ -47,7 +47,8 @@ TextTable = list[dict[str, str]]
 class SimulationReport:
     """The report of a simulation: `document` for programs, the other fields for people.
 
-    `what` states what was done, and what was not; `tables` are by their titles; `captions` explain.
+    `what` states what was done, and what was not. `tables` has the title of each table as its key.
+    `captions` explain the tables.
     """
 
     document: Facts
@@ -116,7 +117,7 @@ def _group_report(groups: SelectedGroups | None) -> Fact:
 
 
 def _row_report(row: Observed) -> Facts:
-    """Predicted numbers exactly, observed numbers with a few digits."""
+    """A row of the report: predicted numbers exact, observed ones with few digits."""
     exact = {key: value for key, value in row.items() if key == "predicted95"}
     return {key: _value(value) for key, value in row.items()} | exact
 

@@ -47,13 +47,13 @@ BLANK_PERCENT = 3
 """Percent of cells that are blank."""
 
 BLANK_ID_PERCENT = 1
-"""Percent of id_cells that are blank."""
+"""Percent of the cells of id columns that are blank."""
 
 OUTSIDE_PERCENT = 2
 """Percent of numbers that lie outside the bounds."""
 
 MAX_OUTSIDE = 1 << 60
-"""The greatest distance from the bounds, so that numbers fit a machine word."""
+"""The greatest distance of numbers from the bounds, to fit a machine word."""
 
 CONDITION_PERCENT = 25
 """Percent of cells that are spread evenly over the ranges that conditions define."""
@@ -62,7 +62,7 @@ FIRST_WEIGHT = 1 << 20
 """Weight of the first label. The second has half of it, the third a third, and so on."""
 
 OTHER_TEXT = "something else"
-"""A cell of a column that has a label for all other texts."""
+"""The text of cells that get a column's label for all other texts."""
 
 DEFAULT_BOUNDS = (0, 100)
 """Bounds for columns without bounds, which no statistic uses."""
@@ -74,7 +74,7 @@ _LOW = np.uint64((1 << 32) - 1)
 
 
 class Stream:
-    """A pseudorandom word for each position: a function of seed, names and position."""
+    """Pseudorandom 64-bit words: each is a function of seed, names and position."""
 
     def __init__(self, seed: int, *names: str) -> None:
         self._seed, self._names = seed, names
@@ -88,15 +88,15 @@ class Stream:
         return Stream(self._seed, *self._names, name)
 
     def words(self, positions: Positions) -> Words:
-        """The words at these positions, uint64; as fractions, in units of 2^-64."""
+        """The words at these positions, uint64: uniform fractions in units of 2^-64."""
         return scramble(positions.astype(np.uint64) * GOLDEN_GAMMA + self._start)
 
     def below(self, limit: int, positions: Positions) -> Positions:
-        """Uniform whole numbers from 0 to below a limit of at most 2^63."""
+        """Uniform whole numbers from 0 to below `limit`; `limit` is at most 2^63."""
         return fraction_of(self.words(positions), limit)
 
     def happens(self, percent: int, positions: Positions) -> npt.NDArray[np.bool_]:
-        """True for this percentage of the positions."""
+        """For each position, true with this probability in percent."""
         return self.below(100, positions) < percent
 
 
@@ -114,7 +114,10 @@ def fraction_of(fractions: Words, limit: int) -> Positions:
 def column_cells(
     column: Column, conditions: Sequence[InRanges], stream: Stream, positions: Positions, rows: int
 ) -> list[str]:
-    """The cells of a column at these positions, for a spec with these conditions and rows."""
+    """The cells of a column at these positions.
+
+    `conditions` are those of the spec, `rows` is the number of rows of the dataset.
+    """
     own = [condition for condition in conditions if condition.column.name == column.name]
     match column:
         case NumericColumn():
@@ -151,7 +154,7 @@ def _zipf(count: int, stream: Stream, positions: Positions) -> Positions:
 def _labels(
     column: LabeledColumn, conditions: Sequence[InRanges], stream: Stream, positions: Positions
 ) -> list[str]:
-    """The declared texts; some are replaced so that every condition is met and missed."""
+    """Texts of declared labels, some replaced so that each condition is met and missed."""
     other_texts = () if column.other is None else ((OTHER_TEXT, column.other),)
     pairs = (*column.values, *other_texts)
     texts = [text for text, _ in pairs]
@@ -264,11 +267,11 @@ class _RowOwners:
         self._owners = ordered[np.argsort(stream.named("order").words(every), kind="stable")]
 
     def owners(self, rows: Positions) -> Positions:
-        """The number of the person behind each row."""
+        """The index of the person who owns each row; the row itself if rows are the unit."""
         return rows if self._owners is None else self._owners[rows]
 
     def positions(self, rows: Positions, column: str) -> Positions:
-        """The position that generates each cell; most cells of a person share one."""
+        """The position that generates each cell; most cells of a person share a position."""
         if self._owners is None:
             return rows
         repeated = self._stream.named("repeated").named(column).happens(REPEAT_PERCENT, rows)
@@ -282,8 +285,8 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
     The same spec, number of rows and seed give the same bytes on any machine. The constructor
     raises TypeError for columns that it cannot generate, and DataError if the disk is full.
 
-    Privacy: it takes no rows and no path, and does not hand out its file. So every row was
-    generated here, and it may open the answers about its rows. It opens no other answers.
+    Privacy: the class takes no rows and no path, and does not hand out its file. So every row was
+    generated here, and the class may open answers about its rows. It opens no other answers.
     """
 
     def __init_subclass__(cls) -> None:
@@ -331,7 +334,7 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
 
     @property
     def permit(self) -> NoisePermit:
-        """Lets mechanisms add noise to answers about these rows, without a charge."""
+        """A permit to add noise to answers about these rows, without a charge."""
 
         def require_own(
             _event: MechanismEvent, _relation: Relation, exact: Confidential[Any]
@@ -424,7 +427,7 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
 
 
 def _columns_of_file(spec: CentralSpec) -> dict[str, Column | None]:
-    """The columns of a synthetic file from left to right, by name; None for undeclared ones.
+    """The columns of a synthetic file by name, from left to right; None if undeclared.
 
     Of several columns that read the same cells, the first is generated.
     """

@@ -105,7 +105,7 @@ class SyntheticRun:
 
 
 def _outcome(planned_query: PlannedQuery, values: Cells) -> Cells:
-    """What these numbers give without noise: the numbers, or the minimizer with the same ridge."""
+    """The noise-free answer: the numbers, or the minimizer with the same ridge."""
     query, noise = planned_query.weighted.query, planned_query.calibrated.noise
     return planned_query.calibrated.mechanism.respond_without_noise(noise, query, values)
 
@@ -118,7 +118,7 @@ MAX_ROWS = 1_000_000
 
 
 class ItemTrial:
-    """The published numbers of one item in all runs, compared with those without noise."""
+    """The published numbers of one item in all runs, compared with noise-free ones."""
 
     def __init__(self, item: str, confidence: Fraction) -> None:
         self.item = item
@@ -127,11 +127,11 @@ class ItemTrial:
         self._covered = self._numbers = 0
 
     def add_shifts(self, changes: Floats) -> None:
-        """Add what the limits on people change in one sampling, before any noise."""
+        """Add how the limits on people change noise-free numbers in one sampling."""
         self._shifts.add(changes)
 
     def add(self, estimates: Estimates, indices: slice, exact: Array) -> None:
-        """Add one run: the numbers at these indices, and the exact ones in the same steps."""
+        """Add one run: the estimates at these indices, and exact numbers in their steps."""
         value, lower, upper, status, exact = (
             numbers[indices]
             for numbers in (
@@ -146,10 +146,10 @@ class ItemTrial:
 
     @property
     def observed(self) -> Observed:
-        """The median half-width of intervals, and how many contain the exact number.
+        """The median half-width of intervals, and the fraction with the exact number.
 
         Also the fractions of numbers that were suppressed or had no interval, and the mean change
-        by the limits on people, before any noise.
+        of noise-free numbers by the limits on people.
         """
         shown, widths = self.errors.compared, self._widths
         return {
@@ -200,7 +200,7 @@ class StatisticTrial:
 
     @property
     def selected_groups(self) -> SelectedGroups | None:
-        """The number of private groups; None if groups are public."""
+        """The number of private groups, and the mean number selected; None if public."""
         if self._entry.selected_by is None:
             return None
         return SelectedGroups(
@@ -209,7 +209,10 @@ class StatisticTrial:
         )
 
     def begin(self, exact: ExactAnswers, unlimited: ExactAnswers | None) -> None:
-        """Set the exact answers behind the next runs, with limits on people and without."""
+        """Set the exact answers for the next runs.
+
+        `exact` is with limits on people; `unlimited` is without, and None if rows are the unit.
+        """
         self._values = [_by_group(cells, exact.groups) for cells in exact.values]
         if exact.groups is not None:
             self._group_counts.append(len(exact.groups))
@@ -226,7 +229,7 @@ class StatisticTrial:
             item.add_shifts(_floats(changes[index :: len(self._items)], self._step))
 
     def add(self, noisy: NoisyStatistic) -> None:
-        """Add one run."""
+        """Add the noisy answers of one run, and compare them with the exact answers."""
         groups: Sequence[Group] = [()]
         selected = noisy.answers[0].groups
         if selected is not None:
@@ -250,11 +253,11 @@ class StatisticTrial:
 
     @property
     def _is_chosen(self) -> bool:
-        """Whether the published numbers are choices, not read from counts."""
+        """Whether the published numbers are chosen candidates, and not read from counts."""
         return self._planned.design.chooses
 
     def _nearest(self, noisy: NoisyStatistic, exact: Sequence[Cells]) -> list[Cells]:
-        """The best candidates; of equally good ones the nearest to the chosen one."""
+        """The best candidates; among equally good candidates, the nearest to the chosen."""
         best = []
         for part, answer, cells in zip(self._planned.queries, noisy.answers, exact, strict=True):
             query = part.weighted.query
@@ -283,9 +286,10 @@ class StatisticTrial:
 class SimulationResult:
     """The result of trials of a plan on synthetic rows; it is about no real person.
 
-    `people` is the number of people if they are the privacy unit, and `people_above_limit` counts
-    those with more rows than the limit allows. `samplings` is how often their rows were sampled.
-    `stopped` counts the runs that the quality check would have stopped; None without a check.
+    If people are the privacy unit, `people` is their number, and `people_above_limit` the number of
+    people with more rows than the limit allows; else both are None. `samplings` is how often rows
+    of people were sampled. `stopped` is the number of runs that the quality check would have
+    stopped; None if the plan has no check.
     """
 
     plan: CentralPlan
@@ -343,7 +347,7 @@ def simulate(plan: CentralPlan, rows: SyntheticDataset, runs: int) -> Simulation
 
 
 def _nearest_best(scores: Array, chosen: Array) -> Array:
-    """In each row of scores, the index of the greatest that is nearest to the chosen one."""
+    """In each row of scores, the index of the best score nearest to the chosen index."""
     count = scores.shape[1]
     distances = abs(np.arange(count) - chosen[:, None])
     is_worse = scores < scores.max(axis=1, keepdims=True)

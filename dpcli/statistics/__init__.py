@@ -19,9 +19,10 @@ from dpcli.statistics.statistic import Statistic
 
 
 class Registry(Collection[Statistic]):
-    """Statistics in order; each has a name, and is a statistic or where its class is.
+    """Statistics by name, in order; a class is imported when it is first needed.
 
-    A path is a module of this package and a class in it, such as `counts.counts:Sum`.
+    Until then, a member is a path: a module of this package and a class in that module, such as
+    `counts.counts:Sum`.
     """
 
     def __init__(self, members: Mapping[str, Statistic | str]) -> None:
@@ -29,11 +30,11 @@ class Registry(Collection[Statistic]):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of all statistics, none of which is imported for that."""
+        """The names of all statistics; reading the names imports no statistic."""
         return tuple(self._members)
 
     def named(self, name: str) -> Statistic | None:
-        """The statistic of that name; None if there is none."""
+        """The statistic with this name; None if no statistic has this name."""
         member = self._members.get(name)
         if isinstance(member, str):
             module, _, kind = member.partition(":")
@@ -85,4 +86,4 @@ STATISTICS = Registry(
         "logistic_regression": "regression.logistic:LogisticRegression",
     }
 )
-"""Every statistic that a spec may name, in the order in which they are listed, and its path."""
+"""The paths of the statistics that a spec may name, in the order of lists."""

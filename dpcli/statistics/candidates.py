@@ -101,9 +101,9 @@ class SizeLimits(NamedTuple):
     def of(
         cls, choices: Sequence[SelectionQuery], noises: Sequence[Noise], confidence: Fraction
     ) -> SizeLimits:
-        """Those of choices and their noises, and last the noise of their size.
+        """The limits for choices with these noises; the last noise is that of the size.
 
-        The least precise choice counts.
+        The choice with the largest error decides.
         """
         *chosen, size = noises
         pairs = zip(choices, chosen, strict=True)
@@ -114,13 +114,13 @@ class SizeLimits(NamedTuple):
 
     @property
     def rows(self) -> int:
-        """The size from which on a group has no flag, with the confidence of `width`."""
+        """The exact size at which a group has no flag, with the confidence of `width`."""
         return self.precise + self.width
 
 
 @dataclass(frozen=True, kw_only=True)
 class Choices(Design):
-    """Choices, and last the number of rows that they score in each group."""
+    """A design of choices; the last query is the size, the scored rows per group."""
 
     choices: tuple[SelectionQuery, ...]
 
@@ -132,11 +132,11 @@ class Choices(Design):
         *choices: tuple[str, SelectionQuery, Fraction],
         reason: str = "",
     ) -> Self:
-        """The design for choices with their roles and steps, which get equal parts of the loss.
+        """The design for choices: role, query and step of each; weights are equal.
 
         Privacy: the size is one more answer to the entry, about the same rows. Weights divide the
-        loss of the entry among all answers. A number of rows that is the same for all neighbors is
-        answered exactly and leaves all of it.
+        loss of the entry among all answers. A size that is the same for all neighbors is answered
+        exactly, with weight zero: the choices then get the whole loss.
         """
         _, scored, _ = choices[0]
         columns = (*scored.present, *(axis.column for axis in scored.inner_axes))
@@ -173,9 +173,9 @@ class Choices(Design):
         return *super().sentences(noises, confidence), stated
 
     def flag_sizes(self, estimates: Estimates, answers: Sequence[NoisyAnswer]) -> Estimates:
-        """What was chosen, with the status that the noisy size of its group gives it.
+        """The chosen values, each with a status from the noisy size of its group.
 
-        A function of noisy answers and public knowledge alone. The last answer is the size.
+        The last answer is the size. Post-processing of noisy answers and public knowledge.
         """
         noises = [answer.noise for answer in answers]
         limits = SizeLimits.of(self.choices, noises, FLAG_CONFIDENCE)

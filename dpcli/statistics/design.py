@@ -22,7 +22,7 @@ from dpcli.queries.scores import Points
 from dpcli.statistics.estimates import Estimates
 
 Measure = Literal["epsilon", "rho"]
-"""What the weights of queries divide."""
+"""The unit of the privacy loss that the weights of queries divide."""
 
 MEASURES: tuple[Measure, ...] = ("epsilon", "rho")
 
@@ -87,9 +87,9 @@ class Request:
         return dict(self.options)[name]
 
     def with_columns(self, change: Callable[[Column], Column]) -> Request:
-        """The same request about changed columns; not those of axes and filters.
+        """The request with changed columns; columns of axes and filters stay as they are.
 
-        Candidates at a step reach from bound to bound.
+        Candidates that are given by a step then cover the range of the changed bounds.
         """
         more: dict[str, Any] = {
             name: _changed(getattr(self, name), change) for name in COLUMN_FIELDS
@@ -118,17 +118,17 @@ def _changed(value: Any, change: Callable[[Column], Column]) -> Any:
 
 
 REQUEST_FIELDS = frozenset(field.name for field in fields(Request))
-"""Attributes of a request. Other fields that a statistic takes are among the `options`."""
+"""The attributes of `Request`; other fields of a statistic are in its `options`."""
 
 
 @dataclass(frozen=True, slots=True)
 class WeightedQuery:
     """One query of a statistic, with its part of the loss of the entry.
 
-    The weights of the queries of a statistic sum to one, and divide epsilon and delta, or with
-    Gaussian noise rho. `step` is the value of a step of the answer's grid. A published number sums
-    at most `summed` cells of an answer. A query that `supports` says how good the answer to those
-    before it is: noise is added to it in any case, and no published number has its error.
+    The weights of the queries of a statistic sum to one. They divide epsilon and delta, or rho if
+    the noise is Gaussian. `step` is the value of a step of the answer's grid. A published number
+    sums at most `summed` cells of an answer. A query with `supports` shows how good the answers to
+    the queries before it are: it always gets additive noise, and no published number has its error.
     """
 
     role: str
@@ -158,7 +158,7 @@ class NoisyAnswer:
         object.__setattr__(self, "values", integer_array(self.values))
 
     def divided(self, numbers: int) -> list[NoisyAnswer]:
-        """The answers to each of several numbers of every group, which share the noise."""
+        """One answer for each of the `numbers` of a group, with the noise of this answer."""
         return [
             NoisyAnswer(column, self.noise, self.groups)
             for column in self.values.reshape(-1, numbers).T
@@ -167,14 +167,14 @@ class NoisyAnswer:
 
 @dataclass(frozen=True)
 class Design:
-    """Queries that answer a request, and what follows from noise in their answers.
+    """Queries that answer a request, with errors and the estimate from the answers.
 
     Attributes:
         queries: Their weights sum to at most one.
-        families: The families of noise that it is meant for.
+        families: The families of noise that the design is meant for.
         measures: The units of the budget that the weights divide, unless noise is Gaussian.
-        reason: Why these queries are answered; empty without a sentence.
-        error_is_known: Whether the error of a single answer is that of the published number.
+        reason: A sentence on why these queries are answered, or an empty text.
+        error_is_known: Whether a published number has the error of the single answer.
     """
 
     request: Request
@@ -185,15 +185,16 @@ class Design:
     error_is_known: ClassVar[bool] = True
 
     def serves(self, family: Family, measure: Measure) -> bool:
-        """Whether it is meant for noise of this family, and a budget in this unit.
+        """Whether the design is meant for noise of this family and a budget in this unit.
 
-        Gaussian answers are protected together, so that weights divide rho in any case.
+        With Gaussian noise, any unit is served: answers are protected together, and weights divide
+        rho.
         """
         return family in self.families and (family == "l2" or measure in self.measures)
 
     @property
     def chooses(self) -> bool:
-        """Whether its answers are choices."""
+        """Whether the answers are choices among candidates."""
         return self.queries[0].query.chooses
 
     @property
@@ -202,16 +203,16 @@ class Design:
         return len(self.queries) == 1
 
     def expected_error(self, errors: Sequence[float]) -> float:
-        """The error of a published number from those of its answers, to compare designs.
+        """The error of a published number from those of the answers, to compare designs.
 
-        A factor that all designs of a statistic have in common may be left out.
+        It may lack a factor that is the same for all designs of a statistic.
         """
         return prod(error for error in errors if error) ** (1 / max(len(errors), 1))
 
     def known_error(self, noises: Sequence[Noise], confidence: Fraction) -> Fraction | None:
-        """The half-width of a published number; None if it depends on the answers.
+        """The half-width of an interval; None if it depends on the answers.
 
-        Of several numbers that are chosen one by one, it is the largest.
+        If several numbers are chosen one by one, it is the largest half-width.
         """
         if len(self.queries) > 1 or not self.error_is_known:
             return None
@@ -221,7 +222,7 @@ class Design:
     def error_of_rows(
         self, noises: Sequence[Noise], rows: Fraction, confidence: Fraction
     ) -> Fraction | None:
-        """A bound on the error of a mean of `rows` rows; None without one."""
+        """A bound on the error of a mean of `rows` rows; None if no bound is known."""
         return None
 
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
@@ -229,7 +230,7 @@ class Design:
         return (self.reason,) if self.reason else ()
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        """The numbers that the answers give; by default, the first answer as it is."""
+        """The published numbers, from noisy answers; by default, the first answer itself."""
         width = answers[0].noise.half_width(confidence)
         return Estimates.around(answers[0].values, width, self.queries[0].step)
 

@@ -37,7 +37,10 @@ IMPRECISE = 4
 """No interval is given, and the stated error is large next to the noisy size of the group."""
 
 SIGNED_PART = Fraction(1, 5)
-"""A number that can be negative counts as at least this part of what is possible in size."""
+"""The least size of a number that can be negative, as a share of its range.
+
+Half-widths are compared with sizes.
+"""
 
 Limits = tuple[Fraction | None, Fraction | None]
 """The least and the greatest value that a number can have; None if there is no limit."""
@@ -162,7 +165,7 @@ class Estimates:
             )
 
     def refined(self, *numbers: Fraction | None) -> Estimates:
-        """The same numbers with a smaller step, which divides all of `numbers`."""
+        """The estimates with a smaller step, which divides this step and all `numbers`."""
         step = common_step(self.step, *(number for number in numbers if number is not None))
         factor = int(self.step / step)
         if factor == 1:
@@ -190,7 +193,10 @@ class Estimates:
         return replace(self, **changed)
 
     def rounded(self, numbers: Array) -> list[Array]:
-        """Numbers in units of their last printed decimal: one array for each of `decimals`."""
+        """Whole numbers of `step` in units of the last printed decimal.
+
+        There is one array for each of `decimals`.
+        """
         count = len(self.decimals)
         return [
             in_units_of_last_place(numbers[at::count], self.step, decimals)
@@ -198,9 +204,10 @@ class Estimates:
         ]
 
     def within(self, limits: Sequence[Limits]) -> Estimates:
-        """The estimates with intervals cut to what is possible, by limits for each item or for all.
+        """The estimates with intervals cut to these limits of possible values.
 
-        `cut_intervals` has the rule, also for an interval of which nothing is left.
+        There are limits for each item, or one for all. `cut_intervals` has the rule, also for
+        intervals that lie outside the limits.
         """
         if all(ends == ANY for ends in limits):
             return self
@@ -231,7 +238,7 @@ class Estimates:
 
     @property
     def covers_all(self) -> Bools:
-        """Whether an interval has every possible number, so that nothing is learned from it."""
+        """Whether each interval contains all possible values, and so has no information."""
         covers = np.zeros(len(self), np.bool_)
         count = len(self.limits)
         for item, ends in enumerate(self.limits):
@@ -244,10 +251,10 @@ class Estimates:
     def wider_than(self, share: Fraction) -> Bools:
         """Whether the half-width of each interval exceeds a share of the size of the number.
 
-        That is its absolute value. A number that can be negative, or a date, counts as at least
-        `SIGNED_PART` of the width of what is possible, if the spec limits that on both sides. All
-        are taken as printed. An interval without the number itself, or without ends, exceeds any
-        share.
+        The size is the absolute value. If a number can be negative or is a date, its size is at
+        least `SIGNED_PART` of the range of possible values, if this range has both limits. Numbers
+        and intervals are rounded as printed. The result is also true for an interval that is
+        unbounded or does not contain the number.
         """
         wider = np.empty(len(self), np.bool_)
         sizes = abs(self.value) if self.sizes is None else self.sizes
@@ -266,7 +273,10 @@ class Estimates:
         return result
 
     def _signed_width(self, ends: Limits) -> Fraction | None:
-        """The width of what is possible for a number that can be negative, or for a date."""
+        """The width of the possible range, for dates and numbers that can be negative.
+
+        None for other numbers, and if the range lacks a limit.
+        """
         low, high = ends
         if self.date_range is not None:
             return Fraction(self.date_range)
@@ -275,7 +285,7 @@ class Estimates:
         return high - low
 
     def suppressed(self, where: Bools) -> Estimates:
-        """The estimates with some of the numbers not shown."""
+        """The estimates with the status `SUPPRESSED` for some numbers."""
         return replace(self, status=np.where(where, SUPPRESSED, self.status))
 
     @property
@@ -298,7 +308,7 @@ def common_step(*numbers: Fraction) -> Fraction:
 
 
 def intersection(ends: Limits, more: Limits) -> Limits:
-    """The limits that hold if both do; the second ones where they exclude each other."""
+    """The limits of the values within both limits; `more` if no value is within both."""
     low, high = (
         first if second is None else second if first is None else stricter(first, second)
         for first, second, stricter in zip(ends, more, (max, min), strict=True)
@@ -307,15 +317,16 @@ def intersection(ends: Limits, more: Limits) -> Limits:
 
 
 def cut_intervals(lower: Array, upper: Array, limits: Steps, unit: int) -> tuple[Array, Array]:
-    """The ends of intervals, cut to what is possible; all are whole numbers of steps.
+    """The ends of intervals, cut to the limits of possible values, in whole steps.
 
-    If less than a `unit`, the last printed digit, is left of an interval that was wider, it begins
-    at the nearest possible number and has half of its width, again within the limits.
+    `unit` is the last printed digit. If an interval was at least a unit wide, and less than a unit
+    of it is left, it is replaced: the new interval begins at the nearest possible value, and has
+    half the width, again within the limits.
 
-    Cutting does not change which possible numbers an interval has. What is added where nothing
-    is left can only raise the coverage. If Laplace noise led beyond a limit, and all possible
-    numbers were equally likely before, that interval has the stated confidence by the rule of
-    Bayes: the distance from the limit then has the distribution of the absolute noise.
+    Cutting does not change which possible values an interval contains. Replacing can only raise
+    the coverage. If Laplace noise led beyond a limit, and all possible values were equally likely
+    before, the new interval has the stated confidence by the rule of Bayes: the distance from the
+    limit then has the distribution of the absolute noise.
 
     >>> cut_intervals(np.array([-9, -90]), np.array([5, -10]), (0, None), 1)
     (array([0, 0]), array([ 5, 40]))

@@ -41,10 +41,10 @@ MORE_DRAWS = 20_000
 """Draws of each noise for a confidence above 0.99."""
 
 MAX_CONFIDENCE = Fraction(999, 1000)
-"""Above this confidence too few draws lie outside the interval to find its ends: there is none."""
+"""Above this confidence, no interval is given: too few draws lie outside."""
 
 MAX_DRAWS_IN_MEMORY = 1 << 17
-"""Plausible answers that are in memory at the same time: few enough for a processor cache."""
+"""The most plausible answers in memory at a time, to fit the processor cache."""
 
 ROUNDED_BELOW = 10
 """Draws of noise with a smaller scale are rounded to whole numbers, as the noise itself is."""
@@ -115,7 +115,7 @@ class FiducialInterval:
             self.upper[:, cells] = np.where(np.isnan(above), np.inf, above)
 
     def replace_values(self, values: Floats, unbounded: Bools) -> None:
-        """Publish other values, shape (items, cells); `unbounded` cells get no interval."""
+        """Publish other values, shape (items, cells); `unbounded` cells get infinite ends."""
         self.values = values
         self.lower[:, unbounded], self.upper[:, unbounded] = -np.inf, np.inf
 
@@ -134,7 +134,10 @@ class FiducialInterval:
     def _item(
         self, item: int, step: Fraction, unit: Fraction, decimals: int, within: Limits
     ) -> Estimates:
-        """One item of all cells; it has no interval where an infinite end has no limit."""
+        """The estimates of one item for all cells; infinite ends become limits.
+
+        Without a limit on this side, the number has no interval.
+        """
         scale, values = 10**decimals, self.values[item]
         sizes = floored(abs(values), unit / step)
         raw = np.where(values < 0, -sizes, sizes)

@@ -20,7 +20,7 @@ from dpcli.statistics.design import Request, WeightedQuery
 TYPICAL_MEAN, TYPICAL_SQUARE = 0.5, 0.35
 """The mean and mean square of typical values, in half-widths from the middle of the bounds.
 
-Plans compare mechanisms for such values.
+Plans compare mechanisms by their errors for typical values.
 """
 
 TYPICAL_VARIANCE = TYPICAL_SQUARE - TYPICAL_MEAN**2
@@ -50,10 +50,10 @@ class CenteredMoments(NamedTuple):
 
 
 def bernstein_moments(sums: Floats, width: int) -> tuple[Floats, Floats, Floats]:
-    """Rows, mean and variance of cells from sums of the polynomials of degree two.
+    """The rows, mean and variance of each cell, from sums of Bernstein polynomials.
 
-    `sums` has the shape (3, cells). Means and variances are in half-widths from the exact middle.
-    They are not a number where the rows are fewer than one.
+    `sums` are those of degree two, shape (3, cells). Means and variances are in half-widths from
+    the exact middle of the bounds. They are NaN where the number of rows is below one.
     """
     first, middle, last = sums / float(width) ** 2
     rows = first + middle + last
@@ -71,10 +71,10 @@ class Moments:
     possible squares, so that one row changes each answer as little as possible. Rows count if
     all columns are present.
 
-    The parts of epsilon are close to the best ones for means that lie a quarter of the way from
-    the middle to a bound. They are proportional to the cube root of the squared weight that the
-    noise of an answer has in all covariances, in units of its sensitivity. A sum gets 2, a sum
-    of squares 2, a sum of products 3, and the number of rows (k + 1)/2 for k columns.
+    The weights are close to the best ones for means that lie a quarter of the way from the middle
+    to a bound: for each answer, the cube root of the squared coefficient that its noise has in all
+    covariances, in units of its sensitivity. A sum gets the weight 2, a sum of squares 2, a sum of
+    products 3, and the number of rows (k + 1)/2 for k columns, over the total.
     """
 
     columns: tuple[NumericColumn, ...]
@@ -95,7 +95,7 @@ class Moments:
         return tuple(combinations_with_replacement(range(len(self.columns)), 2))
 
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
-        """The number of rows, the sum of each column, the sum of each product."""
+        """The queries for the number of rows, and the sums of columns and products."""
         rows = LinearQuery(by=request.by, where=request.where, present=self.columns)
         count = Fraction(0) if rows.is_public(relation) else Fraction(len(self.columns) + 1, 2)
         queries = [WeightedQuery("count", rows, count)]
@@ -131,10 +131,10 @@ class Moments:
         return CenteredMoments(rows, means, covariances)
 
     def unit(self, *indexes: int) -> Fraction:
-        """The product of the half-widths of these columns, in their own units."""
+        """The product of the half-widths of these columns, in the units of the columns."""
         units = (self.halves[index] * self.factors[index].step for index in indexes)
         return prod(units, start=Fraction(1))
 
     def _middle(self, i: int, j: int) -> int:
-        """The middle of the possible products, which are on both sides of zero if i is not j."""
+        """The middle of the possible products of columns i and j; zero if i is not j."""
         return sum(self.factors[i].power_limits(2)) // 2 if i == j else 0

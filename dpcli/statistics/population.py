@@ -46,10 +46,10 @@ def design_of(request: Request) -> SampleDesign:
 def mean_with_squares(
     queries: Sequence[WeightedQuery], request: Request, relation: Relation
 ) -> tuple[WeightedQuery, ...]:
-    """The queries of a mean, and the sum of squares about the same rows.
+    """The queries of a mean, and the sum of squares over the same rows.
 
-    Privacy: a third answer about the same rows, charged like the others. Squares are measured from
-    the middle of the possible ones, as for `variance`.
+    Privacy: the squares are a third answer about the same rows, charged like the others. Squares
+    are measured from the middle of the possible squares, as for `variance`.
     """
     *_, squares = Moments((request.numeric,)).queries(request, relation)
     weighted = [replace(query, weight=query.weight * (1 - MEAN_SQUARES)) for query in queries]
@@ -57,10 +57,10 @@ def mean_with_squares(
 
 
 def sum_with_squares(total: WeightedQuery, request: Request) -> tuple[WeightedQuery, ...]:
-    """The query of a sum, and the sum of squares of the same rows.
+    """The query of a sum, and the sum of squares over the same rows.
 
-    Privacy: a second answer about the same rows, charged like the first. A row changes it by at
-    most the square of the greatest absolute value.
+    Privacy: the squares are a second answer about the same rows, charged like the first. A row
+    changes the sum of squares by at most the square of the greatest absolute value.
     """
     column = request.numeric
     factor = Factor(column)
@@ -94,8 +94,9 @@ def population_means(
 ) -> Estimates:
     """The mean of each group of the population, from the sum, the count and the squares.
 
-    A single answer has the sums of Bernstein polynomials of degree two, from which they follow. The
-    variance is that of the noisy answers, from zero to the greatest within the bounds.
+    If there is a single answer, it has the sums of Bernstein polynomials of degree two, from which
+    these three follow. The variance comes from the noisy answers, clamped to the range from zero to
+    the greatest variance that the bounds allow.
     """
     column, design = request.numeric, design_of(request)
     moments, is_single = Moments((column,)), len(answers) == 1
@@ -129,8 +130,8 @@ def population_sums(
 ) -> Estimates:
     """The total of each group of the population, from the sum and the squares.
 
-    A row outside the group, or without a value, adds zero. So the total is that of a mean over the
-    whole sample, whose size is public, times the population.
+    A row outside the group, or without a value, adds zero. So the total is the size of the
+    population times a mean over the whole sample, whose size is public.
     """
     column, design = request.numeric, design_of(request)
     size = float(design.size or design.population)
@@ -153,7 +154,7 @@ def population_sums(
 
 
 def _unbound_private(intervals: FiducialInterval, request: Request) -> None:
-    """Leave totals of private groups without bounds: these are shown because they are large."""
+    """Make intervals of private groups infinite: groups are selected for being large."""
     if any(key.is_private for key in request.by):
         cells = intervals.values.shape[1]
         intervals.replace_values(intervals.values, np.ones(cells, np.bool_))
@@ -162,7 +163,7 @@ def _unbound_private(intervals: FiducialInterval, request: Request) -> None:
 def share_of_population(
     design: SampleDesign, share: Floats, rows: Floats, normal: Floats
 ) -> Floats:
-    """The share in the population for one in the sample, at a point of the normal distribution.
+    """The share in the population, from the share in the sample and a normal draw.
 
     It solves share = P - normal * sqrt(c P (1 - P)) with c = (1 - n/N) / rows. So quantiles of
     `normal` give the score interval (Wilson 1927) with the finite population correction
@@ -178,9 +179,9 @@ def share_of_population(
 def mean_of_population(
     design: SampleDesign, mean: Floats, variance: Floats, rows: Floats, normal: Floats
 ) -> Floats:
-    """The mean of the population for one of the sample, at a point of the normal distribution.
+    """The mean of the population, from the mean of the sample and a normal draw.
 
-    The variance is that over the rows of the sample; its estimate for the population divides
+    `variance` divides by the number of rows in the sample; the estimate for the population divides
     by one row less (Sarndal, Swensson and Wretman 1992, chapter 3).
     """
     spread = variance * _remaining(design, rows) / np.maximum(rows - 1.0, 1.0)
@@ -189,10 +190,10 @@ def mean_of_population(
 
 
 def _remaining(design: SampleDesign, rows: Floats) -> Floats:
-    """The finite population correction 1 - n/N of `rows` in the sample, at least zero.
+    """The finite population correction 1 - n/N for `rows` of a sample, at least zero.
 
-    The sampled part of a group is that of the whole population. Without a public size it is
-    taken from the rows of the group alone. It then is too small, and the interval too wide.
+    The sampled fraction n/N of a group is that of the whole population. Without a public size, n is
+    the rows of the group alone. The fraction is then too small, and the interval too wide.
     """
     sampled = rows if design.size is None else np.full_like(rows, design.size)
     remaining: Floats = 1.0 - np.minimum(sampled / design.population, 1.0)

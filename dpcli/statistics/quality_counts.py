@@ -23,19 +23,19 @@ from dpcli.statistics.statistic import Statistic
 HALF = Fraction(1, 2)
 
 BY_ROWS_WEIGHT = Fraction(1, 4)
-"""The share of the loss for the people by their rows, if any limit is counted."""
+"""The share of the loss for people by their number of rows, if there are limits."""
 
 PEOPLE_WEIGHT = Fraction(1, 8)
 """The share of the loss for the number of people, if a minimum of people is required.
 
-A person changes it by one, and the rows and cells by much more.
+A person changes the number of people by one, but the numbers of rows and cells by much more.
 """
 
 LIMITS = "limits"
-"""The option of a request with the limits on rows per person that statistics depend on."""
+"""The name of the option with the limits on rows per person that apply."""
 
 PEOPLE = "people"
-"""The option of a request that also counts people."""
+"""The name of the option of a request that also counts people."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +61,7 @@ class ReadabilityQuery(Query):
         return RowSums((((1, ALL_ROWS),), *signed) if self.with_rows else signed)
 
     def bounded_unit(self, unit: Unit) -> Unit:
-        """The unit itself: limits on groups do not matter."""
+        """The given unit: limits on groups do not affect this query, which has no groups."""
         return unit
 
     def sensitivity(self, relation: Relation) -> Sensitivity:
@@ -75,7 +75,7 @@ class ReadabilityQuery(Query):
 
     @cached_property
     def row_contribution(self) -> RowContribution:
-        """From minus one to one; exactly one if no column is checked."""
+        """A row adds from minus one to one; exactly one if no column is checked."""
         return RowContribution(-1 if self.checked else 1, 1)
 
 
@@ -103,9 +103,10 @@ class QualityCounts(Statistic):
     has_raw = False
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
-        """The vector, and the people; a public number of rows is a query without budget.
+        """A design for epsilon and one for rho: the vector and the counts of people.
 
-        Parts of rho are squares of those of epsilon: the sum of epsilons is that of one answer.
+        A public number of rows is a query with weight zero. The weights that divide rho are the
+        squares of those that divide epsilon: then the epsilons sum to that of a single answer.
         """
         further = []
         if counts_people(request):
@@ -160,7 +161,7 @@ QUALITY_COUNTS = QualityCounts()
 
 
 def counted_limits(request: Request) -> tuple[int, ...]:
-    """The limits on rows per person about which the check counts people."""
+    """The limits on rows per person for which the check counts people by their rows."""
     limits: tuple[int, ...] = dict(request.options).get(LIMITS, ())
     return limits
 
@@ -176,7 +177,11 @@ def with_people(request: Request) -> Request:
 
 
 def with_limits(request: Request, of: Iterable[Sequence[Design]], relation: Relation) -> Request:
-    """The request of a check that also counts what limits leave out of these statistics."""
+    """The request of a check that also counts people by their rows, if limits apply.
+
+    These are the limits on rows per person that affect the queries of the designs in `of`. If the
+    unit is not a person, the request is unchanged.
+    """
     unit = relation.unit
     if not isinstance(unit, PersonUnit):
         return request
@@ -198,8 +203,9 @@ def with_limits(request: Request, of: Iterable[Sequence[Design]], relation: Rela
 class QualityAnswers:
     """The noisy answers of the check, each with its noise.
 
-    `rows` has the number of rows, and `columns` the difference of each column. `people` has the
-    number of people if it is required, and `by_rows` those in each bin, if limits are counted.
+    `rows` has the number of rows, and `columns` the readable minus the unreadable cells of each
+    column. `people` has the number of people, and `by_rows` the number of people in each bin; they
+    are None if the check does not count them.
     """
 
     rows: NoisyAnswer
@@ -228,9 +234,9 @@ class QualityAnswers:
         return Fraction(count), Fraction(self.people.noise.half_width(confidence))
 
     def left_out(self, outside: float) -> dict[int, Fraction]:
-        """For each limit the least share of rows that it leaves out, by `min_share`.
+        """For each limit, a lower bound on the share of left-out rows: `min_share`.
 
-        Each is too large with a probability of at most `outside`.
+        Each bound is above the true share with a probability of at most `outside`.
         """
         if self.by_rows is None:
             return {}
@@ -242,17 +248,17 @@ class QualityAnswers:
 
 
 MULTIPLES = tuple(map(Fraction, ("1.25", "1.5", "2", "3", "4", "6", "8", "16", "32", "64", "128")))
-"""The bins above a limit begin one row above it, and at these multiples of it."""
+"""The bins above a limit begin at the limit plus one, and at these multiples."""
 
 ROWS_PART = 0.2
-"""The part of the error probability for the number of rows; the rest is for left-out ones."""
+"""The part of the error probability for used rows; left-out rows get the rest."""
 
 ERROR_PROBABILITY = 0.05
-"""The probability with which more rows are stated than a limit leaves out, at most."""
+"""The greatest probability of stating more rows than a limit leaves out."""
 
 
 def bin_starts(limits: Iterable[int]) -> tuple[int, ...]:
-    """The starts of the bins for all of these limits; the first one holds people within all.
+    """The starts of the bins for these limits; the first bin is within all limits.
 
     >>> bin_starts([4])
     (1, 5, 6, 8, 12, 16, 24, 32, 64, 128, 256, 512)
@@ -265,10 +271,10 @@ def bin_starts(limits: Iterable[int]) -> tuple[int, ...]:
 def min_share(
     people: NoisyAnswer, starts: tuple[int, ...], rows: NoisyAnswer, limit: int, outside: float
 ) -> Fraction:
-    """A lower bound of the share of rows that a limit leaves out; zero if noise explains it.
+    """A lower bound on the share of left-out rows; zero if noise explains them.
 
-    `people` are counted by `starts`, and `rows` are those that are used. The bound is above the
-    true share with a probability of at most `outside`.
+    `people` has the number of people in each bin of `starts`, `rows` the number of used rows. The
+    bound is above the true share with a probability of at most `outside`.
 
     Privacy: a function of noisy answers.
     """
@@ -279,7 +285,10 @@ def min_share(
 
 
 def _min_rows(people: NoisyAnswer, starts: tuple[int, ...], limit: int, outside: float) -> int:
-    """A lower bound of the rows that a limit leaves out, except with probability `outside`."""
+    """A lower bound on the number of rows that a limit leaves out; may be negative.
+
+    The bound is above the true number with a probability of at most `outside`.
+    """
     left_out = np.maximum(np.array(starts, object) - limit, 0)
     lasts = [last for last, rows in enumerate(left_out, 1) if rows]
     if not lasts:
@@ -296,8 +305,8 @@ def _min_rows(people: NoisyAnswer, starts: tuple[int, ...], limit: int, outside:
 def noticed_rows(noise: Noise, limit: int) -> int:
     """About how many left-out rows noise alone may explain, if people have up to twice the limit.
 
-    Where more than twice as many rows are left out, that is shown in most releases. If few people
-    have very many rows, it takes more.
+    If more than twice this number is left out, most releases show it. If few people have very many
+    rows, more left-out rows are needed.
     """
     starts = [start for start in bin_starts([limit]) if limit < start <= 2 * limit]
     weights = [start - limit for start in starts]
@@ -306,7 +315,7 @@ def noticed_rows(noise: Noise, limit: int) -> int:
 
 
 def _margin(noise: Noise, weights: list[int], confidence: Fraction) -> float:
-    """The half-width of the noise of a weighted sum of counts."""
+    """The half-width of the noise of a weighted sum of counts, at this confidence."""
     variance = noise.discrete_variance * sum(weight**2 for weight in weights)
     if not variance:
         return 0.0

@@ -68,12 +68,15 @@ class Statistic(ABC):
 
     @property
     def chooses(self) -> bool:
-        """Whether its answers are choices, or may be."""
+        """Whether any design of the statistic may answer by choices among candidates."""
         return "choice" in self.families
 
     @property
     def adds_rows(self) -> bool:
-        """Whether its numbers add up rows or compare such numbers: limits then make them wrong."""
+        """Whether the numbers are counts or totals, or compare counts or totals.
+
+        Limits on contributions then bias the numbers.
+        """
         return self.measure != "values"
 
     @cached_property
@@ -82,14 +85,14 @@ class Statistic(ABC):
         return extended_model(self.takes)
 
     def variant(self, column: Column | None, method: str = "") -> Statistic:
-        """The statistic of the same name for such a column and method; by default, this one."""
+        """The statistic that answers for this column and method; by default, this one."""
         return self
 
     @abstractmethod
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
         """All designs that may answer `request`.
 
-        The first that serves a family of noise and a unit of the budget is the one for these.
+        For a family of noise and a unit of the budget, the first design that serves both is used.
         """
 
     def estimate(
@@ -99,9 +102,9 @@ class Statistic(ABC):
         return design.estimate(answers, confidence)
 
     def limits(self, request: Request) -> tuple[Limits, ...]:
-        """The noise-free numbers that the spec alone makes possible, for each item or for all.
+        """The limits of noise-free values by the spec alone, for each item or for all.
 
-        Published intervals are cut to them, whatever the noise was.
+        Published intervals are cut to these limits, whatever the noise was.
         """
         return (NONNEGATIVE if self.measure == "counts" else ANY,)
 
@@ -109,7 +112,7 @@ class Statistic(ABC):
     def possible_estimate(
         self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
-        """The same as `estimate`, with intervals cut to what is possible."""
+        """The numbers of `estimate`, with intervals cut to the limits of possible values."""
         return self.estimate(design, answers, confidence).within(self.limits(design.request))
 
     def rows_for_interval(self, request: Request, noises: Sequence[Noise]) -> int:
@@ -123,11 +126,14 @@ class Statistic(ABC):
     def population(
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
-        """The numbers of the population, if there are any, in the order of `estimate`."""
+        """The numbers of the population, in the order of `estimate`.
+
+        Only for statistics and requests for which `has_population` is true.
+        """
         raise NotImplementedError
 
     def step(self, request: Request) -> Fraction:
-        """The value of one step of the answer, for statistics that publish it as it is."""
+        """The value of a step of the answer, for statistics that publish the answer."""
         return Fraction(1)
 
     def complete_request(self, bare: Request, given: Mapping[str, Any]) -> Request:
@@ -138,7 +144,7 @@ class Statistic(ABC):
         return replace(bare, **present, options=options)
 
     def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
-        """What is wrong with the combination of fields that are each valid alone."""
+        """The faults of the request: combinations of fields that are each valid alone."""
         return ()
 
     def items(self, request: Request) -> tuple[str, ...]:

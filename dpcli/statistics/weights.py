@@ -16,19 +16,22 @@ from dpcli.statistics.statistic import Statistic
 def weight_factors(request: Request) -> tuple[Factor, ...]:
     """The factor by which each row counts; none without weights.
 
-    Privacy: it is a column within declared bounds, to which every cell is clamped. So one row
+    Privacy: the weight is a column with declared bounds, to which every cell is clamped. So one row
     changes a sum of weighted values by at most the greatest product within the bounds.
     """
     return (Factor(request.weight),) if request.weight else ()
 
 
 def weight_step(request: Request) -> Fraction:
-    """A step of the weights; one without weights."""
+    """The value of one step of the weights; one if rows have no weights."""
     return request.weight.step if request.weight else Fraction(1)
 
 
 def min_denominator(request: Request) -> int:
-    """The least sum of weights of a group with rows, in steps: one row without weights."""
+    """The least sum of weights in a group that has rows, in steps, and at least one.
+
+    If rows have no weights, it is one.
+    """
     return max(request.weight.lower, 1) if request.weight else 1
 
 

@@ -22,7 +22,7 @@ MAX_ROWS = "max_rows"
 """The key of the limit on rows per person in a spec, and in what a ledger stores."""
 
 LIMIT_NAME = "limit on rows"
-"""The name of the histogram that chooses this limit; no spec can give it."""
+"""The name of the histogram that chooses the limit; no spec entry can have it."""
 
 
 class BoundsHistogram(Statistic):
@@ -75,17 +75,17 @@ BOUNDS_HISTOGRAM, ROWS_HISTOGRAM = BoundsHistogram(), RowsHistogram()
 
 
 def bounds_name(column: str) -> str:
-    """The name of the histogram that chooses the bounds of a column; no spec can give it."""
+    """The name of the histogram that chooses bounds; no spec entry can have it."""
     return f"bounds of {column}"
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenBounds:
-    """What was chosen: public numbers, in the unit of the column; a limit is `upper`.
+    """The chosen bounds: public numbers, in the unit of the column.
 
-    `counts` are the noisy counts of the bins from the lowest on. Unless it was `decided`, the
-    counts were too small, and the bounds are the outermost ones. `entry` and `head` identify the
-    entry of the ledger that was charged.
+    A chosen limit on rows is `upper`. `counts` are the noisy counts of the bins, lowest bin first.
+    `decided` is false if no count was large enough for a choice; the bounds are then the outermost
+    ones. `entry` and `head` identify the ledger entry that was charged.
     """
 
     lower: Fraction
@@ -98,12 +98,12 @@ class ChosenBounds:
 
 @dataclass(frozen=True, slots=True)
 class BoundsChoice:
-    """How the bounds of a column are chosen, and what was chosen if that is known.
+    """How the bounds of a column are chosen, and the chosen bounds once known.
 
-    The column of the `grid` has the outermost bounds. At least `coverage` of the counts lies within
-    the chosen ones. `clamping_weight` is the weight of the bias of clamping against noise: 1 for
-    values, less for rows of a person, of which a dropped one costs less than the bound. With
-    `serves_check`, a quality check alone is a use of it.
+    The column of the `grid` has the outermost bounds. At least the share `coverage` of the counts
+    lies within the chosen bounds. `clamping_weight` weighs clamping bias against noise: 1 for
+    values, less for rows per person, because a dropped row costs less than the bound. If
+    `serves_check` is true, the choice counts as used even if only the quality check uses it.
     """
 
     grid: BoundsGrid
@@ -122,7 +122,7 @@ class BoundsChoice:
 
     @property
     def column_name(self) -> str | None:
-        """The column of the file; None if there is none."""
+        """The name of the column in the file; None if the choice is not about a column."""
         return self.column.name
 
     @property
@@ -132,7 +132,7 @@ class BoundsChoice:
 
     @property
     def noun(self) -> str:
-        """What is chosen, in sentences."""
+        """What sentences call the chosen bounds or limit."""
         return self.name
 
     def counted(self, rows: str, cells: str) -> str:
@@ -140,12 +140,12 @@ class BoundsChoice:
         return cells
 
     def beyond(self, rows: str) -> str:
-        """What happens to that which lies beyond what is chosen."""
+        """What happens to values or rows beyond the chosen bounds or limit."""
         return "values beyond count as the nearest bound"
 
     @property
     def request(self) -> Request:
-        """What is asked of the data."""
+        """The request for the histogram."""
         return Request(self.name, column=self.column, bins=self.grid.axis)
 
     @property
@@ -154,19 +154,19 @@ class BoundsChoice:
         return self.grid.bins
 
     def text(self, ends: ChosenBounds) -> str:
-        """What may be chosen, as sentences write it."""
+        """These bounds or this limit, as sentences write them."""
         return f"{readable_text(ends.lower)} to {readable_text(ends.upper)}"
 
     def decides(self, query: Query) -> bool:
-        """Whether the choice decides what is answered to a query, or its noise."""
+        """Whether the choice affects the answer to a query, or the noise of the answer."""
         return any(column.name == self.column.name for column in query.columns)
 
     def rule(self, noise: Noise) -> BoundsRule:
-        """The rule that chooses from counts with this noise."""
+        """The rule that chooses bounds from counts with this noise."""
         return BoundsRule.of(noise, self.grid, self.coverage, self.clamping_weight)
 
     def choose(self, answer: NoisyAnswer) -> ChosenBounds:
-        """What the noisy counts of the bins choose: post-processing."""
+        """The bounds that follow from the noisy counts of the bins: post-processing."""
         counts: list[int] = answer.values.tolist()
         split = len(self.grid.below)
         positions = self.rule(answer.noise).choose(counts[:split][::-1], counts[split:])
@@ -175,19 +175,19 @@ class BoundsChoice:
         )
 
     def at_candidate(self, position: int) -> ChosenBounds:
-        """The bounds at this position of the grid on both sides; minus one is the outermost."""
+        """The bounds at this position of the candidates on both sides; -1 is the last."""
         grid = self.grid
         return self._at(
             *(min(position, len(candidates) - 1) for candidates in (grid.below, grid.above))
         )
 
     def at_part(self, part: int) -> ChosenBounds:
-        """The bounds after a number of `PARTS` of the candidates, to show what they would mean."""
+        """The bounds at `part` thirds of the candidates, for which a plan shows errors."""
         last = max(len(self.grid.above), len(self.grid.below)) - 1
         return self.at_candidate(part * last // 3)
 
     def _at(self, below: int | None, above: int | None, **found: Any) -> ChosenBounds:
-        """The bounds at these positions; a side without one ends at zero, the end of the other."""
+        """The bounds at these positions; a side with the position None ends at zero."""
         grid, (low, high) = self.grid, self.column.limits
         if grid.below:
             low = 0 if below is None else grid.below[below]
@@ -197,9 +197,10 @@ class BoundsChoice:
 
     @property
     def extremes(self) -> tuple[ChosenBounds, ChosenBounds, ChosenBounds]:
-        """The narrowest bounds that begin at zero, those that end at it, and the widest ones.
+        """The narrowest bounds from zero up, the narrowest down, and the widest bounds.
 
-        With candidates on one side, there are single narrowest bounds. Each choice contains some.
+        If only one side has candidates, both narrowest bounds are the same. Any bounds that can be
+        chosen contain one of the narrowest.
         """
         inner, widest = self.at_candidate(0), self.at_candidate(-1)
         if not (self.grid.below and self.grid.above):
@@ -207,7 +208,10 @@ class BoundsChoice:
         return self._at(None, 0), self._at(0, None), widest
 
     def with_chosen(self, chosen: ChosenBounds) -> Self:
-        """The same choice, made. ValueError unless these bounds can be chosen."""
+        """The choice, now with these chosen bounds.
+
+        Raises ValueError unless the bounds are whole steps and lie within the outermost bounds.
+        """
         made, (min_limit, max_limit) = replace(self, chosen=chosen), self.column.limits
         low, high = made.limits
         if not min_limit <= low < high <= max_limit:
@@ -216,7 +220,7 @@ class BoundsChoice:
 
     @property
     def limits(self) -> tuple[int, int]:
-        """The chosen bounds in steps, or before that the outermost ones."""
+        """The chosen bounds in steps; the outermost bounds if none are chosen yet."""
         if self.chosen is None:
             return self.column.limits
         ends = self.chosen.lower / self.column.step, self.chosen.upper / self.column.step
@@ -225,7 +229,10 @@ class BoundsChoice:
         return ends[0].numerator, ends[1].numerator
 
     def bounded(self, column: Column) -> Column:
-        """A column as it is after the choice; bounds also clamp a constant for missing cells."""
+        """The column with chosen bounds, which also clamp the constant for missing cells.
+
+        Any other column is returned unchanged.
+        """
         if not isinstance(column, NumericColumn) or column.name != self.column_name:
             return column
         low, high = self.limits
@@ -233,7 +240,7 @@ class BoundsChoice:
         return replace(column, bounds=(low, high), missing=constant)
 
     def limited(self, unit: Unit) -> Unit:
-        """The privacy unit as it is after the choice."""
+        """The privacy unit after the choice: unchanged, unless a limit on rows is chosen."""
         return unit
 
 
@@ -241,15 +248,18 @@ PARTS = (1, 2, 3)
 """The thirds of the candidates for which a plan shows errors: near, middle and outermost."""
 
 ROW_CLAMPING_WEIGHT = 0.4
-"""The share of its bound that a value is expected to have: less for amounts, more for ages."""
+"""The `clamping_weight` of row limits: the expected value as a share of its bound.
+
+This share is smaller for amounts and larger for ages.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class LimitChoice(BoundsChoice):
-    """How the limit on rows per person is chosen, and what was chosen if that is known.
+    """How the limit on rows per person is chosen, and the chosen limit once known.
 
-    The grid is one of whole numbers up to the outermost limit, and the limit is the upper bound.
-    The limit on groups equals it, unless that is declared as `max_groups`.
+    The grid holds whole numbers up to the outermost limit; the limit is the upper bound. The limit
+    on groups equals the limit on rows, unless `max_groups` is declared.
     """
 
     max_groups: int | None = None
@@ -260,12 +270,12 @@ class LimitChoice(BoundsChoice):
 
     @staticmethod
     def rows(up_to: int) -> NumericColumn:
-        """Numbers of rows per person up to the outermost limit, for a grid."""
+        """The column of a grid for the limit: rows per person, from 0 to `up_to`."""
         return IntegerColumn(MAX_ROWS, bounds=(0, up_to))
 
     @property
     def column_name(self) -> None:
-        """None: whatever the rows of a person hold."""
+        """None: the choice depends on the number of rows, not on a column."""
 
     @property
     def name(self) -> str:
@@ -294,11 +304,14 @@ class LimitChoice(BoundsChoice):
         return readable_text(ends.upper)
 
     def decides(self, query: Query) -> bool:
-        """Whether rows count. Totals are of all rows, in as many groups as are allowed."""
+        """Whether the limit, or a limit on groups that follows from it, affects the query.
+
+        A query of clamped totals per person uses all rows; only a limit on groups affects it.
+        """
         return query.total_clamp is None or (query.cells != 1 and self.max_groups is None)
 
     def limited(self, unit: Unit) -> Unit:
-        """The unit of people with the limit."""
+        """The unit of people with the chosen limit on rows, and the limit on groups."""
         assert isinstance(unit, PersonUnit)
         _, max_rows = self.limits
         in_group = min(unit.max_rows_per_group, max_rows)

@@ -126,11 +126,14 @@ FALSE_ALARM = 1e-3
 """The greatest probability that noise alone, in any bin or bins, exceeds a threshold."""
 
 WINDOW = 4
-"""The most neighboring counts whose sum can be clear, if none of them is."""
+"""The most neighboring counts that can be clear by their sum if no count is."""
 
 
 def sum_width(scale: Fraction, terms: int, outside: float) -> int:
-    """About the least number that the sum of independent Laplace noises rarely exceeds."""
+    """The width that a sum of Laplace noises reaches with probability `outside`.
+
+    The sum has `terms` independent noises, each with this scale.
+    """
     return search_min(lambda width: _sum_tail(terms, width / float(scale)) <= outside, -1, 1)
 
 
@@ -152,7 +155,7 @@ def _sum_tail(terms: int, value: float) -> float:
 
 
 def _late(negative: int, late: int) -> float:
-    """P[that number of events of rate one in the sum of `negative` exponential times]."""
+    """P[`late` events of rate one fall into the sum of `negative` exponential times]."""
     return comb(negative + late - 1, late) / 2 ** (negative + late) if negative else float(not late)
 
 
@@ -160,9 +163,9 @@ def _late(negative: int, late: int) -> float:
 class BoundsRule:
     """The rule for the bins of one column.
 
-    `scale` is that of the noise in each of the bins. A count, or the sum of neighboring ones, is
-    clear if it exceeds the threshold for their number. Of the accepted counts, at least `coverage`
-    lies within the bounds. `clamping_weight` is the weight of the bias of clamping against noise.
+    `scale` is the scale of the noise in each bin. A sum of n neighboring counts is clear if it
+    exceeds `thresholds[n - 1]`. At least the share `coverage` of the accepted counts lies within
+    the bounds. `clamping_weight` weighs clamping bias against noise.
     """
 
     grid: BoundsGrid
@@ -184,16 +187,16 @@ class BoundsRule:
 
     @property
     def threshold(self) -> int:
-        """What one count must exceed to be clear by itself."""
+        """The threshold for a single count."""
         return self.thresholds[0]
 
     def choose(
         self, below: Sequence[int], above: Sequence[int]
     ) -> tuple[int | None, int | None] | None:
-        """The position of the chosen candidate on each side of zero; None without a clear bin.
+        """The position of the chosen candidate on each side; None if no bin is clear.
 
-        Noisy counts are given from zero outward. A side has the position None if no bin of it is
-        accepted: its bound is then zero if it has candidates.
+        Noisy counts are given from zero outward. The position of a side is None if none of its bins
+        is accepted; the bound of this side is then zero if the side has candidates.
 
         >>> from dpcli.data.number_columns import IntegerColumn
         >>> from dpcli.statistics.bounds.rule import GRID_KINDS
@@ -218,7 +221,7 @@ class BoundsRule:
         return lower, upper
 
     def _bound_position(self, counts: Sequence[int], candidates: Sequence[int]) -> int | None:
-        """The position of the bound on one side; None if nothing is clear."""
+        """The position of the bound on one side; None if no count or sum is clear."""
         position = max(self._clear(counts), default=None)
         if position is None:
             return None
@@ -234,9 +237,9 @@ class BoundsRule:
         )
 
     def _clear(self, counts: Sequence[int]) -> Iterator[int]:
-        """The position of each clear count, and of one in each clear sum of others.
+        """The position of each clear count, and one for each clear sum of other counts.
 
-        That one is the outermost that rises by itself, else the last.
+        For a sum, it is the outermost position whose count rises above the noise, else the last.
         """
         for terms, threshold in enumerate(self.thresholds, 1):
             for end in range(terms, len(counts) + 1):
@@ -258,7 +261,7 @@ class BoundsRule:
 
     @staticmethod
     def _covering(counts: Sequence[int], excluded_rows: Fraction) -> int | None:
-        """The innermost position with at most `excluded_rows` beyond it; None without counts."""
+        """The innermost position with at most `excluded_rows` beyond; None if no counts."""
         position, left = len(counts) - 1, excluded_rows
         while excluded_rows and position > 0 and counts[position] <= left:
             left -= counts[position]
@@ -267,28 +270,28 @@ class BoundsRule:
 
 
 BEFORE, BEYOND = 3, 4
-"""How many counts before and beyond the last accepted one a tail has to agree with."""
+"""How many counts before and beyond the last accepted one are compared with tails."""
 
 SLOPES = tuple(third / 3 for third in range(-21, 4))
-"""Doublings of the density from the last but one accepted bin to the last, for each candidate."""
+"""Slopes of tails: doublings of density per candidate at the last accepted bin."""
 
 CURVATURES = (0.0, -1 / 8, -1 / 4, -1 / 2, -1.0, -2.0, -4.0)
-"""How much the slope changes from candidate to candidate: zero for a power law."""
+"""Curvatures of tails: change of slope per candidate; zero for a power law."""
 
 ENDING = 0.5
 """The probability, before any count is seen, that a tail ends at a bin."""
 
 INACCURACY = 1 / 20
-"""The share of an expected count by which a tail may be wrong, as if it was noise."""
+"""The share of an expected count by which a tail may be wrong, besides noise."""
 
 INNER = 4 / 3
-"""The mean of the values in a bin of a tail over its inner end: near it, as the tail declines."""
+"""The mean value in a bin over the inner end of the bin, for declining tails."""
 
 RISE = 2
-"""A last count above this multiple of the one before shows no decline."""
+"""A last accepted count above this multiple of the one before shows no decline."""
 
 EPSILON_RATIO = 9
-"""The epsilon of the sum over that of the choice, if the choice takes a tenth of both."""
+"""The epsilon of a sum over that of the choice, if the choice has a tenth."""
 
 
 def best_position(
@@ -299,11 +302,12 @@ def best_position(
     ratio: float,
     clamping_weight: float = 1.0,
 ) -> int:
-    """The position of the candidate with the least expected error, from the last accepted one on.
+    """The position of the candidate with the least expected error, from `last` on.
 
-    Noisy counts and candidates are given from zero outward, candidates by their distance. `scale`
-    is that of the noise, and `ratio` the usual one of two candidates. `clamping_weight` is less
-    than one for rows of a person: a row that is dropped costs less than its bound.
+    `last` is the last accepted position. Noisy counts, and the distances of candidates from zero,
+    are given from zero outward. `scale` is the scale of the noise, `ratio` the average ratio of
+    neighboring candidates. `clamping_weight` is below one for rows per person: a dropped row costs
+    less than the bound.
 
     >>> candidates = [1, 2, 4, 8, 16, 32, 64]
     >>> best_position([4000, 2000, 1000, 500, 0, 0, 0], candidates, 3, 10.0, 2.0)
@@ -335,9 +339,10 @@ def best_position(
 def _tails(
     outer: Floats, inner: Floats, noisy: Floats, at: int, ratio: float
 ) -> tuple[Floats, Floats]:
-    """Expected counts, tails by bins, in scales of the noise, and after how many bins each ends.
+    """Expected counts of tails, shape (tails, bins), and where each tail ends.
 
-    A tail has the noisy count of the bin before the position `at`.
+    Counts are in units of the noise scale. In the bin before `at`, a tail has the noisy count, or
+    one if it is smaller. A tail ends this number of bins after the bin `at`.
     """
     width = np.log(outer / inner) / np.log(ratio)
     middle = np.log(outer * inner) / np.log(ratio) / 2

@@ -15,11 +15,11 @@ from dpcli.queries.sums import Shape
 
 @dataclass(frozen=True, kw_only=True)
 class CenteredCountQuery(Query):
-    """For each cell, `times` its count less `less` times the number of people who count.
+    """For each cell, `times` its count minus `less` times the number of people.
 
     With `of_people`, a cell counts people, else rows. The number of people is the same for all
-    cells: a person is in it for any row that counts, also outside of the cells. Raises ValueError
-    for private groups, and unless both multiples are positive.
+    cells: it includes each person with a row that counts, even a row outside the cells. Raises
+    ValueError for private groups, and unless `times` and `less` are positive.
     """
 
     times: int
@@ -50,7 +50,7 @@ class CenteredCountQuery(Query):
         return self.counts, self.people
 
     def combined(self, answer: Array, *following: Array) -> Array:
-        """The counts, each less its part of the people."""
+        """Centered counts: `times` each count minus `less` times the number of people."""
         (people,) = following
         subtracted = multiply_exact(people, -self.less).repeat(len(answer))
         return add_exact(multiply_exact(answer, self.times), subtracted)
@@ -65,7 +65,10 @@ class CenteredCountQuery(Query):
         return self.counts.total_clamp
 
     def sensitivity(self, relation: Relation) -> Sensitivity:
-        """The sensitivity of centered counts; ValueError unless people are added or removed."""
+        """The sensitivity of centered counts.
+
+        Raises ValueError unless neighbors add or remove a person.
+        """
         unit = self.bounded_unit(relation.unit)
         if relation.neighbors is not Neighbors.ADD_REMOVE or not isinstance(unit, PersonUnit):
             raise ValueError("counts less people have a bound if people are added or removed")
@@ -73,10 +76,10 @@ class CenteredCountQuery(Query):
 
     @property
     def number_of_cells(self) -> int:
-        """The number of groups and items, which are public."""
+        """The number of cells: groups times items, both public."""
         return prod(map(len, self.axes))
 
     @cached_property
     def row_contribution(self) -> RowContribution:
-        """What a person without a row in a cell adds to it, and what one row adds at most."""
+        """The least that a person adds to a cell, with no row in it, and the most per row."""
         return RowContribution(-self.less, self.times)

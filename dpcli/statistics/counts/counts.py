@@ -182,10 +182,10 @@ class DistinctQuery(Query):
 
     @cached_property
     def row_contribution(self) -> RowContribution:
-        """From zero to one.
+        """A row adds zero or one distinct value: zero if another row has it too.
 
-        A row adds at most one value, and none if the value is there already. A user adds at most
-        one value for each row, so the sensitivity is that of a sum of numbers from zero to one.
+        A person adds at most one value for each row, so the sensitivity is that of a sum of numbers
+        from zero to one.
         """
         return RowContribution(0, 1)
 

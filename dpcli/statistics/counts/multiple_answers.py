@@ -40,7 +40,7 @@ from dpcli.statistics.statistic import Statistic
 class PassesAmongFirst(Filter):
     """True if a test is true and fewer than `max_counted` of the tests before it are, else false.
 
-    So of all tests, at most `max_counted` are counted for a row: the first ones that are true.
+    So at most `max_counted` of all tests are counted for a row: the first tests that are true.
     """
 
     tests: tuple[Filter, ...]
@@ -62,10 +62,10 @@ class PassesAmongFirst(Filter):
 class IndicatorQuery(Query):
     """For each group and each of several tests, the number of rows for which the test is true.
 
-    A row adds one for at most `max_counted` tests, the first ones that are true for it. With
-    `signed`, it also adds minus one for each of the other tests. Raises ValueError unless
-    `max_counted` is between one and the number of tests, if it is less and the counts are signed,
-    or if groups are private.
+    A row adds one for at most `max_counted` tests: the first tests that are true for the row. With
+    `signed`, the row also adds minus one for each other test. Raises ValueError if groups are
+    private, unless `max_counted` is between one and the number of tests, and for signed counts
+    unless it is the number of tests.
     """
 
     tests: tuple[Filter, ...]
@@ -82,7 +82,7 @@ class IndicatorQuery(Query):
 
     @property
     def indicators(self) -> tuple[PassesAmongFirst, ...]:
-        """What is counted for each test."""
+        """For each test, the filter for the rows that it counts."""
         indexes = range(len(self.tests))
         return tuple(PassesAmongFirst(self.tests, index, self.max_counted) for index in indexes)
 
@@ -107,11 +107,17 @@ class IndicatorQuery(Query):
 
     @cached_property
     def row_contribution(self) -> RowContribution:
-        """From zero or minus one to one in each cell; `max_counted` bounds the number of cells."""
+        """A row adds from zero, or if signed from minus one, to one in each cell.
+
+        `max_counted` bounds the number of cells in which a row adds one.
+        """
         return RowContribution(-1 if self.signed else 0, 1)
 
     def sensitivity(self, relation: Relation) -> Sensitivity:
-        """The sensitivity of all counts: a row adds one to `max_counted`, or one or -1 to each."""
+        """The sensitivity of the vector of all counts.
+
+        A row adds one to at most `max_counted` counts, or if signed one or minus one to each count.
+        """
         tests, neighbors = len(self.tests), relation.neighbors
         unit = self.bounded_unit(relation.unit)
         if self.signed:
@@ -120,7 +126,7 @@ class IndicatorQuery(Query):
 
     @property
     def shape(self) -> Shape:
-        """For each test the rows that pass it; signed, twice those less all rows."""
+        """For each test, the rows that pass; if signed, twice this minus all rows."""
         axes = {axis.column for axis in self.axes}
         not_missing = frozenset(
             {column for column in self.present if column.missing is None} - axes
@@ -187,7 +193,7 @@ class Selections(Statistic):
         yield from public_groups(request)
 
     def tests(self, request: Request) -> tuple[Filter, ...]:
-        """What is counted for each column."""
+        """For each column, the filter for the rows in which it is chosen."""
         return tuple(_is_chosen(column) for column in request.checked)
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:

@@ -20,10 +20,10 @@ from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.statistic import Statistic
 
 PARTS = (2, 4)
-"""Half or a quarter of the most rows in a group is subtracted for each person."""
+"""The denominators of the multiple: r/2 or r/4 per person, for r rows per group."""
 
 MAX_RELATIVE_DEVIATION = 0.95
-"""People are counted as well if noise is then at most this times as large."""
+"""The greatest noise of centered counts, relative to plain counts, to use them."""
 
 
 class PersonCounts(Statistic):
@@ -47,7 +47,10 @@ class PersonCounts(Statistic):
     def by_people(
         self, request: Request, counts: LinearQuery, role: str, relation: Relation
     ) -> tuple[Design, ...]:
-        """The counts, and before them centered counts and people if these need less noise."""
+        """The design of plain counts, after one of centered counts if it has less noise.
+
+        The design of centered counts also counts people.
+        """
         unit, plain = relation.unit, Design(request, (WeightedQuery(role, counts),))
         if (
             not isinstance(unit, PersonUnit)
@@ -98,9 +101,10 @@ class PersonCounts(Statistic):
 
 @dataclass(frozen=True, kw_only=True)
 class SharedNoise(Design):
-    """Two answers: c = `times` count - `less` number for each count, and the numbers.
+    """A design of two answers: centered counts c, and the numbers that center them.
 
-    Several counts share a number, and so its noise. A count is (c + `less` number) / `times`.
+    For each count, c = `times` count - `less` number. So the count is (c + `less` number) /
+    `times`. Several counts share the same number, and so its noise.
     """
 
     times: int

@@ -25,7 +25,7 @@ def _is_share(request: Request) -> bool:
 
 
 def _proportion() -> Statistic:
-    """What answers the mean of a boolean column."""
+    """The statistic that answers the mean of a boolean column: `Proportion`."""
     from dpcli.statistics.means.ratio import PROPORTION
 
     return PROPORTION
@@ -85,7 +85,7 @@ class Mean(WeightedStatistic):
     )
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
-        """The centered sum and the count of the same rows, or of their weights; or distances."""
+        """A centered sum and a count, or a sum of weights; or distances from both bounds."""
         if _is_share(request):
             return _proportion().designs(request, relation)
         column, weights = request.numeric, weight_factors(request)

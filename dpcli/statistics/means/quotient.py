@@ -34,7 +34,7 @@ from dpcli.statistics.moments import TYPICAL_MEAN
 from dpcli.statistics.weights import weight_step
 
 Coefficients = tuple[int, ...]
-"""Whole numbers, by which answers or the powers of a value from zero on are multiplied."""
+"""Whole coefficients of answers, or of the powers of a value from zero on."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,11 +101,11 @@ class BernsteinQuery(Query):
 
     @cached_property
     def row_contribution(self) -> RowContribution:
-        """From zero to all that a row adds together, because it may be in one sum."""
+        """A row adds from zero to `largest` to a sum, because one sum may get everything."""
         return RowContribution(0, self.largest)
 
     def sensitivity(self, relation: Relation) -> Sensitivity:
-        """The sensitivity of sums to which a row adds parts of a public number."""
+        """The sensitivity of the sums: what a row adds to all sums together is public."""
         unit = self.bounded_unit(relation.unit)
         numbers, groups = self.cells_per_group, self.groups
         return divided_sensitivity(numbers, relation.neighbors, unit, groups).scaled(self.largest)
@@ -160,9 +160,9 @@ of the mean from the center, in half-widths: it affects the mean at most as much
 class Quotient:
     """A quotient of two combinations of noisy answers, which has an interval.
 
-    `above` and `below` are the whole coefficients of the answers. The divisor is at least
-    `min_below`. The quotient plus the public number `shift` is in units of `unit`, and lies within
-    `limits`.
+    `above` and `below` are the coefficients of the answers in the dividend and the divisor. The
+    divisor is at least `min_below`. The published number is `unit` times the sum of the quotient
+    and the public number `shift`, and lies within `limits`.
     """
 
     above: Coefficients
@@ -174,7 +174,7 @@ class Quotient:
     min_below: int = 1
 
     def estimates(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        """The quotients of the cells, exact, with intervals that allow for all noises."""
+        """The exact quotient of each cell, with an interval for the noise of all answers."""
         moved = self.shift * self.unit
         low, high = (None if limit is None else limit - moved for limit in self.limits)
         intervals = self._interval(answers, confidence, low, high)
@@ -218,7 +218,7 @@ def _combined(coefficients: Sequence[int], answers: Sequence[NoisyAnswer]) -> Ar
 
 @dataclass(frozen=True)
 class QuotientDesign(Design):
-    """Answers of which quotients are published: how far these are off depends on the answers."""
+    """A design that publishes quotients of answers; errors depend on the answers."""
 
     error_is_known: ClassVar[bool] = False
 
@@ -227,9 +227,10 @@ class QuotientDesign(Design):
     ) -> Fraction | None:
         """A bound on the error of a mean of `rows` rows; None if there are too few rows.
 
-        The noises of a sum and a count have equal parts of the allowed risk. Let s be the noise in
-        the sum of distances from the center, h the largest distance, and c the noise in the count
-        n. The mean changes by at most (s + h c) / (n - c). A share is not a mean of numbers.
+        None also if there is a single query: a share is not a mean of numbers. The noises of a sum
+        and a count have equal parts of the allowed risk. Let s be the noise in the sum of distances
+        from the center, h the largest distance, and c the noise in the count n. The mean changes by
+        at most (s + h c) / (n - c).
         """
         if len(self.queries) == 1:
             return None
@@ -262,7 +263,10 @@ class CenteredMean(QuotientDesign):
         return (reason,) if len(answered) == 2 else ()
 
     def or_distances(self, degree: int = 1) -> tuple[Design, ...]:
-        """It, and distances from both bounds for pure noise, unless the rows are public."""
+        """The centered design for Gaussian noise, and distances for pure noise.
+
+        The centered design alone, if the number of rows is public or distances are not possible.
+        """
         is_public = not self.queries[1].weight
         pure = () if is_public else DistancesFromBounds.of(self.request, self.column, degree)
         return (replace(self, families=("l2",)), *pure) if pure else (self,)
@@ -286,7 +290,7 @@ SQUARED_DISTANCES = (
     "twice their product. Together they are the squared width for each value, whatever it is, "
     "so all cost no more than one; they give the mean and the variance"
 )
-"""Why sums of distances from both bounds are answered, of their squares and with weights."""
+"""Reasons for sums of distances from both bounds: plain, weighted, and squared."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -297,7 +301,7 @@ class DistancesFromBounds(QuotientDesign):
 
     @classmethod
     def of(cls, request: Request, column: NumericColumn, degree: int = 1) -> tuple[Design, ...]:
-        """The design for a column, or nothing if it is not possible."""
+        """The design for a column; empty if its bounds are equal or sums are too large."""
         if column.lower == column.upper:
             return ()
         query = BernsteinQuery(

@@ -19,7 +19,7 @@ from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.intervals import ROUNDED_BELOW, FiducialInterval, Outcome
 
 CERTAIN: Final = 0.01
-"""The part of the risk outside an interval at which a divisor below the least one is neglected."""
+"""The part of the risk of an interval for divisors below `min_below`."""
 
 FARTHEST = 12
 """Standard deviations from the quotient at which the search for an end begins."""
@@ -31,7 +31,8 @@ BISECTIONS = 16
 class QuotientInterval(FiducialInterval):
     """The interval of one quotient, within finite `limits`, in the units of `outcome`.
 
-    `above` and `below` are the coefficients of the answers. The sum below is at least `min_below`.
+    `above` and `below` are the coefficients of the answers in the dividend and the divisor. The
+    divisor is at least `min_below`.
     """
 
     def __init__(
@@ -55,7 +56,10 @@ class QuotientInterval(FiducialInterval):
         super().__init__(answers, outcome, confidence)
 
     def _find_ends(self, all_cells: Ints) -> None:
-        """Solve for the ends where the divisor is certain; draw where it is not."""
+        """Set the ends: by bisection where the divisor is certain, else from draws.
+
+        Ends stay infinite where the divisor may be below `min_below` with more than the risk.
+        """
         scales = self._scales[self._scales > 0]
         if not (
             self._kind.sum_is_known and len(self._scales) <= 2 and min(scales) >= ROUNDED_BELOW
@@ -69,7 +73,7 @@ class QuotientInterval(FiducialInterval):
         super()._find_ends(np.flatnonzero(drawn))
 
     def _divisor_exceeds(self, risk: float) -> Bools:
-        """Where the sum below is at least the least one, but for this risk."""
+        """Whether each divisor is at least `min_below`, except with probability `risk`."""
         beyond = (self._below * self.noisy).sum(axis=0) - self._min_below
         scales = abs(self._below) * self._scales * np.ones_like(self.noisy)
         # A divisor without noise is what it is.
@@ -81,7 +85,7 @@ class QuotientInterval(FiducialInterval):
         risk = self._risk * (1 - CERTAIN)
 
         def excess(tried: Floats, side: int) -> Floats:
-            """Above zero where the quotient is beyond `tried` on this side with less risk."""
+            """Positive where the risk that the quotient is beyond `tried` is small enough."""
             coefficients = self._above - self._below * tried
             beyond = -side * (coefficients * noisy).sum(axis=0)
             return self._kind.excess(beyond, abs(coefficients) * self._scales, risk)
@@ -96,7 +100,7 @@ class QuotientInterval(FiducialInterval):
 
 
 def _bisected(excess: Callable[[Floats], Floats], near: Floats, far: Floats) -> Floats:
-    """The side that is far from a root of a rising function, after some bisections."""
+    """A point near the root of `excess`, on the side of `far`, by bisection."""
     for _ in range(BISECTIONS):
         middle = (near + far) / 2
         is_beyond = excess(middle) > 0

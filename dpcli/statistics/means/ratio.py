@@ -169,7 +169,7 @@ class Ratio(WeightedStatistic):
     def combined(
         self, request: Request, answers: Sequence[NoisyAnswer]
     ) -> tuple[Sequence[NoisyAnswer], Coefficients, Coefficients]:
-        """The answers, and the coefficients of each in the numerator and the denominator."""
+        """The answers, their coefficients in the numerator, and those in the denominator."""
         if len(answers) > 1:
             return answers, (1, 0), (0, 1)
         parts, (kinds,) = self.parts(request), answers
@@ -181,7 +181,10 @@ class Ratio(WeightedStatistic):
         return kinds.divided(len(cells)), above, below
 
     def _summed(self, parts: tuple[Part, Part]) -> tuple[_Summed, _Summed]:
-        """The sums of the parts; a numerator that is divided by rows is centered."""
+        """The sums of numerator and denominator.
+
+        If the denominator is the number of rows, the sum of the numerator is centered.
+        """
         above, below = parts
         return _Summed.of(above, centered=below is None), _Summed.of(below)
 
@@ -199,7 +202,7 @@ class Ratio(WeightedStatistic):
 
 @dataclass(frozen=True, slots=True)
 class _Summed:
-    """A sum of a factor, or the number of rows that pass filters."""
+    """A part of a ratio: the sum of a factor, or the rows that pass filters."""
 
     factor: Factor | None = None
     where: tuple[Filter, ...] = ()
@@ -433,7 +436,7 @@ class Comparison(Statistic):
 
 
 def _added_column(request: Request) -> NumericColumn | None:
-    """The column that is added up; None if rows are counted."""
+    """The column whose totals are compared; None if numbers of rows are compared."""
     column = request.column if request.option("of") == "sum" else None
     return column if isinstance(column, NumericColumn) else None
 

@@ -79,12 +79,12 @@ class Covariance(Statistic):
         return (Design(request, queries, reason=MOMENTS_REASON),)
 
     def outcome(self, covariances: Floats, pair: Pair) -> Floats:
-        """The number of a pair, shape (cells,), in half-widths of its columns."""
+        """The published number of a pair of columns, in half-widths; shape (cells,)."""
         covariance: Floats = covariances[pair]
         return covariance
 
     def printed(self, moments: Moments, pair: Pair) -> tuple[Fraction, int, Limits]:
-        """The unit of that number, its printed decimals, and its limits within the bounds."""
+        """The unit of the number of a pair, its printed decimals, and its limits."""
         unit = moments.unit(*pair)
         decimals = sum(decimal_places(moments.columns[index].step) for index in pair) + 2
         return unit, decimals, (Fraction(0) if pair[0] == pair[1] else -unit, unit)
@@ -221,7 +221,7 @@ class MomentsOfOne(Design):
 
 @dataclass(frozen=True, kw_only=True)
 class DistancesOfVariance(DistancesFromBounds):
-    """Three sums for which a row costs no more than for one."""
+    """The design of a variance for pure noise: three sums that cost as much as one."""
 
     def expected_error(self, errors: Sequence[float]) -> float:
         mean, square = TYPICAL_MEAN, TYPICAL_SQUARE

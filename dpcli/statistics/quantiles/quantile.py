@@ -33,7 +33,7 @@ STATED = Fraction(19, 20)
 """The confidence of the errors that plans state in words."""
 
 POWERS: dict[Measure, int] = {"epsilon": 1, "rho": 2}
-"""The power of the noise that a share of epsilon or of rho divides."""
+"""The power p by unit of the budget: noise to the power p is inverse to shares."""
 
 USUAL_PART = 0.5
 """The part of `usual_error` with which choices are compared: counts that are not negative have
@@ -42,9 +42,9 @@ counts are better than that by far, and choices in rounds can be worse than sing
 
 
 def may_count(request: Request, relation: Relation) -> bool:
-    """Whether counts may answer: in public groups, and all levels about the same rows.
+    """Whether tree counts may answer: groups are public and not limited per person.
 
-    Limits on the groups of a person would leave out other rows in each level.
+    A limit on the groups of a person would leave out different rows in each level of the tree.
     """
     unit = relation.unit
     limited = isinstance(unit, PersonUnit) and unit.limits_groups
@@ -54,7 +54,7 @@ def may_count(request: Request, relation: Relation) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class TreeOfCounts(Design):
-    """The rows in each node of a tree over the classes of candidates, a query for each level."""
+    """A design that counts rows in the nodes of a tree of classes, a query per level."""
 
     quantiles: tuple[Fraction, ...]
 
@@ -90,7 +90,7 @@ class TreeOfCounts(Design):
     def usual_error(self, errors: Sequence[Fraction | float]) -> float:
         """About how many ranks the worst quantile misses by where values lie densely and evenly.
 
-        It is at the confidence of `errors`, those of a count in each level.
+        `errors` has the error of a count in each level; the result has the same confidence.
         """
         middle = min(map(float, self.quantiles), key=lambda quantile: abs(quantile - 0.5))
         return self.tree.usual_error(middle, list(map(float, errors)))
@@ -114,10 +114,10 @@ class TreeOfCounts(Design):
         )
 
     def rows_to_show(self, noises: Sequence[Noise]) -> int:
-        """About how many rows it takes until noise no longer hides one of the quantiles.
+        """About how many rows a group needs so that noise hides none of the quantiles.
 
-        With fewer, the rank of a quantile is nearer to the first or the last row than the noise is
-        large, and its interval may reach the end of the candidates.
+        With fewer rows, a quantile lies nearer to the first or last row than the margin of the
+        noise, and its interval may reach the first or last candidate.
         """
         errors, needed = RankErrors(self.tree, tuple(noises)), 0
         for quantile in self.quantiles:
@@ -228,7 +228,10 @@ class Quantile(Statistic):
         return request.quantiles
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
-        """The counts of a tree, if they can answer, with shares of rho and epsilon; and choices."""
+        """Designs of tree counts for rho and for epsilon, then the design of choices.
+
+        There are no tree counts unless `may_count` is true.
+        """
         quantiles = self.quantiles(request)
         counts = (
             (
@@ -241,7 +244,7 @@ class Quantile(Statistic):
         return (*counts, self._choices(request, relation))
 
     def _choices(self, request: Request, relation: Relation) -> Choices:
-        """The scores of the candidates, for each quantile."""
+        """The design that chooses each quantile by the scores of the candidates."""
         column, quantiles = request.numeric, self.quantiles(request)
         classes, indices = classes_at_and_between(column, request.candidates)
         if len(quantiles) >= MIN_QUANTILES_FOR_RECURSION:

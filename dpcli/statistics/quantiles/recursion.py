@@ -32,7 +32,7 @@ USUAL_SUBSTEPS = 1 << 6
 """Sub-steps that a class has even if there are many groups."""
 
 CUTS_OF_ALL_GROUPS, CUTS_OF_A_GROUP = 1 << 18, 1 << 22
-"""Limits of the numbers of cuts, for time and for memory."""
+"""The most cuts in all groups, to limit time, and in a group, to limit memory."""
 
 
 def substeps_for(classes: int, groups: int) -> int:
@@ -44,11 +44,11 @@ def substeps_for(classes: int, groups: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class PartQuantile:
-    """The quantile that one choice of the recursion is about, in its part of the rows.
+    """The quantile of one choice in the recursion, within a part of the rows.
 
-    The part lies between the quantiles at `low` and `high`, or at the end of the rows. Of the
-    part, the fraction `relative` of the rows is wanted below the quantile with this
-    `index` in increasing order.
+    The part lies between the quantiles at the indices `low` and `high`; None is an end of the rows.
+    The fraction `relative` of the rows of the part should lie below the quantile. `index` is the
+    position of the quantile in increasing order.
     """
 
     low: int | None
@@ -58,7 +58,7 @@ class PartQuantile:
 
     @property
     def largest_change(self) -> int:
-        """The most that adding a row changes the difference of two scores, in units of 1/d."""
+        """The most that an added row changes a difference of scores, in 1/d row."""
         part, whole = self.relative.numerator, self.relative.denominator
         return 2 * max(part, whole - part)
 
@@ -130,7 +130,7 @@ class QuantilesQuery(SelectionQuery):
 
     @cached_property
     def row_contribution(self) -> RowContribution:
-        """How much one row can change the differences of scores of a level, in sum."""
+        """The change of score differences by one row, summed over the parts of a level."""
         return RowContribution(-1, 1)
 
     @property
@@ -187,9 +187,10 @@ class QuantilesQuery(SelectionQuery):
         )
 
     def rank_scores(self, counts: Array, item: int) -> Array:
-        """Minus the number of rows by which each candidate misses a quantile of the group.
+        """Minus the number of rows by which each candidate misses the quantile `item`.
 
-        It has the shape (groups, candidates), in units of 1/d rows; counts, (groups, classes).
+        The result has the shape (groups, candidates), in units of 1/d row; `counts` has the shape
+        (groups, classes).
         """
         rank = Rank(self.candidate_classes, self.quantiles[item])
         rows = largest_magnitude(counts) * counts.shape[1]
@@ -198,24 +199,25 @@ class QuantilesQuery(SelectionQuery):
     def published(self, cuts: Ints) -> Ints:
         """The indices of the candidates that are published for chosen cuts.
 
-        A cut through the class of a candidate stands for this candidate. One between two
-        candidates stands for the one that fewer sub-steps separate from it.
+        A cut within the class of a candidate gives this candidate. A cut between two candidates
+        gives the nearer candidate, in sub-steps.
         """
         classes, substeps = np.divmod(cuts, self.substeps)
         return nearest_candidates(self.candidate_classes, classes, 2 * substeps <= self.substeps)
 
     def expected_error(self, noise: Noise, confidence: Fraction) -> Fraction:
-        """The rows by which a quantile is missed, at most with this confidence.
+        """The most rows by which a quantile is missed, with this confidence.
 
-        It is that of the quantile with the greatest variance. Values are assumed to lie densely and
-        evenly around the chosen cuts. Then the error of a choice has a Laplace distribution with
-        the scale of c/d rows. It moves the targets of the two parts that end there, in proportion.
+        The number is that of the quantile with the greatest variance. Values are assumed to lie
+        densely and evenly around the chosen cuts. Then the error of a choice has a Laplace
+        distribution with the scale of c/d rows. The error also moves the quantiles of the two parts
+        that end at the chosen cut, in proportion.
         """
         worst = max(self._error_weights(), key=lambda weights: sum(weight**2 for weight in weights))
         return short_up(noise.scale * Fraction(laplace_sum_width(worst, float(1 - confidence))), 6)
 
     def _error_weights(self) -> Iterator[tuple[float, ...]]:
-        """For each quantile, the scales of the independent errors that its error is the sum of."""
+        """For each quantile, the scales of the independent errors whose sum is its error."""
         errors: dict[int | None, dict[int, float]] = {None: {}}
         for chosen in (part for level in self.levels for part in level):
             share = float(chosen.relative)
@@ -231,8 +233,8 @@ class QuantilesQuery(SelectionQuery):
 def choose_quantiles(noise: Noise, counts: Array, query: QuantilesQuery) -> Array:
     """The index of a candidate for each quantile, group by group, as one array of int64.
 
-    `counts` has the shape (groups, classes). With `NO_NOISE`, the first of the best candidates of
-    each quantile is chosen from all rows.
+    `counts` has the shape (groups, classes). With `NO_NOISE`, each quantile is the first of
+    its best candidates, from all rows of the group. Raises TypeError for additive noise.
     """
     if isinstance(noise, ChoiceNoise):
         chosen = [_chosen_cuts(noise, ordered_rows(row, query), query) for row in counts]
@@ -244,17 +246,17 @@ def choose_quantiles(noise: Noise, counts: Array, query: QuantilesQuery) -> Arra
 
 
 def ordered_rows(counts: Array, query: QuantilesQuery) -> Array:
-    """How many rows of a group lie below each cut: first by class, then by a random sub-step.
+    """How many rows of a group lie below each cut, by classes, then sub-steps.
 
-    The sub-step of each row is uniform and independent of all others. The array has one element
-    for each sub-step of each class, and one for the cut above all rows.
+    The sub-step of each row is random, uniform and independent of all others. The array has one
+    element for each sub-step of each class, and one for the cut above all rows.
     """
     cells = _divided(counts.astype(np.int64), query.substeps)
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(cells)])
 
 
 def _divided(counts: Ints, substeps: int) -> Ints:
-    """How many rows of each class have each sub-step, the sub-steps of a class side by side."""
+    """The number of rows in each sub-step of each class, class by class."""
     if substeps == 1:
         return counts
     cells = np.zeros(len(counts) * substeps, np.int64)
@@ -282,9 +284,10 @@ def _chosen_cuts(noise: ChoiceNoise, below: Array, query: QuantilesQuery) -> lis
 
 
 def nearest_candidates(candidate_classes: Points, classes: Ints, in_first_half: Bools) -> Ints:
-    """The index of the candidate at a position in each of these classes.
+    """The index of the nearest candidate to a position in each of these classes.
 
-    In the class of a candidate it is that one, and between two candidates the nearer one.
+    `in_first_half` tells in which half of its class a position lies. In the class of a candidate,
+    it is this candidate; between two candidates, the lower one for positions in the first half.
     """
     known = np.asarray(candidate_classes)
     before = np.searchsorted(known, classes, side="right") - 1
@@ -293,10 +296,10 @@ def nearest_candidates(candidate_classes: Points, classes: Ints, in_first_half: 
 
 
 def _middle(ordered: list[Fraction], first: int, end: int) -> PartQuantile:
-    """The quantile of a part that divides its rows most evenly; few enough are left on each side.
+    """The quantile that divides a part most evenly, with the fewest levels.
 
-    The part has the quantiles from `first` to before `end`. On each side, no more are left than
-    the remaining levels can choose: the number of levels is the least possible.
+    The part has the quantiles from `first` to before `end`. A quantile is eligible if no more
+    quantiles remain on each side than the remaining levels can choose.
     """
     low, high = (first - 1 if first else None), (end if end < len(ordered) else None)
     start = Fraction(0) if low is None else ordered[low]

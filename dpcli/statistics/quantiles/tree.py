@@ -21,8 +21,8 @@ MIN_VARIANCE = 1e-9
 """The variance of a count without noise."""
 
 SHARE_RATIO = Fraction(4, 5)
-"""The noise of a level has this share of that of the level below: counts of single classes are
-needed only where rows share values."""
+"""The noise of a level over the noise of the level below: counts of single classes may be noisier,
+because they are needed only where rows share values."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class CountTree:
         return tuple(part / sum(parts) for part in parts)
 
     def precisions(self, variances: Sequence[float]) -> tuple[float, ...]:
-        """For each level the sum of leaves / variance of a count from it on."""
+        """For each level, the sum of leaves / variance over this level and all below."""
         parts = [
             leaves / variance for leaves, variance in zip(self.node_leaves, variances, strict=True)
         ]
@@ -75,9 +75,10 @@ class CountTree:
     def usual_error(self, quantile: float, errors: Sequence[float]) -> float:
         """About the error of a rank if values lie evenly, from the errors of the counts.
 
-        It is as in `RankErrors`. For even ends, the first level has weights whose squares sum to
-        q (1 - q) for each node. Below it, one node at most has different children: x of b are
-        below the end, with x - x^2 / b for a whole x and less in between, nearly b / 6 on average.
+        `RankErrors` has the formula. On average over evenly spaced ends, the squared weights of the
+        first level sum to q (1 - q) for each node. On a lower level, the children of at most one
+        node differ in weight: x of b lie below the end. Their squares sum to x - x^2 / b for a
+        whole x and to less in between, nearly b / 6 on average.
         """
         variances = [max(error**2, MIN_VARIANCE) for error in errors]
         first, *lower = self.precisions(variances)
@@ -95,20 +96,20 @@ More than half: a class that holds rows is hardly at risk in both tests.
 """
 
 EMPTY_SHARE = Fraction(1, 5)
-"""The part of the error probability of an interval with which noise looks like rows, or like fewer
-than none: one in 200 intervals of empty groups says more than all classes at 95%."""
+"""The part of the error probability of an interval for noise beyond the margin of an empty group,
+on either side: at 95%, one in 200 intervals of empty groups excludes some class."""
 
 SAMPLED_ENDS = 256
-"""From about this number of ends of classes follows how heavy the tails of errors are."""
+"""About how many ends of classes are sampled for the kurtosis of rank errors."""
 
 
 @dataclass(frozen=True)
 class RankErrors:
     """The errors of ranks by least squares from noisy counts of a tree.
 
-    `noises` are those of a count in each level. A rank is the number of rows below the end of a
-    class, less the quantile of all rows. The sum over all nodes of the first level, also of those
-    with few leaves, is the number of all rows.
+    `noises` has the noise of a count in each level. The rank of an end of a class is the number of
+    rows below the end, minus the quantile times the number of all rows. The number of all rows is
+    the sum over all nodes of the first level, also over nodes with few leaves.
 
     A rank is the sum of leaves with weights g: one below the end, zero above, less the quantile.
     With P(k) the mean over the leaves of each node of level k, and s(k) leaves in a node, the
@@ -127,14 +128,14 @@ class RankErrors:
 
     @cached_property
     def precisions(self) -> tuple[float, ...]:
-        """For each level the sum of leaves / variance from it on."""
+        """For each level, the sum of leaves / variance over this level and all below."""
         return self.tree.precisions(self.variances)
 
     def margins(self, quantile: float, confidence: Fraction) -> Floats:
-        """How far each noisy rank may be off in a test, for the ends of no, one, and all classes.
+        """How far each noisy rank may be off in a test; shape (leaves + 1,), one per end.
 
-        A range of classes that two such tests leave has the class of a quantile with this
-        confidence.
+        The range of classes that two tests with these margins leave contains the class of the
+        quantile with this confidence.
         """
         outside = min(2 * TEST_SHARE * (1 - confidence), Fraction(1))
         width = blended_half_width(self._excess(quantile), 1.0, 1 - outside)
@@ -142,12 +143,12 @@ class RankErrors:
         return margins
 
     def rows_margin(self, confidence: Fraction) -> float:
-        """The noisy number of all rows from which on there are rows, more surely than most."""
+        """The noisy number of all rows above which a group is taken to have rows."""
         variance = self.tree.top_nodes * self.tree.node_leaves[0] / self.precisions[0]
         return normal_quantile(float(EMPTY_SHARE * (1 - confidence))) * sqrt(variance)
 
     def rank_variances(self, quantile: float) -> Floats:
-        """The variance of the rank of each end."""
+        """The variance of the noisy rank of each end of a class."""
         whole, part = self._first
         above = np.maximum(self.tree.top_nodes - whole - 1, 0) * quantile**2
         squares = whole * (1 - quantile) ** 2 + above
@@ -166,7 +167,7 @@ class RankErrors:
 
     @cached_property
     def _inside(self) -> Floats:
-        """The variance that levels below the first add: their parts depend on the end alone."""
+        """The variance that levels below the first add to each rank, for any quantile."""
         added, fan_out = np.zeros(self.tree.leaves + 1), self.tree.fan_out
         leaves = self.tree.node_leaves
         for above, own, precision in zip(leaves, leaves[1:], self.precisions[1:], strict=False):
@@ -185,11 +186,11 @@ class RankErrors:
         return float((self.fourth_cumulants(ends, quantile) / squares).mean())
 
     def fourth_cumulants(self, ends: Ints, quantile: float) -> Floats:
-        """Those of the ranks of some ends, which are not the last.
+        """The fourth cumulants of the ranks of some ends; the last end is not allowed.
 
         With h the sum of the parts of g over their precisions, the count of a node has the weight
-        leaves / variance times the mean of h in it. That is the same in all nodes of a level
-        below one which the end does not divide.
+        leaves / variance times the mean of h in the node. Below a node that the end does not
+        divide, the mean of h is the same in all nodes.
         """
         tree, below = self.tree, 0.0
         owns, subtrees = [], []
@@ -220,10 +221,10 @@ class RankErrors:
 
 
 BLOCK = 1 << 18
-"""The leaves that are computed with at once, to bound memory."""
+"""The number of leaves, over groups, that are processed at once, to bound memory."""
 
 EVEN_WEIGHT = 5
-"""The weight of a class without rows, in means of the rows of all classes."""
+"""The weight of a class without rows, over the mean number of rows per class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,13 +249,14 @@ def classes_of_quantiles(
 ) -> list[ClassOfQuantile]:
     """The class of each quantile, from noisy `counts` of shape (groups, nodes) for each level.
 
-    The class is where counts reach the quantile that are as near as possible to least squares,
-    never negative, and even where noise hides differences. The range is what two tests of the
-    unbiased least squares leave: that the rows of a class and those below fall short of the
-    quantile, or that the rows below it exceed the quantile. It has the class of the exact quantile
-    with about this confidence, wherever the rows lie. Ranks increase from class to class, so the
-    noisy ones are made isotonic before they are tested: tests of single ranks would leave every
-    class with an extreme noise. All classes are left if noise hides whether there are rows.
+    The class is where likely counts reach the quantile: counts near least squares that are never
+    negative, and even where noise hides differences. The range of plausible classes is what two
+    tests with unbiased least squares leave: they exclude a class if the rows up to its end fall
+    short of the quantile, or if the rows below its start exceed the quantile. The range contains
+    the class of the exact quantile with about this confidence, wherever the rows lie. Exact ranks
+    increase from class to class, so noisy ranks are made isotonic before the tests: tests of single
+    ranks would leave every class with an extreme noise. The range has all classes if noise hides
+    whether there are rows.
     """
     errors = RankErrors(tree, tuple(noises))
     levels, hidden = _Levels.of(tree, errors.variances), errors.rows_margin(confidence)
@@ -286,7 +288,10 @@ def classes_of_quantiles(
 
 
 def _likely_class(quantile: float, likely: Floats) -> tuple[Ints, Bools]:
-    """The class of a quantile, from likely counts of rows up to each class, and in which half."""
+    """The class of a quantile, and whether it lies in the first half of the class.
+
+    `likely` has the likely number of rows up to the end of each class.
+    """
     last, groups = likely.shape[1] - 1, np.arange(len(likely))
     wanted = quantile * likely[:, -1]
     index = np.minimum((likely < wanted[:, None]).sum(axis=1), last)
@@ -295,9 +300,9 @@ def _likely_class(quantile: float, likely: Floats) -> tuple[Ints, Bools]:
 
 
 def _plausible_classes(ranks: Floats, margins: Floats, weights: Floats) -> tuple[Ints, Ints]:
-    """The first and last class that tests leave, from noisy ranks of all ends of classes.
+    """The first and last class that two tests leave, from noisy ranks of all ends.
 
-    A class has its weight in both tests.
+    `weights` are those of the classes in the isotonic regressions of both tests.
     """
     fall_short = _below_zero(ranks[:, 1:] + margins[1:], weights)
     do_not_exceed = _below_zero(ranks[:, :-1] - margins[:-1], weights)
@@ -307,8 +312,9 @@ def _plausible_classes(ranks: Floats, margins: Floats, weights: Floats) -> tuple
 def _below_zero(numbers: Floats, weights: Floats) -> Ints:
     """How many numbers of each row are below zero in a weighted isotonic regression.
 
-    It reaches zero where the weighted sum of the numbers before is least (Groeneboom 1985). That
-    is after all columns of negative numbers at the start, and before those of others at the end.
+    The regression reaches zero where the weighted sum of the numbers before is least (Groeneboom
+    1985). So columns at the start with only negative numbers, and columns at the end with none,
+    need no sum.
     """
     negative, last = numbers < 0, numbers.shape[1] - 1
     start = int(negative.all(axis=0).argmin())
@@ -319,10 +325,11 @@ def _below_zero(numbers: Floats, weights: Floats) -> Ints:
 
 
 def _weights(likely: Floats) -> Floats:
-    """The weight of each class where noisy ranks are made isotonic, from likely rows up to each.
+    """The weight of each class in an isotonic regression, from likely rows.
 
-    Its rows, and as many for each class as `EVEN_WEIGHT` says: ranks at classes of many rows are
-    hardly changed by those in empty ranges around them, and noise in these averages out.
+    The weight is the likely rows of the class plus a constant (`EVEN_WEIGHT`). So ranks in empty
+    ranges hardly change the ranks of classes with many rows nearby, and noise in empty ranges
+    averages out.
     """
     even = EVEN_WEIGHT * np.maximum(likely[:, -1:], 1.0) / likely.shape[1]
     weights: Floats = np.diff(likely, axis=1, prepend=0.0) + even
@@ -331,9 +338,9 @@ def _weights(likely: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class _Levels:
-    """The levels of a tree, the variance of a count in each, and that of the best estimate.
+    """The levels of a tree, with the variances of counts and of best estimates.
 
-    The best estimate of a node is the one from its own count and those below it.
+    The best estimate of a node, with variance `combined`, uses its own count and all counts below.
     """
 
     tree: CountTree
@@ -349,10 +356,10 @@ class _Levels:
         return cls(tree, tuple(variances), tuple(reversed(combined)))
 
     def from_below(self, counts: Sequence[Floats]) -> list[Floats]:
-        """For each node the best estimate from its own count and those below it.
+        """For each level, the best estimate of each node from its count and all below.
 
-        Nodes without leaves are added as zeros, so that all nodes have the same number of children:
-        the shape is (groups, nodes).
+        Each array has the shape (groups, nodes). Nodes without leaves are added as zeros, so that
+        all nodes have the same number of children.
         """
         tree, totals = self.tree, []
         for level, own in enumerate(counts):
@@ -365,11 +372,11 @@ class _Levels:
         return totals
 
     def unbiased(self, totals: Sequence[Floats]) -> tuple[Floats, Floats]:
-        """Rows below the end of each class by least squares, and all rows.
+        """Rows below each end of a class by least squares, and the number of all rows.
 
-        Hay, Rastogi, Miklau and Suciu 2010. Below no class are no rows. All rows are the sum of the
-        first level, which also counts the noise that falls to nodes without leaves: without it, the
-        variance would exceed that of the margins.
+        Least squares as in Hay, Rastogi, Miklau and Suciu 2010. There are zero rows below the first
+        end. The number of all rows is the sum of the first level, including noise that falls to
+        nodes without leaves: otherwise, the variance would exceed that in the margins.
         """
         found = totals[0]
         for below in totals[1:]:
@@ -380,12 +387,13 @@ class _Levels:
         return below, totals[0].sum(axis=1, keepdims=True)
 
     def likely(self, totals: Sequence[Floats]) -> Floats:
-        """Rows up to each class, by counts that are not negative, and even where noise is large.
+        """Rows up to each class, by counts that are never negative, even if noise is large.
 
-        From the top, the total of a node is divided among its children: first in proportion to
-        their classes; then the differences of the noisy counts from that are added, multiplied by
-        the part of their variance that is not noise (Efron and Morris 1973), at least that of
-        random counts; then the nearest counts are taken that are not negative and sum to the total.
+        From the top, the total of a node is divided among its children: first, in proportion to the
+        number of their leaves. Then the differences of the noisy counts from this division are
+        added, multiplied by the part of their variance that is not noise (Efron and Morris 1973);
+        this signal variance is at least that of random counts. Last, the nearest counts are taken
+        that are not negative and sum to the total.
         """
         found = np.maximum(totals[0].sum(axis=1, keepdims=True), 0.0)
         for (below, variance), leaves in zip(
@@ -427,8 +435,8 @@ class _Levels:
 def _nearest(wanted: Floats, total: Floats) -> Floats:
     """The nearest numbers along the last axis that are not negative and sum to `total`.
 
-    All above a threshold are lowered, or raised, by it, and the others are zero (Held, Wolfe and
-    Crowder 1974).
+    A threshold is subtracted from all numbers above it, and all other numbers become zero (Held,
+    Wolfe and Crowder 1974).
     """
     ordered = -np.sort(-wanted, axis=2)
     ranks = np.arange(1, wanted.shape[2] + 1)

@@ -26,10 +26,10 @@ from dpcli.statistics.moments import TYPICAL_MEAN, TYPICAL_SQUARE, TYPICAL_VARIA
 from dpcli.statistics.regression.queries import ObjectiveQuery
 
 CURVATURE_SHARE = Fraction(1, 10)
-"""The share of the loss that the products of the inputs get together."""
+"""The share of the loss for all products of the inputs together."""
 
 CURVATURE_RISK = Fraction(1, 5)
-"""The part of the allowed risk that the curvature is smaller; the rest is that of the slope."""
+"""The part of the risk for the curvature; the rest is for the random slope."""
 
 TRIED = 80
 """How many curvatures of a logistic loss are tried, each a tenth smaller than the one before."""
@@ -37,7 +37,7 @@ TRIED = 80
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectiveDesign(Design):
-    """An objective, and the sums of the products of any two of its inputs.
+    """A design of an objective, and sums of the products of any two of its inputs.
 
     The column of ones is an input too, so the first sum is the number of rows.
     """
@@ -55,7 +55,9 @@ class ObjectiveDesign(Design):
         minimized: str,
         exception: str = "",
     ) -> ObjectiveDesign:
-        """The design for an objective, with what it is called, and where slopes shrink more.
+        """The design for an objective; sentences call it `minimized`.
+
+        `exception` is added to the sentence on shrinkage: where slopes shrink more.
 
         Privacy: the sums are more answers to the entry, about the same rows. Weights divide the
         loss of the entry among all answers. A number of rows that is the same for all neighbors
@@ -136,18 +138,21 @@ class CoefficientBounds:
 
     @property
     def farthest(self) -> float:
-        """The most that the absolute values of all changes add up to."""
+        """The most that noise changes the coefficients, in L1."""
         return self.width * float(np.abs(self.inverse).sum())
 
     def half_width(self, weights: Floats) -> float:
-        """The most that a sum of coefficients with these weights has changed."""
+        """The most that noise changes the weighted sum of the coefficients."""
         return sqrt(self.width * self.farthest * float(weights @ self.inverse @ weights))
 
     @classmethod
     def proven(
         cls, answers: Sequence[NoisyAnswer], query: ObjectiveQuery, confidence: Fraction
     ) -> CoefficientBounds | None:
-        """The bounds that noisy answers prove: the objective, then its products. None without."""
+        """The bounds that noisy answers prove: of the objective, then the products.
+
+        None if the answers prove no bounds.
+        """
         objective, *sums = answers
         risk, size = 1 - confidence, query.cells
         scale, ridge = query.perturbation(objective.noise.scale * query.step)
@@ -170,7 +175,10 @@ class CoefficientBounds:
 def _min_products(
     sums: Sequence[NoisyAnswer], query: ObjectiveQuery, confidence: Fraction
 ) -> Floats | None:
-    """Products of scaled inputs, less what noise may have added; None if not positive."""
+    """A lower bound on the matrix of products of scaled inputs.
+
+    None unless the bound is positive definite.
+    """
     size, halves = query.cells, query.half_widths
     noisy = np.zeros((size, size))
     indexes = combinations_with_replacement(range(size), 2)
@@ -184,7 +192,7 @@ def _min_products(
 def _noise_of_products(
     noises: Sequence[Noise], query: ObjectiveQuery, confidence: Fraction
 ) -> float:
-    """What the noise of products of scaled inputs adds up to in a row of them at most."""
+    """A bound on the absolute noise in each row of the products of scaled inputs."""
     size, halves = query.cells, query.half_widths
     indexes = combinations_with_replacement(range(size), 2)
     pairs = zip(indexes, noises, strict=True)

@@ -36,11 +36,12 @@ SINGULAR = 1e-9
 
 @dataclass(frozen=True)
 class LeastSquares(Moments):
-    """The coefficients of the last column, the outcome, on the other columns, the inputs.
+    """Moments for the least-squares regression of the last column on the others.
 
-    Columns are centered and in units of their half-widths. A `ridge` is added to the variance of
-    every input, in squared half-widths. Without one, `solve_stably` adds the least ridge that
-    keeps noise from making the covariances singular.
+    The last column is the outcome, the others are the inputs. Columns are centered and in units of
+    their half-widths. The `ridge` is added to the variance of every input, in squared half-widths.
+    If it is None, `solve_stably` adds the least ridge that keeps noise from making the covariances
+    singular.
     """
 
     ridge: Fraction | None = None
@@ -53,7 +54,10 @@ class LeastSquares(Moments):
         return intervals.estimates(units, decimals, [ANY] * len(units))
 
     def uncentered(self, slopes: Array, intercept: Array) -> Floats:
-        """Intercept at zero and slopes, shape (columns, cells), from those of centered columns."""
+        """Intercept and slopes of the columns, from those of centered columns.
+
+        The result is in half-widths, and has the shape (columns, cells).
+        """
         *inputs, outcome = (
             factor.offset / half for half, factor in zip(self.halves, self.factors, strict=True)
         )
@@ -66,9 +70,9 @@ class LeastSquares(Moments):
         return self._solve(self.centered(sums), float(self.ridge or 0))
 
     def solve_stably(self, sums: Floats, answers: Sequence[NoisyAnswer]) -> tuple[Floats, Bools]:
-        """Finite intercept and slopes, and the cells that get no interval.
+        """Finite intercept and slopes, and whether each cell gets no interval.
 
-        These needed a ridge that was not asked for, or have no solution.
+        A cell gets no interval if it needs a ridge although none is declared, or has no solution.
         """
         moments = self.centered(sums, clamp=True)
         ridge = np.full(len(moments.rows), float(self.ridge or 0))
@@ -104,7 +108,7 @@ class LeastSquares(Moments):
 
 
 def _matrices(covariances: Floats) -> Floats:
-    """Shape (cells, columns, columns), from (columns, columns, cells)."""
+    """Covariances of shape (columns, columns, cells) as (cells, columns, columns)."""
     return np.ascontiguousarray(np.moveaxis(covariances, 2, 0))
 
 
@@ -244,7 +248,7 @@ class LinearRegression(Statistic):
         return model.estimates(intervals)
 
     def rows_for_interval(self, request: Request, noises: Sequence[Noise]) -> int:
-        """The rows from which uncorrelated inputs of typical variance need no ridge."""
+        """From how many rows on uncorrelated inputs of typical variance need no ridge."""
         if request.method == "output" or request.ridge is not None:
             return 0
         return ceil(LeastSquares(request.columns).noise_bound(noises) / TYPICAL_VARIANCE)
@@ -289,7 +293,7 @@ class ObjectiveLinearRegression(LinearRegression):
         return with_bounds(estimates, answers, query, units, confidence, query.outcome.origin)
 
     def rows_for_interval(self, request: Request, noises: Sequence[Noise]) -> int:
-        """Zero: the design states it."""
+        """Zero: `ObjectiveDesign.sentences` states the number of rows instead."""
         return 0
 
     def sentences(self, request: Request) -> tuple[str, ...]:
@@ -301,7 +305,7 @@ class ObjectiveLinearRegression(LinearRegression):
 
 
 OBJECTIVE = ObjectiveLinearRegression()
-"""What answers for `method: objective`."""
+"""The statistic that answers for `method: objective`."""
 
 
 def _needed_for_output(key: str, line: str, request: Request) -> FieldFault:
@@ -328,7 +332,7 @@ def _ridge_query(request: Request) -> RidgeQuery:
 def _in_own_units(
     request: Request, answer: NoisyAnswer, grid: Fraction, confidence: Fraction
 ) -> Estimates:
-    """Coefficients of scaled columns, in steps of a grid, in the units of the columns."""
+    """Coefficients in the units of columns, from grid steps for scaled columns."""
     model = LeastSquares(request.columns)
 
     def outcome(coefficients: Floats) -> Floats:

@@ -38,13 +38,13 @@ GRID_STEPS = 1 << 10
 
 @dataclass(frozen=True, kw_only=True)
 class RegressionQuery(Query):
-    """The coefficients of a regression of an outcome on inputs, and its intercept."""
+    """The intercept and coefficients of a regression of an outcome on inputs."""
 
     inputs: tuple[Factor, ...]
 
     @property
     def half_widths(self) -> tuple[int, ...]:
-        """What the column of ones and the inputs are divided by, in steps."""
+        """The divisors that scale the column of ones and the inputs to [-1, 1], in steps."""
         return (1, *(max(map(abs, factor.limits)) for factor in self.inputs))
 
     @cached_property
@@ -52,12 +52,12 @@ class RegressionQuery(Query):
         return len(self.inputs) + 1
 
     def add_remove_sensitivity(self, relation: Relation) -> None:
-        """None: coefficients have a bound for these neighbors alone."""
+        """None: a bound is known only for the neighbors of the relation."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LinearRegressionQuery(RegressionQuery):
-    """The coefficients of a regression of a number, of the moments of the rows."""
+    """The coefficients of a regression of a number, from moments of the rows."""
 
     outcome: Factor
 
@@ -67,7 +67,7 @@ class LinearRegressionQuery(RegressionQuery):
 
     @cached_property
     def moments(self) -> tuple[LinearQuery, ...]:
-        """The sums from which it is computed: of products of any two of one, inputs and outcome."""
+        """The sums of products of any two of these: one, the inputs, and the outcome."""
         rows = LinearQuery(where=self.where, present=(*self.present, *self.operands))
         terms: list[tuple[Factor, ...]] = [
             (),
@@ -87,9 +87,10 @@ class LinearRegressionQuery(RegressionQuery):
     def normal_equations(
         self, moments: Sequence[int], ridge: Fraction, rows: int = 1
     ) -> list[list[Fraction]]:
-        """The equations of the least sum of squares over `rows`, for columns in [-1, 1].
+        """The normal equations of the mean squared error, for columns in [-1, 1].
 
-        `moments` are the totals of the `moments`. The last column is the right side.
+        `moments` has the answers to the queries `moments`, which are divided by `rows`. The last
+        column is the right side.
         """
         size = self.cells
         halves = (*self.half_widths, max(map(abs, self.outcome.limits)))
@@ -176,7 +177,7 @@ class RidgeQuery(LinearRegressionQuery):
 
 
 Locator = Callable[[Sequence[Fraction]], Located | None]
-"""Locates the minimizer for a slope; None if that takes more random digits."""
+"""Locates the minimizer for a random slope; None if it needs more random digits."""
 
 
 class Perturbation(NamedTuple):
@@ -211,26 +212,29 @@ class ObjectiveQuery(RegressionQuery):
     minimizes: ClassVar[bool] = True
 
     def perturbation(self, unit: Fraction) -> Perturbation:
-        """The noise and the ridge for a loss of 4 `step`/unit if a row is added or removed."""
+        """The noise and the ridge for which adding or removing a row costs 4 `step`/unit."""
         part = self.step / unit
         ridge = self.curvature * self.cells / (part + part**2 / 2 + part**3 / 6)
         return Perturbation(unit * Fraction(4, 3), ridge)
 
     @property
     def greatest(self) -> Fraction | None:
-        """What absolute values of coefficients add up to at most; None if there is no limit."""
+        """The limit on the L1 norm of the coefficients; None if there is no limit."""
         return None
 
     @abstractmethod
     def curvature_at(self, size: float) -> float:
-        """The least h of a row, for coefficients whose absolute values add up to at most `size`."""
+        """The least curvature h of a row, for coefficients of at most `size` in L1."""
 
     @abstractmethod
     def locator(self, ridge: Fraction, answer: Array) -> Locator:
-        """What locates the minimizer with this ridge for a slope, from the exact answer."""
+        """A function that locates the minimizer for a random slope, with this ridge.
+
+        `answer` is the exact answer.
+        """
 
     def sensitivity(self, relation: Relation) -> Sensitivity:
-        """The loss that one unit causes for noise of scale one step, as the change of one number.
+        """The privacy loss of one unit at noise of scale one step, as a sensitivity.
 
         The losses of the rows of a person add up. Raises ValueError if the query has groups: a
         row that is replaced could then change two of them.
@@ -262,7 +266,7 @@ class ObjectiveQuery(RegressionQuery):
 
 @dataclass(frozen=True, kw_only=True)
 class LeastSquaresQuery(ObjectiveQuery, LinearRegressionQuery):
-    """The coefficients of a least-squares regression, of the moments of the rows.
+    """The coefficients of a least-squares regression, from moments of the rows.
 
     The outcome is scaled as the inputs are. The objective is sum (y - <theta, x>)^2 / 2 over the
     rows, for all theta whose absolute values add up to at most one: those are the coefficients for
@@ -298,7 +302,7 @@ class LeastSquaresQuery(ObjectiveQuery, LinearRegressionQuery):
 
 @dataclass(frozen=True, kw_only=True)
 class LogisticQuery(ObjectiveQuery):
-    """The coefficients of a logistic regression, of the different inputs and their numbers of rows.
+    """The coefficients of a logistic regression, from rows per combination of inputs.
 
     With s = 1 for rows whose `outcome` is true and s = -1 for others, the objective is
     sum log(1 + exp(-s <theta, x>)) over the rows, for all theta.
@@ -315,7 +319,7 @@ class LogisticQuery(ObjectiveQuery):
     curvature: ClassVar[Fraction] = Fraction(1, 4)
 
     def curvature_at(self, size: float) -> float:
-        """p (1 - p) at log-odds of this size, which inputs in [-1, 1] cannot exceed."""
+        """p (1 - p) at log-odds `size`, the largest that inputs in [-1, 1] can have."""
         odds = exp(-size)
         return odds / (1 + odds) ** 2
 
@@ -333,9 +337,9 @@ class LogisticQuery(ObjectiveQuery):
         return CountedFactors(self.inputs, (((1, every),), ((1, true),)))
 
     def answer(self, sums: Array) -> Array:
-        """The combinations as they are, a line for each: the minimizer needs no order."""
+        """The combinations of inputs, unchanged: the minimizer needs no order."""
         return sums
 
     def locator(self, ridge: Fraction, answer: Array) -> Locator:
-        """Newton's method, with a proven distance."""
+        """Newton's method, which also proves a bound on the distance from the minimizer."""
         return LogisticMinimizer(self.half_widths, ridge, answer).locate

@@ -8,8 +8,9 @@ number of its cells. If the cells of a table have independent noise of one varia
 are uncorrelated. So the best linear unbiased estimate of an effect is the mean over the measured
 tables that contain it, weighted by the inverse of its variance in each (Gauss and Markov).
 
-An effect may also be measured by itself. The scaled effect of its exact numbers is their count
-times the same numbers, so that of its noisy numbers is an estimate; all that it loses is noise.
+An effect may also be measured by itself. The scaled effect of the exact numbers of an effect is the
+count of these numbers times the numbers themselves. So the scaled effect of the noisy numbers is an
+estimate, which only removes noise.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from dpcli.statistics.tables.effects import scaled_effect
 Axes = tuple[Axis, ...]
 
 WEIGHT_UNITS = 1 << 20
-"""Weights are whole numbers of this part of one, so that sums are exact."""
+"""Weights are whole multiples of 1/`WEIGHT_UNITS`, so that sums are exact."""
 
 NEAR_ZERO = 2.0**-100
 """The variance that stands for zero, because its inverse is needed."""
@@ -42,7 +43,7 @@ DECIMALS = 2
 
 @dataclass(frozen=True, eq=False)
 class MeasuredTable:
-    """Noisy counts of every cell, in each group; `counts` has the shape (groups, *sizes)."""
+    """A table of noisy counts in each group; `counts` has the shape (groups, *sizes)."""
 
     axes: Axes
     counts: Array
@@ -54,13 +55,16 @@ class MeasuredTable:
         return self.noise.discrete_variance or NEAR_ZERO
 
     def precision(self, axes: Axes) -> float:
-        """The inverse of the variance of a total over all other axes; zero without the axes."""
+        """The inverse variance of a total over all other axes.
+
+        Zero if the table lacks one of the axes.
+        """
         if not self.covers(axes):
             return 0.0
         return 1 / (self.variance * cells(self.axes, axes))
 
     def totals(self, axes: Axes) -> Array:
-        """The totals over all other axes."""
+        """For each cell of these axes, the total over all other axes of the table."""
         summed = tuple(index for index, axis in enumerate(self.axes, 1) if axis not in axes)
         totals: Array = self.counts.sum(axis=summed)
         return totals
@@ -70,16 +74,16 @@ class MeasuredTable:
         return cells(axes) * scaled_effect(self.totals(axes))
 
     def fourth_cumulant(self, axes: Axes, part: float) -> float:
-        """The fourth cumulant of the noise of a total over all other axes, with this weight.
+        """The fourth cumulant of the noise of a total over all other axes, times `part`.
 
-        It is zero without the axes.
+        Zero if the table lacks one of the axes.
         """
         if not self.covers(axes):
             return 0.0
         return cells(self.axes, axes) * self.noise.fourth_cumulant(part)
 
     def covers(self, axes: Axes) -> bool:
-        """Whether it has all of these axes."""
+        """Whether the table has all of these axes."""
         return set(self.axes).issuperset(axes)
 
 
@@ -92,7 +96,10 @@ class MeasuredEffect:
     noise: Noise
 
     def precision(self, axes: Axes) -> float:
-        """The inverse of the variance of a noisy number, unscaled; zero for other axes."""
+        """The inverse variance of a noisy number, brought to the scale of counts.
+
+        Zero for the axes of another effect.
+        """
         if axes != self.axes:
             return 0.0
         return cells(axes) ** 2 / (self.noise.discrete_variance or NEAR_ZERO)
@@ -113,9 +120,9 @@ Measured = MeasuredTable | MeasuredEffect
 def summed_counts(
     wanted: Sequence[Axes], measured: Sequence[Measured], confidence: Fraction
 ) -> Estimates:
-    """Each wanted table as the sum of the measured one in which its noise is least.
+    """Each wanted table, summed from the measured table that gives the least noise.
 
-    If effects are measured, the tables are the sums of these, and agree.
+    If effects are measured, the wanted tables are sums of effects, and so agree.
     """
     tables = [table for table in measured if isinstance(table, MeasuredTable)]
     if len(tables) < len(measured):
@@ -132,7 +139,7 @@ def summed_counts(
 def agreed_counts(
     wanted: Sequence[Axes], measured: Sequence[Measured], confidence: Fraction
 ) -> Estimates:
-    """The wanted tables, whose totals agree, by generalized least squares."""
+    """The wanted tables by generalized least squares, so that their totals agree."""
     agreement = _Agreement(wanted, measured)
     # All numbers and half-widths, which are rounded up to printed decimals, are steps of this.
     common = lcm(10**DECIMALS, *(cells(axes) ** 2 for axes in wanted))
@@ -145,7 +152,7 @@ def agreed_counts(
 
 
 def _around(tables: Sequence[Array], widths: Array) -> Estimates:
-    """The numbers of several tables, group by group, and the half-widths in one group."""
+    """Estimates of tables, group by group; `widths` are half-widths in one group."""
     values = np.hstack([table.reshape(-1, prod(table.shape[1:])) for table in tables])
     return Estimates.around(
         integer_array(values.ravel()), np.tile(widths, len(values)), Fraction(1)
@@ -172,7 +179,7 @@ class _Agreement:
             self._effects[axes] = np.sum(weighted, axis=0)
 
     def table(self, axes: Axes) -> Array:
-        """The agreed counts, times the square of their number and `WEIGHT_UNITS`."""
+        """The agreed counts, times the squared number of cells and times `WEIGHT_UNITS`."""
         total: Array = np.zeros((1, *map(len, axes)), dtype=object)
         for inner in effects_of(axes):
             shape = [len(axis) if axis in inner else 1 for axis in axes]
@@ -199,19 +206,19 @@ class _Agreement:
 
 
 def _units(shares: Sequence[float]) -> list[int]:
-    """Shares of one as whole numbers of `WEIGHT_UNITS` with that sum: the mean stays unbiased."""
+    """Shares of one as whole numbers that sum to `WEIGHT_UNITS`: means stay unbiased."""
     units = [round(share * WEIGHT_UNITS) for share in shares]
     units[units.index(max(units))] += WEIGHT_UNITS - sum(units)
     return units
 
 
 def cells(axes: Axes, without: Axes = ()) -> int:
-    """The number of cells of a table, or of its other axes."""
+    """The number of cells of a table with these axes, except those in `without`."""
     return prod(len(axis) for axis in axes if axis not in without)
 
 
 def effects_of(axes: Axes) -> Iterator[Axes]:
-    """Every subset of the axes with several labels: others have no effect."""
+    """Every subset of the axes that have several labels: one label has no effect."""
     several = [axis for axis in axes if len(axis) > 1]
     for count in range(len(several) + 1):
         yield from combinations(several, count)

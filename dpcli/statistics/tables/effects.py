@@ -38,7 +38,7 @@ class EffectQuery(Query):
 
     @cached_property
     def row_contribution(self) -> RowContribution:
-        """The least and the greatest product."""
+        """The least and greatest number that a row adds to a cell: a product over axes."""
         low, high = 1, 1
         for size in self.sizes:
             corners = [low * (size - 1), high * (size - 1), -low, -high]
@@ -46,7 +46,7 @@ class EffectQuery(Query):
         return RowContribution(low, high)
 
     def sensitivity(self, relation: Relation) -> Sensitivity:
-        """The table of `dpcli.privacy.sensitivity`."""
+        """The sensitivity, from the table in `dpcli.privacy.sensitivity`."""
         unit = self.bounded_unit(relation.unit)
         return effect_sensitivity(self.sizes, relation.neighbors, unit, self.groups)
 
@@ -63,7 +63,7 @@ class EffectQuery(Query):
 
 
 def scaled_effect(counts: Array) -> Array:
-    """The scaled effect of all axes but the first, which is that of the groups.
+    """The scaled effect of all axes but the first, which is the axis of groups.
 
     Along each axis, the size of the axis times each number minus the sum of all.
     """

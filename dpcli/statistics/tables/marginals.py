@@ -54,7 +54,7 @@ def sizes_of(request: Request) -> tuple[int, ...]:
 
 
 def limits_groups(relation: Relation) -> bool:
-    """Whether the rows of a person are limited by the cells of each table."""
+    """Whether a limit on groups applies: it limits the cells per person and table."""
     return isinstance(relation.unit, PersonUnit) and relation.unit.limits_groups
 
 
@@ -74,7 +74,10 @@ def published_tables(request: Request) -> list[Axes]:
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredTables(Design):
-    """Tables that are measured, or effects and the number of rows: the published tables follow."""
+    """A design that measures tables, or effects and the number of rows.
+
+    The published tables are computed from these.
+    """
 
     has_effects: bool = False
 
@@ -97,7 +100,7 @@ class MeasuredTables(Design):
 
     @property
     def agrees(self) -> bool:
-        """Whether there is a single table, or effects, whose sums agree."""
+        """Whether all totals agree: effects or a single table are measured."""
         return self.has_effects or super().agrees
 
     def _is_effect(self, query: Query) -> bool:
@@ -193,9 +196,10 @@ class MeasuredTables(Design):
 
 
 def measured_effects(request: Request, relation: Relation) -> tuple[MeasuredTables, ...]:
-    """The effects with the best shares of rho; none if the published tables are as good.
+    """The design that measures effects, with the best shares of rho.
 
-    If the rows of a person are limited by cells, each effect would be about other rows.
+    Empty if the published tables are as good, if they have too many axes, or if a limit on groups
+    applies: then each effect would be about different rows.
     """
     sizes, unit, neighbors = sizes_of(request), relation.unit, relation.neighbors
     if request.ways[-1] > MAX_AXES or limits_groups(relation):
@@ -283,8 +287,8 @@ class Marginals(Statistic):
     def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
         """A table has at most as many axes as there are columns.
 
-        If the rows of a person are limited by cells, tables of one column have other rows than
-        those of two, so that a cell is not the sum of others.
+        If a limit on groups applies, tables of one column have other rows than tables of two, so
+        that totals of one are not sums of the other.
         """
         columns = len(request.margins)
         if len(request.ways) > 1 and limits_groups(relation):
@@ -292,10 +296,10 @@ class Marginals(Statistic):
         yield from check_max(request.ways[-1], "ways", columns, "of the columns each table has")
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
-        """The effects of the columns or the published tables, and those for shares of epsilon.
+        """Designs of effects and of tables for rho, and a design of tables for epsilon.
 
-        If the rows of a person are limited by cells, each wanted table is measured by itself: a
-        finer table would lose rows of people who have some in several of its cells.
+        If a limit on groups applies, each wanted table is measured by itself: a finer table would
+        lose rows of people with rows in several of its cells.
         """
         sizes, ways = sizes_of(request), request.ways
         groups = prod(len(axis) for axis in request.by if not axis.is_private)

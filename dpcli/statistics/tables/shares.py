@@ -29,7 +29,7 @@ Table = tuple[int, ...]
 """The columns of a table or an effect: indexes of the sizes, in increasing order."""
 
 Ways = tuple[int, ...]
-"""How many columns the wanted tables have: increasing numbers, with all tables of each."""
+"""How many columns wanted tables have, increasing; all tables of each number."""
 
 Shares = tuple[tuple[Table, Fraction], ...]
 """The measured tables or effects with their shares, which sum to one."""
@@ -38,28 +38,31 @@ EPSILON, RHO = 2, 1
 """The precision of a cell grows with this power of the share of its table."""
 
 MAX_RATIO = 0.98
-"""Other tables are measured if their squared error is below this part of that of the wanted."""
+"""Other tables are measured if their squared error over the wanted is below this."""
 
 MAX_CELLS = 100_000
 """The most cells of the measured tables, unless the wanted tables have more."""
 
 MAX_TERMS = 1_000_000
-"""Effects times tables up to which shares are computed: beyond, plans would take too long."""
+"""The greatest number of effects times tables for which shares are optimized.
+
+With more, plans would take too long.
+"""
 
 ROUNDS = 60
 """Steps towards the best shares. None makes the expected error larger."""
 
 MAX_EFFECTS = 128
-"""The most effects that are measured, unless tables are nearly as many: each is a query."""
+"""The most effects that are measured, unless there are nearly as many tables."""
 
 MIN_VARIANCE = 1e-100
 """The variance that stands for zero, because its inverse is needed."""
 
 SHARE_UNITS = 1000
-"""The units of the largest share. Each share has a whole number of them."""
+"""The units of the largest share; each share is a whole number of units."""
 
 USEFUL_UNITS = 2
-"""A table with a smaller share is only measured if it does not follow from others."""
+"""A table with a smaller share is measured only if it is no sum of another."""
 
 
 def count_cells(sizes: Iterable[int], ways: Ways) -> int:
@@ -77,7 +80,7 @@ def wanted_tables(columns: int, ways: Ways) -> list[Table]:
 def separate_design(sizes: tuple[int, ...], ways: Ways, power: int) -> Shares:
     """The wanted tables, with the best shares; `power` is `EPSILON` or `RHO`.
 
-    Those are left out that add nothing to larger ones.
+    A table with hardly any share is left out if it is a sum of a larger one.
     """
     _, tables, shares = _separate(sizes, ways, power)
     return _useful(tables, shares)
@@ -85,11 +88,11 @@ def separate_design(sizes: tuple[int, ...], ways: Ways, power: int) -> Shares:
 
 @lru_cache(maxsize=256)
 def epsilon_design(sizes: tuple[int, ...], ways: Ways, groups: int) -> Shares:
-    """The tables to measure with shares of epsilon, in each of some groups.
+    """The tables to measure in each group, with shares of epsilon.
 
-    Candidates are the wanted tables, one joint table, and what lies between: the columns are
-    divided into blocks of about equally many cells, and the tables of as many blocks measured as
-    the largest wanted tables have columns. Any columns of a wanted table lie in such a table.
+    Candidates are the wanted tables, one joint table, and tables of blocks: the columns are divided
+    into blocks with about the same number of cells. Each table then has as many blocks as the
+    largest wanted tables have columns. So each wanted table is a sum of a table of blocks.
     """
     min_error, tables, shares = _separate(sizes, ways, EPSILON)
     max_cells = max(MAX_CELLS, groups * _cells_of(sizes, tables))
@@ -111,7 +114,9 @@ def epsilon_design(sizes: tuple[int, ...], ways: Ways, groups: int) -> Shares:
 def effects_design(
     sizes: tuple[int, ...], ways: Ways, table_square: float, square_of: Callable[[Table], float]
 ) -> Shares | None:
-    """The effects to measure, with shares of rho; None if the wanted tables are as good.
+    """The effects to measure, with shares of rho.
+
+    None if the wanted tables are as good, or if there are too many effects.
 
     `table_square` is the square of the L2 sensitivity of a table, and `square_of` gives that of an
     effect, k(A). The precision of an effect is its share over k(A), so the least error
@@ -136,9 +141,10 @@ def expected_square(
     measured: Sequence[tuple[Table, float]],
     measured_effects: Sequence[tuple[Table, float]] = (),
 ) -> float:
-    """The expected squared error, from the measured tables and the variances of their cells.
+    """The expected squared error of the wanted tables.
 
-    A measured effect has the variance of its noisy numbers.
+    `measured` has each table with the variance of its cells, `measured_effects` each effect with
+    the variance of its noisy numbers.
     """
     tables = [table for table, _ in measured]
     if not _can_optimize(sizes, ways, tables):
@@ -167,7 +173,7 @@ class _Effects:
     @staticmethod
     @lru_cache(maxsize=64)
     def of(sizes: tuple[int, ...], ways: Ways) -> _Effects:
-        """The effects, computed once."""
+        """The effects for these sizes and ways; cached."""
         return _Effects(sizes, ways)
 
     def _cost(self, effect: Table, ways: Ways) -> float:
@@ -178,7 +184,10 @@ class _Effects:
         return prod(size - 1.0 for size in own) * tables
 
     def parts(self, tables: Iterable[Table]) -> Floats:
-        """For each effect and table, one over the cells along the other axes; zero if not in it."""
+        """For each effect and table, one over the cells along the table's other axes.
+
+        Zero if the table lacks an axis of the effect. The shape is (effects, tables).
+        """
         columns = []
         for table in tables:
             cells, inside = prod(self.sizes[index] for index in table), set(table)
@@ -190,9 +199,9 @@ class _Effects:
         return np.array(columns).reshape(-1, len(self.effects)).T
 
     def error(self, parts: Floats, precisions: Floats, single: Floats | float = 0.0) -> float:
-        """The expected squared error, with the precisions of tables and of `single` effects.
+        """The expected squared error, from precisions of tables and of `single` effects.
 
-        It is infinite if a wanted table does not follow.
+        Infinite if an effect is neither measured nor in a measured table.
         """
         joint = (parts * precisions).sum(axis=1) + single
         return float((self.costs / joint).sum()) if joint.all() else inf
@@ -203,8 +212,8 @@ def _separate(
 ) -> tuple[float, list[Table], list[float]]:
     """The expected squared error of the wanted tables, these tables, and their best shares.
 
-    If the tables are too many, shares are equal. With m tables, all precisions are then those of
-    the costs over m^power, and the error is m^power sum prod (size - 1, axes of A).
+    If there are too many tables, all shares are equal. With m tables, the precisions in the costs
+    are then divided by m^power, and the error is m^power sum prod (size - 1, axes of A).
     """
     tables = wanted_tables(len(sizes), ways)
     if _can_optimize(sizes, ways, tables):
@@ -229,7 +238,7 @@ def _count_effects(sizes: Sequence[int], ways: Ways) -> int:
 
 
 def _symmetric_sums(numbers: Iterable[N], largest: int) -> list[N]:
-    """For each count up to `largest`, the sum of the products of that many different numbers."""
+    """The elementary symmetric sums of the numbers, of all degrees up to `largest`."""
     sums: list[Any] = [1] + [0] * largest
     for number in numbers:
         for count in range(largest, 0, -1):
@@ -242,10 +251,10 @@ def _best_shares(
 ) -> tuple[float, list[float]]:
     """Shares with the least expected error found, and that error.
 
-    With p the power and a(A, S) the `parts`, each round takes the shares w(S) for which
-    sum C(S)/w(S)^p is least, C(S) = sum cost(A) a(A, S) w(S)^2p / precision(A)^2. That sum is an
-    upper bound of the error, which is reached at the shares before (Cauchy and Schwarz). So no
-    round makes the error larger, and equal shares, which come first, are never better.
+    With p the power and a(A, S) the `parts`, each round takes the shares w(S) that minimize
+    sum C(S)/w(S)^p, where C(S) = sum cost(A) a(A, S) v(S)^2p / precision(A)^2 has the shares v of
+    the round before. This sum is an upper bound on the error, with equality at the shares v (Cauchy
+    and Schwarz). So no round makes the error larger, and the initial equal shares are never better.
     """
     effects, shares = _Effects.of(sizes, ways), np.full(len(tables), 1 / len(tables))
     parts = effects.parts(tables)
@@ -262,7 +271,7 @@ def _best_shares(
 
 
 def _useful(tables: Sequence[Table], shares: Sequence[float]) -> Shares:
-    """The design without tables of hardly any share whose columns a table with more has."""
+    """The tables with shares, without tables of tiny share that are sums of others."""
     min_share = max(shares) * USEFUL_UNITS / SHARE_UNITS
     large = [set(table) for table, share in zip(tables, shares, strict=True) if share >= min_share]
     useful = [
@@ -283,7 +292,7 @@ def _with_shares(tables: Sequence[Table], shares: Sequence[float]) -> Shares:
 
 
 def _blocks(sizes: Sequence[int], block_count: int) -> list[Table]:
-    """The columns in blocks: the next largest column joins the block with the fewest cells."""
+    """The columns in blocks: largest first, each joins the block with fewest cells."""
     blocks: list[list[int]] = [[] for _ in range(block_count)]
     for index in sorted(range(len(sizes)), key=lambda index: -sizes[index]):
         min(blocks, key=lambda block: prod(sizes[inner] for inner in block)).append(index)
