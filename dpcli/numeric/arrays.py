@@ -50,7 +50,7 @@ else:
     np = _Numpy()
 
 SAFE_INTEGER = 1 << 62
-"""The bound on numbers in int64 arrays: the sum of two smaller numbers fits int64."""
+"""The bound on numbers in int64 arrays: the sum of two smaller ones fits int64."""
 
 
 def integer_array(numbers: Sequence[int] | Array) -> Array:

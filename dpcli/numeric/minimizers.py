@@ -71,7 +71,7 @@ def _entries(
 ) -> Iterator[tuple[Fraction, int, int]]:
     """The points at which the residual of an inactive coefficient reaches the level.
 
-    Each is the length of the path to the point, the index of the coefficient, and the sign.
+    Each is the length of the step to the point, the index of the coefficient, and the sign.
     """
     for index, (value, rate) in enumerate(zip(residual, rates, strict=True)):
         for sign in (1, -1):
@@ -209,7 +209,7 @@ MAX_STEPS = 100
 MAX_HALVINGS = 40
 
 SAFE_SIZE = 1 << 40
-"""Below this L1 norm of the coefficients, floating-point margins err by under 2^-8."""
+"""Below this L1 norm of coefficients, floating-point margins err by under 2^-8."""
 
 
 class Located(NamedTuple):

@@ -47,8 +47,7 @@ TextTable = list[dict[str, str]]
 class SimulationReport:
     """The report of a simulation: `document` for programs, the other fields for people.
 
-    `what` states what was done, and what was not. `tables` has the title of each table as its key.
-    `captions` explain the tables.
+    `what` states what was done, and what was not; `tables` are by their titles; `captions` explain.
     """
 
     document: Facts

@@ -154,7 +154,7 @@ def _zipf(count: int, stream: Stream, positions: Positions) -> Positions:
 def _labels(
     column: LabeledColumn, conditions: Sequence[InRanges], stream: Stream, positions: Positions
 ) -> list[str]:
-    """Texts of declared labels, some replaced so that each condition is met and missed."""
+    """Texts of declared labels, some replaced so that conditions are met and missed."""
     other_texts = () if column.other is None else ((OTHER_TEXT, column.other),)
     pairs = (*column.values, *other_texts)
     texts = [text for text, _ in pairs]
@@ -427,7 +427,7 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
 
 
 def _columns_of_file(spec: CentralSpec) -> dict[str, Column | None]:
-    """The columns of a synthetic file by name, from left to right; None if undeclared.
+    """The columns of a synthetic file by name, left to right; None if undeclared.
 
     Of several columns that read the same cells, the first is generated.
     """

@@ -210,7 +210,7 @@ class Design:
         return prod(error for error in errors if error) ** (1 / max(len(errors), 1))
 
     def known_error(self, noises: Sequence[Noise], confidence: Fraction) -> Fraction | None:
-        """The half-width of an interval; None if it depends on the answers.
+        """The half-width of a published interval; None if it depends on the answers.
 
         If several numbers are chosen one by one, it is the largest half-width.
         """

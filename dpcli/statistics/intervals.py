@@ -115,7 +115,7 @@ class FiducialInterval:
             self.upper[:, cells] = np.where(np.isnan(above), np.inf, above)
 
     def replace_values(self, values: Floats, unbounded: Bools) -> None:
-        """Publish other values, shape (items, cells); `unbounded` cells get infinite ends."""
+        """Publish other values, shape (items, cells); ends of `unbounded` are infinite."""
         self.values = values
         self.lower[:, unbounded], self.upper[:, unbounded] = -np.inf, np.inf
 

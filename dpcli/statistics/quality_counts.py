@@ -32,10 +32,10 @@ A person changes the number of people by one, but the numbers of rows and cells 
 """
 
 LIMITS = "limits"
-"""The name of the option with the limits on rows per person that apply."""
+"""The option with the limits on rows per person that statistics depend on."""
 
 PEOPLE = "people"
-"""The name of the option of a request that also counts people."""
+"""The option of a request for a check that also counts people."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -258,7 +258,7 @@ ERROR_PROBABILITY = 0.05
 
 
 def bin_starts(limits: Iterable[int]) -> tuple[int, ...]:
-    """The starts of the bins for these limits; the first bin is within all limits.
+    """Starts of the bins for these limits; the first is for people within all limits.
 
     >>> bin_starts([4])
     (1, 5, 6, 8, 12, 16, 24, 32, 64, 128, 256, 512)

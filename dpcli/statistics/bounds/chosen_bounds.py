@@ -248,7 +248,7 @@ PARTS = (1, 2, 3)
 """The thirds of the candidates for which a plan shows errors: near, middle and outermost."""
 
 ROW_CLAMPING_WEIGHT = 0.4
-"""The `clamping_weight` of row limits: the expected value as a share of its bound.
+"""The `clamping_weight` of row limits: an expected value as share of its bound.
 
 This share is smaller for amounts and larger for ages.
 """
@@ -304,7 +304,7 @@ class LimitChoice(BoundsChoice):
         return readable_text(ends.upper)
 
     def decides(self, query: Query) -> bool:
-        """Whether the limit, or a limit on groups that follows from it, affects the query.
+        """Whether the limit, or a limit on groups that follows from it, affects a query.
 
         A query of clamped totals per person uses all rows; only a limit on groups affects it.
         """

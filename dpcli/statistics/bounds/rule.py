@@ -130,9 +130,9 @@ WINDOW = 4
 
 
 def sum_width(scale: Fraction, terms: int, outside: float) -> int:
-    """The width that a sum of Laplace noises reaches with probability `outside`.
+    """About the least width that a sum of Laplace noises rarely exceeds.
 
-    The sum has `terms` independent noises, each with this scale.
+    The sum has `terms` independent noises of this scale; rarely means with probability `outside`.
     """
     return search_min(lambda width: _sum_tail(terms, width / float(scale)) <= outside, -1, 1)
 
@@ -270,7 +270,7 @@ class BoundsRule:
 
 
 BEFORE, BEYOND = 3, 4
-"""How many counts before and beyond the last accepted one are compared with tails."""
+"""Numbers of counts before and beyond the last accepted one that a tail must fit."""
 
 SLOPES = tuple(third / 3 for third in range(-21, 4))
 """Slopes of tails: doublings of density per candidate at the last accepted bin."""
@@ -291,7 +291,7 @@ RISE = 2
 """A last accepted count above this multiple of the one before shows no decline."""
 
 EPSILON_RATIO = 9
-"""The epsilon of a sum over that of the choice, if the choice has a tenth."""
+"""The epsilon of a sum over that of a choice, if the choice gets a tenth of both."""
 
 
 def best_position(

@@ -81,5 +81,5 @@ class CenteredCountQuery(Query):
 
     @cached_property
     def row_contribution(self) -> RowContribution:
-        """The least that a person adds to a cell, with no row in it, and the most per row."""
+        """The least that a person adds to a cell, without a row in it; the most per row."""
         return RowContribution(-self.less, self.times)

@@ -23,7 +23,7 @@ PARTS = (2, 4)
 """The denominators of the multiple: r/2 or r/4 per person, for r rows per group."""
 
 MAX_RELATIVE_DEVIATION = 0.95
-"""The greatest noise of centered counts, relative to plain counts, to use them."""
+"""Centered counts are used with at most this part of the noise of plain counts."""
 
 
 class PersonCounts(Statistic):

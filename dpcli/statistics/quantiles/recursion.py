@@ -130,7 +130,7 @@ class QuantilesQuery(SelectionQuery):
 
     @cached_property
     def row_contribution(self) -> RowContribution:
-        """The change of score differences by one row, summed over the parts of a level."""
+        """The most that one row changes score differences, summed over a level's parts."""
         return RowContribution(-1, 1)
 
     @property

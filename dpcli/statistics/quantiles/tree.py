@@ -21,8 +21,10 @@ MIN_VARIANCE = 1e-9
 """The variance of a count without noise."""
 
 SHARE_RATIO = Fraction(4, 5)
-"""The noise of a level over the noise of the level below: counts of single classes may be noisier,
-because they are needed only where rows share values."""
+"""The noise of a level over the noise of the level below.
+
+Counts of single classes may be noisier: they are needed only where rows share values.
+"""
 
 
 @dataclass(frozen=True)
@@ -96,8 +98,10 @@ More than half: a class that holds rows is hardly at risk in both tests.
 """
 
 EMPTY_SHARE = Fraction(1, 5)
-"""The part of the error probability of an interval for noise beyond the margin of an empty group,
-on either side: at 95%, one in 200 intervals of empty groups excludes some class."""
+"""The part of the error probability for noise beyond the margin of an empty group.
+
+The margin has two sides: at 95%, one in 200 intervals of empty groups excludes some class.
+"""
 
 SAMPLED_ENDS = 256
 """About how many ends of classes are sampled for the kurtosis of rank errors."""
@@ -190,7 +194,7 @@ class RankErrors:
 
         With h the sum of the parts of g over their precisions, the count of a node has the weight
         leaves / variance times the mean of h in the node. Below a node that the end does not
-        divide, the mean of h is the same in all nodes.
+        divide, the mean of h is the same in all nodes of a level.
         """
         tree, below = self.tree, 0.0
         owns, subtrees = [], []
@@ -250,7 +254,7 @@ def classes_of_quantiles(
     """The class of each quantile, from noisy `counts` of shape (groups, nodes) for each level.
 
     The class is where likely counts reach the quantile: counts near least squares that are never
-    negative, and even where noise hides differences. The range of plausible classes is what two
+    negative, and uniform where noise hides differences. The range of plausible classes is what two
     tests with unbiased least squares leave: they exclude a class if the rows up to its end fall
     short of the quantile, or if the rows below its start exceed the quantile. The range contains
     the class of the exact quantile with about this confidence, wherever the rows lie. Exact ranks
@@ -387,7 +391,7 @@ class _Levels:
         return below, totals[0].sum(axis=1, keepdims=True)
 
     def likely(self, totals: Sequence[Floats]) -> Floats:
-        """Rows up to each class, by counts that are never negative, even if noise is large.
+        """Rows up to each class, by nonnegative counts, uniform where noise is large.
 
         From the top, the total of a node is divided among its children: first, in proportion to the
         number of their leaves. Then the differences of the noisy counts from this division are

@@ -149,7 +149,7 @@ class CoefficientBounds:
     def proven(
         cls, answers: Sequence[NoisyAnswer], query: ObjectiveQuery, confidence: Fraction
     ) -> CoefficientBounds | None:
-        """The bounds that noisy answers prove: of the objective, then the products.
+        """The bounds that noisy answers prove; the first answer is that of the objective.
 
         None if the answers prove no bounds.
         """
@@ -192,7 +192,7 @@ def _min_products(
 def _noise_of_products(
     noises: Sequence[Noise], query: ObjectiveQuery, confidence: Fraction
 ) -> float:
-    """A bound on the absolute noise in each row of the products of scaled inputs."""
+    """A bound on the sum of absolute noise per row of the products of scaled inputs."""
     size, halves = query.cells, query.half_widths
     indexes = combinations_with_replacement(range(size), 2)
     pairs = zip(indexes, noises, strict=True)

@@ -74,7 +74,7 @@ class MeasuredTable:
         return cells(axes) * scaled_effect(self.totals(axes))
 
     def fourth_cumulant(self, axes: Axes, part: float) -> float:
-        """The fourth cumulant of the noise of a total over all other axes, times `part`.
+        """The fourth cumulant of `part` times the noise of a total over all other axes.
 
         Zero if the table lacks one of the axes.
         """

@@ -212,8 +212,9 @@ def _separate(
 ) -> tuple[float, list[Table], list[float]]:
     """The expected squared error of the wanted tables, these tables, and their best shares.
 
-    If there are too many tables, all shares are equal. With m tables, the precisions in the costs
-    are then divided by m^power, and the error is m^power sum prod (size - 1, axes of A).
+    If there are too many tables, all shares are equal. With m tables, precision(A)
+    is then the sum over tables in cost(A), divided by m^power. So the error is m^power times
+    sum prod (size - 1, axes of A).
     """
     tables = wanted_tables(len(sizes), ways)
     if _can_optimize(sizes, ways, tables):
