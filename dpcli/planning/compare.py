@@ -26,10 +26,10 @@ DEFAULT_DELTA = Fraction(1, 10**6)
 
 @dataclass(frozen=True, slots=True)
 class CompositionComparison:
-    """A composition and its `bound` on all answers, or the package that it `needs`.
+    """The total loss of a plan under one composition, or the package that it `needs`.
 
-    It `fits` if the budget would allow it. It is the `cheapest` if it has the least epsilon of all
-    compositions whose delta is small enough.
+    `bound` is the name of the bound on all answers. `fits` says whether the budget would allow the
+    `total`. The `cheapest` composition has the least epsilon of those whose delta is small enough.
     """
 
     composition: str
@@ -46,7 +46,7 @@ def comparison_delta(plan: Plan) -> Fraction:
 
 
 def compare_compositions(plan: Plan) -> tuple[CompositionComparison, ...]:
-    """Every composition of the same noise; the first one with the least epsilon is marked."""
+    """The losses of a plan under every composition; the first cheapest one is marked."""
     budget, delta = plan.spec.privacy.budget, comparison_delta(plan)
     comparisons: list[CompositionComparison] = []
     epsilons: dict[str, Fraction] = {}
@@ -77,10 +77,11 @@ BeforeAfter = tuple[Fraction | None, Fraction | None]
 
 @dataclass(frozen=True, slots=True)
 class StatisticChange:
-    """A statistic before and after: `change` is `added`, `removed`, `changed`, or None.
+    """A statistic in an old and a new plan.
 
-    `error95` is the half-width of a single answer; for several answers it depends on the values.
-    `errors` are the half-widths of the noise in each query.
+    `change` is `added`, `removed`, `changed`, or None if nothing changed. `error95` is the
+    half-width of a single answer; for several answers it depends on the values. `errors` are the
+    half-widths of the noise in each query.
     """
 
     name: str
@@ -93,7 +94,7 @@ class StatisticChange:
 
 
 def statistic_changes(old: CentralPlan, new: CentralPlan) -> Iterator[StatisticChange]:
-    """Every statistic of either spec: in the order of the new spec, then those removed."""
+    """Every statistic of either plan: those of the new plan, then the removed ones."""
     old_by_name, new_by_name = (
         {planned.name: planned for planned in plan.all_statistics} for plan in (old, new)
     )
@@ -139,7 +140,7 @@ def _figures(planned: PlannedStatistic | None, plan: Plan) -> _Figures:
 
 
 def weaker_guarantees(old: Plan, new: Plan) -> Iterator[str]:
-    """Each reason why the new spec protects less than the old one, or a different privacy unit."""
+    """Each reason why the new guarantee is weaker than, or differs from, the old one."""
     before, after = old.spec.privacy, new.spec.privacy
     terms = [
         ("`dataset`", old.spec.dataset, new.spec.dataset),
@@ -169,10 +170,10 @@ def _larger(what: str, old: Loss, new: Loss) -> Iterator[str]:
 
 
 def standard_error(response: Response, records: int) -> float | None:
-    """The standard error of estimates from this number of records; None if there is no estimate.
+    """The standard error of estimates from `records` records; None without estimates.
 
-    For frequencies it is the root mean square over all labels, if these are equally frequent. For
-    symmetric responses and unary encoding, it is the same for any frequencies.
+    For frequencies it is the root mean square over all labels, for equally frequent labels. For
+    symmetric responses and unary encoding, other frequencies have the same error.
     """
     randomizer, column = response.randomizer, response.column
     if not randomizer.estimable:
@@ -182,9 +183,10 @@ def standard_error(response: Response, records: int) -> float | None:
 
 
 def chosen_bounds_errors(plan: CentralPlan) -> Iterator[str]:
-    """What the errors of statistics would be after each third of the candidates of all choices.
+    """How the noise of statistics depends on the bounds and limits yet to be chosen.
 
-    For each statistic that changes with them, the noise of its first query, which is named.
+    One sentence for each statistic whose first query has different noise at each third of the
+    candidates. The sentence names the query.
     """
     spec = plan.spec
     if not plan.chooses_bounds:

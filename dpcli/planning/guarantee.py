@@ -36,7 +36,7 @@ from dpcli.queries.query import AnswerWords
 from dpcli.specification.model import Spec
 
 PRIOR = 0.1
-"""The belief before the release, in examples: one in ten."""
+"""The prior belief in the examples: one in ten."""
 
 
 def promise(spec: Spec) -> str:
@@ -72,7 +72,7 @@ def _nothing(spec: Spec) -> str:
 
 
 def presence_headline(plan: Plan) -> str:
-    """The greatest belief that one unit is in the data; empty if that is public or says nothing."""
+    """The greatest belief that a unit is present; empty if public, or at zero loss."""
     loss, protected = plan.cost, plan.spec.privacy.neighbors is Neighbors.ADD_REMOVE
     if not protected or (not loss.epsilon and not loss.delta):
         return ""
@@ -128,9 +128,9 @@ def meaning(plan: Plan) -> Iterator[str]:
 
 
 def _loss_between_values(plan: Plan) -> Loss:
-    """The loss of all answers between two values of one unit.
+    """The loss of all answers between datasets that differ in the value of one unit.
 
-    It follows from the rho of the plan if that holds without exceptions, which private keys have.
+    It follows from the rho of the plan, unless an answer has a failure delta, as with private keys.
     """
     loss = plan.cost
     if loss.rho is not None and any(answer.failure_delta for answer in plan.guarantee_counts):
@@ -139,7 +139,7 @@ def _loss_between_values(plan: Plan) -> Loss:
 
 
 def _belief(loss: Loss) -> tuple[str, str, str]:
-    """The least and the greatest belief after `PRIOR` in percent, and the exception."""
+    """The least and the greatest belief in percent after `PRIOR`, and the exception."""
     low, high = posterior_range(loss, PRIOR)
     return percent_at_least(low), percent_at_most(high), exception_text(loss)
 
@@ -179,13 +179,13 @@ FAILURE_MARGIN = 100
 """Delta times the population should be at most one divided by this."""
 
 MAX_NAMES = 6
-"""Names that a sentence lists before it only counts."""
+"""Names that a sentence lists; it only counts further ones."""
 
 
 class Verdict(Enum):
-    """The verdict on a risk; an open question is one that only the data owner can answer.
+    """The verdict on a risk; only the data owner can answer an open question.
 
-    What only the data owner answers is declared, and never met, because no program can check it.
+    A risk that the data owner has answered is declared, not met: no program can check the answer.
     """
 
     MET = "met"
@@ -212,10 +212,10 @@ DECLARATIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A risk, the verdict on it with its reason, and what the data owner declares about it.
+    """A risk, its verdict with the reason, and what the data owner declares about it.
 
-    `asks` is the key under `declarations:` that answers it, if there is one. A `warning` states
-    what to do.
+    `asks` is the key under `declarations:` that answers the `question`, if there is one. A
+    `warning` states what to do.
     """
 
     risk: str
@@ -300,7 +300,7 @@ RiskVerdict = tuple[str, Verdict, *tuple[str, ...]]
 
 
 def _of_release(plan: CentralPlan) -> tuple[dict[str, object], list[RiskVerdict]]:
-    """The facts and the verdicts that only a release has."""
+    """The facts of sentences, and the verdicts, that only a release has."""
     statistics, unit = plan.statistics, plan.spec.privacy.unit
     facts: dict[str, object] = {
         "advice": fill_sentence(texts("risks")["limits"][_advice(plan)]),
@@ -316,14 +316,14 @@ def _of_release(plan: CentralPlan) -> tuple[dict[str, object], list[RiskVerdict]
 
 
 def _of_collection(plan: LocalPlan) -> tuple[dict[str, object], list[RiskVerdict]]:
-    """The facts and the verdicts that only a collection has."""
+    """The facts of sentences, and the verdicts, that only a collection has."""
     steps = _listed(response.column.name for response in plan.spec.responses if response.steps)
     bias = (WARNED, "steps") if steps else (MET, "no_steps")
     return {"steps": steps}, [("bias", *bias), ("small groups", OPEN, "local")]
 
 
 def _verdicts(plan: Plan, window: int | None, own: Iterable[RiskVerdict]) -> Iterator[RiskVerdict]:
-    """The verdict on every risk, in the order of reports; `own` are those of the model alone."""
+    """Every verdict in report order; `own` has those that only this kind of plan has."""
     privacy, unit = plan.spec.privacy, plan.spec.privacy.unit
     # The budget decides, because it bounds what all releases together reveal.
     epsilon, delta = privacy.budget.epsilon, privacy.budget.delta
@@ -389,7 +389,7 @@ def _limits(plan: CentralPlan, unit: PersonUnit) -> tuple[Verdict, *tuple[str, .
 
 
 def _advice(plan: CentralPlan) -> str:
-    """The key of what to do about limits: how much they leave out may be counted."""
+    """The key of the advice on limits: noisy counts may show what limits leave out."""
     if not counts_left_out(plan):
         return "advice_uncounted"
     return "advice_partly" if uncounted_names(plan) else "advice_counted"

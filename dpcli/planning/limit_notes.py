@@ -93,7 +93,7 @@ def _used_rows(planned: PlannedStatistic, unit: PersonUnit, rows: str) -> str:
 
 
 def interval_about(planned: PlannedStatistic, spec: CentralSpec) -> str:
-    """What intervals are about, if not all rows of the file as they are; empty without them."""
+    """The rows or values that intervals are about; empty for all rows or no interval."""
     queries, person = _queries(planned), isinstance(spec.privacy.unit, PersonUnit)
     if queries[0].chooses:
         return ""
@@ -123,8 +123,8 @@ def _clamped(queries: list[Query], spec: CentralSpec) -> list[str]:
 def limit_warnings(plan: CentralPlan) -> list[str]:
     """Warnings where limits on a person make numbers too small, or biased.
 
-    What a limit on all rows of a person leaves out can be counted, and what limits on groups, or
-    on rows in a group, leave out is not.
+    Noisy counts can show what a limit on all rows of a person leaves out, but not what limits on
+    groups, or on rows in a group, leave out.
     """
     unit, spec = plan.spec.privacy.unit, plan.spec
     if not isinstance(unit, PersonUnit):
@@ -187,7 +187,7 @@ def counts_left_out(plan: CentralPlan) -> bool:
 
 
 def uncounted_names(plan: CentralPlan) -> str:
-    """The statistics of which limits on groups may leave out what no check counts."""
+    """Names of statistics for which limits on groups may leave out uncounted rows."""
     unit = plan.spec.privacy.unit
     if not isinstance(unit, PersonUnit):
         return ""
@@ -197,9 +197,10 @@ def uncounted_names(plan: CentralPlan) -> str:
 
 
 def _uncounted(queries: list[Query], unit: PersonUnit) -> tuple[int | None, int | None]:
-    """The limits on groups, and on rows in a group, that leave out what is not counted.
+    """The limits on groups, and on rows in a group, whose effect no check counts.
 
-    Where one row of a person is used, a count of people by their rows shows all that is left out.
+    Each is None if no query has the limit. Queries that use one row of a person are skipped: for
+    them, a count of people by their rows shows all that is left out.
     """
     open_queries = [query for query in queries if query.row_limit(unit) != 1]
     groups = [query.group_limit(unit) for query in open_queries]
@@ -213,7 +214,7 @@ def choices(plan: CentralPlan) -> Iterator[tuple[BoundsChoice, PlannedStatistic]
 
 
 def choice_rules(plan: CentralPlan) -> Iterator[str]:
-    """What will be chosen and how, before that is done."""
+    """How the bounds and the limit will be chosen; empty once they are."""
     for choice, planned in choices(plan) if plan.chooses_bounds else ():
         yield from rule_sentences(choice, planned, plan)
 
@@ -221,7 +222,7 @@ def choice_rules(plan: CentralPlan) -> Iterator[str]:
 def rule_sentences(
     choice: BoundsChoice, planned: PlannedStatistic, plan: CentralPlan
 ) -> Iterator[str]:
-    """How something is chosen."""
+    """How the bounds of a column, or the limit on rows per person, are chosen."""
     threshold = choice.rule(planned.queries[0].calibrated.noise).threshold
     yield (
         f"{choice.noun}: {_noisy_counts(choice, plan)} come first, in an entry of their own with "
@@ -257,7 +258,7 @@ def chosen_texts(plan: CentralPlan) -> list[str]:
 def chosen_sentences(
     choice: BoundsChoice, planned: PlannedStatistic, plan: CentralPlan
 ) -> tuple[str, str]:
-    """What was chosen, and from which counts at which epsilon."""
+    """The chosen bounds or limit, and the counts and the epsilon of the choice."""
     chosen = choice.chosen
     assert chosen is not None
     value, beyond = choice.text(chosen), choice.beyond(plan.spec.rows_are)

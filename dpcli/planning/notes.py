@@ -37,7 +37,7 @@ def query_title(planned_query: PlannedQuery, planned: PlannedStatistic, spec: Sp
 
 
 def unit_warnings(plan: CentralPlan) -> list[str]:
-    """A warning if rows are protected by themselves, although a column says whose they are."""
+    """A warning if the privacy unit is a row, although a column has ids of people."""
     ids = [column.name for column in plan.spec.columns if isinstance(column, IdColumn)]
     if not ids or isinstance(plan.spec.privacy.unit, PersonUnit):
         return []
@@ -51,12 +51,12 @@ def unit_warnings(plan: CentralPlan) -> list[str]:
 
 
 def lacks_check(plan: CentralPlan) -> bool:
-    """Whether nothing would notice an incomplete file, unless the spec states that as meant."""
+    """Whether a plan has no quality check, and its spec does not decline one."""
     return plan.quality is None and not plan.spec.declines_check
 
 
 def quality_warnings(plan: CentralPlan) -> list[str]:
-    """A warning if nothing would notice a file that is incomplete or not written as declared."""
+    """A warning if a plan has no quality check, and its spec does not decline one."""
     warning = (
         "this spec has no `quality:`: if the cells of a column cannot be read as declared, or most "
         "of the file is missing, nothing notices it, noise is published and the budget is spent. "
@@ -67,7 +67,7 @@ def quality_warnings(plan: CentralPlan) -> list[str]:
 
 
 def filter_notes(plan: CentralPlan) -> list[str]:
-    """The filters in words, with what becomes of missing cells if a filter negates a test."""
+    """The filters in words; after a negated test, that unknown rows are left out."""
     notes = []
     for planned in plan.statistics:
         where = planned.entry.request.where
@@ -230,7 +230,7 @@ SELECTION_BIAS = (
 
 
 def population_notes(plan: CentralPlan) -> list[str]:
-    """What is estimated for the population of a declared sample; empty without one."""
+    """What is estimated for the population; empty without a declared sample."""
     design = plan.spec.sample
     if design is None:
         return []
@@ -263,7 +263,7 @@ def population_notes(plan: CentralPlan) -> list[str]:
 
 
 def bounding_comparisons(plan: CentralPlan) -> list[str]:
-    """The noise under the other way to bound contributions, if a statistic allows both."""
+    """The noise under the other contribution bounding, if a statistic allows both."""
     notes, confidence = [], plan.spec.confidence
     for planned in plan.statistics:
         if not planned.alternative_bounding:
@@ -302,7 +302,7 @@ def post_processing_notes(plan: CentralPlan) -> list[str]:
 
 
 def design_notes(plan: CentralPlan) -> list[str]:
-    """For each statistic, why its queries were chosen; a shared sentence has all their names."""
+    """Why each statistic has its queries; statistics with the same sentence share it."""
     names: dict[str, list[str]] = {}
     for planned in plan.statistics:
         for sentence in planned.design.sentences(planned.noises, plan.spec.confidence):

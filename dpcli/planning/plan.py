@@ -36,8 +36,8 @@ from dpcli.statistics.design import Design, WeightedQuery, groups
 class PlannedQuery:
     """A query and the mechanism that is calibrated to answer it.
 
-    The sensitivity and the noise of `calibrated` count steps of the query's grid. Figures here are
-    in the unit of the answer.
+    The sensitivity and the noise of `calibrated` count steps of the query's grid. The properties of
+    a planned query are in the unit of the answer.
 
     Privacy: the recomputed loss of all queries of a statistic together is at most the target of the
     statistic. For pure mechanisms, the loss of each query is also at most its weight of the target.
@@ -69,25 +69,26 @@ class PlannedQuery:
 
     @property
     def row_contribution(self) -> tuple[Fraction, Fraction]:
-        """The least and the most that one row adds to a cell."""
+        """The least and the greatest value that one row adds to a cell."""
         once = self.weighted.query.row_contribution
         return once.low * self.weighted.step, once.high * self.weighted.step
 
     @property
     def is_exact(self) -> bool:
-        """Whether the answer is the same for all neighbors, and given exactly."""
+        """Whether all neighbors have the same answer, which is given without noise."""
         return self.calibrated.sensitivity.l1 == 0
 
     @property
     def mechanism_kind(self) -> str:
-        """The name of its noise or of the mechanism that chooses; `exact` if there is no noise."""
+        """The name of the noise, or of the mechanism that chooses; `exact` without noise."""
         return "exact" if self.is_exact else self.calibrated.noise.name
 
     def error(self, confidence: Fraction, summed: int = 1) -> Fraction:
-        """The half-width of the interval around an answer, or around a sum of several.
+        """The half-width of the interval around the sum of `summed` answers.
 
-        For choices, the most by which the utility of each chosen candidate falls short of the best;
-        for quantiles, where values lie densely and evenly; for objectives, the width of the slope.
+        Choices have no interval: their error is how far the utility of a chosen candidate may fall
+        short of the best; for quantiles, where values lie densely and evenly. The error of an
+        objective is the half-width of the slope that is its noise.
         """
         query, noise = self.weighted.query, self.calibrated.noise
         return (
@@ -100,9 +101,9 @@ class PlannedQuery:
 class PlannedStatistic:
     """An entry of the spec, its loss, and the queries that answer it.
 
-    `target` is the loss that the entry may have. A `branch` names the column that separates its
-    rows from those of other branches, and the number of this branch. `alternative_bounding` has
-    the design and the queries that would answer it if people were bounded in the other way.
+    `target` is the loss that the entry may have. `branch` is None, or the name of a column and the
+    number of a branch: statistics in different branches of a column are about disjoint rows.
+    `alternative_bounding` has the design and the queries under the other contribution bounding.
     """
 
     entry: Entry
@@ -119,17 +120,17 @@ class PlannedStatistic:
 
     @property
     def mechanism(self) -> Mechanism:
-        """The mechanism of the queries behind its numbers."""
+        """The mechanism of the published numbers, not of supporting queries."""
         return self.queries[0].calibrated.mechanism
 
     @property
     def is_joint(self) -> bool:
-        """Whether only the sum of the losses of its queries has a meaning."""
+        """Whether answers are protected jointly: only the sum of losses has a meaning."""
         return len(self.queries) > 1 and self.mechanism.needs_delta
 
     @property
     def guarantee_pairs(self) -> tuple[GuaranteePair, ...]:
-        """The guarantees of each answer, or of all of them if they are protected jointly."""
+        """The guarantee pair of each answer; one composed pair if `is_joint`."""
         guarantees = [query.calibrated.guarantee for query in self.queries]
         singles = [query.calibrated.add_remove_guarantee for query in self.queries if self.branch]
         pairs = tuple(map(GuaranteePair, guarantees, singles or guarantees))
@@ -137,7 +138,7 @@ class PlannedStatistic:
 
     @property
     def events(self) -> Iterator[MechanismEvent]:
-        """The events of its answers, as the ledger records them."""
+        """The mechanism events of the answers, as the ledger records them."""
         for part in self.queries:
             query, rule = part.weighted.query, part.calibrated.partition_selection
             details: dict[str, object] = {"unit": str(part.weighted.step), **query.ledger_details()}
@@ -157,7 +158,7 @@ class PlannedStatistic:
 
     @property
     def rho(self) -> Fraction:
-        """The sum of the rhos of its answers."""
+        """The sum of rho over the answers."""
         return sum((query.calibrated.guarantee.rho for query in self.queries), start=Fraction(0))
 
     def error(self, confidence: Fraction) -> Fraction | None:
@@ -166,12 +167,12 @@ class PlannedStatistic:
 
     @property
     def noises(self) -> list[Noise]:
-        """The noise of each of its queries."""
+        """The noise of each query."""
         return [query.calibrated.noise for query in self.queries]
 
     @property
     def cells(self) -> int | None:
-        """The count of numbers that it publishes; None if its groups are private."""
+        """The number of published numbers; None if the groups are private."""
         request, items = self.entry.request, self.entry.statistic.item_count(self.entry.request)
         return None if self.entry.has_private_groups else groups(request) * items
 
@@ -195,7 +196,7 @@ class _Plan:
 
     @property
     def fits(self) -> bool:
-        """Whether the budget of the spec allows it; compared exactly."""
+        """Whether the cost is within the budget of the spec; compared exactly."""
         return self.cost.within(self.spec.privacy.budget)
 
 
@@ -204,9 +205,9 @@ class _Plan:
 class CentralPlan(_Plan):
     """Everything that a release will ask, answer and spend.
 
-    A `quality` check is answered first; the `statistics` follow only if it passes. Before both,
-    the histograms `bounds` are answered and charged for in an entry of their own: they choose the
-    bounds of columns and the limit on rows per person.
+    The histograms `bounds` come first: they choose the bounds of columns and the limit on rows per
+    person, and are charged in a ledger entry of their own. The `quality` check is answered next;
+    the `statistics` follow only if it passes.
     """
 
     kind, part, outcome, allowed = "release", "statistic", "release", "allowed"
@@ -223,37 +224,38 @@ class CentralPlan(_Plan):
 
     @property
     def guarantee_counts(self) -> dict[Guarantee, int]:
-        """What the worst unit can lose: each guarantee, and how often it occurs."""
+        """Each guarantee for the worst unit, and how often it occurs."""
         return guarantee_counts(self.all_statistics, self.spec)
 
     @property
     def charged_events(self) -> tuple[MechanismEvent, ...]:
-        """The events of every answer, as the ledger records them.
+        """The events of the quality check and the statistics, as the ledger records them.
 
-        Choices of bounds are charged for before, in an entry of their own: `bounds_only`.
+        The histograms that choose bounds are charged before, in an entry of their own:
+        `bounds_only`.
         """
         return tuple(event for planned in self.released_statistics for event in planned.events)
 
     @property
     def all_statistics(self) -> tuple[PlannedStatistic, ...]:
-        """Everything that is charged: choices of bounds first, then what is released."""
+        """All charged statistics: histograms for bounds, quality check, statistics."""
         return (*self.bounds, *self.released_statistics)
 
     @property
     def released_statistics(self) -> tuple[PlannedStatistic, ...]:
-        """What is answered once bounds are known: the quality check, then the statistics."""
+        """All that is answered after bounds are chosen: quality check, then statistics."""
         return (*([self.quality] if self.quality else []), *self.statistics)
 
     @property
     def quality_check_only(self) -> CentralPlan:
-        """The plan that remains if the quality check fails; bounds were chosen before it."""
+        """The plan to charge if the quality check fails, including the choices of bounds."""
         assert self.quality is not None
         bound = self._bound_of([*self.bounds, self.quality])
         return CentralPlan(self.spec, bound, (), self.quality, self.bounds)
 
     @property
     def bounds_only(self) -> CentralPlan:
-        """The plan of the histograms that choose bounds, as an entry of its own."""
+        """The plan of the histograms for bounds, which have a ledger entry of their own."""
         return CentralPlan(self.spec.for_choices, self._bound_of(self.bounds), self.bounds)
 
     def _bound_of(self, statistics: Sequence[PlannedStatistic]) -> Bound:
@@ -262,12 +264,12 @@ class CentralPlan(_Plan):
 
     @property
     def queries(self) -> tuple[PlannedQuery, ...]:
-        """Every query of what is released: those of the quality check come first."""
+        """Every query of `released_statistics`: those of the quality check come first."""
         return tuple(query for planned in self.released_statistics for query in planned.queries)
 
     @property
     def engine_queries(self) -> tuple[Query, ...]:
-        """The same queries, as the engine aggregates them."""
+        """The `queries` in the form that the engine aggregates."""
         return tuple(query.weighted.query for query in self.queries)
 
 
@@ -276,7 +278,8 @@ class CentralPlan(_Plan):
 class LocalPlan(_Plan):
     """What a collection will spend: every record gives the responses of the spec.
 
-    The `guarantee_counts` are those of the responses of a record. It has no statistics.
+    `guarantee_counts` says how often each guarantee occurs among the responses of one record. A
+    collection has no statistics.
     """
 
     kind, part, outcome, allowed = "collection", "response", "responses", "per record"
@@ -287,7 +290,7 @@ class LocalPlan(_Plan):
 
     @property
     def requested_loss(self) -> Loss:
-        """The plain sum of the losses of the responses of a record."""
+        """The plain sum of the losses of all responses of one record."""
         return sum_losses(response.randomizer.loss for response in self.spec.responses)
 
     @property
@@ -308,9 +311,9 @@ PlanT = TypeVar("PlanT", bound=Plan)
 def guarantee_counts(
     statistics: Iterable[PlannedStatistic], spec: CentralSpec
 ) -> dict[Guarantee, int]:
-    """The guarantees of these statistics for the worst unit, and how often each occurs.
+    """The guarantees of statistics for the worst unit, and how often each occurs.
 
-    Statistics about disjoint rows are not added up.
+    By parallel composition, statistics about disjoint rows are not added up.
     """
     pairs = ((planned.guarantee_pairs, planned.branch) for planned in statistics)
     return parallel_composition(pairs, spec.privacy.neighbors)
@@ -319,13 +322,13 @@ def guarantee_counts(
 def disjoint_branches(spec: CentralSpec) -> dict[str, Branch]:
     """The branch of each statistic whose rows belong to no other branch.
 
-    Every row has one value in a column. So two statistics are about disjoint rows if no value
-    lies in the ranges of both on that column; statistics whose ranges overlap share a branch.
-    Only ranges that all rows of a statistic lie in are considered (`implied_ranges`): one within
-    `any` says nothing about the others. A row without a value in the column passes no such filter.
+    Every row has one value in a column. So two statistics are about disjoint rows if no value lies
+    in the ranges of both on that column; statistics whose ranges overlap share a branch. Only
+    ranges that contain all rows of a statistic count (`implied_ranges`): a range within `any`
+    implies nothing about the other conditions. A row without a value in the column is in no branch.
 
     Privacy: a unit is in a single branch if it is a row, or a person with at most one row.
-    Queries that clamp the totals of a person over all of their rows are left out.
+    Statistics that clamp the total of all rows of a person are in no branch.
     """
     unit = spec.privacy.unit
     if isinstance(unit, PersonUnit) and unit.max_rows > 1:
@@ -352,10 +355,10 @@ def disjoint_branches(spec: CentralSpec) -> dict[str, Branch]:
 
 
 def require_disjoint(statistics: Iterable[PlannedStatistic], unit: Unit) -> None:
-    """Raise ValueError unless the queries of different branches are about disjoint rows.
+    """Raise ValueError unless queries of different branches are about disjoint rows.
 
-    A plan can be copied with other branches. So the branches are not believed: the conditions of
-    the queries that will be answered must show them, as in `disjoint_branches`.
+    A plan can be copied with other branches, so `branch` is not trusted: the conditions of the
+    queries that will be answered must show that rows are disjoint, as in `disjoint_branches`.
     """
     columns: dict[str, ValuedColumn] = {}
     ranges_by_branch: dict[str, dict[str, Ranges]] = {}
@@ -382,7 +385,7 @@ def require_disjoint(statistics: Iterable[PlannedStatistic], unit: Unit) -> None
 
 
 def _overlapping(ranges_by_name: Mapping[str, Ranges]) -> list[list[str]]:
-    """The names in groups that share values with no other group, in the given order."""
+    """Groups of names, in the given order: no two groups have overlapping ranges."""
     spans = sorted(
         (low, high, name) for name, ranges in ranges_by_name.items() for low, high in ranges
     )

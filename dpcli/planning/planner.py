@@ -1,4 +1,4 @@
-"""From a spec to its plan: each statistic is planned, and the budget divided.
+"""Makes the plan of a spec: plans each statistic, and divides the budget.
 
 Losses that the spec states, or that follow from a target error, come first. Weights then divide
 what is left of the budget.
@@ -46,11 +46,12 @@ UNUSED_PART = Fraction(1, 10**4)
 
 
 def allocate(spec: CentralSpec) -> list[PlannedStatistic]:
-    """Plan every statistic of a spec, after choices of bounds and the quality check.
+    """Plan all entries of a spec: choices of bounds, the quality check, statistics.
 
-    Each statistic takes the mechanism that costs least by itself. In rho, that choice is not
-    always the cheapest in sum, because a plain sum of epsilons can be less. So the plan in which
-    free choices fall on mechanisms without a delta is tried as well.
+    Each entry takes the mechanism that costs least, or adds the least noise, by itself. If the
+    composition counts rho, these may not cost least in sum, because a plain sum of epsilons can be
+    less. So a plan in which entries with a free choice take mechanisms without a delta is tried
+    too.
 
     Raises SpecError if a statistic cannot be answered.
     """
@@ -97,9 +98,10 @@ def _plan_all(entries: Sequence[Entry], planner: StatisticPlanner) -> list[Plann
 def _preference(
     statistics: Sequence[PlannedStatistic], planner: StatisticPlanner
 ) -> tuple[bool, float]:
-    """Prefer what fits the budget; then less noise with weights, or else less rho in sum.
+    """The sort key of a plan; the plan with the least key is preferred.
 
-    Less rho, because an account adds up the rho of its releases.
+    Plans within the budget come first; then less noise if entries have weights, else a smaller sum
+    of rho, because an account adds up the rho of its releases.
     """
     over = not planner.total_loss(statistics).within(planner.spec.privacy.budget)
     if any(planned.entry.budget_request.weight for planned in statistics):
@@ -109,11 +111,11 @@ def _preference(
 
 
 class WeightedAllocation:
-    """Divides what the `first` statistics leave of the budget by the weights of the others.
+    """Divides the budget that `first` statistics leave by the weights of the others.
 
-    Under sequential composition weights divide epsilon exactly. Elsewhere they divide rho (or
-    epsilon, if losses have no rho), multiplied by the largest factor that the budget allows. No
-    statistic gets more than a spec could give it.
+    Under sequential composition, weights divide epsilon exactly. Otherwise the loss of an entry, in
+    rho or (if losses have no rho) in epsilon, is its weight multiplied by the largest factor that
+    the budget allows. No statistic gets more than `MAX_EPSILON`.
     """
 
     def __init__(
@@ -129,7 +131,7 @@ class WeightedAllocation:
         self._total_weight = sum(map(_weight, weighted), start=Fraction(0))
 
     def largest(self) -> list[PlannedStatistic]:
-        """The statistics at the largest loss per weight that fits.
+        """The weighted statistics at the largest loss per weight that fits the budget.
 
         Raises SpecError if nothing is left of the budget.
         """
@@ -167,7 +169,7 @@ class WeightedAllocation:
         return best
 
     def _with_deltas(self, weighted: Sequence[Entry]) -> list[Entry]:
-        """The entries; those that can use a delta get a part of what is left of it."""
+        """The entries; those that can use a delta share what is left of it, by weight."""
         needing = [
             entry
             for entry in weighted
@@ -193,7 +195,7 @@ class WeightedAllocation:
         ]
 
     def _at(self, size: Fraction) -> list[PlannedStatistic]:
-        """The statistics at this loss per weight."""
+        """The weighted statistics at the loss per weight `size`."""
         sizes = (min(size * _weight(entry), MAX_EPSILON) for entry in self._entries)
         targets = map(self._planner.target, sizes, self._entries)
         return list(map(self._planner.most_accurate, self._entries, targets))
@@ -205,7 +207,7 @@ class WeightedAllocation:
         return self._loss(statistics).within(self._budget)
 
     def _first_guess(self) -> Fraction:
-        """A loss per weight that should fit; exactly what is left where losses are added up."""
+        """A loss per weight that should fit; it uses up the budget where losses add up."""
         spec = self._planner.spec
         if not self._rule.takes_rho:
             left = self._budget.epsilon - self._loss([]).epsilon
@@ -282,7 +284,7 @@ def require_plan_fits(plan: Plan) -> None:
 
 
 def _hint(plan: Plan, measure: str, factor: Fraction) -> str:
-    """How to change the spec; its losses fit if they are multiplied by `factor`."""
+    """How to change the spec: its losses fit if multiplied by `factor`."""
     queries = f"{plan.part}s"
     if plan.spec.privacy.composition.name != "sequential":
         return f"give {queries} less, drop some, or allow more under `privacy: budget:`"
@@ -305,21 +307,22 @@ SEARCH_FACTOR = 32
 """A search multiplies or divides losses by this until it has one that is too small or too large."""
 
 SUPPORTING = Laplace()
-"""What answers queries that say how good the other answers of an entry are."""
+"""The mechanism of queries that say how good the other answers of an entry are."""
 
 
 @dataclass(frozen=True, slots=True)
 class StatisticPlanner:
-    """Plans the statistics of a spec one by one; `branches` are those of disjoint rows.
+    """Plans the statistics of a spec one by one.
 
-    The `size` of a loss is its rho if the composition counts rho, else its epsilon.
+    `branches` are the result of `disjoint_branches`. The `size` of a loss is its rho if the
+    composition counts rho, else its epsilon.
     """
 
     spec: CentralSpec
     branches: Mapping[str, Branch]
 
     def plan_with(self, entry: Entry, mechanism: Mechanism, target: Loss) -> PlannedStatistic:
-        """The statistic with this mechanism and loss; a delta that it cannot use is not charged.
+        """The statistic with this mechanism and loss, less a delta that nothing can use.
 
         Raises SpecError if the mechanism cannot meet the loss.
         """
@@ -368,13 +371,13 @@ class StatisticPlanner:
         return log(error) if error else 0.0
 
     def total_loss(self, statistics: Sequence[PlannedStatistic]) -> Loss:
-        """What these statistics reveal together, by the composition of the spec."""
+        """The loss of these statistics together, by the composition of the spec."""
         privacy, counts = self.spec.privacy, guarantee_counts(statistics, self.spec)
         return privacy.composition.total(counts, privacy.budget.delta)
 
     @property
     def measure(self) -> Literal["rho", "epsilon"]:
-        """The measure of the size of a loss."""
+        """What the `size` of a loss measures."""
         return "rho" if self.spec.privacy.composition.takes_rho else "epsilon"
 
     def target(self, size: Fraction, entry: Entry) -> Loss:
@@ -407,7 +410,7 @@ class StatisticPlanner:
     def _least_reaching(
         self, error: Fraction, entry: Entry, mechanism: Mechanism
     ) -> PlannedStatistic | None:
-        """The least loss found, to `SIZE_DIGITS` digits; None if it is beyond any protection."""
+        """The statistic at the least loss that reaches `error`; None above `MAX_EPSILON`."""
         min_size = LEAST_SIZE[self.measure]
 
         @cache
@@ -435,12 +438,12 @@ class StatisticPlanner:
     def _planned_queries(
         self, entry: Entry, mechanism: Mechanism, target: Loss
     ) -> tuple[Design, tuple[PlannedQuery, ...]]:
-        """The design for a mechanism, and its queries: each uses its weight of the target.
+        """The design for a mechanism, and its queries with their weights of the target.
 
-        Privacy: choices and minimizers have another mechanism than the counts and sums that say how
-        good they are, so these are calibrated apart.
-        Each mechanism verifies that the loss of its answers is at most their weight of the target,
-        and the weights of all queries sum to one. Losses of answers add up, as do rhos.
+        Privacy: supporting queries, the counts and sums that say how good choices and minimizers
+        are, have another mechanism than these, so they are calibrated apart. Each mechanism
+        verifies that the loss of its answers is at most their weight of the target, and the weights
+        of all queries sum to one. Losses of answers add up, as do rhos.
         """
         if entry.selects_partitions and target.delta <= 0:
             raise SpecError.about("cannot-calibrate.no-delta", name=entry.request.name)
@@ -468,10 +471,10 @@ class StatisticPlanner:
 
 
 def _with_parts_of_rho(queries: Sequence[WeightedQuery]) -> tuple[WeightedQuery, ...]:
-    """The queries, with weights of rho for which supporting ones do not raise the sum of epsilons.
+    """Queries with weights of rho; supporting ones do not raise the sum of epsilons.
 
-    A pure answer with the part w^2 of rho has the part w of the epsilon that all of rho has. So
-    with the part s for supporting answers, the others keep 1 - s of that epsilon.
+    A pure answer with the part w^2 of rho has the part w of the epsilon of the whole rho. So if
+    supporting answers have the part s of that epsilon, the other answers keep 1 - s of it.
     """
     supporting = sum((query.weight for query in queries if query.supports), start=Fraction(0))
     return tuple(

@@ -10,12 +10,14 @@ unreadable cells. Then about (N + D)/2 cells are readable. A minimum is missed i
     column:  (N + D)/2 - min_readable N < -m,
 
 where noise alone exceeds the margin m with a probability of at most FALSE_STOP divided by the
-number of minimums. So a file that meets every minimum is stopped with a probability of at most
-FALSE_STOP. A file that misses a minimum by more than 2 m passes with at most the same probability.
+number of minimums and of limits that are compared with `max_limited`. So a file that meets every
+minimum is stopped with a probability of at most FALSE_STOP. A file that misses a minimum by more
+than 2 m passes with a probability of at most FALSE_STOP.
 
 Where limits on the rows of a person leave out rows, noisy counts of people by their rows give a
-lower bound of the share that each limit leaves out (`dpcli.statistics.quality_counts`). It stops
-the release if it is above `max_limited` at the same probability, and decides the flag `limited`.
+lower bound of the share that each limit leaves out (`dpcli.statistics.quality_counts`). The
+release stops if the bound with the error probability of a minimum is above `max_limited`. The
+bound with `ERROR_PROBABILITY` decides the flag `limited`.
 """
 
 from __future__ import annotations
@@ -48,18 +50,19 @@ FALSE_STOP = Fraction(1, 100)
 
 
 Counted = Literal["rows", "people", "cells"]
-"""What a minimum of the check is about."""
+"""What a minimum of the check counts."""
 
 MinimumKey = tuple[Counted, str]
-"""What a minimum is about, and the name of its column; empty for rows and people."""
+"""What a minimum counts, and the name of its column; empty for rows and people."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequiredMinimum:
     """A minimum of the check, and its `margin` for noise, in rows, people or cells.
 
-    For cells, `required` is the share of readable ones of a column, in files of `rows` rows if the
-    check requires that number. Otherwise it is a number of rows or people.
+    `required` is a number of rows or people; for cells, the share of a column that must be
+    readable. `rows` is the number of rows that the check requires of the file, if `key` is about
+    cells.
     """
 
     key: MinimumKey
@@ -69,19 +72,19 @@ class RequiredMinimum:
 
     @property
     def kind(self) -> Counted:
-        """What it is about."""
+        """What the minimum counts: rows, people or cells."""
         return self.key[0]
 
     def is_missed(self, rows: int, count: Fraction) -> bool:
-        """Whether a noisy count misses it by more than the margin; `rows` is the noisy number."""
+        """Whether `count`, with noisy `rows`, misses the minimum by more than the margin."""
         required = self.required * rows if self.kind == "cells" else self.required
         return count - required < -self.margin
 
     @property
     def detectable(self) -> Fraction | None:
-        """A file with less than this passes with a probability of at most FALSE_STOP.
+        """A file below this number or share passes with at most probability FALSE_STOP.
 
-        None if that depends on a number of rows which the check does not require.
+        None for a share of cells if the check requires no number of rows, on which it depends.
         """
         if self.kind != "cells":
             return self.required - 2 * self.margin
@@ -98,12 +101,12 @@ PEOPLE: MinimumKey = ("people", "")
 
 
 def cells_of(column: str) -> MinimumKey:
-    """The minimum of the readable cells of a column."""
+    """The key of the minimum of readable cells of a column."""
     return "cells", column
 
 
 def _error_probability(plan: CentralPlan) -> float:
-    """The part of FALSE_STOP for each minimum, and for each limit that is compared."""
+    """FALSE_STOP divided by the number of minimums and of limits that are compared."""
     quality = plan.spec.quality
     assert quality is not None
     assert plan.quality is not None
@@ -142,8 +145,8 @@ class LeftOut:
     """What a limit on rows per person leaves out, as noisy counts show.
 
     At least the share `least` of the rows is left out, with a probability of error of at most
-    `ERROR_PROBABILITY`. It is `over` what the spec allows if a bound at the probability of a false
-    stop is; `allowed` is None if the spec allows any share.
+    `ERROR_PROBABILITY`. `allowed` is the share that the spec allows, or None for any. `over` says
+    that a lower bound with the probability of a false stop exceeds `allowed`.
     """
 
     limit: int
@@ -153,7 +156,7 @@ class LeftOut:
 
     @property
     def verdict(self) -> str:
-        """What a report says of it: a lower bound never shows that few rows are left out."""
+        """The verdict on `least` in reports; a lower bound never shows a small share."""
         if self.over:
             return "missed"
         if self.allowed is not None and self.least > self.allowed:
@@ -165,8 +168,8 @@ class LeftOut:
 class QualityResult:
     """What the noisy numbers of the check show.
 
-    `missed` has a sentence for each missed minimum, by what it is about. `over` are sentences about
-    limits that leave out more rows than the spec allows.
+    `missed` has a sentence for each missed minimum, by its key. `over` are sentences about limits
+    that leave out more rows than the spec allows.
     """
 
     estimates: Estimates
@@ -180,7 +183,7 @@ class QualityResult:
         return (*self.missed.values(), *self.over)
 
     def least_share(self, limit: int | None) -> Fraction:
-        """The least share of rows that a limit leaves out; zero if that is not counted."""
+        """A lower bound of the share that a limit leaves out; zero if it is not counted."""
         return max(
             (part.least for part in self.left_out if part.limit == limit), default=Fraction(0)
         )
@@ -211,11 +214,11 @@ def quality_result(plan: CentralPlan, answers: Sequence[NoisyAnswer]) -> Quality
 
 
 def is_limited(planned: PlannedStatistic, plan: CentralPlan, result: QualityResult | None) -> bool:
-    """Whether what a statistic is about was cut, as charged counts show, by more than a little.
+    """Whether a statistic has the flag `limited`: limits or bounds cut its data.
 
-    That is so if a limit on the rows of a person leaves out more than `LIMITED_SHARE` of them, or
-    if it adds up values within bounds that noisy counts chose: how much lies beyond them is not
-    known. A function of noisy answers and public facts.
+    It has the flag if noisy counts show that a limit on the rows of a person leaves out more than
+    `LIMITED_SHARE` of the rows, or if noisy counts chose the bounds of its values: how many values
+    lie beyond is not known. The flag depends on noisy answers and public facts only.
     """
     unit, queries = plan.spec.privacy.unit, [part.weighted.query for part in planned.queries]
     if isinstance(unit, PersonUnit) and result is not None:
@@ -227,7 +230,7 @@ def is_limited(planned: PlannedStatistic, plan: CentralPlan, result: QualityResu
 
 
 def _missed_minimums(plan: CentralPlan, counts: QualityAnswers) -> dict[MinimumKey, str]:
-    """The sentence about each missed minimum."""
+    """The sentence about each missed minimum, by its key."""
     quality, sentences = plan.spec.quality, dict[MinimumKey, str]()
     assert quality is not None
     (count,) = counts.rows.values.tolist()
@@ -251,9 +254,9 @@ def percent_text(share: Fraction) -> str:
 
 
 def noise_excess(plan: CentralPlan) -> Fraction | None:
-    """By what the noise must be divided, at least, so that each minimum notices something.
+    """The least divisor of the noise at which every minimum detects something.
 
-    None if each would notice a file without rows, or a column without readable cells.
+    None if each minimum already detects a file without rows, or a column without readable cells.
     """
     excess = [
         1 - minimum.detectable / minimum.required
@@ -264,7 +267,7 @@ def noise_excess(plan: CentralPlan) -> Fraction | None:
 
 
 def check_rule(plan: CentralPlan) -> Iterator[str]:
-    """When the check stops a release, and with which probability."""
+    """When the check stops a release and what it detects, with error probabilities."""
     quality, rows = plan.spec.quality, plan.spec.rows_are
     if quality is None or plan.quality is None:
         return
@@ -349,7 +352,7 @@ def _detection_sentence(minimum: RequiredMinimum, plan: CentralPlan) -> str:
 
 
 def _counted(minimum: RequiredMinimum, plan: CentralPlan) -> str:
-    """What a minimum of rows or people is about."""
+    """What a minimum of rows or people counts, in words."""
     if minimum.kind == "people":
         return "people"
     is_person = isinstance(plan.spec.privacy.unit, PersonUnit)
@@ -359,9 +362,9 @@ def _counted(minimum: RequiredMinimum, plan: CentralPlan) -> str:
 
 
 def kept_rows_warnings(plan: CentralPlan) -> list[str]:
-    """A warning where a minimum may be taken for that of all rows of the file.
+    """A warning where `min_rows` may be taken for a minimum of all rows of the file.
 
-    It counts what limits on the rows of a person keep, so that a complete file can miss it.
+    Only rows that the limits on a person keep are counted, so a complete file can miss `min_rows`.
     """
     quality, unit = plan.spec.quality, plan.spec.privacy.unit
     if quality is None or quality.min_rows is None or quality.min_people is not None:

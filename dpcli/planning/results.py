@@ -1,4 +1,4 @@
-"""What noise made of the answers to a plan: all of it may be published."""
+"""The noisy answers to a plan, and what follows from them: all may be published."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class EstimatedStatistic:
     """The published numbers of one statistic.
 
     `groups` are the selected groups in order, if keys are private. `raw` has the numbers before
-    post-processing, and `population` those of the population, if they are published too.
+    post-processing, and `population` the estimates for the population, if they are published too.
     """
 
     planned: PlannedStatistic
@@ -39,9 +39,9 @@ class EstimatedStatistic:
 
 @dataclass(frozen=True, slots=True)
 class NoisyNumbers:
-    """What noise made of the answers; `plan` is that of the quality check alone if it failed.
+    """The results of a release: of the quality check and of all statistics.
 
-    Then there are no statistics.
+    If the quality check failed, `plan` is that of the check alone, and there are no statistics.
     """
 
     plan: CentralPlan
