@@ -44,7 +44,7 @@ from dpcli.problems.reference import advice, key_example, variant_code
 FORMS = {TEXT_TAG: "a single value", MAPPING_TAG: "a mapping", LIST_TAG: "a list"}
 
 NAMING_KEYS = ("column", "of")
-"""Keys whose value names a column here and something else there: no example fits every place."""
+"""Keys whose value names a column in some mappings only: no example fits all."""
 
 ITEMS = {
     ("bounds", 0): "the lower bound",
@@ -60,19 +60,19 @@ ITEMS = {
 M = TypeVar("M", bound="SectionModel")
 
 REPORTED = "reported"
-"""The error of a field whose mapping has problems that are recorded."""
+"""The type of the pydantic error for a mapping whose problems are recorded."""
 
 RANGE = r"^(-?[\d.]+) ?(?:-|\.\.+|to) ?(-?[\d.]+)$"
 """Two numbers in one text, as people write ranges."""
 
 
 def plain_word(text: str) -> str:
-    """A word of a spec, without case, and with `_` between its parts."""
+    """A word of a spec in lower case, with `_` between its parts."""
     return text[:100].casefold().replace("-", "_").replace(" ", "_")
 
 
 def report_unknown_key(span: Span, key: str, keys: Iterable[str], owner: str) -> None:
-    """Records that a key is none of those of its owner, and what to write instead."""
+    """Records the problem of an unknown key, and which key to write instead."""
     says = advice("keys", plain_word(key))
     code = "unknown-field.advised" if says else "unknown-field"
     span.report(code, word=key, choices=keys, owner=owner, advice=says)
@@ -115,7 +115,7 @@ class ColumnRole:
 
 
 def marks_of(field: FieldInfo) -> Iterator[Any]:
-    """The marks of a field and of its types."""
+    """The metadata of a field and of its annotated types."""
     yield from field.metadata
     pending: list[Any] = [field.annotation]
     while pending:
@@ -173,9 +173,10 @@ class SectionModel(BaseModel):
 
     @classmethod
     def read(cls, mapping: MappingNode) -> Self:
-        """The model of a mapping after its problems are recorded, without the wrong fields.
+        """The model of a mapping without its wrong fields, whose problems are recorded.
 
-        A mapping is read once: what is around it is read again without its own wrong fields.
+        A mapping is read once: if an outer mapping is read again without its own wrong fields, the
+        model of the inner one is reused.
         """
         if mapping.model is None:
             try:
@@ -194,7 +195,7 @@ class SectionModel(BaseModel):
     @model_validator(mode="wrap")
     @classmethod
     def _with_places(cls, value: object, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        """The model with its places; its problems are recorded."""
+        """The validated model, which knows its node; problems are recorded."""
         try:
             model = handler(value)
         except ValidationError as failure:
@@ -210,7 +211,7 @@ class SectionModel(BaseModel):
 
     @property
     def node(self) -> MappingNode:
-        """The mapping in the tree."""
+        """The node of the mapping in the tree of the spec."""
         return self._mapping
 
     @property
@@ -229,7 +230,7 @@ class SectionModel(BaseModel):
         return self.what
 
     def require(self, *keys: str) -> None:
-        """Raises `AlreadyReportedError` if one of these fields is wrong, or without keys any."""
+        """Raises `AlreadyReportedError` if one of `keys` (by default any) is wrong."""
         if self._mapping.wrong & (set(keys) or self._mapping.wrong):
             raise AlreadyReportedError
 
@@ -262,17 +263,17 @@ class SectionModel(BaseModel):
     # How messages of a model differ from those of all models.
 
     def missing_line(self, key: str) -> str:  # noqa: ARG002
-        """What to write for a missing field; empty if an example of its type will do."""
+        """The line to propose for a missing field; empty for an example of its type."""
         return ""
 
     def report_unknown(self, key: str) -> bool:  # noqa: ARG002
-        """Records the problem of an unknown key; False for the problem of all models."""
+        """Records the problem that this model has for an unknown key; False without one."""
         return False
 
     # The errors of pydantic, as problems.
 
     def _record(self, errors: list[Any]) -> None:
-        """Records the errors of the fields, and which fields are wrong."""
+        """Records the problems of all fields, and which fields are wrong."""
         errors = errors[:MAX_FOUND_PROBLEMS]
         paths = [tuple(part for part in error["loc"] if part not in FORMS) for error in errors]
         kinds = [error["type"] for error in errors]
@@ -332,7 +333,7 @@ class SectionModel(BaseModel):
         )
 
     def _example(self, path: Path, usual: str = "...") -> str:
-        """A line with the last key of a path: of its field or page, else with what is `usual`."""
+        """A line of YAML for the last key: examples of its field or page, else `usual`."""
         key = path[-1]
         if isinstance(key, int):
             return usual
@@ -362,7 +363,7 @@ class SectionModel(BaseModel):
 
     @classmethod
     def field_names(cls) -> list[str]:
-        """The keys of the mapping: those of a type come before those of what it extends."""
+        """The keys of the mapping: those of a model come before those of its base model."""
         fields = cls.model_fields
         own = (name for kind in cls.__mro__ for name in get_annotations(kind) if name in fields)
         return list(dict.fromkeys(fields[name].alias or name for name in own))
@@ -384,7 +385,7 @@ def field_types(**types: Any) -> Fields:
 
 
 def extended_model(fields: Fields, base: type[M] = SectionModel) -> type[M]:  # type: ignore[assignment]
-    """A model with the fields of a base model, and then these fields."""
+    """A model with the fields of a base model, extended by `fields`."""
     definitions: Any = {
         key: (kind, None if NoneType in get_args(kind) else ...) for key, kind in fields.items()
     }
@@ -392,7 +393,7 @@ def extended_model(fields: Fields, base: type[M] = SectionModel) -> type[M]:  # 
 
 
 class SeparateSection:
-    """A mapping that is read by itself: what is wrong in it leaves the one around it as it is."""
+    """A mapping that is read by itself: its problems leave the outer mapping valid."""
 
     def __get_pydantic_core_schema__(
         self, source: type[SectionModel], handler: GetCoreSchemaHandler
@@ -409,11 +410,11 @@ class SeparateSection:
 
 
 class SeparateSections:
-    """A list or mapping of mappings, each of which is read by itself; None for a wrong one.
+    """A list or mapping of mappings, each of which is read by itself.
 
-    `choose` returns the model of a member by its name, which is empty in lists, and its node, or
-    raises `AlreadyReportedError` after its problem is recorded. If there are more
-    than `max_members`, none of them is read.
+    `choose` returns the model of a member. It gets the name of the member, or None in lists, and
+    its node. It raises `AlreadyReportedError` after recording a problem; the member is then None.
+    If there are more than `max_members`, none of them is read.
     """
 
     def __init__(

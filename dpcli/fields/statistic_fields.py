@@ -35,7 +35,7 @@ VALUED = (*ORDERED, *LABELED)
 """The kinds of columns whose possible values are declared."""
 
 MAX_COUNTED_COLUMNS = 1000
-"""Columns of one statistic that counts rows for each of them."""
+"""The most columns of a statistic that counts rows for each of them."""
 
 
 class BinsModel(SectionModel):
@@ -153,13 +153,13 @@ BoundName = Annotated[str, Choice("unknown-bound", ("rows", "sum"))]
 """What is clamped: each row of a person, or the total of their rows."""
 
 PrivateKeys = Annotated[str, Choice("unknown-keys", ("private",))]
-"""With it, noisy counts select the groups that are published."""
+"""The value of `keys` with which noisy counts select the published groups."""
 
 
 class FieldFault:
     """A problem between fields whose values are valid: its code and its arguments.
 
-    It is reported at the key of the field `key`, or with `at_value` at its value.
+    It is reported at the key of the field `key`; if `at_value`, at the value of the field.
     """
 
     def __init__(

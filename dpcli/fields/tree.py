@@ -24,14 +24,14 @@ Path = tuple[str | int, ...]
 """Keys, and indexes of items, that lead to a value of a spec."""
 
 MAX_SHOWN_PROBLEMS = 100
-"""Further problems are only counted: no one fixes more of them at once."""
+"""The most problems to show; further ones are only counted."""
 
 MAX_FOUND_PROBLEMS = 1000
 """Reading stops after this number of problems."""
 
 
 class TooManyProblemsError(Exception):
-    """Reading stops; the problems so far have been recorded."""
+    """Reading stops at `MAX_FOUND_PROBLEMS`; the problems found are recorded."""
 
 
 class Findings:
@@ -87,12 +87,12 @@ class Span(NamedTuple):
 
     @property
     def start(self) -> tuple[int, int]:
-        """Line and column."""
+        """The line and the column at which the span starts."""
         return self.line, self.column
 
     @property
     def place(self) -> Place:
-        """The same with its source line, and limited to characters of the text."""
+        """The place of the span in its source line, limited to the text of the line."""
         lines = self.findings.lines
         line = min(max(self.line, 1), max(len(lines), 1))
         text = lines[line - 1] if lines else ""
@@ -101,11 +101,11 @@ class Span(NamedTuple):
         return Place(self.findings.source, line, column, length, text)
 
     def report(self, code: str, /, **arguments: object) -> AlreadyReportedError:
-        """Records a problem. A reader that cannot continue raises the result.
+        """Records a problem; returns an error for readers that cannot continue to raise.
 
         The `arguments` fill the template of the code. If they have a `word` and `choices`, the hint
-        names the choice that is most similar to the word. If there is none, the hint is that of the
-        template, or lists all choices.
+        names the choice that is most similar to the word. If no choice is similar, the hint is
+        that of the template, or lists all choices.
         """
         if not self.findings.is_suppressed(self):
             message, hint = message_and_hint(code, **arguments)
@@ -122,14 +122,14 @@ class Span(NamedTuple):
         return AlreadyReportedError()
 
     def report_and_suppress(self, code: str, /, **arguments: object) -> AlreadyReportedError:
-        """Records a problem, and no further one at this place."""
+        """Records a problem, and suppresses further ones at the start of this span."""
         reported = self.report(code, **arguments)
         self.findings.suppress(self)
         return reported
 
 
 def attempt(read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Callable[[], T]:
-    """Calls a reader. The result returns its value, or raises `AlreadyReportedError`."""
+    """Calls a reader; the returned function returns its value or raises its error."""
     try:
         value = read(*args, **kwargs)
     except AlreadyReportedError:
@@ -170,7 +170,8 @@ class ScalarNode:
 class SequenceNode(list[object]):
     """A list of nodes; as a list it has their values without places.
 
-    `members` is what has read the mappings in it, each by itself.
+    `members` are the models of the mappings in the list, or None if these are not read by
+    themselves.
     """
 
     form: ClassVar = "a list"
@@ -191,8 +192,8 @@ class MappingNode(dict[str, object]):
 
     As a dictionary it has the values without places; `pairs` are the nodes of keys and values.
     `path` leads to the mapping. `wrong` are the keys of the fields whose problems have been
-    recorded. `model` is what has read the mapping, and `members` what has read the mappings in it,
-    each by itself.
+    recorded. `model` is the model that has read the mapping, or None; `members` are the models of
+    the mappings in it, or None if these are not read by themselves.
     """
 
     form: ClassVar = "a mapping"
@@ -235,7 +236,7 @@ class MappingNode(dict[str, object]):
         return node if isinstance(node, SequenceNode) else None
 
     def key_span(self, key: str) -> Span:
-        """The span of a key, or of the mapping without that key."""
+        """The span of a key; the span of the mapping if it does not have the key."""
         pair = self.pairs.get(key)
         return pair[0].span if pair else self.span
 

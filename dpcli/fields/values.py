@@ -98,10 +98,10 @@ Json = dict[str, Any]
 Fields = Mapping[str, Any]
 
 TEXT_TAG, MAPPING_TAG, LIST_TAG = "|text", "|mapping", "|list"
-"""Tags of the types of a union. Paths of pydantic errors contain them, and are cleaned of them."""
+"""Tags of the types of a union, which are removed from paths of pydantic errors."""
 
 MIN_EPSILON, MIN_RHO = Fraction(1, 10**12), Fraction(1, 10**18)
-"""Below them no answer can be distinguished from noise."""
+"""The least epsilon and rho: below, no answer can be distinguished from noise."""
 
 MAX_EPSILON = Fraction(20)
 """A larger epsilon protects no one: e^20 is half a billion."""
@@ -111,7 +111,7 @@ MAX_BUDGET = Fraction(1000)
 
 
 class AlreadyReportedError(Exception):
-    """A value has a problem that has been recorded, so its users report nothing more."""
+    """The problem of a value is recorded, so readers that use it report no more."""
 
 
 def invalid_value(
@@ -153,9 +153,9 @@ class ParsedText:
 class ExactNumber(ParsedText):
     """An exact number within limits; with `whole`, an `int`.
 
-    The limits `above` and `below` are exclusive, `min_value` and `max_value` inclusive. Allowed
-    denominators divide `divides`; `percent` is said of a percentage. An argument of the error may
-    be a function of the text.
+    The limits `above` and `below` are exclusive, `min_value` and `max_value` inclusive. The
+    denominator must divide `divides`, unless that is zero. `percent` is the advice for a
+    percentage. An argument of the error may be a function of the text.
     """
 
     def __init__(
@@ -225,8 +225,8 @@ class Choice(ParsedText):
     """One of several words, with or without descriptions for editors.
 
     If `options` is a function, it is called when a value is read, so that members of a registry can
-    be added; `names` returns the words alone, where descriptions take long to find. `meant` returns
-    synonyms, each with the word that it means.
+    be added. `names` returns the words without their descriptions, which take long to find. `meant`
+    returns synonyms, each with the word that it means.
     """
 
     def __init__(
@@ -341,7 +341,7 @@ def positive_number(example: str, max_value: int) -> ExactNumber:
 
 
 NO_FIXED_LIMIT = 10**9
-"""For whole numbers whose limit depends on other fields."""
+"""The limit of whole numbers whose real limit depends on other fields."""
 
 
 def whole_number(max_value: int, what: str) -> ExactNumber:

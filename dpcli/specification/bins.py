@@ -13,11 +13,11 @@ from dpcli.numeric.exact import readable_text
 from dpcli.specification.context import read_number, read_on_grid, read_within_bounds
 
 MAX_BINS = 10_001
-"""Enough for one bin per value of a column of ten thousand steps."""
+"""The most bins of a column: one per value of a column of ten thousand steps."""
 
 
 MAX_VALUES_AS_BINS = 200
-"""Whole numbers with at most this number of values need no `bins`: a month, an age, a year."""
+"""An integer column with at most this number of values needs no `bins`."""
 
 
 def read_bin_starts(column: NumericColumn, bins: Node) -> tuple[int, ...]:
@@ -37,10 +37,11 @@ def read_bin_starts(column: NumericColumn, bins: Node) -> tuple[int, ...]:
 
 
 def _starts_by_width(column: NumericColumn, scalar: ScalarNode) -> Sequence[int]:
-    """Bins of equal width from the lower bound; the last may be narrower.
+    """The starts of bins of equal width, in steps; the last bin may be narrower.
 
-    A bin of whole numbers or days is a range of `width` values, so the upper bound may be a bin of
-    its own. For finer numbers, the last interval includes the upper bound instead.
+    The first bin starts at the lower bound. A bin of whole numbers or days has `width` values, so
+    the upper bound may be a bin of its own. For other numbers, the last bin includes the upper
+    bound instead.
     """
     steps = read_number(scalar, "`width`") / column.step
     if steps <= 0 or steps.denominator != 1:
@@ -51,11 +52,10 @@ def _starts_by_width(column: NumericColumn, scalar: ScalarNode) -> Sequence[int]
 
 
 def _starts_by_edges(column: NumericColumn, scalars: Sequence[ScalarNode]) -> Sequence[int]:
-    """Bins between the given edges, which increase from the lower to the upper bound.
+    """The starts of bins between edges, which increase from lower to upper bound.
 
-    Each edge but the last begins a bin. The last edge is the upper bound, which the last bin
-    includes. For whole numbers and days it may also be the next value, where another bin would
-    begin.
+    Each edge but the last starts a bin. The last edge is the upper bound, which the last bin
+    includes. For whole numbers and days, the last edge may also be the value after the upper bound.
     """
     edges = read_all(lambda scalar: read_on_grid(column, scalar, "the edge"), scalars)
     for index in range(1, len(edges)):

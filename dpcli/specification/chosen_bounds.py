@@ -38,14 +38,14 @@ LadderName = Annotated[
 Cover = Annotated[Fraction, ExactNumber("bad-minimum.share", above=0, max_value=1)]
 
 MAX_LIMIT = 1_000_000
-"""A larger limit on rows would protect no better than no limit."""
+"""The largest limit on rows; a larger one would protect no better than none."""
 
 OutermostLimit = Annotated[
     int, ExactNumber("limit-not-whole.outermost", min_value=2, max_value=MAX_LIMIT, whole=True)
 ]
 
 CHOICE_LINES = {"choose": "`choose: 1-2-5`", "epsilon": "`epsilon: 0.05`"}
-"""What a message proposes for keys of a choice."""
+"""The lines that messages propose for missing keys of a choice."""
 
 
 class ChoiceModel(SectionModel):
@@ -82,7 +82,7 @@ class ChoiceModel(SectionModel):
         context: SpecContext,
         **more: Any,
     ) -> None:
-        """Adds a choice among the candidate bounds of a column to the context."""
+        """Adds to the context how noisy counts choose among candidate bounds of a column."""
         grid = BoundsGrid(column, next(known for known in GRID_KINDS if known.name == self.choose))
         if len(grid.bins) == 1:
             arguments = dict(zip(("low", "high"), map(column.text, column.limits), strict=True))
@@ -99,7 +99,7 @@ class ChosenBoundsModel(ChoiceModel):
     up_to: Number
 
     def outermost(self, step: Fraction) -> tuple[tuple[int, int], tuple[str, str]]:
-        """The outermost bounds in whole steps that fit 64 bits, and their texts."""
+        """The outermost bounds in whole steps that fit 64 bits, and the bounds as texts."""
         low, high = self.lowest, self.up_to
         texts = readable_text(low), readable_text(high)
         if low >= high:
@@ -129,18 +129,18 @@ class ChosenLimitModel(ChoiceModel):
 
 
 def choice_entry(choice: BoundsChoice, relation: Relation) -> Entry:
-    """The entry that is charged for the noisy histogram of a choice: Laplace noise."""
+    """The charged entry of the histogram for a choice, with Laplace noise."""
     budget = BudgetRequest(epsilon=choice.epsilon)
     request, histogram = choice.request, choice.histogram
     return Entry(request, histogram, (Laplace(),), budget, histogram.designs(request, relation))
 
 
 def require_choices_fit(context: SpecContext, spec: Spec) -> None:
-    """Reports choices that nothing uses, and statistics that some choice leaves unanswered.
+    """Reports choices that no query uses, and statistics that a choice could break.
 
-    A choice without use would be charged. A spec of the local model has no use for any. A problem
-    of a statistic that is found after the choice would reveal it, and the choice would be charged
-    already. It is enough to check the narrowest bounds and the widest ones.
+    An unused choice would be charged; a spec of the local model uses none. If a statistic became
+    invalid only after the choice, its problem would reveal the choice, which would already be
+    charged. It is enough to check the narrowest and the widest bounds.
     """
     entries: Sequence[Entry] = ()
     for choice, span in context.choices.values():
@@ -158,16 +158,16 @@ def require_choices_fit(context: SpecContext, spec: Spec) -> None:
 
 
 ByHistogram = Mapping[str, ChosenBounds]
-"""What was chosen, by the name of the histogram."""
+"""The chosen bounds, by the name of the histogram that chose them."""
 
 
 def with_chosen_bounds(spec: CentralSpec, chosen: ByHistogram) -> CentralSpec:
-    """The same spec with the bounds and the limit that were chosen.
+    """A copy of the spec with the bounds and the limit on rows that were chosen.
 
-    Nothing else changes: mechanisms and budgets are those of the open spec, whose outermost bounds
-    contain all others, so that what was checked for it holds. Its digest is that of its text: the
-    bounds are stored under the id of the release. Raises KeyError unless all are chosen, and
-    ValueError for what cannot be.
+    Mechanisms and budgets stay as they are. The outermost bounds of the original spec contain the
+    chosen ones, so what was checked for it still holds. The digest stays that of the text: the
+    chosen bounds are stored under the id of the release. Raises KeyError unless all bounds are
+    chosen, and ValueError for bounds that cannot be chosen.
     """
     choices = tuple(choice.with_chosen(chosen[choice.name]) for choice in spec.choices)
 
@@ -190,11 +190,11 @@ def with_chosen_bounds(spec: CentralSpec, chosen: ByHistogram) -> CentralSpec:
 
 
 def narrowest_and_widest(spec: CentralSpec) -> list[CentralSpec]:
-    """Copies of the spec with the extreme choices of bounds and limits: at most three.
+    """At most three copies of the spec with the extreme choices of bounds and limits.
 
-    They are narrowest, narrowest and widest: where bounds may lie on both sides of zero, narrowest
-    ones begin at zero in the first copy, and end at it in the second. Every possible choice
-    contains narrowest bounds, and lies within the widest ones.
+    The first two have the narrowest bounds, the last has the widest. Where bounds may lie on both
+    sides of zero, the narrowest ones begin at zero in the first copy and end at zero in the second.
+    Every possible choice contains narrowest bounds, and lies within the widest ones.
     """
     names = [choice.name for choice in spec.choices]
     tried = dict.fromkeys(zip(*(choice.extremes for choice in spec.choices), strict=True))
@@ -202,7 +202,7 @@ def narrowest_and_widest(spec: CentralSpec) -> list[CentralSpec]:
 
 
 def to_json(chosen: ByHistogram) -> bytes:
-    """What was chosen as the ledger stores it; numbers are exact fractions as text."""
+    """The chosen bounds as JSON for the ledger; numbers are exact fractions as text."""
     counted = {
         name: {"counts": list(bounds.counts), "decided": bounds.decided}
         for name, bounds in chosen.items()
@@ -223,7 +223,7 @@ def to_json(chosen: ByHistogram) -> bytes:
 
 
 def from_json(stored: bytes) -> dict[str, ChosenBounds]:
-    """What `to_json` wrote, by the name of the histogram."""
+    """The chosen bounds that `to_json` wrote, by the name of the histogram."""
     fields: dict[str, Any] = json.loads(stored)
     found = {bounds_name(chosen["column"]): chosen for chosen in fields["bounds"]}
     if MAX_ROWS in fields:

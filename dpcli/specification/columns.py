@@ -1,9 +1,9 @@
-"""Reads the section `columns`: a model, and a line in `COLUMN_TYPES`, each type.
+"""Reads the section `columns`: each type is a model and a line in `COLUMN_TYPES`.
 
 Declared texts and labels must be visible and different, and no spreadsheet may run them. The values
-of a category may be in a file of codes, such as `districts.csv`: that is public, it is read once,
-and its digest is part of that of the spec. It could be a file of records by mistake, so no message
-quotes a cell of it.
+of a category may be in a file of codes, such as `districts.csv`: this file is public, it is read
+once, and its digest is part of the digest of the spec. It could be a file of records by mistake, so
+no message quotes a cell of it.
 """
 
 from __future__ import annotations
@@ -69,17 +69,17 @@ MAX_BYTES = 1 << 24
 MAX_CODES = 100_000
 
 DELIMITERS = (",", ";", "\t", "|")
-"""What may stand between cells; of a list, the first with which its header has most names."""
+"""Delimiters of a file of codes: the one that finds most named columns is used."""
 
 KEYS = ({"file", "key"}, {"file", "key", "label"})
-"""The keys of a mapping that names a file of codes, and is no mapping from texts to labels."""
+"""The keys of a mapping that names a file of codes; others map texts to labels."""
 
 
 def with_code_list(node: MappingNode, folder: Path, files: list[SpecFile]) -> MappingNode:
-    """The declaration of a column in which values from a file are written out.
+    """The declaration of a column, with values from a file of codes written out.
 
-    The file is added to `files`. Raises `AlreadyReportedError` after the problems
-    of the file are recorded.
+    The node itself if its values name no file. Else the file is added to `files`. Raises
+    `AlreadyReportedError` after the problems of the file are recorded.
     """
     values = node.mapping("values")
     if values is None or set(values.pairs) not in KEYS:
@@ -129,7 +129,7 @@ def _header(text: str, delimiter: str) -> list[str]:
 def _pairs(
     lines: Iterator[tuple[int, list[str]]], indices: tuple[int, int], file: str, span: Span
 ) -> Iterator[tuple[str, str]]:
-    """The code and the label of each line; at the first wrong line, its problem is recorded."""
+    """The code and the label of each line; the first wrong line is a problem."""
     known: dict[str, int] = {}
     for line, row in lines:
         cells = [row[index].strip() if index < len(row) else "" for index in indices]
@@ -248,7 +248,7 @@ class NumericColumnModel(ColumnModel):
         return step * (key == "step")
 
     def column(self, name: str) -> Column:
-        """The column, with bounds and constant in whole steps. A constant needs bounds."""
+        """The column, with bounds and `missing` in whole steps. `missing` needs bounds."""
         fields: Any = self
         step, column_class = getattr(fields, "step", Fraction(1)), self.column_class
         limits, (low, high) = None, (self.text("bounds", side) for side in (0, 1))
@@ -430,7 +430,7 @@ TYPE_SYNONYMS = {
 
 
 def declare_columns(section: MappingNode | None, context: SpecContext) -> None:
-    """Adds every declared column to the context, or None for one with problems."""
+    """Adds every declared column to the context; a column with problems is None."""
     context.declared = section is not None
     pairs = section.pairs if section else {}
     if section and len(pairs) > MAX_COLUMNS:
@@ -449,7 +449,7 @@ def declare_columns(section: MappingNode | None, context: SpecContext) -> None:
 
 
 def require_name(key: ScalarNode) -> None:
-    """Checks that a column can have the name of a key."""
+    """Checks that a key can be the name of a column."""
     code, name = "", key.text
     if not name:
         code = "empty-text.column"

@@ -28,14 +28,15 @@ from dpcli.statistics.design import SampleDesign
 class SpecContext:
     """What the readers of all sections share: columns, privacy settings, problems.
 
-    A column with a wrong declaration is None, and its uses report nothing more. Without the section
-    `columns`, `declared` is false, and names of columns report nothing. `names` are the names of
-    statistics so far. `reserved_names` cannot be names of statistics; their values say what has
-    each of them. `sample` is how the rows were drawn. `later` are the derived columns that have not
-    been read. `files` are those in `folder` that the spec names. `captions` are
-    those of columns that state one. In the columns of `blank_answers`, a blank cell is an answer.
-    `choices` say how bounds and the limit on rows per person are chosen, by the name of the
-    histogram, and where the spec says it.
+    A column with a wrong declaration is None, and readers that use it report nothing more. Without
+    the section `columns`, `declared` is false, and names of unknown columns report nothing. `later`
+    are the derived columns that have not been read yet. `sample` is how the rows were drawn.
+
+    `names` are the names of the statistics read so far. `reserved_names` cannot be names of
+    statistics; each value says what has the name. `files` are the files in `folder` that the spec
+    names. `captions` are the stated captions of columns. In the columns of `blank_answers`, a blank
+    cell is an answer. `choices` has each choice of bounds or of the limit on rows per person, and
+    its place in the spec, by the name of the histogram.
     """
 
     findings: Findings
@@ -58,12 +59,12 @@ class SpecContext:
 
     @property
     def relation(self) -> Relation:
-        """The neighboring relation, with defaults for what is missing or wrong."""
+        """The neighboring relation; missing or wrong parts default to rows, add-remove."""
         neighbors = Neighbors(self.neighbors) if self.neighbors else Neighbors.ADD_REMOVE
         return Relation(self.unit or RowUnit(), neighbors)
 
     def declared_name(self, scalar: ScalarNode) -> str:
-        """The name of a column that is declared, perhaps with problems."""
+        """The name in a scalar of a declared column, which may have problems."""
         if scalar.text in self.columns:
             return scalar.text
         if self.declared:
@@ -72,9 +73,9 @@ class SpecContext:
         raise AlreadyReportedError
 
     def column(self, scalar: ScalarNode, *, values: bool = False) -> Column:
-        """The declared column of that name.
+        """The declared column that a scalar names.
 
-        Columns whose bounds are chosen are for statistics, which read their `values` alone.
+        Where noisy counts choose its bounds, only a statistic may use the column, for its `values`.
         """
         column = self.columns[self.declared_name(scalar)]
         if column is None:
@@ -86,7 +87,7 @@ class SpecContext:
     def groupable_column(
         self, scalar: ScalarNode, subject: str, *, values: bool = False
     ) -> ValuedColumn | PrivatePartitionColumn:
-        """The column of that name if rows may be grouped by it."""
+        """The column that a scalar names, if rows may be grouped by it."""
         column = self.column(scalar, values=values)
         if not isinstance(column, ValuedColumn | PrivatePartitionColumn):
             raise scalar.span.report("id-column", column=scalar.text)
@@ -99,7 +100,7 @@ class SpecContext:
     def valued_column(
         self, scalar: ScalarNode, subject: str, *, values: bool = False
     ) -> ValuedColumn:
-        """The column of that name if a statistic may read its values."""
+        """The column that a scalar names, if a statistic may read its values."""
         column = self.groupable_column(scalar, subject, values=values)
         if isinstance(column, PrivatePartitionColumn):
             span = self.spans[column.name]
@@ -115,7 +116,7 @@ class SpecContext:
         *,
         values: bool = False,
     ) -> Column:
-        """The column of that name if it is of one of the `kinds` that `needed_by` needs."""
+        """The column that a scalar names, if its kind is one that `needed_by` needs."""
         column = self.column(scalar, values=values)
         if not (isinstance(column, IdColumn) and "id" in kinds):
             column = self.valued_column(scalar, subject, values=values)
@@ -177,7 +178,7 @@ def require_whole_steps(steps: Fraction, step: Fraction, scalar: ScalarNode, nam
 def bounds_in_steps(
     section: SectionModel, bounds: Sequence[Fraction], step: Fraction
 ) -> tuple[int, int]:
-    """Bounds in whole steps that fit 64 bits; a problem says how to write them."""
+    """Bounds in whole steps that fit 64 bits; other bounds are a problem."""
     low, high = (bound / step for bound in bounds)
     if low.denominator == high.denominator == 1:
         largest = max(abs(low), abs(high))

@@ -47,7 +47,7 @@ TAB_WORDS = ("tab", "\\t")
 def _character_type(
     allowed: tuple[str, ...], more: str = "", words: tuple[str, ...] = ()
 ) -> ParsedText:
-    """One of the `allowed` characters, or one of the `words` that stand for others."""
+    """The type of a field that is one of the `allowed` characters or `words`."""
     marks = " ".join("tab" if mark == "\t" else mark for mark in allowed if mark != " ")
 
     def read(text: str) -> str:

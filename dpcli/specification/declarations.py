@@ -79,7 +79,7 @@ def entry_caption(
 
 
 MAX_POPULATION = 10**11
-"""More people than have ever lived."""
+"""The largest population that can be declared."""
 
 MAX_ANSWER_LENGTH = 2_000
 """Characters of one answer under `declarations:`: a paragraph, not a document."""
@@ -124,7 +124,7 @@ class DeclarationsModel(SectionModel):
 
 
 DESIGNS = ("simple-random",)
-"""The designs whose error is known from noisy answers: every unit had the same chance."""
+"""Sample designs whose error noisy answers show: all units have the same chance."""
 
 Units = Annotated[
     int, ExactNumber("bad-sample.number", min_value=1, max_value=MAX_POPULATION, whole=True)
@@ -189,7 +189,7 @@ SCRIPT_ALIASES = {"IDEOGRAPHIC": "CJK", "KATAKANA-HIRAGANA": "KATAKANA", "HALFWI
 
 
 def dataset_name_fault(text: str) -> dict[str, str] | None:
-    """What is `expected` instead of a wrong name, and `advice`; else None."""
+    """`expected` and `advice` for a wrong dataset name; None for a valid one."""
     if re.fullmatch(ASCII, text):
         return None
     for better, expected in (
@@ -223,7 +223,7 @@ def _rewrite_advice(text: str, better: str) -> str:
 
 
 def mixed_scripts_warning(text: str) -> str | None:
-    """A warning if no language uses the scripts of a name together; else None."""
+    """A warning if no language uses the scripts of a name together; None otherwise."""
     letter_of_script: dict[str, str] = {}
     for letter in text:
         if letter.isalpha():

@@ -73,11 +73,11 @@ from dpcli.specification.context import (
 from dpcli.specification.filters import read_where
 
 MAX_MAGNITUDE = 1 << 125
-"""The integers on the way to a derived value stay below this limit, so that they fit 128 bits."""
+"""Intermediate integers of derived values stay below this, to fit 128 bits."""
 
 
 def read_term(scalar: ScalarNode, section: Any, context: SpecContext, kinds: Sequence[str]) -> Term:
-    """A column of one of the `kinds`, or a constant: a day if a date is possible."""
+    """A column of one of the `kinds`, or a constant: a day where dates are allowed."""
     if scalar.text not in context.columns:
         with suppress(NumberSyntaxError):
             if "date" in kinds:
@@ -114,16 +114,16 @@ def require_column(terms: Sequence[Term], section: Any, key: str) -> None:
 def valued(
     scalar: ScalarNode, section: Any, context: SpecContext, kinds: Sequence[str] = VALUED
 ) -> Column:
-    """The column of a name, of one of these kinds; its values must be declared."""
+    """The column that a scalar names, with declared values and of one of the `kinds`."""
     return context.column_of_kind(scalar, section.subject, kinds, section.what)
 
 
 def number_column(
     name: str, section: Any, derivation: Arithmetic, column_class: type[NumericColumn] | None = None
 ) -> NumericColumn:
-    """The column, with declared bounds, or with those that follow from the terms.
+    """The derived numeric column; bounds follow from the terms unless declared.
 
-    Without a `column_class`, the step decides between integers and other numbers.
+    Without a `column_class`, it is an integer column if its step is whole, else a number column.
     """
     step, kind = derivation.step, section.kind
     column_class = column_class or (IntegerColumn if step.denominator == 1 else NumberColumn)
@@ -155,7 +155,7 @@ def category_column(
     labels: Sequence[str],
     column_class: type[LabeledColumn] = CategoryColumn,
 ) -> LabeledColumn:
-    """The column, with the labels that replace the usual ones if there are any."""
+    """The derived column; declared `labels`, if any, replace the given ones."""
     replacing = scalars_of(section.node.value("labels"))
     check_texts = attempt(require_distinct_texts, [(scalar, scalar) for scalar in replacing])
     if replacing and len(replacing) != len(labels):
@@ -204,7 +204,7 @@ class DerivedNumberModel(DerivedModel):
         return number_column(name, self, self.derivation(context))
 
     def derivation(self, context: SpecContext) -> Arithmetic:
-        """How the value follows from the terms."""
+        """How the value of the column is computed from the terms."""
         raise NotImplementedError
 
 
@@ -263,7 +263,7 @@ class CoalesceModel(DerivedNumberModel):
     coalesce: Several
 
     def column(self, name: str, context: SpecContext) -> Column:
-        """A number, a date, or a category with the labels of all columns."""
+        """The column: numbers, dates, or a category with the labels of all columns."""
         scalars = scalars_of(self.node.value("coalesce"))
         columns = read_all(lambda scalar: valued(scalar, self, context), scalars)
         labeled, numbers = labeled_columns(columns), numeric_columns(columns)
@@ -294,7 +294,7 @@ class AgeModel(DerivedModel):
     missing: Text = DROP
 
     def column(self, name: str, context: SpecContext) -> Column:
-        """An integer."""
+        """The column of ages, an integer column."""
         scalars = (scalar for key in ("age", "at") for scalar in scalars_of(self.node.value(key)))
         terms = tuple(read_all(lambda scalar: read_term(scalar, self, context, ("date",)), scalars))
         require_column(terms, self, "age")
@@ -316,7 +316,7 @@ class PartModel(DerivedLabelModel):
     of: Text
 
     def column(self, name: str, context: SpecContext) -> Column:
-        """A category whose labels are in calendar order."""
+        """The column, a category whose labels are in calendar order."""
         scalar = self.node.scalar("of")
         assert scalar is not None
         column = require_numeric(valued(scalar, self, context, ("date",)))
@@ -346,7 +346,7 @@ class BandsModel(DerivedLabelModel):
     edges: Annotated[list[Text], Field(min_length=2)] | None = None
 
     def column(self, name: str, context: SpecContext) -> Column:
-        """A category whose labels are those of bins unless declared."""
+        """The column, a category whose labels are those of the bins unless declared."""
         scalar = self.node.scalar("bands")
         assert scalar is not None
         column = require_numeric(valued(scalar, self, context, ORDERED))
@@ -404,7 +404,7 @@ def choose_derived(key: ScalarNode | None, node: Node) -> type[DerivedModel]:
 def declare_derived(
     section: MappingNode, models: Mapping[str, DerivedModel | None], context: SpecContext
 ) -> None:
-    """Adds every derived column to the context, or None for one with problems."""
+    """Adds every derived column to the context; a column with problems is None."""
     pairs = section.pairs
     if len(pairs) > MAX_COLUMNS:
         section.span.report("too-many-columns", count=len(pairs), most=MAX_COLUMNS)

@@ -58,7 +58,7 @@ MIN_CHECK_EPSILON, MAX_CHECK_EPSILON = Fraction(1, 10), Fraction(1, 5)
 """Limits of the total epsilon that a draft proposes for the quality check."""
 
 CELLS_DETECTED = 7
-"""Unreadable cells of a column that a quality check can detect, at epsilon 1 per count."""
+"""Unreadable cells of a column that are detected at epsilon 1 per count."""
 
 SHEET_REMARK = "a cell that the workbook shows as 12.5 % is read as 0.125"
 """A comment below the columns of a workbook."""
@@ -87,9 +87,9 @@ def draft_spec(
     is_sheet: bool = False,
     only: Sequence[str] = (),
 ) -> str:
-    """A commented spec for a data file with these column names, or for `only` some of them.
+    """A commented spec for a file with these column names, or `only` some of them.
 
-    A first column without a name is left out: it holds the numbers of rows.
+    A first column without a name is left out: it contains the numbers of rows.
     """
     duplicates = duplicate_names(header)
     positions = [*enumerate(header, 1)]
@@ -132,7 +132,7 @@ def draft_spec(
 
 
 def likely_person_column(names: Sequence[str]) -> str:
-    """The first column that probably says whose row it is; empty if none does."""
+    """The first column that probably contains ids of people; empty without one."""
     return next(filter(PERSON_NAMES.search, names), "")
 
 
@@ -145,10 +145,11 @@ def spec_text(
     todo: str = "",
     person: str = "",
 ) -> str:
-    """The text of a spec with these sections, without the empty ones.
+    """The text of a spec with the sections of a tree; empty sections are left out.
 
     Columns and statistics are mappings by name. The `comments` stand above columns, by name, and
-    the `remarks` below all columns. A comment proposes the `person` column as unit, or any.
+    the `remarks` below all columns. A comment proposes the column `person` as the privacy unit; if
+    empty, an example.
     """
     lines = []
     for name, column in tree["columns"].items():
@@ -191,7 +192,7 @@ def _csv_section(dialect: Dialect) -> str:
 
 
 def _csv_remarks(dialect: Dialect) -> Iterator[str]:
-    """What the lines before the records show about their form."""
+    """Remarks on the form of the file, which a person should check."""
     if dialect.skip_lines:
         yield "skip_lines: the lines before the header, which are no part of the table"
     if dialect.encoding != UTF8:
@@ -203,7 +204,7 @@ def _csv_remarks(dialect: Dialect) -> Iterator[str]:
 
 
 def _name_by_position(header: Sequence[str], position: int, taken: Collection[str]) -> str:
-    """A name for a column that cannot be declared by its own."""
+    """A new name for the column at a position, if its own cannot be declared."""
     name = header[position - 1]
     readable = f"column_{position}"
     if not why_undeclarable(f"{name}_{position}", frozenset()) and name:

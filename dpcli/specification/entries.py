@@ -44,7 +44,7 @@ def choose_entry(_: ScalarNode | None, node: Node) -> type[EntryModel]:
 
 
 def require_entry(node: Node, section: str, example: str) -> MappingNode:
-    """Checks the form of an entry of a section."""
+    """The node of an entry, which must be a mapping."""
     if isinstance(node, MappingNode):
         return node
     arguments = {"name": f"an entry of `{section}`", "found": node.form, "form": "a mapping"}
@@ -152,7 +152,7 @@ MAX_TOTAL_CELLS, MAX_TOTAL_SCORES = 2_000_000, 10_000_000
 MAX_QUERIES = 10_000
 
 PlacedEntry = tuple[Entry, EntryModel]
-"""An entry, and the fields of which it was made."""
+"""An entry, and the model from which it was resolved."""
 
 
 def resolve_entries(
@@ -195,10 +195,10 @@ def resolve_entries(
 
 
 def _assign_selectors(placed: Sequence[PlacedEntry], *, all_valid: bool) -> tuple[Entry, ...]:
-    """The entries; those with private keys name the entry that selects their groups.
+    """The entries; those with private keys get the entry that selects their groups.
 
-    A missing selection is reported only if `all_valid`: otherwise it may be in an entry that was
-    left out.
+    If not `all_valid`, a missing selection is not reported: it may be in an entry that was left
+    out.
     """
     selectors: dict[tuple[Axis, ...], Entry] = {}
     for entry, model in placed:

@@ -46,7 +46,7 @@ AUTO = "auto"
 """The value of `mechanism` that leaves the choice to the plan."""
 
 BUDGET_KEYS = ("epsilon", "rho", "error", "share")
-"""The keys that can request privacy budget. An entry needs exactly one of them."""
+"""The keys that can request privacy budget; an entry needs exactly one."""
 
 
 def _mechanism_summaries() -> dict[str, str]:
@@ -81,7 +81,7 @@ class AnswerSettings(NamedTuple):
 
 
 def single_key(section: SectionModel, keys: Collection[str], missing_code: str) -> str:
-    """The key of several that is written; without any, `missing_code` is reported."""
+    """The only one of the `keys` that is written; reports `missing_code` without any."""
     given = [key for key in keys if section.has(key)]
     if not given:
         raise section.report(missing_code, ways=keys)
@@ -91,10 +91,10 @@ def single_key(section: SectionModel, keys: Collection[str], missing_code: str) 
 
 
 def suitable_mechanisms(families: Collection[Family]) -> list[Mechanism]:
-    """The mechanisms with noise of these families.
+    """The mechanisms with noise of these families, the default first.
 
-    The first is the default. Those that choose come before those that add noise to counts, and the
-    first of these is a default too: the better one answers.
+    Mechanisms that choose come before mechanisms that add noise to counts. If there are both, the
+    first of each kind is a default: the plan takes the better one.
     """
     suitable = [mechanism for mechanism in mechanisms.MECHANISMS if mechanism.family in families]
     return sorted(suitable, key=lambda mechanism: mechanism.family in ADDITIVE)
@@ -107,9 +107,10 @@ def _counts_or_chooses(statistic: Statistic) -> bool:
 def read_mechanisms(
     section: AnsweredModel, statistic: Statistic, suitable: list[Mechanism]
 ) -> tuple[Mechanism, ...]:
-    """The mechanism that the entry names, or those among which the plan takes the best one.
+    """The mechanism that the entry names, or those of which the plan takes the best.
 
-    Where counts can take the place of choices, the plan takes the better of both.
+    By default these are the first suitable mechanism and, where noisy counts can replace a choice,
+    the first one for counts. With `auto`, these are all suitable mechanisms.
     """
     name = section.mechanism
     if name == AUTO:
@@ -205,7 +206,7 @@ def read_answer_settings(
 def read_budget_key(
     section: AnsweredModel, context: SpecContext, missing_code: str = "price-required"
 ) -> str:
-    """The key that requests budget, if the composition can add up that measure."""
+    """The key that requests budget; the composition must add up its measure."""
     rule, fields = context.composition, type(section).model_fields
     in_rho = rule is None or rule.takes_rho
     keys = [key for key in BUDGET_KEYS if key in fields]
@@ -334,8 +335,7 @@ class EntryModel(AnsweredModel):
     def report_unknown(self, key: str) -> bool:
         """Reports a field that only other statistics have; False if no statistic has it.
 
-        Without a statistic the field may be right, so only fields that no statistic has are
-        reported.
+        If the statistic is unknown, a field of any statistic may be right, and is not reported.
         """
         statistic, span = self.statistic_of, self.node.key_span(key)
         names, common = statistics_with_field(key), list(EntryModel.model_fields)
@@ -393,7 +393,7 @@ def read_steps(
 
 
 def refuse_for_dates(section: EntryModel, steps: Sequence[PostProcessingStep]) -> None:
-    """Refuses what is only for numbers, in an entry that publishes dates."""
+    """Refuses steps for numbers, and `raw`, in an entry that publishes dates."""
     for step in steps:
         if step.name in NUMERIC_STEPS:
             raise section.report_key("step-not-taken.dates", "post", step=step.name)
@@ -443,8 +443,8 @@ def read_raw(
 ) -> bool:
     """Whether the noisy answers before post-processing are published too.
 
-    The default is true where totals were made consistent, unless numbers are withheld: a number
-    that is left out must not be in the table under another name.
+    The default is true if the only step makes totals consistent. If numbers are withheld, raw
+    answers cannot be published: the table would contain the withheld numbers under another name.
     """
     raw: bool | None = section.raw
     if raw and not statistic.has_raw:

@@ -91,7 +91,7 @@ class ConditionModel(SectionModel):
 
 
 def _stated_texts(column: PrivatePartitionColumn, scalars: Iterable[ScalarNode]) -> InRanges:
-    """Whether a cell has one of some texts, none of which is published."""
+    """A test whether a cell has one of these texts, which are never published."""
 
     def read(scalar: ScalarNode) -> str:
         require_text(scalar, "value", published=False)
@@ -119,7 +119,7 @@ def _matching_labels(column: ValuedColumn, node: MappingNode) -> InRanges:
 
 
 def read_positions(column: ValuedColumn, scalars: Iterable[ScalarNode]) -> Ranges:
-    """The positions of labels, or values in steps."""
+    """The positions of labels, or the values in steps, as merged ranges."""
     return merge_ranges(read_all(partial(read_position, column), scalars))
 
 
@@ -170,7 +170,7 @@ def _read_range(column: NumericColumn, limits: dict[str, ScalarNode], span: Span
 
 
 def merge_ranges(positions: Iterable[int]) -> Ranges:
-    """The same whole numbers as the smallest number of inclusive ranges, in order."""
+    """The given whole numbers as the fewest inclusive ranges, in order."""
     ranges: list[tuple[int, int]] = []
     for position in sorted(set(positions)):
         if ranges and ranges[-1][1] == position - 1:
@@ -181,10 +181,10 @@ def merge_ranges(positions: Iterable[int]) -> Ranges:
 
 
 MAX_FILTER_DEPTH = 8
-"""Operators within operators. No one follows more of them."""
+"""The most levels of operators within operators."""
 
 MAX_TESTS = 1_000
-"""Tests within the operators of one filter."""
+"""The most tests within the operators of one filter."""
 
 OPERATORS = ("not", "any", "all")
 
@@ -234,7 +234,7 @@ class _Reader:
         return tuple(test for tests in read_all(read, node.pairs) for test in tests)
 
     def _is_operator(self, key: ScalarNode, value: Node) -> bool:
-        """Whether a key is an operator, although a column may have the same name."""
+        """Whether a key means an operator; a column may have the same name."""
         if key.text not in OPERATORS or key.text not in self.context.columns:
             return key.text in OPERATORS
         if isinstance(value, SequenceNode):
@@ -314,7 +314,7 @@ class _Reader:
             raise node.span.report("condition-form", **arguments)
 
     def _missing(self, key: ScalarNode, node: MappingNode) -> Filter:
-        """A test of missing cells, before a constant replaces them."""
+        """A test for cells that are missing before a constant replaces them."""
         column = self.context.column(key)
         if isinstance(column, IdColumn):
             raise key.span.report("id-column", column=key.text)

@@ -75,7 +75,7 @@ LOCAL = "local"
 
 MAX_LETTERS = 40
 PLURAL = rf"(?=.{{1,{MAX_LETTERS}}}\Z)[^\W\d_]+(?:[ -][^\W\d_]+)*"
-"""Letters of any alphabet, with single spaces and hyphens between them."""
+"""The pattern of `rows_are`: letters, with single spaces or hyphens in between."""
 
 
 def _parse_dataset(text: str) -> str:
@@ -176,7 +176,7 @@ class LocalSpecModel(SpecModel):
 
 
 PERSON_WORDS = ("people", "persons")
-"""Names that rows must not have where several rows belong to one person."""
+"""Values of `rows_are` that are refused where a person may have several rows."""
 
 
 DATA_SUFFIXES = (".csv", ".tsv", ".gz", ".parquet", ".xlsx", ".sqlite")
@@ -186,8 +186,8 @@ DATA_SUFFIXES = (".csv", ".tsv", ".gz", ".parquet", ".xlsx", ".sqlite")
 def parse_spec(text: bytes | str, source: str, folder: Path | None = None) -> Spec:
     """The spec in a text, of either model.
 
-    `source` names the text in messages. Files that the text names are read from `folder`. Where
-    noisy counts will choose bounds or a limit, it has the outermost ones. Raises `SpecError` with
+    `source` names the text in messages. Files that the text names are read from `folder`. If noisy
+    counts will choose bounds or a limit, the spec has the outermost ones. Raises `SpecError` with
     all problems if there are any.
     """
     raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
@@ -256,7 +256,7 @@ def resolve(document: CentralSpecModel | LocalSpecModel, context: SpecContext) -
 def _central_spec(
     document: CentralSpecModel, context: SpecContext, privacy: Callable[[], Privacy]
 ) -> Callable[..., CentralSpec]:
-    """Makes the spec of what both models state, and of what only a central one states."""
+    """Reads what only a central spec states; returns a function of the shared fields."""
     section = document.node.sequence("statistics")
 
     def resolved_quality() -> QualityCheck | None:
@@ -296,7 +296,7 @@ def _rows_name(document: CentralSpecModel, context: SpecContext) -> str:
 
 
 def _local_spec(document: LocalSpecModel, context: SpecContext) -> Callable[..., LocalSpec]:
-    """Makes the spec of what both models state, and of what only a local one states."""
+    """Reads what only a local spec states; returns a function of the shared fields."""
     from dpcli.specification.responses import resolve_responses
 
     public = () if document.is_wrong("public") else scalars_of(document.node.value("public"))

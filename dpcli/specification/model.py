@@ -42,7 +42,7 @@ class Caption:
 
 @dataclass(frozen=True, slots=True)
 class Privacy:
-    """The guarantee and the budget of a spec; the `place` is that of the budget."""
+    """The guarantee and the budget of a spec; `place` is where the budget is stated."""
 
     unit: Unit
     neighbors: Neighbors
@@ -60,14 +60,14 @@ class Privacy:
 class Entry:
     """One statistic, how it is answered, and the budget that it requests.
 
-    Its `designs` are made once, for its bounds and its relation. Of several `mechanisms`, the plan
-    uses the most accurate one, or the one that costs least.
+    The `designs` are made once, for the bounds and the relation of the entry. Of several
+    `mechanisms`, the plan uses the most accurate one, or the one that costs least.
 
     If keys are private, `selected_by` is the name of the entry whose noisy counts select the groups
-    for all entries of the same `by`. It is the name of this entry if its own counts select them, or
-    if they select the labels that it shows. `alternative_bounding` has the designs for the same
-    request with the other bound on people, if both are possible. `post` is applied to the noisy
-    answers before they are published. With `raw`, the noisy answers are published too.
+    for all entries with equal `by`. An entry names itself if its own counts select its groups, or
+    the labels that it shows. `alternative_bounding` has the designs for the request under the other
+    contribution bounding, if both are possible. `post` is applied to the noisy answers before they
+    are published. With `raw`, the noisy answers are published too.
     """
 
     request: Request
@@ -84,13 +84,13 @@ class Entry:
 
     @property
     def queries(self) -> Iterator[Query]:
-        """The queries of its first design."""
+        """The queries of the first design."""
         return (weighted.query for weighted in self.designs[0].queries)
 
     def answered_for(self, relation: Relation, change: Callable[[Column], Column]) -> Entry:
-        """The same entry about changed columns, for another relation: its designs are made again.
+        """A copy of the entry for changed columns and another relation, with new designs.
 
-        What may answer it stays as it is.
+        The mechanisms stay as they are.
         """
         requests = [part[0].request for part in (self.designs, self.alternative_bounding) if part]
         designs = [
@@ -110,16 +110,16 @@ class Entry:
 
     @property
     def has_private_groups(self) -> bool:
-        """Whether noisy counts select the groups that are published."""
+        """Whether a key is private, so that noisy counts select the published groups."""
         return any(key.is_private for key in self.request.by)
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """One column, how each record responds for it, and what is estimated.
+    """How each record responds for one column, and what is estimated from responses.
 
     There are estimates for each group of the public columns `by`. The `steps` of post-processing
-    are applied to them in order.
+    are applied to the estimates in order.
     """
 
     column: ValuedColumn
@@ -136,7 +136,7 @@ class Response:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the collected columns."""
+        """The names of the collected columns of the response; for bits, one per label."""
         if self.randomizer.form == "bits":
             return tuple(f"{self.column.name}={label}" for label in self.outputs)
         return (self.column.name,)
@@ -150,7 +150,7 @@ class Declarations:
     answers: tuple[tuple[str, str], ...] = ()
 
     def answer(self, name: str) -> str:
-        """The answer of that name; empty if there is none."""
+        """The answer with this name; empty if there is none."""
         return dict(self.answers).get(name, "")
 
 
@@ -158,9 +158,9 @@ class Declarations:
 class QualityCheck:
     """The check before all statistics: an entry that counts, and the minimums.
 
-    `min_rows` is the required number of rows that the limits on a person keep, and `min_people`
-    that of people. `min_readable` is the required share of readable cells, by name of column, and
-    `max_limited` the share of rows that limits on the rows of a person may leave out.
+    `min_rows` is the required number of rows that the limits on a person keep, and `min_people` the
+    required number of people. `min_readable` is the required share of readable cells, by name of
+    column, and `max_limited` the share of rows that limits on the rows of a person may leave out.
     """
 
     entry: Entry
@@ -172,7 +172,7 @@ class QualityCheck:
 
 @dataclass(frozen=True, slots=True)
 class SpecFile:
-    """A file that a spec names: its name there, its path, and the SHA-256 of its content."""
+    """A file that a spec names: its stated name, path and SHA-256 of its content."""
 
     name: str
     path: Path
@@ -183,10 +183,10 @@ class SpecFile:
 class _Spec:
     """What a checked spec of either model states.
 
-    `digest` is the SHA-256 of its text and of the `files` that it names. `rows_are` is the plural
-    of what a row is. With `must_exist`, no release creates a ledger or opens an account. The
-    default ledger is in the `folder` of the spec. `numbers` is how the number 1234.5 is written for
-    people; empty if it is not stated.
+    `digest` is the SHA-256 of `text` and of the files that it names. `rows_are` is the plural noun
+    for a row. With `must_exist`, no release creates a ledger or opens an account. The default
+    ledger is in the `folder` of the spec. `numbers` is how the number 1234.5 is written for people;
+    empty if it is not stated.
     """
 
     row_noun: ClassVar[str] = "row"
@@ -209,7 +209,7 @@ class _Spec:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The paths of the files that it names."""
+        """The paths of the files that the spec names."""
         return tuple(file.path for file in self.named_files)
 
     @property
@@ -233,9 +233,9 @@ class _Spec:
 class CentralSpec(_Spec):
     """What is released from a dataset, perhaps after a `quality` check.
 
-    With `declines_check` it states that no check is meant. The `sample` is how rows were drawn. The
-    `choices` are of the columns whose bounds noisy counts choose, and last of the limit on rows per
-    person. If the limit is chosen, `unit_of_choices` is the unit until then.
+    `declines_check` is true if the spec states that no check is meant. The `sample` is how rows
+    were drawn. Each of the `choices` is of the bounds of a column; the last may be of the limit on
+    rows per person. Until this limit is chosen, `unit_of_choices` is the privacy unit.
     """
 
     entries: tuple[Entry, ...]
@@ -247,7 +247,7 @@ class CentralSpec(_Spec):
 
     @property
     def clamped_by_choice(self) -> frozenset[str]:
-        """The columns with values that may lie beyond bounds which noisy counts chose."""
+        """The columns with chosen bounds, beyond which values may lie."""
         return frozenset(
             choice.column.name
             for choice in self.choices
@@ -256,7 +256,7 @@ class CentralSpec(_Spec):
 
     @property
     def for_choices(self) -> CentralSpec:
-        """The spec as the histograms of its choices are answered.
+        """The spec with the privacy unit for which histograms of choices are answered.
 
         Where the limit on rows per person is chosen, it is not known yet: histograms of cells use
         one row of each person, which is chosen at random.
@@ -265,7 +265,7 @@ class CentralSpec(_Spec):
         return self if unit is None else replace(self, privacy=replace(self.privacy, unit=unit))
 
     def relation_of(self, entry: Entry) -> Relation:
-        """The relation for which an entry is answered."""
+        """The neighboring relation for which an entry is answered."""
         chooses = isinstance(entry.statistic, BoundsHistogram)
         return (self.for_choices if chooses else self).privacy.relation
 
@@ -304,7 +304,7 @@ class LocalSpec(_Spec):
 
     @property
     def header(self) -> tuple[str, ...]:
-        """The names of the collected columns; a response may have several."""
+        """The names of all collected columns; a response may have several."""
         return tuple(
             name
             for column in self.collected_columns

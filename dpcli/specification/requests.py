@@ -1,4 +1,4 @@
-"""Resolves the fields of a statistic to a `Request`, and checks that they fit."""
+"""Resolves the fields of a statistic to a `Request`, and checks it."""
 
 from __future__ import annotations
 
@@ -84,9 +84,9 @@ def read_keys(section: SectionModel, field: str, context: SpecContext) -> tuple[
 def read_axis(
     column: ValuedColumn | PrivatePartitionColumn, bins: Node | None, scalar: ScalarNode
 ) -> Axis:
-    """One axis: the labels of a category, or the bins of a number.
+    """The axis of a column: the labels of a category, or the bins of a number.
 
-    Without `bins`, each value is a bin if a column of whole numbers has few.
+    Without `bins`, each value of an integer column is a bin, up to `MAX_VALUES_AS_BINS` values.
     """
     arguments = {"column": column.name, "kind": column.kind}
     if column.name.startswith(FORMULA_STARTS):
@@ -112,7 +112,7 @@ def two_values(column: ValuedColumn, positions: Sequence[int]) -> Axis:
 
 
 def read_candidates(node: Node | None, column: NumericColumn) -> Points:
-    """The candidates of a list, or at a step; by default all values of the column."""
+    """The listed candidates, or those at a step; by default all values of the column."""
     if isinstance(node, SequenceNode):
         return _read_increasing(scalars_of(node), column)
     scalar = node.scalar("step") if isinstance(node, MappingNode) else None
@@ -126,15 +126,15 @@ def read_candidates(node: Node | None, column: NumericColumn) -> Points:
 
 
 MAX_CANDIDATES = 1_000_001
-"""Enough for every value of a column of a million steps."""
+"""The most candidates: every value of a column of a million steps."""
 
 MAX_CANDIDATES_PER_PRIVATE_GROUP = 10_001
-"""Fewer than otherwise, because the number of private groups is not known in advance."""
+"""The most candidates with private keys, as the number of groups is not known."""
 
 MAX_CELLS, MAX_SCORES = 1_000_000, 2_000_000
 MAX_COMBINATIONS = 1 << 58
 ROWS = "rows"
-"""The part of a ratio that is the number of rows."""
+"""The word for the part of a ratio that is the number of rows."""
 
 NOT_IN_REQUEST = ("bound", "unit_bounds", "keys")
 """Fields of statistics that say how an entry is bounded or selected, not what it asks."""
@@ -170,7 +170,7 @@ class RequestReader:
         return complete
 
     def designs(self, request: Request) -> tuple[Design, ...]:
-        """The designs for a request, which are made once."""
+        """The designs for a request; a second call returns the first result."""
         if id(request) not in self._designs:
             self._designs[id(request)] = self._statistic.designs(request, self._context.relation)
         return self._designs[id(request)]
@@ -297,7 +297,7 @@ class RequestReader:
         return points
 
     def require_consistent(self, request: Request) -> None:
-        """Checks that valid fields fit together, and that they do not ask for too much.
+        """Checks that valid fields fit together, and that a request is within the limits.
 
         Raises `AlreadyReportedError` after the problems are recorded.
         """
@@ -328,9 +328,10 @@ class RequestReader:
                 raise section.report("grid-too-fine.product")
 
     def with_bounds(self, request: Request) -> tuple[Request, Request | None]:
-        """The request with the declared bound, and that with the other if possible.
+        """The request with the declared contribution bounding, and with the other one.
 
-        The bounds are on single rows, or on the total of all rows of a person.
+        Bounds are on single rows, or on the total of all rows of a person. The second request is
+        None if the other bounding is not possible.
         """
         section = self._section
         if "bound" not in self._statistic.takes:
@@ -376,9 +377,9 @@ def _count_combinations(request: Request) -> int:
 
 
 def count_numbers_and_scores(statistic: Statistic, request: Request) -> tuple[int, int]:
-    """How many numbers an entry publishes, and scores of candidates it needs.
+    """The counts of numbers that an entry publishes and of candidate scores it needs.
 
-    With private keys, these are those of each private group.
+    With private keys, both are counted for each private group.
     """
     groups = prod(len(key) for key in request.by if not key.is_private)
     return groups * statistic.item_count(request), groups * len(request.candidates)

@@ -73,7 +73,7 @@ MAX_PROBABILITIES = 10_000
 MAX_BYTES = 1 << 20
 
 MAX_SUM_DIGITS = 20
-"""Messages show the exact sum of a row up to this number of decimals."""
+"""The most decimals of the sum of a row that messages show exactly."""
 
 Row = tuple[ScalarNode, Mapping[str, Fraction]]
 """An input, and the probability of each of its possible outputs."""
@@ -105,9 +105,9 @@ def read_table_file(path: Path) -> bytes:
 def table_from_csv(raw: bytes, source: str) -> ProbabilityTable:
     """The table in a CSV text; `source` names the text in messages.
 
-    The first line contains the outputs, and the first field of each other line is an input. A text
-    of numbers alone has neither names of outputs nor of inputs; they are numbered from 1.
-    Raises `SpecError` with all problems.
+    The first line contains the outputs, and the first field of each other line is an input. In a
+    text of numbers alone, outputs and inputs are not named, but numbered from 1. Raises `SpecError`
+    with all problems.
     """
     text = raw.decode("utf-8-sig", "replace")
     # The file could be a file of records by mistake, so messages quote no line and no cell of it.
@@ -245,7 +245,7 @@ class ResponseModel(SectionModel):
 
 
 def choose_response(_: ScalarNode | None, node: Node) -> type[ResponseModel]:
-    """The model of all responses."""
+    """The model of a response: all responses have the same."""
     require_entry(node, "responses", "{column: ..., mechanism: ..., epsilon: ...}")
     return ResponseModel
 

@@ -34,14 +34,14 @@ from dpcli.statistics.statistic import Statistic
 Json = dict[str, Any]
 
 PRIVATE = PrivatePartitionColumn("")
-"""A column whose values are not declared; a schema does not know which columns are."""
+"""Stands for any column, as a schema does not know which columns declare values."""
 
 SELECTING_LABELS = [
     statistic.name
     for statistic in statistics.STATISTICS
     if statistic.variant(PRIVATE).selects_labels
 ]
-"""The statistics that need a delta for labels that are not declared."""
+"""The statistics that need a delta to select labels if values are not declared."""
 
 PAGE_KEYS = ("description", "examples")
 """What a reference page adds to the schema of a key."""

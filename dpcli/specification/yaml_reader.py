@@ -31,7 +31,7 @@ MAX_BYTES, MAX_NODES, MAX_DEPTH = 2**20, 100_000, 20
 LINE_BREAK = re.compile(r"\r\n|\r|\n")
 CONTROLS = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 CONTROLS_BEYOND_ASCII = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]"
-"""Used only for texts beyond ASCII that may have one, because it takes long to compile."""
+"""Compiled only for unprintable texts beyond ASCII, because that takes long."""
 
 PLACEHOLDER = "FILL_IN"
 NUMBERED = re.compile(f"{PLACEHOLDER}(_[0-9]+)?")
@@ -157,14 +157,14 @@ class _Reader:
         return MappingNode(pairs, self._whole(start, event, first), path)
 
     def _span(self, first: yaml.Event, last: yaml.Event) -> Span:
-        """From the start of one event to the end of another, or of the line."""
+        """The span from one event to the end of another, or to the end of the first line."""
         start, end = first.start_mark, last.end_mark
         assert start is not None and end is not None  # noqa: PT018
         length = end.column - start.column if end.line == start.line else TO_THE_END
         return Span(self._findings, start.line + 1, start.column + 1, max(1, length))
 
     def _whole(self, start: yaml.Event, end: yaml.Event, first: Node | None) -> Span:
-        """The whole of a collection in brackets; the first key or item of a block."""
+        """The span of a collection in brackets, or of the first key or item of a block."""
         flow = getattr(start, "flow_style", False)
         return first.span if first and not flow else self._span(start, end)
 
