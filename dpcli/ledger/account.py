@@ -52,7 +52,7 @@ class Account:
     exists: bool = True
 
     def balance(self, terms: AccountTerms, period: int | None = None) -> Balance:
-        """What the account has spent so far; with a window, around `period`."""
+        """The balance now; with a window and a `period`, of windows that hold the day."""
         current = balance(terms, self.costs, period)
         return current.exhausted if self.closed else current
 
@@ -88,7 +88,10 @@ class Account:
     def _window_refusal(
         self, terms: AccountTerms, cost: RecordedCost
     ) -> tuple[str, dict[str, object]]:
-        """The code for a charge that does not fit in its windows, and from which day on it does."""
+        """The code and arguments of the error for a charge that its windows refuse.
+
+        The arguments have the day from which on the charge fits, if there is one.
+        """
         period, last = cost.period or 0, max(self._days, default=0)
         # From the last charged day on, each later day shares a window with fewer charges, and the
         # losses of its windows change only on days on which a charge leaves them.
@@ -112,10 +115,11 @@ class Account:
         return {cost.period for cost in self.costs if cost.period is not None}
 
     def frees(self, terms: AccountTerms) -> list[tuple[str, Balance]]:
-        """From which days on more is left, if nothing else is charged, and how much.
+        """The days from which on more of the budget is left, each with the balance.
 
-        The first such day after the last charged one, and the day from which on all is left. Empty
-        for an account without a window or charges, for a closed one, and if no such day has a name.
+        These are the first such day after the last charged day, and the day from which on the whole
+        budget is left, if nothing else is charged. Empty for an account without a window or
+        charges, and for a closed account; days after the year 9999 are left out.
         """
         if not terms.window or not self._days or self.closed:
             return []
@@ -127,9 +131,9 @@ class Account:
     def require_likely_period(self, period: int | None, today: int) -> None:
         """Raise LedgerError for a day that is probably a mistake, in an account with a window.
 
-        A day in the future is one, and a day that is more than a window before the last one. A day
-        is allowed for time zones, in which `today` has begun already. A charge for another day than
-        that of the data would not add to the window in which they count.
+        Such a day is later than the day after `today`, which time zones allow, or more than a
+        window before the last charged day that is not in the future. A charge for another day than
+        that of the data would not add to the windows that hold the day of the data.
         """
         window = None if self.terms is None else self.terms.window
         if self.terms is None or not window or period is None:
@@ -285,7 +289,10 @@ class RepeatedRuns:
 
     @property
     def _runs_to_steady_state(self) -> int | None:
-        """With daily runs, a number of runs after which every window has the same loss."""
+        """A number of daily runs after which every window has the same loss.
+
+        None without a period, or for an account without a window.
+        """
         if self.period is None or not self.terms.window:
             return None
         last = max((cost.period or 0 for cost in self.costs), default=self.period)
@@ -306,7 +313,10 @@ class RepeatedRuns:
 def _max_that_fit(
     fits: Callable[[int], bool], low: int, high: int, precision: int, limit: int
 ) -> int:
-    """The most runs that fit, at least `low`; if `precision` is given, up to 1/precision less."""
+    """The most runs that fit, at least `low` and at most `limit`.
+
+    With a `precision`, the result may be too low by a part of 1/`precision`.
+    """
     step = high - low
     while high < limit and fits(high):
         low, step = high, step * 2
@@ -343,7 +353,7 @@ class BalanceForecast:
 
     @property
     def window(self) -> int | None:
-        """The number of days that the budget of the account covers; None for all."""
+        """The number of days that the budget covers; None without a window."""
         return None if self.terms is None else self.terms.window
 
     @property

@@ -112,7 +112,10 @@ def opening_command(terms: AccountTerms, ledger: Path) -> str:
 
 
 def _declared(budget: Loss) -> tuple[Fraction | None, ...]:
-    """The declared numbers of a budget; the epsilon of a budget in rho follows from it."""
+    """The declared epsilon, delta and rho of a budget.
+
+    Epsilon is None if rho is declared, because epsilon then follows from rho.
+    """
     return (budget.epsilon if budget.rho is None else None, budget.delta, budget.rho)
 
 
@@ -153,7 +156,7 @@ GuaranteeCounts = tuple[tuple[Guarantee, int], ...]
 BY_NAME = {mechanism.name: mechanism for mechanism in MECHANISMS}
 
 COMPOSITION_BY_NAME = {rule.name: rule for rule in COMPOSITIONS}
-"""The rules of compositions, by the name that the terms of an account state."""
+"""The compositions by their names, which the terms of accounts state."""
 
 
 @lru_cache(maxsize=4096)
@@ -215,7 +218,10 @@ def guarantee_of(event: MechanismEvent) -> Guarantee:
 
 
 def _pair_of(event: MechanismEvent) -> GuaranteePair:
-    """The guarantees of a recorded answer; an older event has none for added or removed units."""
+    """The guarantee of a recorded answer, and that for added or removed units.
+
+    Both are the same if the event, as in older versions, has no sensitivity for the second.
+    """
     guarantee, sensitivity = guarantee_of(event), event.add_remove_sensitivity
     mechanism = BY_NAME.get(event.mechanism)
     if event.scale is None or sensitivity is None or mechanism is None:
@@ -229,7 +235,8 @@ def require_proven(events: Iterable[MechanismEvent]) -> None:
     """Raise ValueError unless the mechanisms prove the losses that these events state.
 
     The loss of jointly calibrated answers holds for all of them together; a single one reveals
-    more than its part. A pure answer reveals no more than its own loss.
+    more than its part. Answers of mechanisms without a delta are not checked: each reveals no more
+    than its own loss.
     """
     joint: dict[object, list[MechanismEvent]] = {}
     for index, event in enumerate(events):
@@ -321,8 +328,9 @@ def _window_losses(
     """The losses of the windows that can be the worst: those that begin at a release.
 
     With a `period`, only windows count that begin on it, or hold one of the `days` days from it
-    on. The window slides over the releases in order and counts those that it holds. Windows with
-    equal releases have equal losses. A window that gains no release only loses some.
+    on. The window slides over the releases in order and counts those that it holds. Two kinds
+    of windows are skipped: those with releases equal to an earlier window's, which have the same
+    loss, and those that only lose releases, whose loss is not greater.
     """
     window = terms.window or 1
     dated = sorted(

@@ -27,7 +27,7 @@ OPEN, RELEASE = "open", "release"
 """Kinds of entries: an account was opened, a release was charged."""
 
 LOST, CLOSE = "lost", "close"
-"""Kinds of entries of a recovery: one that no report proves, and an account that it closed."""
+"""Kinds of recovery entries: a lost entry without a report, a closed account."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,8 @@ def default_anchor(path: Path) -> Path:
 def read_anchor(path: Path, identity: str | None) -> tuple[str | None, dict[int, str]]:
     """The identity of the ledger that an anchor belongs to, and the digests by number.
 
-    Without a file, these are None and no digests. A line that a crash cut short is ignored. Raises
+    Without a file, the identity is None and there are no digests. A line that a crash cut short is
+    ignored. Raises
     ForeignAnchorError unless the anchor belongs to the ledger `identity`; None accepts any ledger.
     """
     if path.exists() and not path.is_file():

@@ -1,4 +1,4 @@
-"""What a release is charged for, its receipt, and what is stated and stored."""
+"""The charge for a release, its receipt, and the release as published and stored."""
 
 from __future__ import annotations
 
@@ -33,11 +33,14 @@ if TYPE_CHECKING:
 STDIN = "-"
 
 SUFFIX = "+bounds"
-"""What the name of the entry of a choice adds to the release id, which cannot have a plus."""
+"""Appended to a release id to name the entry of its choice of bounds or limits.
+
+A release id cannot contain a plus.
+"""
 
 
 def later_check(release_id: str, number: int) -> str:
-    """The name of the entry of a later check of a release: `ID+2` is the second one.
+    """The entry name of a later check of a release: `ID+2` for the second check.
 
     >>> later_check("2027-01-05", 2)
     '2027-01-05+2'
@@ -96,7 +99,7 @@ class Charge:
 
     @property
     def payload(self) -> Payload:
-        """What its entry records in addition to the events."""
+        """What the entry of the charge records in addition to the events."""
         files: Payload = {"files": list(self.files)} if self.files else {}
         stopped: Payload = {"stopped": True} if self.stopped else {}
         after: Payload = {"after_check": self.after_check} if self.after_check else {}
@@ -195,8 +198,8 @@ class StoredRelease:
     """A release that was charged: the exact bytes of its outputs, by name.
 
     It has a `receipt` if it was charged just now. If it was charged earlier, it has the time when
-    it was `created`, and `later` names the last of the later checks under its id, if there are any;
-    `passed` says whether that one was not stopped.
+    it was `created`, `later` names the last of the later checks under its id, if there are any,
+    and `passed` says whether the last attempt under its id was not stopped.
     """
 
     release_id: str
@@ -213,6 +216,6 @@ class StoredRelease:
 
     @property
     def digest(self) -> str | None:
-        """SHA-256 of the responses of a local collection; None of other releases."""
+        """SHA-256 of the responses of a local collection; None for other releases."""
         digest = self.outputs.get(RESPONSES)
         return None if digest is None else digest.decode()

@@ -46,9 +46,9 @@ from dpcli.problems.errors import LedgerError
 
 
 def undo_interrupted_creation(path: Path) -> None:
-    """Empty a file that a process began to fill and was stopped; other files stay as they are.
+    """Empty a ledger file whose creation was interrupted; keep other files.
 
-    Such a file is not empty until SQLite reads it and finds the journal of the creation.
+    The file of an interrupted creation is not empty until SQLite reads it and finds the journal.
     """
     file = path.resolve()
     if path.is_file() and not is_absent(path) and file.with_name(f"{file.name}-journal").exists():
@@ -88,9 +88,9 @@ def create_ledger(path: Path, anchor: Path | None = None, *, network: bool = Fal
 def open_or_create_ledger(
     named: Path | None, folder: Path, *, must_exist: bool = False
 ) -> closing[OpenLedger]:
-    """The named ledger, which must exist, or the one in the folder of the spec.
+    """The `named` ledger, which must exist, or the default ledger in `folder`.
 
-    The latter is created if it is absent. Raises LedgerError if it is absent and `must_exist`.
+    The default ledger is created if it is absent. With `must_exist`, LedgerError is raised instead.
     """
     path = ledger_of(named, folder)
     if named is None and must_exist and is_absent(path):
@@ -117,7 +117,10 @@ class OpenLedger(Store):
         return self.entries("kind = 'release' AND dataset = ?", dataset)
 
     def is_first(self, release_id: str, dataset: str) -> bool:
-        """Whether an account paid for no other release before; its own choice is no other."""
+        """Whether an account paid for no release other than `release_id`.
+
+        The entry in which that release chose its bounds or limits is not another release.
+        """
         condition = "kind = 'release' AND dataset = ? AND release_id NOT IN (?, ?)"
         query = f"SELECT 1 FROM entries WHERE {condition} LIMIT 1"  # noqa: S608 - a constant
         return not list(self.query(query, dataset, release_id, release_id + SUFFIX))
@@ -132,11 +135,14 @@ class OpenLedger(Store):
         return str(last.content()["created"]) if last else ""
 
     def balance(self, terms: AccountTerms, period: int | None = None) -> Balance:
-        """The balance of an account; with a window, around `period`."""
+        """The balance of an account; see `Account.balance` for `period`."""
         return self.account(terms.dataset).balance(terms, period)
 
     def account(self, dataset: str, without: str = "") -> Account:
-        """What is recorded of an account, `without` one release id; equal charges are counted."""
+        """The recorded account of a dataset, without the charge of the id `without`.
+
+        Equal charges are one cost with a count.
+        """
         terms = self.accounts().get(dataset)
         costs = () if terms is None else self.charged_events(dataset, without)
         neighbors = "" if terms is None else terms.neighbors
@@ -158,10 +164,10 @@ class OpenLedger(Store):
         return {name: files_of[name] & own for name in sorted(files_of) if files_of[name] & own}
 
     def new_sharing(self, dataset: str, files: Sequence[str]) -> dict[str, set[str]]:
-        """Other accounts that were charged for one of `files`, with these files; each once.
+        """Other accounts that were charged for some of `files`, with these files.
 
-        Left out is what this account was charged for after the other one had been: that release
-        has shown the warning.
+        A file is left out if this account was charged for it after the other account was: the
+        warning was shown for that charge.
         """
         first: dict[tuple[str, str], int] = {}
         latest: dict[str, int] = {}
@@ -177,10 +183,10 @@ class OpenLedger(Store):
         return dict(sorted(found.items()))
 
     def stored(self, release_id: str, same: Charge | None = None) -> StoredRelease | None:
-        """The release with this id, or None.
+        """The stored release with this id; None if there is none.
 
-        Raises LedgerError if it differs from `same` in the spec or the period, and if its outputs
-        are not stored: it failed, or was recovered from its report.
+        Raises LedgerError if the release differs from `same` in the spec or the period, if its
+        outputs were changed, or if it has no outputs: it failed, or was recovered from a report.
         """
         entries = self.entries("release_id = ?", release_id)
         if not entries:
@@ -214,17 +220,17 @@ class OpenLedger(Store):
         return found
 
     def failed_checks(self, release_id: str) -> list[StoredRelease]:
-        """What the attempts at a release have stored that their quality checks stopped."""
+        """The attempts at a release that the quality check stopped, as stored."""
         names = [
             entry.release_id or "" for entry in self.attempts(release_id) if _is_stopped(entry)
         ]
         return [stored for stored in map(self.stored, names) if stored is not None]
 
     def next_attempt(self, release_id: str, dataset: str, period: str | None) -> tuple[str, str]:
-        """The name of the entry that checks a release again, and that of the failed one.
+        """The entry names of the next check of a release and of the last failed check.
 
-        If the last attempt was not stopped, that is its name, and no failed one. Raises LedgerError
-        if there is no attempt, or if it was of another account or for another period.
+        If the last attempt was not stopped, its entry name and an empty text. Raises LedgerError if
+        there is no attempt, or if the stopped one was for another account or another period.
         """
         attempts = self.attempts(release_id)
         if not attempts:
@@ -300,7 +306,10 @@ class OpenLedger(Store):
 
     @contextmanager
     def checked_writing(self) -> Iterator[None]:
-        """A transaction on a ledger and an anchor that are checked within it."""
+        """A write transaction that begins with a check of the ledger and its anchor.
+
+        Raises LedgerError if the ledger is in doubt, or if the anchor cannot be written.
+        """
         with self.writing():
             self.check()
             self.require_anchor()

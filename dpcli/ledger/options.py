@@ -220,7 +220,7 @@ def unusable_error(path: Path, error: OSError) -> LedgerError:
 
 @contextmanager
 def translated_os_errors(path: Path) -> Iterator[None]:
-    """Turn each OSError within into a LedgerError."""
+    """Turn each OSError in the block into a LedgerError."""
     try:
         yield
     except OSError as error:

@@ -23,8 +23,8 @@ class ChargedRelease:
     """A release as its ledger records it.
 
     `created` is its date and time in UTC, `period` the day that its data are about, if the account
-    has a window. One that was `stopped` by its quality check is charged for that alone. The name of
-    a later check is the id with a number, as in `ID+2`.
+    has a window. A release that its quality check `stopped` is charged for the check alone. The
+    name of a later check is the id with a number, as in `ID+2`.
     """
 
     release_id: str
@@ -71,13 +71,13 @@ class Ledger:
 
     @property
     def path(self) -> Path:
-        """Its file."""
+        """The path of the ledger file."""
         return self._opened.path
 
     def balances(self) -> dict[str, Balance]:
         """What each account has `spent` and what is `remaining` of its `budget`, by dataset.
 
-        Where the budget is for a window of days, that of the worst window.
+        If the budget covers a window of days, these are the numbers of the worst window.
         """
         accounts = self._opened.accounts()
         return {name: self._opened.balance(terms) for name, terms in accounts.items()}
@@ -118,5 +118,5 @@ class Ledger:
 
 
 def opened_ledger(ledger: Ledger) -> OpenLedger:
-    """The ledger as the package uses it."""
+    """The open ledger behind a ledger of the public API."""
     return ledger._opened  # noqa: SLF001 - no part of the public face

@@ -48,10 +48,13 @@ from dpcli.problems.errors import LedgerError, Problem, make_problem
 from dpcli.problems.light_dataclasses import dataclass
 
 FORKED = "+fork"
-"""What the name of a release of another history gets if the ledger has its id."""
+"""Appended to the id of a release of another history if the ledger has that id."""
 
 NEARLY = Fraction(999_999, 1_000_000)
-"""The part of the loss in a report that must be recorded: `pld` floats differ by machine."""
+"""The part of the loss stated in a report that the ledger must have recorded.
+
+It is below 1 because the floats of `pld` differ between machines.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +90,9 @@ class Proof:
 class Recovered:
     """The releases that were charged again, and the accounts that were opened and closed.
 
-    Those in `forked` are of another history than the rest of the ledger. `lost` is the number of
-    missing entries without a report. Without `anchored`, no anchor showed
-    how many entries the ledger had. `created` says whether there was no ledger before.
+    The releases in `forked` are of another history than the rest of the ledger. `lost` is the
+    number of missing entries without a report. If not `anchored`, no anchor showed how many
+    entries the ledger had. `created` says whether there was no ledger before.
     """
 
     releases: tuple[Proof, ...] = ()
@@ -137,7 +140,11 @@ def recover(
 
 
 def _initialize(ledger: OpenLedger, *, anchor_lost: bool) -> dict[int, str] | None:
-    """Create a new ledger; return the digests in the anchor of the lost one, if there is one."""
+    """Create a new ledger; return the digests in the anchor of the lost ledger.
+
+    None if there is no anchor. Raises LedgerError for an anchor that is lost, unless `anchor_lost`,
+    and for a file that is not an anchor.
+    """
     usual = default_anchor(ledger.path)
     anchor = resolve_pointer(usual)
     is_lost = anchor != usual and not anchor.exists()
@@ -156,7 +163,10 @@ def _initialize(ledger: OpenLedger, *, anchor_lost: bool) -> dict[int, str] | No
 
 
 def _check_and_read_anchor(ledger: OpenLedger, *, anchor_lost: bool) -> dict[int, str] | None:
-    """Check that a ledger is intact but for its end; return the digests in its anchor, if any."""
+    """Check a ledger that may lack entries; return the digests in its anchor.
+
+    None without an anchor, which raises LedgerError unless `anchor_lost`.
+    """
     ledger.check(incomplete=True)
     if ledger.anchor.exists():
         return read_anchor(ledger.anchor, ledger.metadata_value("identity"))[1]
@@ -215,7 +225,7 @@ def _append_missing(
 
 
 def _append_forked(ledger: OpenLedger, forked: Sequence[Proof], *, is_whole: bool) -> Iterator[str]:
-    """Charge for the releases of another history; the accounts that this opens."""
+    """Charge for the releases of another history, and yield the opened accounts."""
     for proof in forked:
         if proof.terms.dataset not in ledger.accounts():
             _append_opening(ledger, proof, {})
@@ -230,9 +240,10 @@ def _append_lost(ledger: OpenLedger, created: str, origin: Payload) -> None:
 
 
 def _append_release(ledger: OpenLedger, proof: Proof, origin: Payload) -> None:
-    """Charge for a release by its report; `origin` is what else its entry records of the lost one.
+    """Charge for a release by its report; the new entry records the `origin`.
 
-    If another history has a release of the same id, the entry gets another name.
+    The origin describes the lost entry, and what the report states is added to it. If the ledger
+    has a release of the same id, from another history, the entry gets another name.
     """
     origin |= {"entry": proof.entry, "head": proof.head}
     origin |= {"report": proof.report, "exact": proof.exact}
@@ -282,10 +293,10 @@ def _lacking(
 def _histories(
     lacking: Sequence[Proof], entries: Mapping[int, LedgerEntry], recorded: Mapping[int, str]
 ) -> tuple[dict[int, Proof], tuple[Proof, ...], int]:
-    """The lacking releases that continue the ledger, by entry, and those of another history.
+    """The lacking releases that continue the ledger, by entry, then the forked ones.
 
-    With the first entry in which the histories differ. Raises LedgerError if a release has an id
-    that the same history has in another entry.
+    The third item is the first entry in which the histories differ; 0 with a single history.
+    Raises LedgerError if a single history has one release id in two entries.
     """
     counts = Counter(proof.entry for proof in lacking)
     start = min((at for at in counts if at in entries or counts[at] > 1), default=0)
@@ -322,7 +333,8 @@ def _lost_of_fork(
 ) -> int:
     """The number of entries of another history, from `start` on, that no report proves.
 
-    An entry may have opened the account of a release that says it is the first.
+    One missing entry is not counted for each account that the other history opened, which is known
+    if a report says that its release was the first.
     """
     proven = {proof.entry for proof in forked}
     last = max(entries, default=0)
@@ -345,7 +357,10 @@ def _different_terms(known: AccountTerms, stated: AccountTerms) -> str:
 
 
 def _openings(firsts: Mapping[str, Proof], gaps: Sequence[int]) -> dict[int, Proof]:
-    """For each account that the ledger lacks, a missing entry before its first release."""
+    """Missing entries that may have opened an account, with its first release.
+
+    Raises LedgerError if an account has no missing entry before its first release.
+    """
     openings: dict[int, Proof] = {}
     for index, proof in enumerate(firsts.values()):
         if index >= len(gaps) or gaps[index] > proof.entry:

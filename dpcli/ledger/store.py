@@ -82,7 +82,10 @@ BEGIN SELECT RAISE(ABORT, 'entries are numbered in order'); END""",
         for event in events
     ),
 )
-"""Created after the metadata are in `meta`, which no statement can change from then on."""
+"""The triggers that make the tables append-only, and `meta` read-only.
+
+They are created after the metadata are written to `meta`.
+"""
 
 STATEMENTS = sorted(TABLES + TRIGGERS)
 """The complete schema of a ledger; any difference was made by another program."""
@@ -125,7 +128,10 @@ FILES = '"files":'
 COLUMNS = "number, kind, dataset, release_id, period, parts, payload, previous, head, seal"
 
 LARGE = 1 << 20
-"""Bytes of an output from which it is compressed three times as fast, to 25% more bytes."""
+"""An output of more bytes than this is compressed with the fastest level.
+
+Compression is then three times as fast, and the result 25% larger.
+"""
 
 NO_OUTPUTS: Mapping[str, bytes] = {}
 
@@ -134,8 +140,8 @@ class Store:
     """A connection to a ledger file; `created` says whether it created the ledger.
 
     A statement is tried again while other processes keep the file locked. Outside of `writing`,
-    each is committed by itself. Raises LedgerError, also from its methods, if SQLite refuses the
-    file or a statement.
+    each statement is committed by itself. Raises LedgerError, also from its methods, if SQLite
+    refuses the file or a statement.
     """
 
     __slots__ = ("_file", "connection", "created", "path")  # so that nothing hides a method
@@ -362,11 +368,10 @@ class Store:
         return files
 
     def charged_files(self) -> list[tuple[int, str, set[str]]]:
-        """Entries with the account and the data files that they record.
+        """The number, account and data files of entries that record files, in order.
 
-        Of an account with the same files, the first and the last entry stand for all. In a payload,
-        the date comes before the files, so that the query returns equal files of many releases
-        once.
+        If an account has many entries with the same files, only the first and the last are
+        returned. The query groups by the end of the payload, which begins with the files.
         """
         query = (
             "SELECT min(number), max(number), dataset, substr(payload, instr(payload, ?)) "

@@ -114,9 +114,10 @@ class LedgerTransaction:
         return permit
 
     def _part(self, check: tuple[MechanismEvent, ...]) -> Charge:
-        """The charge for the quality check alone; ValueError unless its events are of this charge.
+        """The charge for the quality check alone.
 
-        Otherwise, the same answers could be charged for at a smaller loss.
+        Raises ValueError unless the events in `check` are among those of the whole charge: other
+        events could charge for the same answers at a smaller loss.
         """
         part = replace(self.__charge, events=check).as_recorded
         remaining = list(self.__charge.events)
@@ -158,8 +159,8 @@ class LedgerTransaction:
         """Charge for the release, and store the outputs that `render` makes from its receipt.
 
         Raises BudgetError or LedgerError. Then nothing was charged, unless the disk failed during
-        the commit itself. It is a LedgerError if the release was charged for other answers while
-        this block was open.
+        the commit itself. LedgerError is also raised if the release was charged for
+        other answers while this block was open.
         """
         self.__is_open = False
         full = self.__charge.reserved or self.__charge.events

@@ -2,7 +2,7 @@
 
 Two significant digits of half the width of the interval are shown: 65.3271, from 43.1188 to
 87.5354, is read as 65, from 43 to 88. The value is rounded to nearest and the ends outward, so that
-the interval still contains what it contained. Tables for programs and the JSON report keep all
+the shown interval contains the published one. Tables for programs and the JSON report keep all
 digits. Rounding depends on published numbers alone.
 """
 
@@ -43,7 +43,7 @@ _DECIMAL = re.compile(r"(-?)(\d{1,3}(?:,\d{3})+|\d+)(?:\.(\d+))?(%?)")
 
 
 def heading_text(name: str, stated: Captioned | None) -> str:
-    """The title of what has that name, or the name, with the unit in parentheses."""
+    """The stated title, or else the name, with the unit in parentheses if stated."""
     title, unit = (stated.title, stated.unit) if stated else (None, None)
     return f"{title or name}{f' ({unit})' if unit else ''}"
 
@@ -51,7 +51,7 @@ def heading_text(name: str, stated: Captioned | None) -> str:
 def caption_lines(
     spec: SpecReport | Caption, statistics: Iterable[tuple[str, Captioned]]
 ) -> Iterator[str]:
-    """The title and the note of a spec, and what it states of each statistic, with its name."""
+    """Title and note of a spec, then one line per statistic that has a caption."""
     yield from filter(None, (spec.title, spec.note))
     for name, stated in statistics:
         called = heading_text(name, stated)
@@ -61,9 +61,9 @@ def caption_lines(
 
 
 def number_writer(example: str | None) -> Callable[[str], str]:
-    """A function that writes plain decimals as the example writes 1234.5; others are unchanged.
+    """A function that writes plain decimals as `example` writes 1234.5.
 
-    Without an example, it changes nothing.
+    It returns any other text unchanged; without an example, every text.
     """
     if not example:
         return lambda text: text
@@ -84,13 +84,17 @@ Digits = Literal["interval", "all"]
 """Which digits people read: those that the interval supports, or all that are published."""
 
 SHOWN = 2
-"""Significant digits of half the width of an interval; with one, an error may be half off."""
+"""Significant digits that are shown of half the width of an interval.
+
+With one digit, rounding could move the value by up to a quarter of the width.
+"""
 
 
 def supported(cell: CellText) -> CellText:
-    """The cell as people read it; without an interval, or of dates, it is the same.
+    """The cell with the digits that its interval supports.
 
-    Where an interval is all that is possible, its ends are bounds, which are not rounded.
+    A cell without an interval, or with a date, is returned unchanged. If the flag of a cell is
+    `NO_INFORMATION`, the ends of its interval are bounds, which are not rounded.
     """
     # A number with an interval; a date has no digits to round.
     if cell.exact or not cell.value or "-" in cell.value[1:]:
@@ -114,7 +118,7 @@ def supported(cell: CellText) -> CellText:
 
 
 def reader_of(digits: Digits) -> Callable[[CellText], CellText]:
-    """The function that gives a cell as people read it."""
+    """The function that gives a cell with these digits; with `all`, unchanged."""
     return supported if digits == "interval" else lambda cell: cell
 
 

@@ -19,15 +19,15 @@ from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.json_report import CellText, number_of
 
 STEPS = (1, 2, 5, 10)
-"""Multiples of a power of ten that are steps between ticks."""
+"""A step between ticks is one of these numbers times a power of ten."""
 
 SUFFIXES = "kMGTPE"
 
 WIDEST = 8
-"""Characters of a number on an axis; a longer one is written as a power of ten."""
+"""The most characters of a number on an axis; a longer one gets a power of ten."""
 
 STEP_PARTS = 4
-"""The ends of a range are multiples of a step divided by this."""
+"""The ends of a scale are multiples of its step divided by this number."""
 
 MAX_BARS = 20
 """Up to this number of bins, bars are drawn; more bins, and dates, are drawn as a line."""
@@ -40,7 +40,10 @@ MAX_NAME_LENGTH = 11
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """A range of numbers, or with `dates` of days, and the step between its ticks."""
+    """The range of an axis, and the step between its ticks.
+
+    With `dates`, numbers are days since 1970-01-01.
+    """
 
     low: Fraction
     high: Fraction
@@ -103,7 +106,7 @@ def interval_ends(cells: Iterable[CellText]) -> list[Fraction]:
 def tick_text(number: Fraction, dates: bool = False, example: str = "") -> str:
     """A number in few characters: 1k for a thousand, 1M for a million; or the date of a day.
 
-    The mark between decimals is that of the `example`.
+    The decimal separator is that of the `example`; without an example, it is a point.
     """
     if dates:
         return day_of(int(number)).isoformat()
@@ -132,10 +135,11 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """The numbers of the bins of a column, in runs between suppressed numbers.
+    """A chart over the bins of a column; suppressed numbers split it into runs.
 
-    They are drawn as `bars`, or as a line over a band of intervals, with dots if `dotted`. A name
-    below the axis has a position, a text anchor and a text. `unit` is the title of the other axis.
+    The numbers are drawn as `bars`, or as a line over a band of intervals, with dots if `dotted`.
+    A name below the axis has a position, a text anchor and a text. `unit` is the title of the
+    other axis.
     """
 
     title: str

@@ -71,17 +71,17 @@ OPTIONS = (
 )  # fmt: skip
 
 PARTS = ("numerator", "denominator")
-"""The fields of a ratio: a column, or the number of rows."""
+"""The fields of a ratio; each is a column, or the number of rows."""
 
 
 def caption_texts(caption: Caption) -> dict[str, Any]:
-    """The texts of a caption; None where one is not stated."""
+    """The title, unit and note of a caption; None for each that is not stated."""
     texts = {"title": caption.title, "unit": caption.unit, "note": caption.note}
     return {key: text or None for key, text in texts.items()}
 
 
 def statistic_options(request: Request) -> dict[str, Any]:
-    """The optional fields of a statistic; None where it has none."""
+    """The optional fields of a statistic by name; None for each that is not used."""
     own = dict(request.options)
     max_selected, axis, ranges = (own.get(name) for name in ("max_selected", "between", "values"))
     return {
@@ -204,7 +204,10 @@ def layout_report(published: EstimatedStatistic, table: str, columns: list[str])
 
 
 def _possible(estimates: Estimates) -> list[tuple[JsonNumber | None, JsonNumber | None]]:
-    """The limits of what the spec makes possible, as printed, of all numbers or of each item."""
+    """The ranges of possible numbers by the spec: one for all, or one per item.
+
+    An end is a printed number, or None without a limit. Empty if nothing limits the numbers.
+    """
     if set(estimates.limits) == {ANY}:
         return []
 
@@ -219,7 +222,11 @@ def _possible(estimates: Estimates) -> list[tuple[JsonNumber | None, JsonNumber 
 
 
 def _axis(published: EstimatedStatistic) -> AxisReport | None:
-    """The bins along which a chart is drawn: of a histogram, or of the last key; None without."""
+    """The bins along which a chart is drawn: of a histogram, or else of the last key.
+
+    The last key is used only if groups are not private and each has one number. None if there are
+    no bins, or more than `MAX_CHART_BINS`.
+    """
     entry = published.planned.entry
     request, key = entry.request, entry.request.bins
     if key is None and request.by and published.groups is None:
@@ -237,9 +244,9 @@ def _axis(published: EstimatedStatistic) -> AxisReport | None:
 
 
 def _query(planned_query: PlannedQuery, confidence: Fraction, *, joint: bool) -> QueryReport:
-    """One query of a statistic, in the unit of the answer.
+    """What a report states about one query, in the unit of the answer.
 
-    If it is `joint`, only the sum of the losses has a meaning.
+    If the queries of a statistic are `joint`, only the sum of their losses has a meaning.
     """
     low, high = map(JsonNumber.of, planned_query.row_contribution)
     return QueryReport(
@@ -269,13 +276,13 @@ QUERY_FIELDS = ("mechanism", "sensitivity", "epsilon", "delta", "rho", "protecte
 
 
 def queries_of(planned: PlannedStatistic, spec: CentralSpec) -> dict[str, Any]:
-    """What the quality check and choices of bounds have in common with statistics."""
+    """The `QUERY_FIELDS` of a quality check or of a choice of bounds, by name."""
     statistic = statistic_report(planned, spec)
     return {name: getattr(statistic, name) for name in QUERY_FIELDS}
 
 
 def quality_rule(plan: CentralPlan) -> QualityRuleReport | None:
-    """The quality check before it is made; None without one."""
+    """The quality check as it is planned; None if the plan has no check."""
     quality = plan.spec.quality
     if plan.quality is None or quality is None:
         return None
@@ -292,7 +299,7 @@ def quality_rule(plan: CentralPlan) -> QualityRuleReport | None:
 
 
 def quality_report(plan: CentralPlan, result: QualityResult | None) -> QualityReport | None:
-    """The quality check with its noisy counts; None without one."""
+    """The quality check with its noisy counts; None without a check or a result."""
     rule = quality_rule(plan)
     if rule is None or result is None:
         return None
@@ -405,7 +412,10 @@ BINS_COLUMNS = ("from", "to", "noisy count")
 
 
 def choice_reports(plan: CentralPlan) -> list[Any] | None:
-    """Each choice, with its noisy counts once they are known; None without one."""
+    """Each choice of bounds or limits; None if the plan makes no choice.
+
+    A choice has its noisy counts once they are known.
+    """
     return [_choice_report(choice, planned, plan) for choice, planned in choices(plan)] or None
 
 

@@ -9,7 +9,7 @@ from dpcli.report.json_values import CELLS_PLACE, JsonNumber, JsonObject
 
 
 class Keywords:
-    """Keywords that the JSON Schema of a type has more."""
+    """Keywords that are added to the JSON Schema of a type."""
 
     def __init__(self, **keywords: Any) -> None:
         self.keywords = keywords

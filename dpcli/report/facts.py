@@ -123,7 +123,7 @@ def _release(plan: Plan, source: NoisyRelease | RandomizedCollection) -> dict[st
 def _common(
     plan: Plan, before: Loss | None, after: Balance | None, window: int | None
 ) -> dict[str, Any]:
-    """What plans and reports of both models state.
+    """What plans and reports state in the central and in the local model.
 
     The losses `before` and `after`, and what remains, are stated if they are known.
     """
@@ -198,7 +198,10 @@ def spec_report(spec: Spec) -> SpecReport:
 
 
 def _window(receipt: Receipt) -> WindowReport | None:
-    """What a window protects, and the loss of each span of time; None without a window."""
+    """What the window of an account protects, and its losses; None without a window.
+
+    The losses are those of the worst window, of a year at most, and of all releases.
+    """
     days = receipt.terms.window
     if days is None:
         return None
@@ -282,7 +285,7 @@ def _flags(plan: CentralPlan) -> FlagsReport:
 
 
 def _limited_meaning(plan: CentralPlan) -> str:
-    """The meaning of the flag `limited`: of the two reasons for it, those that the spec allows."""
+    """The meaning of the flag `limited`: the reasons for it that the spec allows."""
     rows = f"limits left out more than {exact_or_up(LIMITED_SHARE * 100)}% of the rows"
     clamped = "values were clamped to bounds that noisy counts chose"
     if not plan.spec.clamped_by_choice:
@@ -387,7 +390,7 @@ def _compared(plan: Plan) -> list[ComparisonReport]:
 
 
 def difference_json(old: CentralPlan, new: CentralPlan, weaker: Sequence[str]) -> str:
-    """The JSON of a change from one plan to another, with the reasons why it is weaker."""
+    """The changes between two plans as JSON, and why the new plan is `weaker`."""
     from dpcli.planning.compare import statistic_changes
 
     statistics, spent = list(map(asdict, statistic_changes(old, new))), [old.cost, new.cost]

@@ -31,15 +31,17 @@ WIDE = "wide/"
 """The name of a wide table begins with this, and ends with the keys of the table."""
 
 LONG_PARQUET, WIDE_PARQUET = "table.parquet", "wide.parquet/"
-"""The same tables as Parquet."""
+"""The name of the long Parquet table, and the beginning of names of wide ones."""
 
 
 ALL_DIGITS = "-all-digits"
-"""What the name of a report for people has before its ending if its numbers have all digits."""
+"""Inserted before the ending of the name of a report that shows all digits."""
 
 METADATA = "metadata/"
-"""The name of the metadata of tables begins with this, and ends with the addresses of the tables
-and their names, as JSON: other addresses are other metadata."""
+"""The name of CSVW metadata begins with this, and continues with JSON.
+
+The JSON maps the URL of each table to its name, because the metadata state these URLs.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,7 @@ FACTS = FORMATS[0].output()
 
 
 def _renderers() -> dict[str, Callable[[Report], bytes]]:
-    """What renders a report, by the name under which the ledger stores it."""
+    """The function that renders each report, by the report's name in the ledger."""
     return {form.output(): form.render for form in FORMATS} | {
         form.output("all"): form.render_all for form in FORMATS if form.render_all
     }
@@ -128,7 +130,7 @@ def _wide_parts(report: Report, name: str) -> tuple[list[NumberTable], list[str]
 def metadata_name(tables: Mapping[str, str]) -> str:
     """The name of a release's CSVW metadata; `tables` has the name of each table by its URL.
 
-    These addresses are stated in the metadata, so they are part of its name.
+    The metadata state these URLs, so their name contains the URLs.
     """
     return METADATA + json.dumps(tables)
 
@@ -152,9 +154,9 @@ OTHER_ENDINGS = (*TAB_ENDINGS, *ENDINGS, ".xls", ".xlsb", ".ods", ".arrow", ".fe
 
 
 def require_table_name(path: Path, *others: str) -> None:
-    """Raise UsageError if the name of a table ends as that of a file that is no CSV text.
+    """Raise UsageError for a table whose file name has the ending of another format.
 
-    Tables may end in `others`, such as those of Parquet, if they can be written so.
+    The endings in `others`, such as those of Parquet, are accepted.
     """
     name, code = path.name.lower(), "table-format"
     if name.endswith(tuple(others)):

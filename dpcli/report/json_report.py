@@ -35,10 +35,10 @@ DATE_UNIT = "date"
 """The unit in the layout of a statistic whose published numbers are dates."""
 
 RAW = ".raw"
-"""The ending of the name of the numbers before post-processing."""
+"""Appended to the name of a statistic for its numbers before post-processing."""
 
 POPULATION = ".population"
-"""The ending of the name of the numbers of the population."""
+"""Appended to the name of a statistic for its numbers of the population."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class CellText:
 
     @property
     def exact(self) -> bool:
-        """Whether it has no interval."""
+        """Whether the number has no interval: the ends are blank, or equal."""
         return self.lower == self.upper
 
 
@@ -171,7 +171,7 @@ def number_texts(estimates: Estimates, numbers: Array) -> pl.Series:
 
 
 def number_of(text: str) -> Fraction:
-    """A published number; of a date, its days since 1970-01-01."""
+    """The number that a published text states; for a date, days since 1970-01-01."""
     if text.count("-", 1) < 2:
         return Fraction(text)
     return Fraction(days_of(text))
@@ -201,7 +201,7 @@ FORM = (
 """The form of a line with a number; no JSON string can end like that."""
 
 MARKS = {RAW: "raw", POPULATION: "population"}
-"""The JSON key that marks a number, by the ending of the name of the numbers."""
+"""The JSON key that marks raw or population numbers, by the ending of their name."""
 
 _PLACE = json.dumps(CELLS_PLACE)
 
@@ -219,7 +219,7 @@ class Report:
 
     @property
     def release(self) -> ReleaseReport:
-        """What is stated about a release."""
+        """What the report of a release states; not for the report of a collection."""
         return cast("ReleaseReport", self.stated)
 
     @property
@@ -233,7 +233,7 @@ class Report:
         stated: ReleaseReport | CollectionReport,
         numbers: Sequence[tuple[NumberTable, ...]] = (),
     ) -> Self:
-        """The report that states this, whose statistics publish these numbers."""
+        """The report of these facts; `numbers` are published, in the order of statistics."""
         text, content = json_text(stated), io.BytesIO()
         *before, last = text.split(_PLACE)
         for part, named in zip(before, numbers, strict=True):
@@ -244,7 +244,7 @@ class Report:
 
     @classmethod
     def parse(cls, content: bytes) -> Self:
-        """The report that was written as this JSON.
+        """A report, read from its JSON.
 
         Raises KeyError if an earlier version wrote it and a needed fact is absent.
         """
@@ -279,7 +279,10 @@ def _split_numbers(content: bytes) -> tuple[bytes, list[bytes]]:
 
 
 def _replace_block(statistic: dict[str, Any]) -> int:
-    """The index of the block of numbers of a parsed statistic, which does not keep it."""
+    """Replace the block index of a parsed statistic by `CELLS`, and return the index.
+
+    Raises KeyError if the statistic has no index of a block of numbers.
+    """
     from dpcli.report.entry_model import CELLS
 
     index, statistic["cells"] = statistic["cells"] or "0", CELLS
@@ -341,7 +344,7 @@ def _numbers(statistic: PublishedStatisticReport, block: bytes) -> Iterator[Numb
 
 
 def _read(lines: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """The numbers of lines that were written; digits stay strings."""
+    """The published numbers in lines of a JSON report; digits stay strings."""
     import polars as pl
 
     fields = [f"key{at}" for at in range(len(keys))]

@@ -31,7 +31,7 @@ Made = TypeVar("Made")
 
 
 def if_known(make: Callable[[Value], Made], value: Value | None) -> Made | None:
-    """What is made of a value; None if that is None."""
+    """The result of `make` for a value; None if the value is None."""
     return None if value is None else make(value)
 
 
@@ -42,7 +42,7 @@ class JsonNumber(str):
 
     @classmethod
     def of(cls, value: Fraction | int) -> JsonNumber:
-        """A rational: exact if it is short, else rounded up."""
+        """A rational as a decimal: exact if that is short, else rounded up."""
         return cls(plain_decimal(Fraction(value)))
 
     @classmethod
@@ -82,9 +82,9 @@ class NotStatedError(AttributeError, KeyError):
 class JsonObject:
     """The base of frozen dataclasses whose fields are the keys of a JSON object.
 
-    A field that has a default is absent from the JSON if it has that value. A field is not set if
-    the JSON that was read lacks it, or has something else there, as that of earlier versions may:
-    to read it is an error, a `NotStatedError`.
+    A field is absent from the JSON if its value is its default. JSON of earlier versions may lack
+    a field without a default, or have a value of another form: such a field is not set, and
+    reading it raises `NotStatedError`.
     """
 
     __slots__ = ()
@@ -97,15 +97,15 @@ class JsonObject:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Called for what is not set."""
+            """Raise NotStatedError for a field that is not set, else AttributeError."""
             error = NotStatedError if name in self.__dataclass_fields__ else AttributeError
             raise error(name)
 
     @classmethod
     def load(cls, stated: Any) -> Self:
-        """The object with these keys, as `parsed_json` gives them.
+        """An object of this class, from a JSON object that `parsed_json` returned.
 
-        Raises ValueError if they are not those of an object.
+        Raises ValueError if `stated` is not a JSON object.
         """
         if not isinstance(stated, dict):
             raise ValueError("no object")  # noqa: TRY004 - what is wrong is the value
@@ -133,7 +133,7 @@ def _fields(cls: Any) -> list[tuple[str, Any, Any]]:
 
 
 def _loaded(kind: Any, value: Any) -> Any:
-    """A JSON value as a type; raises ValueError if it has another form."""
+    """A JSON value converted to the type `kind`; ValueError if it has another form."""
     origin, args = get_origin(kind), get_args(kind)
     if origin in (UnionType, Union):
         for part in args:

@@ -151,7 +151,7 @@ class FlagsReport(JsonObject):
     unreliable: str
 
     def meaning(self, flag: Flag) -> str | None:
-        """What a flag means; earlier versions had fewer."""
+        """What a flag means; None for a flag that an earlier version did not have."""
         return getattr(self, flag.name.lower(), None)
 
 
@@ -393,7 +393,7 @@ class LocalPlanReport(JsonObject):
 
 
 def load_report(parsed: Any) -> ReleaseReport | CollectionReport:
-    """The report with these keys, as `parsed_json` gives them."""
+    """The report, from the JSON object that `parsed_json` returned."""
     # Early reports state bounds and limits apart.
     if apart := [*parsed.get("chosen_bounds", ()), *parsed.get("chosen_limits", ())]:
         parsed = {"choices": apart, **parsed}

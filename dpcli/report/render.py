@@ -54,7 +54,7 @@ LONGEST_SUMMARY = 300
 """Characters of a declared text in the summary; the page has the full text below."""
 
 FORMER_VERDICTS = {"for the steward to answer": Verdict.OPEN.value}
-"""Verdicts as reports of earlier versions call them."""
+"""The current verdict for each former name in reports of earlier versions."""
 
 BIDI_CONTROLS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Characters that change the order in which the text around them is shown."""
@@ -115,7 +115,7 @@ def _finding(stated: RiskReport) -> Finding:
 
 
 def _digits_filter(text_of: Callable[..., str]) -> Callable[..., str]:
-    """A filter for a string of digits; its result is empty for None."""
+    """A template filter that applies `text_of` to a decimal; empty for None."""
     return lambda digits, *more: "" if digits is None else text_of(Fraction(digits), *more)
 
 
@@ -196,7 +196,7 @@ def prose(text: str) -> Markup:
 
 
 def shortened(text: str) -> str:
-    """A long text cut to its beginning."""
+    """The text, cut after `LONGEST_SUMMARY` characters with an ellipsis."""
     return text if len(text) <= LONGEST_SUMMARY else f"{text[:LONGEST_SUMMARY]}\u2026"
 
 
@@ -237,8 +237,8 @@ MAX_CHARTS = 12
 class NumbersTable:
     """A table of the first published `cells`, and how many `more` there are.
 
-    It states whether cells have `ranges` or `flags`, and whether they are `drawn`: on one common
-    `scale`, or each on its own if that is None.
+    `ranges` and `flags` say whether any cell has an interval or a flag. If cells are `drawn`, it
+    is on one common `scale`, or each cell on its own scale if `scale` is None.
     """
 
     title: str
@@ -273,7 +273,7 @@ class StatisticView:
 
     @property
     def caption(self) -> Iterator[str]:
-        """Sentences that say what a statistic with a title or a unit is."""
+        """Sentences with the name of a statistic that has a title, and with its unit."""
         if self.statistic.title:
             yield f"In the table it is called {self.statistic.name}; {self.title}."
         if self._unit:
@@ -300,19 +300,19 @@ class StatisticView:
 
     @property
     def exact(self) -> bool:
-        """Whether its numbers are published without noise."""
+        """Whether the numbers of the statistic are published without noise."""
         return all(query.mechanism.kind == "exact" for query in self.statistic.queries)
 
     @property
     def headings(self) -> list[str]:
-        """The headings of the labels of a line."""
+        """The headings of the columns that name a line."""
         names = self._layout.columns
         names = [*self.statistic.by, "chosen"] if self._layout.chosen else names
         return list(map(self._heading_of, names))
 
     @property
     def keys(self) -> list[str]:
-        """The headings of the labels of a group."""
+        """The headings of the columns that name a group."""
         return list(map(self._heading_of, self.statistic.by))
 
     @property
@@ -344,9 +344,9 @@ class StatisticView:
 
     @property
     def _any_cut(self) -> bool:
-        """Whether a shown interval ends at what is possible, where it may have been cut.
+        """Whether a shown interval ends at a limit of possible numbers, and may be cut.
 
-        Reports of earlier versions do not state what is possible.
+        False for reports of earlier versions, which do not state the limits.
         """
         limits = [
             [None if end is None else Fraction(end) for end in ends]
@@ -383,7 +383,10 @@ class StatisticView:
 
     @cached_property
     def tables(self) -> list[NumbersTable]:
-        """The numbers, then those before post-processing; drawn as bars if no chart shows them."""
+        """Tables of the numbers, then of raw and of population numbers if published.
+
+        Numbers that no chart shows are drawn in their table.
+        """
         return list(map(self._table, self._numbers))
 
     def _table(self, numbers: NumberTable) -> NumbersTable:

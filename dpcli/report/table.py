@@ -39,8 +39,10 @@ FIXED = ("statistic", "item", "value", "lower", "upper", "flag")
 ENDS = ("", "_lower", "_upper", "_flag")
 
 DATES_METADATA, DAYS = "dpcli.dates", "days since 1970-01-01"
-"""The metadata of a Parquet file whose numbers are partly dates: a mapping from the unit of these
-numbers to the names of the statistics that have them."""
+"""The metadata key of Parquet files with dates among numbers, and their unit.
+
+The value maps this unit to the names of the statistics whose numbers are dates.
+"""
 
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 _FORMULA = f"^[{re.escape(''.join(FORMULA_STARTS))}]"
@@ -136,8 +138,8 @@ def long_table(published: Sequence[NumberTable]) -> Table:
 def wide_table(published: Sequence[NumberTable], heading: Sequence[str]) -> Table:
     """One line per group: the value, interval and flag of each statistic.
 
-    Items are a key of the table, such as the bins of a histogram under the name of its column. A
-    statistic that chooses labels has the label as its value, and numbers line per rank.
+    Items are a key of the table, such as the bins of a histogram under the name of its column. For
+    a statistic that chooses labels, each line has a rank as its key and the label as its value.
     """
     import polars as pl
 
@@ -159,10 +161,10 @@ def wide_table(published: Sequence[NumberTable], heading: Sequence[str]) -> Tabl
 
 
 def wide_layout(plan: CentralPlan) -> dict[str, tuple[str, list[str]]]:
-    """For each statistic of a plan, the name of its wide table and the key columns of that.
+    """For each statistic of a plan, the name and the key columns of its wide table.
 
-    It is known before any row is read. Two statistics share a table if they have the same lines;
-    with private keys, that depends also on the statistic that selects the groups.
+    The layout is known before any row is read. Two statistics share a table if they have the same
+    keys and items and, with private keys, if the same statistic selects their groups.
     """
     tables: dict[object, tuple[list[str], list[str]]] = {}
     for entry in (planned.entry for planned in plan.statistics):
@@ -177,7 +179,7 @@ def wide_layout(plan: CentralPlan) -> dict[str, tuple[str, list[str]]]:
 
 
 def distinct(words: Iterable[str], mark: str = "_") -> list[str]:
-    """The names; a repeated one gets a number."""
+    """The words made distinct: `mark` and a number are appended to a repeated word."""
     names: list[str] = []
     for word in words:
         name, number = word, 1
@@ -274,13 +276,13 @@ DIALECT: Json = {
 FLAG_TYPE = {"base": "string", "format": "|".join(flag.value for flag in Flag if flag)}
 
 NUMBER_OR_DATE = r"-?[0-9]+(\.[0-9]+)?|[0-9]{4}-[0-9]{2}-[0-9]{2}"
-"""The texts of a column in which numbers and dates stand."""
+"""The pattern of the texts in a column that has both numbers and dates."""
 
 ADDRESS = re.compile(r"https?://[!-~]+")
 
 
 def csvw_metadata(report: Report, schemas: Mapping[str, Json]) -> bytes:
-    """The metadata of the tables of a report, by their addresses."""
+    """The CSVW metadata of published tables; `schemas` has their schemas by URL."""
     tables = [
         {"url": url, "dialect": DIALECT, "notes": list(_notes(report, url)), "tableSchema": schema}
         for url, schema in schemas.items()
@@ -328,7 +330,10 @@ def _notes(report: Report, url: str) -> Iterator[Json]:
 
 
 def _about(report: Report) -> str:
-    """What intervals are about, if not about all rows; the same for all statistics that say so."""
+    """What intervals are about, in parentheses; empty if all are about all rows.
+
+    Statistics whose intervals are about the same rows are named together.
+    """
     named: dict[str, list[str]] = {}
     for statistic in report.release.statistics:
         if statistic.interval_about:
@@ -359,7 +364,7 @@ def _name(header: str) -> str:
 
 
 def _schema(table: Table, columns: list[Json], keys: int) -> Json:
-    """The schema; its first columns are the key of the table if no two lines have the same."""
+    """The schema of a table; its first `keys` columns are the primary key if unique."""
     schema: Json = {"columns": columns}
     if keys and not table.frame[:, :keys].is_duplicated().any():
         schema["primaryKey"] = [column["name"] for column in columns[:keys]]
@@ -406,7 +411,10 @@ def _marks(report: Report) -> str:
 def wide_schema(
     report: Report, table: Table, headings: Sequence[str], published: Sequence[str]
 ) -> Json:
-    """The schema of a wide table with these headings of keys, and the names of its numbers."""
+    """The schema of a wide table.
+
+    `headings` are the names of its key columns, `published` the names of its numbers.
+    """
     captions, header, count = _captions(report), table.frame.columns, len(headings)
     stated = {statistic.name: statistic for statistic in report.release.statistics}
     columns = [
