@@ -1,7 +1,7 @@
 """The command line: `main.py` runs a command; each command has its own file.
 
 Open `main.py` first, then `commands.py` (lazy commands, whose docstrings are their help).
-`options.py` has options that several commands share, `accounts.py` the ledger of a command,
+`options.py` has options that several commands share, `charging.py` the ledger of a command,
 `outputs.py` the files that it writes. All text goes through `console.py`; tables, bars and progress
 are in `terminal.py`. `interview.py` is `dpcli init --ask`.
 

@@ -38,11 +38,14 @@ options.announce_waiting = partial(
 )
 
 REPORT = " --report check.md"
-"""What `dpcli ledger export` needs for a failed check, which has no table."""
+"""Options of `dpcli ledger export` for a failed check, which has no table."""
 
 
 def existing_ledger(named: Path | None, *, unchecked: bool = False) -> closing[OpenLedger]:
-    """The named ledger, or the default one of this folder; it must exist."""
+    """The `named` ledger, or the default ledger of the current folder.
+
+    Raises LedgerError if it does not exist.
+    """
     from dpcli.ledger.ledger import OpenLedger
 
     return closing(OpenLedger.open(named or Path(DEFAULT), unchecked=unchecked))
@@ -58,11 +61,11 @@ def forecast_balance(
     *,
     any_period: bool = False,
 ) -> BalanceForecast:
-    """What a release would meet, and that many of them; a refusal is part of the answer.
+    """The forecast for a release, and for `times` runs of it; it includes a refusal.
 
-    Refused is what `dpcli release` would refuse first: what the budget of the spec does not
-    allow, then a ledger that cannot be used, then what the account does not accept. Warns of
-    other accounts that were charged for the same file.
+    The refusal is the one that `dpcli release` would raise first: for the budget of the spec, then
+    for a ledger that cannot be used, then by the account. Prints a warning if other accounts were
+    charged for the same file.
     """
     path, dataset, over = ledger_of(named, spec.parent), plan.spec.dataset, None
     try:
@@ -98,7 +101,7 @@ def forecast_balance(
 
 
 def warn(texts: list[str]) -> list[str]:
-    """Print warnings on standard error, and hand them back."""
+    """Print warnings on standard error, and return them."""
     for text in texts:
         print_line(f"warning: {text}")
     return texts
@@ -110,9 +113,9 @@ def published(
 ) -> Iterator[None]:
     """Begin a transaction, commit it within the block, and publish its outputs at the end.
 
-    The same release id again costs nothing. Outputs that must be a mistake, such as those that
-    would replace `inputs`, are refused before a ledger is created or anything is read. So are
-    `files`, plain ones of this machine, that do not exist, if nothing is stored.
+    A release id that was charged before costs nothing. Outputs that must be mistakes, such as
+    outputs that would replace `inputs`, are refused before a ledger is created or anything is read.
+    If nothing is stored, `files` (local data files) that do not exist are refused as well.
     """
     from dpcli.engine.files.source import drain_stdin, require_files
     from dpcli.releasing.steps import require_quality

@@ -136,7 +136,7 @@ def _verdict(unreadable: list[str]) -> str:
 
 
 def _quality_notes(plan: CentralPlan) -> list[str]:
-    """Why a release would not detect a file that cannot be read as declared."""
+    """Warnings that a release would not detect a file that is not as declared."""
     if plan.quality is None:
         return quality_warnings(plan)
     factor, kept = noise_excess(plan), kept_rows_warnings(plan)
@@ -157,7 +157,7 @@ def _quality_notes(plan: CentralPlan) -> list[str]:
 def _read_cells(data: tuple[str, ...], spec: Spec) -> list[str]:
     """Read all rows, and print how readable the columns are.
 
-    Returns the names of the columns without a readable cell, for the same terminal.
+    Returns the names of the columns without a readable cell, which only the terminal may show.
     """
     # Both load polars, for this alone.
     from dpcli.engine.check_cells import check_cells  # noqa: PLC0415
@@ -213,7 +213,7 @@ outside the guarantee.
 """
 
 UNBROKEN = 60
-"""Characters of the longest key that is kept on one line."""
+"""The most characters of a key that is put in backticks, and not broken."""
 
 STOPPED = "a release would be stopped, and its check charged"
 
@@ -224,7 +224,7 @@ SHOWN = 8
 def show_cells(checked: CellsCheck, decoded: CellsCheck, spec: Spec) -> None:
     """Print a table of the columns, what is wrong with the file, and remarks about each column.
 
-    The remarks are those of `decoded`, the same file in the encoding that fits it.
+    The remarks are about `decoded`, the check of the file in the encoding that fits it.
     """
     print(NOTICE)
     rows = [

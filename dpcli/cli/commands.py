@@ -25,7 +25,7 @@ PARSER_ERROR: Any = typer.BadParameter.__mro__[2]
 """The class of the parser's errors, whichever library it belongs to."""
 
 GROUP = "commands"
-"""The place of a group of commands, which has no module."""
+"""Stands for module and function of a group of commands, which has neither."""
 
 TABLE = {
     "init": ("init:init", "Draft a spec from the header of DATA alone"),
@@ -122,11 +122,11 @@ class LazyGroup(TyperGroup):
 
     @property
     def prefix(self) -> str:
-        """The prefix of the names of its commands."""
+        """The prefix of the names of the group's commands."""
         return "" if self.name in (None, "dpcli") else f"{self.name} "
 
     def list_commands(self, _ctx: object) -> list[str]:
-        """The names of its commands, in order."""
+        """The names of the group's commands, in order."""
         names = (name.removeprefix(self.prefix) for name in PLACES if name.startswith(self.prefix))
         return [name for name in names if " " not in name]
 
@@ -221,7 +221,7 @@ def _is_argument(param: Any) -> bool:
 
 
 def _label(param: Any) -> str:
-    """The name of a parameter in help texts: for an option the long one."""
+    """The name of a parameter in help texts; of an option, its long name."""
     names = [option for option in param.opts if option.startswith("--")]
     return names[0] if names else (param.metavar or param.name or "").strip("[].")
 
@@ -256,7 +256,7 @@ REMOVED = {
         "leave it out; `dpcli simulate SPEC --rows N` shows what the limits change; "
     ),
 }
-"""What to write instead of options that earlier versions had."""
+"""Hints for options that earlier versions had: what to write instead."""
 
 
 def _unknown_option(option: str, params: Sequence[Any], where: str) -> UsageError:

@@ -104,7 +104,7 @@ def print_line(line: str, *, file: TextIO | None = None) -> None:
 
 
 def width_of(stream: TextIO) -> int:
-    """The columns of the terminal behind a stream, or those that COLUMNS states."""
+    """The number of columns of the terminal of a stream, or the value of COLUMNS."""
     declared = os.environ.get("COLUMNS", "")
     if declared.isdecimal() and int(declared):
         return int(declared)

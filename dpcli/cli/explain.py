@@ -47,7 +47,7 @@ REGISTRIES: dict[str, tuple[str, str, Iterable[Any]]] = {
     "composition": ("compositions", "composition", COMPOSITIONS),
     "step of `post`": ("steps of `post`", "post", STEPS),
 }
-"""Objects whose docstrings are pages: the heading of their list, the key for them, the objects."""
+"""Objects whose docstrings are pages, by kind: heading of the list, key, objects."""
 
 HEADINGS = {
     "key": "keys of a spec",
@@ -117,7 +117,7 @@ def pages() -> tuple[Page, ...]:
 
 
 def _example(member: object) -> str:
-    """An entry of the spec for a statistic, with the fields that it requires of a number."""
+    """An example entry of a spec for a statistic; empty for any other object."""
     if not isinstance(member, Statistic) or member not in STATISTICS:
         return ""
     fields = [
@@ -140,7 +140,7 @@ def _names(page: Page) -> tuple[str, ...]:
 
 
 def _related(page: Page, words: set[str]) -> tuple[str, ...]:
-    """Related words: those in backticks, or parts of the name."""
+    """Words related to a page: its words in backticks, else parts of its name."""
     quoted = WORD.findall(" ".join(QUOTED.findall(f"{page.meaning} {page.fix}")))
     other = words - {page.name, "dpcli"}
     related = [word for word in (*page.see, *quoted) if word in other]

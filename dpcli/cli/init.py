@@ -189,7 +189,7 @@ def _columns(
 
 
 def _listed(text: str) -> tuple[str, ...]:
-    """The names of `--columns`, in their order; quotes keep a comma inside of a name."""
+    """The names in the value of `--columns`; a name in quotes may have a comma."""
     try:
         return tuple(dict.fromkeys(parse_list(text)))
     except InvalidAnswerError:

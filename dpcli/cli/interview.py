@@ -145,8 +145,10 @@ PROBE = "1e-6"
 """The epsilon of each part of the release until all parts are known."""
 
 PART, CHOICES = Fraction(1, 10), Fraction(3, 10)
-"""The part of the budget that the quality check gets and a choice of bounds or a limit, and the
-most that all choices get."""
+"""Parts of the budget: for a quality check or one choice, and for all choices.
+
+A choice is of bounds or of a limit; all choices together get at most the second part.
+"""
 
 BINS, CANDIDATES = 10, 1000
 
@@ -177,7 +179,10 @@ class Interview:
         return reduce(getitem, path, self._tree)
 
     def _put(self, value: object, *path: str) -> None:
-        """Put a value at a place; InvalidAnswerError if the loader refuses it, without a change."""
+        """Put a value at a path of the spec.
+
+        Raises InvalidAnswerError, and changes nothing, if the loader refuses the value.
+        """
         before, self._tree = self._tree, deepcopy(self._tree)
         self._at(*path[:-1])[path[-1]] = value
         try:
@@ -253,7 +258,7 @@ class Interview:
         return ask("names", put_names, count=count)
 
     def _ask(self, key: str, *path: str, default: str | None = None, **arguments: object) -> None:
-        """Ask for the value at a place of the spec, or for the outermost one if it is unknown."""
+        """Ask for the value at a path of the spec; if unknown, for its outermost value."""
         read, outermost = PARSERS.get(path[-1], str), f"outermost.{key}"
         undeclared = question_texts()[key]["default"] if path[-1] in FORMS else None
 

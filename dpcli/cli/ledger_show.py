@@ -178,7 +178,7 @@ def _account(
 
 
 def _frees_lines(account: JsonObject) -> Iterator[str]:
-    """From which days on more of the budget of a window is left."""
+    """Lines with the days from which on more of the budget is left, with a window."""
     for free in cast("list[dict[str, Any]]", account["frees"]):
         dataset, day, left = account["dataset"], free["from"], remaining_text(free["remaining"])
         yield (
@@ -190,8 +190,8 @@ def _frees_lines(account: JsonObject) -> Iterator[str]:
 def _with_numbers(facts: JsonObject) -> dict[str, Fact]:
     """An account or a release for JSON, with numbers as reports have them.
 
-    They are exact if that is short. Else losses are rounded up, and what remains is rounded down.
-    What is not known is null.
+    Numbers are exact if their decimals are short. Else losses are rounded up, and what remains is
+    rounded down. An unknown number is null.
     """
     numbers: dict[str, Fact] = {}
     for name in (*COUNTED, "epsilon", "delta"):

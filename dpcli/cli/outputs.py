@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 
 
 def output_file(output: Path | None) -> Path | None:
-    """The file that `-o` names; None for standard output, also for `-`."""
+    """The file that `-o` names; None, also for `-`, is standard output."""
     return None if output == Path("-") else output
 
 
@@ -101,12 +101,12 @@ class Outputs:
 
     @property
     def tables(self) -> Mapping[Path, str]:
-        """The name of the stored table for each file; empty for a table that is not stored."""
+        """Output files, each with the name of its stored table; empty if not stored."""
         raise NotImplementedError
 
     @property
     def described(self) -> Mapping[Path, str]:
-        """The name of the stored metadata of the tables for its file; empty without one."""
+        """The file of the tables' metadata, if any, with the name of the stored output."""
         return {}
 
     @property
@@ -116,7 +116,10 @@ class Outputs:
         return [name for name in names if name]
 
     def files(self, stored: StoredRelease) -> dict[Path, str]:
-        """The name of the stored output for each file; a stopped release has no tables."""
+        """All files, each with the name of its stored output.
+
+        A release that its quality check stopped has no tables.
+        """
         tables = {} if stored.stopped else {**self.tables, **self.described}
         return {**tables, **self.reports}
 
@@ -205,7 +208,7 @@ class Tables(Outputs):
     other_endings: ClassVar[tuple[str, ...]] = PARQUET_ENDINGS
 
     def __post_init__(self) -> None:
-        """The same; the metadata of tables need tables that are CSV files."""
+        """Find the format of each report; UsageError for metadata without a CSV table."""
         super().__post_init__()
         if self.metadata is not None and (self.output is None or _is_parquet(self.output)):
             needs = {"given": "`--metadata`", "other": "a CSV file", "fix": "`-o OUT.csv`"}
@@ -289,7 +292,10 @@ class Responses(Outputs):
         *,
         exist_ok: bool = False,
     ) -> None:
-        """The same; LedgerError if charged responses are missing, or in another order."""
+        """Raise UsageError or LedgerError for files that must not be written.
+
+        LedgerError is also raised if charged responses are missing, or in another order.
+        """
         if stored is not None:
             self._responses(stored).require(self.output)
         super().require_valid(inputs, stored, failed, exist_ok=exist_ok)

@@ -278,7 +278,7 @@ def _print_difference(old: CentralPlan, new: CentralPlan) -> None:
 
 
 def _arrow(before: Fraction | None, after: Fraction | None) -> str:
-    """A number before and after; a single number if only one exists or both have one text."""
+    """Two numbers with an arrow; only one if the other is None or has the same text."""
     texts = dict.fromkeys(
         rounded_text(number, 6) for number in (before, after) if number is not None
     )

@@ -176,7 +176,10 @@ def _query_row(entry: PlannedStatistic, part: PlannedQuery, plan: CentralPlan) -
 
 
 def _error_text(part: PlannedQuery, confidence: Fraction) -> str:
-    """Empty for an objective: the error of a slope is not that of a coefficient."""
+    """The expected error of a query; empty for a perturbed objective.
+
+    The error of the slope of an objective is not the error of a coefficient.
+    """
     minimizes = part.weighted.query.minimizes
     return "" if minimizes else rounded_text(part.error(confidence), 6)
 

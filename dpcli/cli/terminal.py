@@ -192,7 +192,7 @@ def budget_bar(before: Fraction, now: Fraction, total: Fraction) -> str:
 def interval_line(ends: Sequence[Fraction | None], low: Fraction, high: Fraction) -> str:
     """A number, and the lower and upper end of its interval, on a line from `low` to `high`.
 
-    It is empty without a number.
+    The line is empty if there is no number.
     """
     value, lower, upper = ends
     if value is None or high <= low:
@@ -217,7 +217,10 @@ WIDTH = 30
 
 @contextmanager
 def shown_progress(*, quiet: bool) -> Iterator[Progress | None]:
-    """The progress of the work within, drawn on a terminal; None without one, or if `quiet`."""
+    """The progress of the work in the block, drawn on a terminal.
+
+    None without a terminal that can draw it, or if `quiet`.
+    """
     plain = is_json(sys.stderr) or os.environ.get("TERM") in ("dumb", "unknown")
     if quiet or plain or not sys.stderr.isatty():
         yield None

@@ -55,7 +55,7 @@ class Problem:
 
 
 def make_problem(code: str, place: Place | None = None, /, **arguments: object) -> Problem:
-    """A problem with the message and hint of the template of a code or variant."""
+    """A problem whose message and hint fill the template of a code or variant."""
     return Problem(code.partition(".")[0], *message_and_hint(code, **arguments), place)
 
 
@@ -69,7 +69,7 @@ class DpcliError(Exception):
         super().__init__("; ".join(problem.message for problem in self.problems))
 
     def __reduce__(self) -> tuple[type[Self], tuple[tuple[Problem, ...]]]:
-        """A copy for another process is made of the problems, not of the text."""
+        """Make copies, such as for another process, from the problems, not the text."""
         return type(self), (self.problems,)
 
     @classmethod
@@ -135,7 +135,7 @@ class QualityError(DpcliError):
 
 
 def internal_error(error: BaseException) -> DpcliError:
-    """An unexpected error by its type and place in the code.
+    """The error that reports an unexpected one by its type and place in the code.
 
     Privacy: the message of the error is left out, because it may quote a record.
     """
@@ -245,7 +245,7 @@ def _window(place: Place, width: int) -> tuple[str, int, int]:
 
 
 def _whole_words(characters: list[str], width: int) -> list[str]:
-    """The characters that fit, up to the end of a word if that is not far back."""
+    """The characters that fit, cut after a word if one ends near the cut."""
     fitting = _fitting(characters, width)
     end = fitting[-ROOM:][::-1]
     if (

@@ -109,7 +109,7 @@ def quote(text: str) -> str:
 
 
 def did_you_mean(words: Iterable[str]) -> str:
-    """The begin of a hint that proposes similar words; empty without any."""
+    """The beginning of a hint that proposes these words; empty without words."""
     listed = quoted_list(words, "or")
     return f"did you mean {listed}? " if listed else ""
 

@@ -176,14 +176,14 @@ PAGE_FILES = ("sections", "derive", "privacy", "keys", "cells", "terms", "comman
 
 @cache
 def word_pages() -> tuple[Page, ...]:
-    """All pages about words of specs, of the command line and of its output."""
+    """All pages about words that specs, the command line and its output use."""
     files = (_read(FOLDER / "pages" / f"{part}.toml") for part in PAGE_FILES)
     return tuple(_page(name, _prose(table)) for file in files for name, table in file.items())
 
 
 @cache
 def usual_cells() -> dict[str, Any]:
-    """Lists of texts that cells of many files have."""
+    """Marks, units and words that are usual in cells, as lists by their key."""
     return _read(FOLDER / "usual_cells.toml")
 
 
@@ -225,7 +225,7 @@ def _page(name: str, table: dict[str, Any]) -> Page:
 
 
 def _prose(table: dict[str, Any]) -> dict[str, Any]:
-    """The same table with each text as one line; examples and tables keep their lines."""
+    """The table of a page with each text as one line; examples keep their lines."""
     texts: dict[str, Any] = {}
     for key, value in table.items():
         texts[key] = _prose(value) if isinstance(value, dict) else value

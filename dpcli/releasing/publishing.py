@@ -1,7 +1,7 @@
 """Output files: complete or absent, and never over an input or a ledger.
 
-The ledger stores the digest of charged responses of the local model, and not the responses: a file
-with that digest, in the outbox until it is published, holds them.
+Of charged responses of the local model, the ledger stores only the digest. The responses are in a
+file with that digest, which is in the outbox until it is published.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def require_writable(
     twice: bool = False,
     expected: Mapping[Path, Collection[bytes]] | None = None,
 ) -> None:
-    """Raise UsageError, before anything is spent, for outputs that cannot be meant.
+    """Raise UsageError, before anything is spent, for outputs that must be mistakes.
 
     An output must not be an input or a database. It must not exist, unless with `force` or if it
     holds some of the `expected` bytes. Its folder must take a new file, a device must take bytes,
@@ -96,7 +96,7 @@ def _mistake(target: Path, *, force: bool, expected: Collection[bytes]) -> str |
 
 
 def _takes_file(final: Path) -> bool:
-    """Whether a temporary file can be made next to a file, as publishing it does."""
+    """Whether a temporary file can be made next to `final`, as `publish` makes it."""
     temporary = _temporary_name(final)
     try:
         os.close(os.open(temporary, NEW_FILE, 0o600))
@@ -151,8 +151,8 @@ def publish(files: Mapping[Path, bytes]) -> None:
 def _temporary_file(final: Path, source: BinaryIO, mode: int = 0o666) -> Iterator[Path]:
     """A synced temporary file next to the final one; it is deleted unless it is renamed.
 
-    Its permissions are those of `mode` that the umask of the user allows. It stays locked, so that
-    no other process takes it for one that a process left when it was killed. Those are removed.
+    Its permissions are those of `mode` that the umask of the user allows. While it is used, it is
+    locked: temporary files without a lock were left by killed processes, and are removed.
     """
     _remove_left_files(final)
     with contextlib.ExitStack() as opened:
@@ -188,9 +188,9 @@ def _start_of(final: Path) -> str:
 
 
 def _remove_left_files(final: Path) -> None:
-    """Remove temporary files of this output that killed processes of this user have left.
+    """Remove temporary files of this output that killed processes of this user left.
 
-    Only regular files with a name of ours are removed, and none that a process has locked.
+    Only regular files with the name of a temporary file are removed, and none that is locked.
     """
     pattern = re.compile(rf"{re.escape(_start_of(final))}[0-9a-f]{{{2 * RANDOM_BYTES}}}\.tmp")
     with contextlib.suppress(OSError):
@@ -326,7 +326,10 @@ def _require_file(waiting: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ChargedResponses:
-    """The responses of a collection in a ledger; `shuffle` is the order that is requested now."""
+    """The charged responses of a local collection.
+
+    `shuffle` says whether the command requests them in random order.
+    """
 
     stored: StoredRelease
     ledger: Path
@@ -334,7 +337,7 @@ class ChargedResponses:
 
     @property
     def waiting(self) -> Path:
-        """Their file in the outbox, until they are published."""
+        """The file in the outbox that holds the responses until they are published."""
         return waiting_path(self.ledger, self.stored.release_id)
 
     def are_at(self, output: Path | None) -> bool:
@@ -344,12 +347,18 @@ class ChargedResponses:
         return digest_of(output) == self.stored.digest
 
     def require(self, output: Path | None) -> None:
-        """Raise LedgerError if they were stored in another order, or if their file is gone."""
+        """Raise LedgerError if the responses are gone, or were shuffled differently.
+
+        They are gone if neither the outbox nor the output holds them.
+        """
         self._require_order()
         self._require_waiting(output)
 
     def publish(self, output: Path | None, *, force: bool) -> None:
-        """Move them to their output, once. Raises LedgerError or OutputError."""
+        """Move the responses to their output, unless they are there already.
+
+        Raises LedgerError or OutputError.
+        """
         self._require_order()
         if self.stored.receipt is None and self.are_at(output):
             if digest_of(self.waiting) == self.stored.digest:

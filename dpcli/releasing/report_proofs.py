@@ -63,7 +63,7 @@ INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
 """The forms of numbers, digests, names and times in a report."""
 
 ROUNDING_PART = 1 - Fraction(1, 10**9)
-"""The part of a sum of rounded losses that cannot come from rounding each of them up."""
+"""The stated sum must cover this part of the summed losses, each rounded up."""
 
 PRIVACY_FIELDS = ("unit", "neighbors", "composition", "requested", "spent", "budget")
 """Fields of the guarantee that decide a charge."""
@@ -78,13 +78,13 @@ STATISTIC_FIELDS = (
     "delta",
     "rho",
 )
-"""Those of a statistic or response."""
+"""Fields of a statistic or a response that decide a charge."""
 
 QUERY_FIELDS = ("role", "joint", "cells", "mechanism", "sensitivity", "epsilon", "delta")
-"""Those of a query."""
+"""Fields of a query that decide a charge."""
 
 Charged = StatisticReport | ResponseReport | QualityRuleReport | ChoiceRuleReport
-"""What has a loss of its own."""
+"""The parts of a report or plan that have a loss of their own."""
 
 Stated = ReleaseReport | CollectionReport | PlanReport | LocalPlanReport
 """What a report or a plan states."""
@@ -103,7 +103,7 @@ class ReportFile:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of its bytes."""
+        """SHA-256 of the bytes of the report."""
         return hashlib.sha256(self.content).hexdigest()
 
     def changed_error(self, why: str) -> LedgerError:
@@ -180,7 +180,7 @@ def report_proofs(paths: Sequence[Path]) -> list[Proof]:
 
 
 def _proofs(path: Path) -> Iterator[Proof]:
-    """What a report proves: its release, after the entry that chose bounds if there is one."""
+    """The proof of a report's release, after that of its choice of bounds, if any."""
     report = _read(path)
     proof = _proof(report)
     with _require_report(path):
@@ -283,7 +283,11 @@ def _spec_of(report: ReportFile) -> Spec:
 def _events(
     spec: Spec, report: ReportFile, requested: Loss
 ) -> tuple[tuple[MechanismEvent, ...], bool]:
-    """The events to charge, and whether they are those of the lost entry."""
+    """The events to charge, and whether they are those of the lost entry.
+
+    If not, a single event has the greater of the `requested` loss and the loss of a new plan.
+    Raises LedgerError for a report of this version whose numbers its spec does not give.
+    """
     sums = [requested]
     try:
         plan = make_plan(spec)

@@ -1,7 +1,7 @@
-"""What is to be charged for: the data, the ledger that pays, and messages.
+"""The request for a release: its data, the ledger that pays, and messages.
 
-The command line and programs charge by the same call. No error of a program's call quotes a record,
-and no frame that it leaves holds one.
+The command line and programs charge by the same call. In a program, no error of this call quotes a
+record, and no frame of its traceback holds one.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ P = ParamSpec("P")
 
 
 class ArrowTable(Protocol):
-    """A table that offers its columns as an Arrow stream: of pandas, Arrow, and others."""
+    """A table with the Arrow stream interface, such as one of pandas or Arrow."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """A capsule with the stream."""
@@ -128,9 +128,9 @@ class Messages:
 class ReleaseRequest(Generic[PlanT]):
     """What is to be charged for: a plan, its data, what reads them, and the account that pays.
 
-    The ledger is a file or an open one; without either it is the one next to the spec. With
-    `check_again`, a release whose quality check failed is checked again, and charged again; an
-    attempt that did not fail is published. `after_check` then names the failed one. With
+    The ledger is a file or an open ledger; if None, the ledger next to the spec. With
+    `check_again`, a release whose quality check failed is checked and charged again, and
+    `after_check` names the failed attempt; an attempt that did not fail is published. With
     `any_period`, the period may be a day that is probably a mistake.
     """
 
@@ -157,10 +157,10 @@ class ReleaseRequest(Generic[PlanT]):
         check_again: bool = False,
         any_period: bool = False,
     ) -> ReleaseRequest[PlanT]:
-        """The request of a program: TypeError or UsageError for what is no name or day.
+        """The request of a program, after a check of its arguments.
 
-        A ledger that is not given is that of the environment, as for commands. A table in memory
-        needs a `release_id`.
+        Without a ledger, the environment names it, as for commands. Raises TypeError or UsageError
+        for an argument that is no name or day, and for a table in memory without a `release_id`.
         """
         require_type("release_id", release_id, "text", str, type(None))
         require_type("period", period, "a day", str, datetime.date, type(None))
@@ -190,7 +190,7 @@ class ReleaseRequest(Generic[PlanT]):
 
     @property
     def charge(self) -> Charge:
-        """What it will be charged for, now."""
+        """The charge for the request, created now."""
         may_open = not must_exist(self.plan.spec)
         files = resolved(self.files)
         return charge_for(
@@ -199,7 +199,7 @@ class ReleaseRequest(Generic[PlanT]):
         )  # fmt: skip
 
     def attempt(self, ledger: OpenLedger) -> ReleaseRequest[PlanT]:
-        """The request by the name of its entry, which differs for a check that is made again."""
+        """The request with the name of its entry, which `check_again` changes."""
         if not self.check_again:
             return self
         dataset = self.plan.spec.dataset
@@ -207,15 +207,15 @@ class ReleaseRequest(Generic[PlanT]):
         return replace(self, release_id=name, after_check=failed)
 
     def require_likely_period(self, ledger: OpenLedger) -> None:
-        """Raise LedgerError if its day is probably a mistake, unless that was confirmed."""
+        """Raise LedgerError if the period is probably a mistake, unless `any_period`."""
         if not self.any_period and self.period is not None:
             account = ledger.account(self.plan.spec.dataset)
             account.require_likely_period(period_number(self.period), today())
 
     def require_attempt(self) -> None:
-        """Raise LedgerError if it is to be checked again, and there is no ledger.
+        """Raise LedgerError if a release is to be checked again, and there is no ledger.
 
-        It is called before a ledger is created.
+        This must be called before a ledger is created.
         """
         if self.check_again and not isinstance(self.ledger, Ledger) and is_absent(self.path):
             raise LedgerError.about("nothing-to-check-again", name=self.release_id, path=self.path)
@@ -234,7 +234,7 @@ class ReleaseRequest(Generic[PlanT]):
 
 
 def _without_words(error: BaseException) -> BaseException:
-    """The same kind of error, without what it says; a status of the program is a number."""
+    """The error without its arguments; SystemExit keeps only a numeric status."""
     if isinstance(error, SystemExit):
         return SystemExit(error.code if isinstance(error.code, int | None) else 1)
     if not isinstance(error, StoppedBySignal):
@@ -244,10 +244,10 @@ def _without_words(error: BaseException) -> BaseException:
 
 
 def redacted(call: Callable[P, T]) -> Callable[P, T]:
-    """A call of a program that leaves no frame or error behind in which there is a record.
+    """A call of the public API whose errors hold no record, nor frames with records.
 
     Frames hold rows and answers that were not charged, which a notebook or a debugger would show.
-    The words of an error that is not ours may quote a record, so that none of them pass.
+    The message of an error that dpcli did not raise may quote a record, so it is removed.
     """
 
     @wraps(call)
@@ -273,7 +273,7 @@ def redacted(call: Callable[P, T]) -> Callable[P, T]:
 
 
 def check_again_error() -> UsageError:
-    """The error for a quality check that is to be repeated under no id."""
+    """The error for a quality check to be repeated without a release id."""
     fix = "`--release-id ID`, as `dpcli ledger history` lists it"
     other = "the id of the release that its check stopped"
     return UsageError.about("bad-option.needs", given="`--check-again`", other=other, fix=fix)

@@ -38,7 +38,7 @@ Engine = Literal["local", "spark", "partials"]
 def require_quality(stored: StoredRelease, ledger: Path) -> None:
     """Raise QualityError, with every reason, if the check stopped a release in a ledger.
 
-    A stored result says when it was made, and that no file was read for it.
+    For a check that was stored earlier, the error says when it was made, and that no file was read.
     """
     if not stored.stopped:
         return
@@ -111,7 +111,7 @@ def require_data(plan: CentralPlan, data: tuple[str, ...], engine: Engine = "loc
 
 @contextmanager
 def _spark_packages(plan: CentralPlan, names: Sequence[str]) -> Iterator[None]:
-    """Raise UsageError if an import within needs a package that is not installed."""
+    """Raise UsageError if an import in the block needs a package that is missing."""
     if plan.spec.privacy.relation.size_is_public:
         refuse_possible_sheets(names)
     try:
@@ -202,7 +202,7 @@ def estimate_statistic(
 ) -> EstimatedStatistic:
     """The estimates from the noisy answers to one statistic, after post-processing.
 
-    With `limited`, limits or bounds left out a part of what it is about.
+    `limited` says that limits left out rows, or that bounds chosen by noisy counts clamp values.
     """
     planned, answers = noisy.planned, noisy.answers
     entry = planned.entry
@@ -241,7 +241,7 @@ def _answer(
 
 
 def reading_warnings(plan: CentralPlan, data: Iterable[Input]) -> list[str]:
-    """A warning for JSON Lines, which may lack a key in each record, if no check would notice."""
+    """A warning for JSON Lines if no check notices a key that all records lack."""
     if plan.spec.declines_check or not _may_lack(plan):
         return []
     is_json = any(isinstance(name, str) and _is_json(name) for name in data)
@@ -254,10 +254,10 @@ def reading_warnings(plan: CentralPlan, data: Iterable[Input]) -> list[str]:
 
 
 def _may_lack(plan: CentralPlan) -> bool:
-    """Whether no record may have a key that the plan reads, and no count of cells shows that.
+    """Whether all records could lack a key of the plan without a count that shows it.
 
-    The number of rows does not show it. Ids are counted with the rows. Where a blank cell is an
-    answer, or blank cells are counted, the published numbers show it.
+    The number of rows does not show a missing key. Ids are counted with the rows. If a blank cell
+    is an answer, or blank cells are counted, the published numbers show it.
     """
     quality, entries = plan.spec.quality, plan.spec.entries
     if quality is None or not quality.min_readable:
@@ -272,7 +272,7 @@ def _may_lack(plan: CentralPlan) -> bool:
 
 
 def _is_json(name: str) -> bool:
-    """Whether the name of a file states JSON Lines, or that of the only member of an archive."""
+    """Whether a file, or the only member of an archive, is JSON Lines by its name."""
     if not name.lower().endswith(ZIP_ENDING):
         return format_of(name) == "json"
     # A pipe can be read only once.

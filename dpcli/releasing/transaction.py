@@ -70,13 +70,13 @@ if TYPE_CHECKING:
 
 
 class Transaction(Generic[PlanT]):
-    """What is released and charged for, from the request to what the ledger stores.
+    """A release or a collection, from its request to what the ledger stores.
 
     `with Transaction(request, messages) as release:` opens the ledger that pays. If something is
     `stored` under the same id, it is published. Else `begin` checks all that must hold before rows
-    are read, and `commit` of the subclass charges and stores. `messages` has what people should
-    know. The plan of the `request` has the bounds that were chosen. Raises BudgetError, DataError
-    or LedgerError.
+    are read, and `commit` of the subclass charges and stores. `messages` collects warnings and
+    what was done. The plan of the `request` has the bounds that were chosen. Raises BudgetError,
+    DataError or LedgerError.
     """
 
     def __init__(self, request: ReleaseRequest[PlanT], messages: Messages) -> None:
@@ -109,7 +109,7 @@ class Transaction(Generic[PlanT]):
 
     @property
     def outcome(self) -> StoredRelease:
-        """What is stored. Raises ValueError before anything is."""
+        """The stored release. Raises ValueError if nothing is stored yet."""
         if self.stored is None:
             raise ValueError("nothing is stored before it is committed")
         return self.stored
@@ -117,7 +117,7 @@ class Transaction(Generic[PlanT]):
     def begin(self) -> None:
         """Check period and account before rows are read, and choose bounds that are left open.
 
-        If something is stored, nothing happens.
+        If a release with the same id is stored, nothing happens.
         """
         if self.stored is None:
             self.request.require_likely_period(self.ledger)
@@ -141,7 +141,7 @@ class Transaction(Generic[PlanT]):
         return []
 
     def _announce(self, stored: StoredRelease) -> None:
-        """Say what was done, and of a clock that may be wrong."""
+        """Add messages about what was charged, and a warning if the clock may be wrong."""
         if self.ledger_transaction.charge.created < self._latest:
             self._messages.warn([f"the clock is behind the last release, of {self._latest}"])
         name, plan = stored.release_id, self.request.plan
@@ -213,7 +213,7 @@ class ReleaseTransaction(Transaction[CentralPlan]):
         return self.stored
 
     def _choose_bounds(self) -> None:
-        """Let noisy counts choose the open bounds, and continue with the plan for these."""
+        """Let noisy counts choose the open bounds, and use the plan with these bounds."""
         if not self.request.plan.chooses_bounds:
             return
         request = self.request
@@ -303,7 +303,7 @@ def choose_bounds(
 def require_readable_twice(data: Sequence[Input], engine: Engine) -> None:
     """Raise UsageError for standard input, pipes, streams and sealed parts.
 
-    Each phase reads the data: what is empty at the second time would be released as if it was.
+    Each phase reads the data: a source that is empty the second time would be released as empty.
     """
     if engine == "partials":
         raise UsageError.about("chosen-bounds.partials")
@@ -314,7 +314,7 @@ def require_readable_twice(data: Sequence[Input], engine: Engine) -> None:
 
 
 def _is_pipe(name: str) -> bool:
-    """Whether the name is that of something other than a file, which to open may block."""
+    """Whether a path exists but is not a regular file, so that opening it may block."""
     with suppress(OSError, ValueError):
         return Path(name).exists() and not Path(name).is_file()
     return False
@@ -327,7 +327,7 @@ def _answer(
     engine: Engine,
     progress: Progress | None,
 ) -> StoredRelease:
-    """Answer the histograms, choose, charge for them, and store what was chosen."""
+    """Answer and charge for the histograms, and store the bounds that they choose."""
     exact = aggregate_data(only, data, progress, engine)
     noisy = add_noise(only, exact, transaction.draw_noise())
     chosen = bounds_from(only, noisy)
@@ -335,7 +335,7 @@ def _answer(
 
 
 def bounds_from(only: CentralPlan, noisy: Sequence[NoisyStatistic]) -> dict[str, ChosenBounds]:
-    """What the noisy counts choose, by the name of the histogram: post-processing."""
+    """The bounds that noisy counts choose, by histogram; this is post-processing."""
     return {
         choice.name: choice.choose(statistic.answers[0])
         for choice, statistic in zip(only.spec.choices, noisy, strict=True)
