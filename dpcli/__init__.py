@@ -18,7 +18,10 @@ import os
 from dpcli.version import __version__ as __version__
 
 KEPT_VARIABLES = ("POLARS_TEMP_DIR", "POLARS_FMT_", "POLARS_SKIP_CPU_CHECK")
-"""The beginnings of variables that change neither what polars reads nor what it prints there."""
+"""Prefixes of variables of polars that are kept.
+
+They change neither what polars reads nor what it prints while reading.
+"""
 
 KEPT_VALUES = {
     # Polars starts as many threads as are asked for.
@@ -26,7 +29,7 @@ KEPT_VALUES = {
     "POLARS_PREFER_PKG": ("32", "64", "compat"),
     "POLARS_FORCE_PKG": ("32", "64", "compat"),
 }
-"""Variables of the same kind, with the values that are kept: polars ends at most others."""
+"""Variables of polars that are kept at these values; most others end the process."""
 
 for _name in [*os.environ]:
     # One prints what is read. Another maps data files into memory, and to touch a page of a mapped
@@ -56,7 +59,7 @@ __all__ = [
 ]
 
 HOMES = {"DpcliError": "dpcli.problems.errors", "Ledger": "dpcli.ledger.public"}
-"""Where public names are that are not in `dpcli.api`."""
+"""The modules of the public names that `dpcli.api` does not define."""
 
 TYPE_CHECKING = False  # type checkers read it as true; to import it would take longer than the rest
 

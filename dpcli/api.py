@@ -62,8 +62,8 @@ Form = Literal["html", "markdown", "json", "registry"]
 class Collection:
     """A collection of responses that is charged and stored, as its report states it.
 
-    `charged` is false if the same release id was charged for before. `warnings` are what people
-    must know of the account and the numbers, `notes` what was done: the command line prints both.
+    `charged` is false if its release id was charged for before. `warnings` say what people must
+    know of the account and the numbers, `notes` what was done: the command line prints both.
     """
 
     release_id: str
@@ -74,24 +74,24 @@ class Collection:
 
     @property
     def cost(self) -> Loss:
-        """What it reveals, as the report states it: never less than it does.
+        """An upper bound of the loss of each privacy unit, as the report states it.
 
-        It has an `epsilon` and a `delta`, and a `rho` where that is counted.
+        The loss has an `epsilon` and a `delta`, and a `rho` if losses are counted in rho.
         """
         return self._report.stated.privacy.spent.loss
 
     @property
     def remaining(self) -> Loss:
-        """What the account had left after it, as the report states it."""
+        """The budget left in the account after the charge, as the report states it."""
         remaining = self._report.stated.privacy.remaining
         assert remaining is not None
         return remaining.loss
 
     def report(self, form: Form = "html") -> str:
-        """Its privacy report as `html`, `markdown`, `json` or `registry`.
+        """The privacy report as `html`, `markdown`, `json` or `registry`.
 
         Raises UsageError for another form, and LedgerError if an earlier version of dpcli stored
-        too little for this one.
+        too few facts for the requested form.
         """
         name = output_name(Path(), form)
         with _enough_stored(name):
@@ -109,7 +109,7 @@ class Release(Collection):
 
 
 def load_spec(path: FileName) -> Spec:
-    """The spec in a file; SpecError with every problem if it is wrong.
+    """The spec in a file; raises SpecError with every problem of a wrong spec.
 
     >>> load_spec("specs/town.yaml").dataset
     'town-2021'
@@ -121,7 +121,7 @@ def load_spec(path: FileName) -> Spec:
 def plan(spec: Spec) -> Plan:
     """The complete plan of a spec; SpecError if a statistic cannot be answered.
 
-    It reads no row, and is about the budget of the spec alone.
+    No row is read. `fits` compares the cost with the budget of the spec, not with an account.
 
     >>> plan(load_spec("specs/minimal.yaml")).fits
     True
@@ -144,16 +144,16 @@ def release(
 ) -> Release:
     """Read the data, add noise to every answer, charge for it, and store what may be published.
 
-    The data are files, read as one, or a table in memory. Without a `ledger` it is the one that the
-    command line uses: that of the environment, or the one next to the spec, which is made if it is
-    absent. A `release_id` that was charged before returns the stored release, and nothing is read;
-    a table in memory needs one. The `period` is the day that the data are about, for an account
-    with a window; with the engine `spark`, Apache Spark reads the files. With `check_again`, a
-    `release_id` whose quality check failed is checked again in a new entry, which is charged in
-    full; the failed one stays.
+    The data are files, read as one, or a table in memory. Without `ledger`, the ledger is that of
+    the command line: the one that the environment names, or the one next to the spec, which is made
+    if it is absent. A `release_id` that was charged before returns the stored release, and nothing
+    is read; a table in memory needs a `release_id`. The `period` is the day that the data are
+    about, for an account with a window; with the engine `spark`, Apache Spark reads the files. With
+    `check_again`, a `release_id` whose quality check failed is checked again in a new entry, which
+    is charged in full; the failed entry stays.
 
     Raises BudgetError, DataError, LedgerError or UsageError, and QualityError if the quality check
-    fails, which alone is charged then; TypeError for arguments of other types.
+    fails: then only the check is charged. Raises TypeError for arguments of other types.
 
     Privacy: the release reveals its `cost` of each privacy unit at most, and the ledger has charged
     for that before this returns.
@@ -204,8 +204,9 @@ def randomize(
 ) -> Collection:
     """Randomize each record by itself, charge for it, and write the file of `responses`.
 
-    The file must not exist. Otherwise as `release`; a `release_id` that was charged before
-    publishes the same responses, once. Raises OutputError if that fails after the charge.
+    The file must not exist. Other arguments are as for `release`, but a `release_id` that was
+    charged before publishes the stored responses, which is possible once. Errors are as for
+    `release`; raises OutputError if publishing fails after the charge.
 
     Privacy: each response reveals the epsilon of its column in the spec at most, to anyone, and
     the `cost` is that of all responses of a record together.
@@ -245,7 +246,7 @@ def estimate(spec: Spec, collected: FileName) -> pl.DataFrame:
 
     Raises DataError if the file holds no responses of this spec.
 
-    Privacy: it is a function of the responses, so that it reveals no more than they do.
+    Privacy: estimates are post-processing, and reveal no more than the responses do.
     """
     require_type("spec", spec, "a spec, loaded by `load_spec(path)`", Spec)
     local = require_model(spec, LocalSpec, spec.dataset)
@@ -259,7 +260,7 @@ def estimate(spec: Spec, collected: FileName) -> pl.DataFrame:
 def _parts(
     plan: Plan, stored: StoredRelease, messages: Messages
 ) -> tuple[str, bool, tuple[str, ...], tuple[str, ...], Report]:
-    """What a `Collection` is made of."""
+    """The fields of a `Collection`, in their order."""
     with _enough_stored(LONG):
         report = Report.parse(stored.outputs[FACTS])
     warnings, done = (*messages.warnings, *reader_warnings(plan)), tuple(messages.done)

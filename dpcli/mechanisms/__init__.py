@@ -25,5 +25,7 @@ MECHANISMS: Final[tuple[Mechanism, ...]] = (
     Exponential(),
     ObjectivePerturbation(),
 )
-"""Every mechanism that a spec may name. The first additive one is the default for numbers, the
-first selection one for choices."""
+"""Every mechanism that a spec may name.
+
+The first additive mechanism is the default for numbers, the first selection mechanism for choices.
+"""

@@ -1,11 +1,12 @@
-"""The only place where something confidential becomes noisy.
+"""The only module in which a confidential value becomes a noisy one.
 
 `CalibratedMechanism` opens answers of the central model, `respond` cells of the local model.
 Nothing else opens a `Confidential` of real data.
 
-A group with a private key that only one person is in must not be published, except with a
-probability that is part of delta (Korolova, Kenthapadi, Mishra and Ntoulas 2009; on the whole
-numbers, Desfontaines, Voss, Gipson and Mandayam 2022): `PartitionSelection` has that threshold.
+Partition selection: a group with a private key and a single person must not be published, except
+with a probability that is part of delta (Korolova, Kenthapadi, Mishra and Ntoulas 2009; on the
+whole numbers, Desfontaines, Voss, Gipson and Mandayam 2022). `PartitionSelection` has the threshold
+that a noisy count must reach.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True, slots=True, init=False)
 class CalibratedMechanism:
-    """The noise for one query and the loss of its answer; only this opens that answer.
+    """The noise for one query and the loss of its answer, which no other class opens.
 
     Only `calibrate` makes one. It computes the sensitivity of the query, lets a registered
     mechanism choose the noise, and recomputes the loss. An answer must be charged for `loss`,
@@ -44,7 +45,8 @@ class CalibratedMechanism:
 
     This holds against code that passes `mypy --strict`. It does not hold against reflection
     (private names, `object.__setattr__`, `vars`), functions that are replaced in their module,
-    or a registered kind whose author states it wrongly, which law tests look for.
+    or a registered kind of query, mechanism or noise that is stated wrongly, which law tests look
+    for.
     """
 
     mechanism: Mechanism
@@ -136,15 +138,15 @@ class CalibratedMechanism:
 
     @property
     def add_remove_sensitivity(self) -> Sensitivity | None:
-        """The sensitivity under add-remove, which disjoint parts under change-one need.
+        """The sensitivity under add-remove, for parallel composition under change-one.
 
-        None under add-remove, and for kinds of queries that state their own sensitivity.
+        None under add-remove, and for queries that have no add-remove bound.
         """
         return self.query.add_remove_sensitivity(self.relation)
 
     @property
     def add_remove_guarantee(self) -> Guarantee:
-        """The guarantee under add-remove; at most that for neighbors."""
+        """The guarantee of an answer under add-remove; at most `guarantee`."""
         sensitivity, selection = self.add_remove_sensitivity, self.partition_selection
         if sensitivity is None or not self.sensitivity.l1:
             return self.guarantee
@@ -164,7 +166,7 @@ class CalibratedMechanism:
         )  # fmt: skip
 
     def answer(self, exact: Confidential[Cells], permit: NoisePermit) -> Noisy[Cells]:
-        """The numbers with noise, or what scores choose or sums minimize.
+        """The noisy answer: numbers with noise, chosen candidates, or a minimizer.
 
         Privacy: the answer reveals no more than `guarantee`. Raises ValueError unless `exact` is an
         answer to this query, for this unit, and the permit covers it.
@@ -179,7 +181,8 @@ class CalibratedMechanism:
         """The groups whose noisy count reaches the threshold, with that count.
 
         Every group in the data gets its own noise. Neither the groups below the threshold nor their
-        number is published. Raises ValueError as `answer` does, and without a threshold.
+        number is published. Raises ValueError as `answer` does, and if the mechanism does not
+        select groups.
         """
         if self.partition_selection is None or not self.sensitivity.l1:
             raise ValueError("this mechanism does not select groups")
@@ -202,7 +205,7 @@ class CalibratedMechanism:
 
 
 def _target_for_noise(mechanism: Mechanism, target: Loss) -> Loss:
-    """The part of a target for the noise of counts that select groups."""
+    """The part of `target` for the noise of group counts; the threshold gets the rest."""
     needs_delta = mechanism.needs_delta and target.rho is None
     return replace(target, delta=target.delta / 2 if needs_delta else Fraction(0))
 
@@ -215,7 +218,7 @@ def _charged_losses(
     target: Loss,
     delta: Fraction,
 ) -> list[Loss]:
-    """The loss that each answer is charged: zero if no neighbor can change it."""
+    """The charged loss of each answer: zero if no neighbor can change the answer."""
     losses = [ZERO_LOSS] * len(noises)
     changed = [index for index, sensitivity in enumerate(sensitivities) if sensitivity.l1]
     if target.rho is None:
@@ -233,9 +236,9 @@ def _charged_losses(
 def respond(randomizer: CalibratedRandomizer, exact: Confidential[Ints]) -> Noisy[Responses]:
     """The responses of a randomizer to cells that were read for it.
 
-    Privacy: as for `CalibratedMechanism`, only a registered kind opens cells, and its loss is
-    recomputed first. Raises TypeError for another kind, and ValueError if the loss exceeds the
-    stated loss or the cells are for another randomizer.
+    Privacy: only a registered kind of randomizer opens cells, after its loss is recomputed. Raises
+    TypeError for another kind, and ValueError if the recomputed loss exceeds the stated loss or the
+    cells are for another randomizer.
     """
     from dpcli.mechanisms import local
 

@@ -81,10 +81,10 @@ class Gaussian(AdditiveMechanism):
         weights: Sequence[Fraction],
         calibration: str = "exact",
     ) -> list[Noise]:
-        """Sigma by the named formula, rounded up to a short rational.
+        """Noise with a sigma by the named formula, rounded up to a short rational.
 
-        For several answers it is s L2 / sqrt(weight), with the same s for all of them. Raises
-        CalibrationError without a delta, or if nothing meets the target.
+        For several answers, sigma is s L2 / sqrt(weight), with one s for all of them. Raises
+        CalibrationError without a delta, for `classic` above epsilon 1, or if no sigma is found.
         """
         _require_delta(target.delta)
         weighted = zip(sensitivities, weights, strict=True)
@@ -104,7 +104,7 @@ class Gaussian(AdditiveMechanism):
     def loss(
         self, noises: Sequence[Noise], sensitivities: Sequence[Sensitivity], epsilon: Fraction
     ) -> Loss:
-        """`epsilon` itself, with the least delta that is proven for it, rounded up."""
+        """The loss of all answers at `epsilon`: the least proven delta, rounded up."""
         delta, answers = Fraction(1), list(zip(noises, sensitivities, strict=True))
         if sum(sensitivity.l0 for sensitivity in sensitivities) > 1:
             rhos = (sensitivity.l2_squared / (2 * noise.scale**2) for noise, sensitivity in answers)
@@ -122,7 +122,7 @@ class Gaussian(AdditiveMechanism):
     def losses_at_delta(
         self, noises: Sequence[Noise], sensitivities: Sequence[Sensitivity], delta: Fraction
     ) -> list[Loss]:
-        """Epsilon and delta of the sum of rhos, divided in proportion to the rhos.
+        """The epsilon and the delta of all answers, divided in proportion to their rhos.
 
         Raises CalibrationError without a delta.
         """
@@ -157,7 +157,7 @@ def _require_delta(delta: Fraction) -> None:
 
 
 def _classic(target: Loss) -> Fraction:
-    """The sigma of the formula for L2 = 1."""
+    """The sigma of the classic formula for L2 = 1; CalibrationError above epsilon 1."""
     if target.epsilon > 1:
         raise CalibrationError(
             "the classic calibration is valid for epsilon up to 1 only", "use the exact calibration"
@@ -167,7 +167,7 @@ def _classic(target: Loss) -> Fraction:
 
 
 def _excess(delta: Fraction, allowed: Fraction) -> float:
-    """The logarithm of delta over `allowed`; positive if and only if delta is too large."""
+    """The logarithm of `delta` / `allowed`; positive exactly if `delta` is greater."""
     size = float_log(delta / allowed) if delta > 0 else -1e3
     # A float can lose the sign of a tiny difference; the comparison cannot.
     return max(size, 1e-15) if delta > allowed else min(size, 0.0)

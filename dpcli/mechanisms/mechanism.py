@@ -49,7 +49,8 @@ class Mechanism(Unchangeable, ABC):
     that it may use, `needs_delta` whether its loss has a delta, and `calibrations` the values of
     `calibration:` that it accepts.
 
-    Sequences of sensitivities, noises and weights belong to the same answers, in one order.
+    In all methods, sequences of sensitivities, noises and weights have one element for each answer,
+    in one order.
     """
 
     name: ClassVar[str]
@@ -79,7 +80,10 @@ class Mechanism(Unchangeable, ABC):
     def loss(
         self, noises: Sequence[Noise], sensitivities: Sequence[Sensitivity], epsilon: Fraction
     ) -> Loss:
-        """A proven loss of all answers together, rounded up; at `epsilon` if it has a delta."""
+        """A proven upper bound of the loss of all answers together.
+
+        If the mechanism has a delta, the result has this `epsilon`, and the delta at `epsilon`.
+        """
 
     @abstractmethod
     def losses_at_delta(
@@ -99,21 +103,21 @@ class Mechanism(Unchangeable, ABC):
 
     @abstractmethod
     def answers(self, query: Query) -> bool:
-        """Whether it gives answers to queries of this kind."""
+        """Whether the mechanism can answer queries of this kind."""
 
     @abstractmethod
     def respond(self, noise: Noise, query: Query, exact: Array) -> Array:
         """The answer with noise, from the exact one; TypeError for a query of another kind."""
 
     def respond_without_noise(self, noise: Noise, query: Query, exact: Array) -> Array:
-        """What trials compare an answer with noise with; the default is the exact answer."""
+        """The answer without noise, a reference in trials; by default the exact answer."""
         return exact
 
     @abstractmethod
     def expected_error(
         self, noise: Noise, query: Query, confidence: Fraction, summed: int = 1
     ) -> Fraction | int:
-        """The error of an answer, or of a sum of several, at most with this confidence."""
+        """A bound, at `confidence`, of the error of an answer or a sum of `summed` ones."""
 
     @final
     def guarantee(
@@ -139,7 +143,8 @@ class Mechanism(Unchangeable, ABC):
     ) -> Guarantee:
         """The guarantee under add-remove of an answer that is charged for `loss`.
 
-        Its epsilon is recomputed if the mechanism has no delta; otherwise it is that of the answer.
+        If the mechanism has no delta, epsilon is recomputed from `sensitivity`, which is that under
+        add-remove, and is at most the epsilon of `loss`. Otherwise it is the epsilon of `loss`.
         """
         if not self.needs_delta and sensitivity.l1:
             epsilon = self.loss([noise], [sensitivity], loss.epsilon).epsilon
@@ -154,10 +159,11 @@ class Mechanism(Unchangeable, ABC):
         weights: Sequence[Fraction] = SINGLE_WEIGHT,
         calibration: str = "exact",
     ) -> list[Noise]:
-        """Noise for each answer; the recomputed loss of all is within their weights of `target`.
+        """Noise for each answer, whose loss was recomputed and compared with the target.
 
-        If the target has a rho, the rho of each answer is within its weight of that. An answer
-        that no neighbor can change gets no noise, and its weight of the target is not used.
+        The loss of all answers together is within the sum of their weights times `target`. If the
+        target has a rho, the rho of each answer is within its weight of that rho. An answer that
+        no neighbor can change gets no noise, and its weight of the target is not used.
         Raises CalibrationError if no noise meets the target.
         """
         if target.rho is not None:
@@ -199,8 +205,8 @@ class Mechanism(Unchangeable, ABC):
 class PureMechanism(Mechanism):
     """A mechanism with delta zero, whose epsilon is the L1 sensitivity over the scale.
 
-    The pair of its noise dominates a change of one cell. A `RandomizedResponsePair` dominates
-    every pure answer.
+    The dominating pair of the noise dominates an answer in which one cell changes. A
+    `RandomizedResponsePair` dominates every pure answer.
     """
 
     def calibrate(
@@ -236,10 +242,11 @@ class PureMechanism(Mechanism):
     def dominating_pairs(
         self, noise: Noise, sensitivity: Sensitivity
     ) -> tuple[DominatingPair, ...]:
-        """The pair of the noise for each cell, or else one pair for every pure answer.
+        """The dominating pair of the noise for each cell, or randomized response.
 
-        The first holds if all cells can change by `linf` at once: a pair with a smaller shift is
-        less distinguishable. Otherwise, cells that share a bound are at least pure together.
+        The pairs of the noise are used if L1 is `l0` times `linf`: all changed cells can change by
+        `linf` at once, and a smaller shift is less distinguishable. Otherwise the answer is at
+        least pure, with epsilon L1 / scale, and a `RandomizedResponsePair` dominates it.
         """
         if sensitivity.l0 * sensitivity.linf == sensitivity.l1:
             return (noise.dominating_pair(noise.scale, sensitivity.linf, sensitivity.l0),)
@@ -285,8 +292,8 @@ class SelectionMechanism(Mechanism):
     """A mechanism that chooses among candidates by their scores: better ones are more likely.
 
     Neighbors change the differences of scores by at most the L1 sensitivity, summed over all
-    groups and choices. The scale is that divided by epsilon. A candidate whose score is g below
-    the best has the weight exp(-g/scale).
+    groups and choices. The scale is the L1 sensitivity divided by epsilon. A candidate whose score
+    is g below the best has the weight exp(-g/scale).
     """
 
     family: ClassVar[Family] = "choice"

@@ -18,7 +18,7 @@ from dpcli.queries.query import Query
 from dpcli.statistics.regression.queries import ObjectiveQuery, Perturbation
 
 NOISELESS = Perturbation(Fraction(1, 1 << 60), Fraction(1, 1 << 20))
-"""What stands for no noise: too little to matter, but enough that there is one minimizer."""
+"""The perturbation for `NO_NOISE`: negligible, but it makes the minimizer unique."""
 
 
 class ObjectivePerturbation(PureMechanism):
@@ -66,7 +66,7 @@ class ObjectivePerturbation(PureMechanism):
     ) -> tuple[DominatingPair, ...]:
         """Randomized response with epsilon L1 / scale, for the whole vector of coefficients.
 
-        It dominates every pure answer.
+        This pair dominates every pure answer.
         """
         return (RandomizedResponsePair(noise.scale, sensitivity.l1),)
 
@@ -80,7 +80,7 @@ class ObjectivePerturbation(PureMechanism):
 
     @final
     def respond_without_noise(self, noise: Noise, query: Query, exact: Array) -> Array:
-        """What `minimize` gives without a slope: the ridge that belongs to `noise` stays."""
+        """The minimizer with a negligible slope, but with the ridge for `noise`."""
         objective = _objective(query)
         ridge = objective.perturbation(noise.scale * objective.step).ridge
         return _rounded_minimizer(objective, NOISELESS._replace(ridge=ridge), exact)
@@ -89,14 +89,21 @@ class ObjectivePerturbation(PureMechanism):
     def expected_error(
         self, noise: Noise, query: Query, confidence: Fraction, summed: int = 1
     ) -> Fraction:
-        """The half-width of the slope: how far it moves a coefficient depends on the rows."""
+        """The half-width of one coordinate of the random slope, at `confidence`.
+
+        How far the slope moves a coefficient depends on the rows.
+        """
         objective = _objective(query)
         slope = KNormNoise(objective.perturbation(noise.scale * objective.step).scale)
         return slope.coordinate_width(objective.cells, confidence) / objective.step
 
     @final
     def minimize(self, noise: Noise, query: ObjectiveQuery, answer: Array) -> Array:
-        """The coefficients in steps of the query's grid; `NO_NOISE` adds hardly any slope."""
+        """The minimizing coefficients in steps of the query's grid.
+
+        With `NO_NOISE` the slope is negligible. Raises ValueError for another kind of noise, or for
+        a scale that is not positive.
+        """
         if noise == NO_NOISE:
             perturbation = NOISELESS
         elif isinstance(noise, KNormNoise) and noise.scale > 0:
@@ -113,7 +120,10 @@ def _objective(query: Query) -> ObjectiveQuery:
 
 
 def _rounded_minimizer(query: ObjectiveQuery, perturbation: Perturbation, exact: Array) -> Array:
-    """The minimizer for one random slope, rounded to the grid with certainty."""
+    """The minimizer for one random slope, rounded to the grid exactly.
+
+    Digits of the slope are drawn until the nearest grid point is certain.
+    """
     locate = query.locator(perturbation.ridge, exact)
     slope = KNormVector(query.cells)
     while True:
@@ -132,6 +142,9 @@ def _rounded_minimizer(query: ObjectiveQuery, perturbation: Perturbation, exact:
 
 
 def _rounded(value: Fraction, margin: Fraction, grid: Fraction) -> int | None:
-    """The nearest grid point of all numbers within `margin`; None if there are two."""
+    """The grid point nearest to every number within `margin` of `value`, in steps.
+
+    None if numbers within `margin` have different nearest grid points.
+    """
     low, high = (floor((value + side) / grid + Fraction(1, 2)) for side in (-margin, margin))
     return low if low == high else None

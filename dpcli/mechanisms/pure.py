@@ -17,9 +17,9 @@ from dpcli.privacy.sensitivity import Sensitivity
 
 
 def worst_case_rho(sensitivity: Sensitivity, rho: Callable[[Fraction], Fraction]) -> Fraction:
-    """The rho of an answer, from the `rho` of a change of one cell.
+    """An upper bound of the rho of an answer, from the `rho` of a change of one cell.
 
-    It must be concave in the square of the change.
+    `rho` must be concave in the square of the change.
     """
     all_in_one_cell = rho(Fraction(sensitivity.l1))
     if sensitivity.l0 == 1:
@@ -138,7 +138,7 @@ class Exponential(PureMechanism, SelectionMechanism):
     distribution = ExponentialChoice
 
     def zcdp_rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
-        """An eighth of the sum of squared ranges over scale, at most the rho of any pure answer."""
+        """The sum of (range/scale)^2 / 8, at most the rho of any pure answer."""
         ranges = short_up(sensitivity.l2_squared / (8 * noise.scale**2))
         return min(ranges, pure_rho(sensitivity.l1 / noise.scale))
 

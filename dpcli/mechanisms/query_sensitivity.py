@@ -1,8 +1,8 @@
 """The registry of queries, and how far one unit can change an answer.
 
 A registered query computes its own sensitivity, from the audited tables of `dpcli.privacy`, or for
-a `RidgeQuery` and an `ObjectiveQuery` by the proof in its docstring. Laws compare all of them with
-enumerated neighbors.
+a `RidgeQuery` and an `ObjectiveQuery` by the proof in its docstring. Law tests compare every
+sensitivity with enumerated neighbors.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ QUERIES: Final[frozenset[type]] = frozenset(
         RowsPerUserQuery,
     }
 )
-"""Every kind of query."""
+"""The registry: every type of query that a mechanism may answer."""
 
 PARTS: Final[frozenset[type]] = frozenset(
     {
@@ -64,17 +64,17 @@ PARTS: Final[frozenset[type]] = frozenset(
         DateForm,
     }
 )
-"""Every kind of object that a query is made of, besides columns and their options."""
+"""Types of objects that a query may contain, besides columns and their options."""
 
 PLAIN: Final[frozenset[type]] = frozenset({int, str, bool, Fraction, range, type(None)})
-"""Plain values. A column of labels checks its own texts."""
+"""Types of plain values in a query. A column of labels checks its own texts."""
 
 
 def require_plain(query: Query) -> None:
-    """Raise TypeError unless a query consists of plain data of the kinds above.
+    """Raise TypeError unless a query consists of registered types and plain values.
 
-    Privacy: another kind of query, column or score could state a sensitivity that is too small, or
-    read the counts.
+    Privacy: an unregistered query, column or score could state a sensitivity that is too small, or
+    read the exact counts.
     """
     if type(query) not in QUERIES:
         raise TypeError("a query cannot be subclassed")
@@ -94,6 +94,6 @@ def require_plain(query: Query) -> None:
 
 
 def query_sensitivity(query: Query, relation: Relation) -> Sensitivity:
-    """How far one unit can change the answer to a query; ValueError if no bound is proven."""
+    """The sensitivity of a query; raises ValueError if no bound is proven."""
     require_plain(query)
     return query.sensitivity(relation)

@@ -19,7 +19,7 @@ BLOCK = 1 << 16
 """Samples made at a time, so that temporary arrays stay in the cache of a core."""
 
 VECTORIZE_FROM = 4096
-"""Number of samples from which arrays pay: below it, importing numpy costs more."""
+"""Number of samples from which arrays save more time than importing numpy takes."""
 
 MARGIN = 2.0**-8
 """The error that a float probability may have, in units of 2^-32."""
@@ -31,7 +31,7 @@ def bernoulli_exp(numerator: int, denominator: int) -> bool:
     The ratio need not be in lowest terms. Raises ValueError if it is negative. Source: Canonne,
     Kamath and Steinke 2020, algorithm 1. For a ratio x in [0, 1], the first k at which a
     Bernoulli(x / k) fails is odd with probability 1 - x + x^2/2! - x^3/3! + ... = exp(-x). A larger
-    ratio is the sum of ones and a rest.
+    ratio is a sum of ones and a remainder: one trial for each, and all of them must be true.
     """
     if numerator < 0:
         raise ValueError("exp(-exponent) is a probability only for exponents >= 0")
@@ -96,7 +96,7 @@ class Threshold:
         return cls(enclose)
 
     def digits(self, length: int) -> int:
-        """The first `length` binary digits: floor(p 2^length), certified."""
+        """The first `length` binary digits of p: floor(p 2^length), certified."""
         cached = self._cache.get(length)
         if cached is not None:
             return cached
@@ -110,7 +110,7 @@ class Threshold:
             bits *= 2
 
     def exceeds(self, prefix: int, length: int) -> bool:
-        """Whether U < p, for a U that starts with these bits and continues at random."""
+        """Whether U < p, if U has the `length` bits of `prefix`, followed by random bits."""
         while True:
             digits = self.digits(length)
             if prefix != digits:
@@ -127,7 +127,7 @@ def bernoulli_array(threshold: Threshold, count: int) -> Bools:
     """Independent samples, each true with exactly the probability of the threshold.
 
     Eight random bits decide 255 of 256 samples, 64 more bits decide nearly all others, and
-    `Threshold.exceeds` decides the last ones. All compare the same binary expansion.
+    `Threshold.exceeds` decides the rest. Each step compares further binary digits of p.
     """
     first = np.frombuffer(random_bytes(count), np.uint8)
     digits = threshold.digits(8)
@@ -141,7 +141,7 @@ def bernoulli_array(threshold: Threshold, count: int) -> Bools:
 
 
 def _decide_ties(threshold: Threshold, count: int) -> Bools:
-    """Samples whose first eight bits equal the first eight digits."""
+    """Samples of U < p, for uniform U whose first eight bits equal those of p."""
     more = np.frombuffer(random_bytes(8 * count), np.uint64)
     digits = np.uint64(threshold.digits(72) & (1 << 64) - 1)
     drawn: Bools = more < digits
@@ -167,7 +167,7 @@ def exponential_coins(estimates: Floats, exponent: Callable[[int], Fraction]) ->
 
 
 def sign_array(count: int) -> Bools:
-    """Independent fair coins."""
+    """`count` independent samples, each true with probability 1/2."""
     packed = np.frombuffer(random_bytes((count + 7) // 8), np.uint8)
     return np.unpackbits(packed, count=count).view(np.bool_)
 
@@ -175,8 +175,8 @@ def sign_array(count: int) -> Bools:
 def uniforms(limit: int | Ints, count: int) -> Ints:
     """`count` independent uniform whole numbers below one limit, or each below its own.
 
-    Limits are from 1 to 2^32; raises ValueError for others. Words beyond the last full multiple
-    of the limit are replaced by new ones, so that all remainders are equally likely.
+    Limits are from 1 to 2^32; raises ValueError for others. Random 64-bit words beyond the last
+    full multiple of the limit are drawn again, so that all remainders are equally likely.
     """
     limits = np.asarray(limit, dtype=np.uint64)
     if count and not 0 < limits.min() <= limits.max() <= 1 << 32:

@@ -1,6 +1,6 @@
-"""Random choices: by the gaps of scores to the best score, or by probabilities.
+"""Random choices among candidates, by gaps of scores or by probabilities.
 
-A gap says how much lower than the best score of its row a score is: the best has gap zero.
+The gap of a score is the best score of its row minus the score; the best has gap zero.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dpcli.numeric.arrays import Array, Bools, Ints, largest_magnitude, np
 from dpcli.privacy.loss import BoundedRangePair
 
 MAX_GAP = 1 << 500
-"""Gaps of the array path are below it: divided by any scale in `SCALES`, they fit a float."""
+"""Limit of gaps in the array path: divided by scales in `SCALES`, they fit floats."""
 
 SCALES = (Fraction(1, 1 << 400), Fraction(1 << 500))
 """Least and greatest scale of the array path: both and their inverses fit a float."""
@@ -36,8 +36,7 @@ SCALES = (Fraction(1, 1 << 400), Fraction(1 << 500))
 class ChoiceNoise(Noise):
     """Randomness of a choice: a candidate with gap g has the weight exp(-g / scale).
 
-    Nothing is added to numbers, so that `sample` and tails raise ValueError. A new kind defines
-    `pick`.
+    No noise is added to numbers, so `sample` and tails raise ValueError. A subclass defines `pick`.
     """
 
     @property
@@ -46,14 +45,14 @@ class ChoiceNoise(Noise):
 
     @abstractmethod
     def pick(self, gaps: Array) -> Ints:
-        """The index of the chosen candidate in each row of `gaps`, an array of int64."""
+        """The index of the chosen candidate in each row of `gaps`, as an array of int64."""
 
     def sample(self, count: int, *, many: bool = False) -> NoiseSamples:
-        """Raises ValueError: nothing is added."""
+        """Raises ValueError: a choice adds no noise to numbers."""
         raise ValueError(f"a choice of scale {self.scale} is not added {count} times, {many}")
 
     def positive_tail(self, value: int) -> float:
-        """Raises ValueError: nothing is added."""
+        """Raises ValueError: a choice adds no noise to numbers."""
         raise ValueError(f"a choice of scale {self.scale} has no tail at {value}")
 
 
@@ -124,7 +123,10 @@ def _accepted(gaps: Sequence[int], scale: Fraction) -> int:
 
 
 def _is_small(gaps: Array, scale: Fraction) -> bool:
-    """Whether coins are flipped one by one: they are few, or their numbers do not fit a float."""
+    """Whether to sample one by one: few gaps, or numbers that do not fit a float.
+
+    Raises ValueError if the scale is not positive, or the least gap of a row is not zero.
+    """
     if scale <= 0:
         raise ValueError("the scale of a choice must be positive")
     if not gaps.shape[1] or (gaps.min(axis=1) != 0).any():
@@ -138,11 +140,11 @@ def _flip(gap: int, scale: Fraction) -> bool:
 
 
 def _flips(gaps: Array, scale: Fraction) -> Bools:
-    """Independent coins for these gaps, true with probability exp(-gap/scale), exactly.
+    """A sample for each gap: true with probability p = exp(-gap/scale), exactly.
 
     The exponent x has 3 rounding errors, which change p by less than 3 x exp(-x) 2^-53. The exp
-    of numpy errs by a few units in the last place. Both together are below 2^-49, and `MARGIN`
-    is 2^-40.
+    of numpy errs by a few units in the last place. Both errors together are below 2^-49, and
+    `MARGIN` allows 2^-40.
     """
     estimates = np.exp(gaps.astype(np.float64) / -float(scale)) * 2.0**32
     return exponential_coins(estimates, lambda i: int(gaps[i]) / scale)
@@ -170,7 +172,7 @@ def categorical_array(probabilities: Sequence[Fraction], count: int) -> Ints:
 
 
 def _decide(cuts: Sequence[Fraction], prefix: int, length: int) -> int:
-    """The index for a U that starts with these bits and continues at random."""
+    """The index of the interval of U: the bits of `prefix`, followed by random bits."""
     while True:
         # U lies in [low, high): every cut up to low is passed, and none from high on.
         low, high = Fraction(prefix, 1 << length), Fraction(prefix + 1, 1 << length)

@@ -42,7 +42,10 @@ class DiscreteGaussian(Noise):
         return discrete_gaussian_array(self.scale, count)
 
     def positive_tail(self, value: int) -> float:
-        """By summation, or the continuous tail with a continuity correction for large scales."""
+        """P[noise >= value]: a sum, or a continuous tail for large scales.
+
+        The continuous tail has a continuity correction.
+        """
         scale = float(self.scale)
         if scale > LARGEST_SUMMED:
             return erfc((value - 0.5) / (scale * sqrt(2))) / 2
@@ -50,12 +53,12 @@ class DiscreteGaussian(Noise):
         return beyond[value] if value < len(beyond) else 0.0
 
     def tail_bound(self, value: int) -> Fraction:
-        """By certified sums or integrals."""
+        """A proven upper bound of P[noise >= value], by certified sums or integrals."""
         return deltas.tail_bound(self.scale, value)
 
     @property
     def discrete_variance(self) -> float:
-        """By summation, or scale^2 for large scales."""
+        """The variance in squared steps: a sum, or scale^2 for large scales."""
         scale = float(self.scale)
         if scale >= 10:
             return scale * scale
@@ -64,21 +67,24 @@ class DiscreteGaussian(Noise):
         return 2 * squares / (1 + 2 * sum(weights))
 
     def width(self, outside: float) -> int:
-        """By summation, or from the normal quantile for large scales."""
+        """The least k with P[|noise| > k] <= `outside`, in steps.
+
+        For large scales, it follows from the normal quantile.
+        """
         if self.scale <= LARGEST_SUMMED:
             return super().width(outside)
         return max(0, ceil(normal_quantile(outside) * float(self.scale) - 0.5))
 
     @classmethod
     def quantiles(cls, levels: Floats) -> Floats:
-        """Normal quantiles."""
+        """Quantiles of the standard normal distribution, at `levels` in (0, 1)."""
         from statistics import NormalDist
 
         return np.array([NormalDist().inv_cdf(float(level)) for level in levels])
 
     @classmethod
     def excess(cls, beyond: Floats, scales: Floats, risk: float) -> Floats:
-        """The sum of normal noises is normal."""
+        """beyond / deviation of the sum, minus the z with P[N(0, 1) > z] = `risk`."""
         wide = np.maximum(np.hypot.reduce(scales, axis=0), np.finfo(float).tiny)
         with np.errstate(over="ignore"):
             return np.array(beyond / wide - normal_quantile(2 * risk))
@@ -86,7 +92,7 @@ class DiscreteGaussian(Noise):
 
 @lru_cache(maxsize=64)
 def _gaussian_tails(sigma: float) -> tuple[float, ...]:
-    """P[X >= k] for k = 0, 1, and so on."""
+    """P[X >= k] of discrete Gaussian noise X, for k = 0, 1, and so on."""
     last = ceil(sigma * 38) + 2
     weights = [exp(-(k * k) / (2 * sigma * sigma)) for k in range(last + 1)]
     total = weights[0] + 2 * sum(weights[1:])
@@ -129,9 +135,9 @@ def discrete_gaussian_array(sigma: Fraction, count: int) -> Ints:
 
 
 def _accept(sigma: Fraction, scale: Fraction, proposed: Ints) -> Bools:
-    """Which proposals to keep, decided exactly by `exponential_coins`.
+    """Which proposals y of scale t to keep for sigma s, decided exactly.
 
-    `MARGIN` is 2^-40 of p. The error of the estimate is far smaller: z = (|y| - s^2/t)/s
+    The `MARGIN` of `exponential_coins` is 2^-40 in p. The error is smaller: z = (|y| - s^2/t)/s
     comes from three correctly rounded numbers of size at most s (|z| + 2), so its
     error is under 2^-50 (|z| + 2), that of exp(-z^2/2) under
     2^-50 |z| (|z| + 3) exp(-z^2/2) < 2^-47, and numpy's exp is good to a few units

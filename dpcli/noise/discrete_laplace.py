@@ -48,48 +48,52 @@ class DiscreteLaplace(Noise):
         return discrete_laplace_array(self.scale, count)
 
     def positive_tail(self, value: int) -> float:
-        """q^value / (1 + q), for q = exp(-1 / scale)."""
+        """P[noise >= value] = q^value / (1 + q), for q = exp(-1 / scale)."""
         scale = float(self.scale)
         return exp(-value / scale) / (1 + exp(-1 / scale))
 
     def tail_bound(self, value: int) -> Fraction:
-        """exp(-value / scale) / (1 + exp(-1 / scale)), rounded up."""
+        """P[noise >= value] = exp(-value / scale) / (1 + exp(-1 / scale)), rounded up."""
         ratio = certified_exp(Interval.of(-1 / self.scale))
         return (certified_exp(Interval.of(-value / self.scale)) / (ratio + 1)).high
 
     @property
     def variance(self) -> Fraction:
-        """2 scale^2."""
+        """The variance of the continuous distribution, 2 scale^2, in squared steps."""
         return 2 * self.scale**2
 
     @property
     def discrete_variance(self) -> float:
-        """2 q / (1 - q)^2 for q = exp(-1 / scale)."""
+        """The variance in squared steps: 2 q / (1 - q)^2 for q = exp(-1 / scale)."""
         half = 0.5 / float(self.scale)
         return 0.5 / sinh(half) ** 2 if half < 300 else 0.0
 
     def fourth_cumulant(self, times: float) -> float:
         """times^4 (3 v^2 + v) for the variance v of the noise.
 
-        It is the difference of two geometric numbers with q = exp(-1 / scale), each with the
-        fourth cumulant q (1 + 4 q + q^2) / (1 - q)^4 and the variance q / (1 - q)^2.
+        The noise is the difference of two geometric numbers with q = exp(-1 / scale). Each has
+        the fourth cumulant q (1 + 4 q + q^2) / (1 - q)^4 and the variance q / (1 - q)^2.
         """
         variance = self.discrete_variance
         return times**4 * (3 * variance**2 + variance)
 
     def width(self, outside: float) -> int:
-        """From P[|X| > k] = 2 q^(k+1) / (1 + q)."""
+        """The least k with P[|noise| > k] = 2 q^(k+1) / (1 + q) <= `outside`."""
         scale = float(self.scale)
         return max(0, ceil(scale * log(2 / ((1 + exp(-1 / scale)) * outside)) - 1 - 1e-9))
 
     @classmethod
     def quantiles(cls, levels: Floats) -> Floats:
-        """-sign(p - 1/2) log(1 - |2 p - 1|)."""
+        """The quantile at each level p for scale one: -sign(p - 1/2) log(1 - |2 p - 1|)."""
         return np.array(-np.sign(levels - 0.5) * np.log1p(-np.abs(2 * levels - 1)))
 
     @classmethod
     def excess(cls, beyond: Floats, scales: Floats, risk: float) -> Floats:
-        """From (s^2 exp(-t / s) - r^2 exp(-t / r)) / (2 s^2 - 2 r^2), for scales s above r."""
+        """The logarithm of `risk` / P[sum > t] for t = `beyond`.
+
+        For t >= 0 and scales s > r,
+        P[sum > t] is (s^2 exp(-t / s) - r^2 exp(-t / r)) / (2 s^2 - 2 r^2).
+        """
         # A sum without noise has a tail of zero.
         wide = np.maximum(scales.max(axis=0), np.finfo(float).tiny)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
@@ -140,7 +144,7 @@ def discrete_laplace_array(scale: Fraction, count: int) -> Ints:
 
 @lru_cache(maxsize=16)
 def _digit_thresholds(scale: Fraction) -> tuple[tuple[Threshold, ...], Threshold]:
-    """The probability of each binary digit, and of the tail beyond them."""
+    """The probabilities that each binary digit is one, and of the tail beyond all."""
     digits = 0
     while (1 << digits) < DIGITS_COVER * scale:
         digits += 1

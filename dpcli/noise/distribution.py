@@ -25,7 +25,7 @@ NoiseSamples = list[int] | Ints
 """Whole numbers: an array of int64, or a list if they are few or very large."""
 
 Family = Literal["l1", "l2", "choice", "slope"]
-"""What noise does: it is added to numbers by one of two norms, chooses, or moves a minimizer."""
+"""How noise is used: added to numbers by L1 or L2 norm, in choices, or as a slope."""
 
 ADDITIVE: tuple[Family, ...] = ("l1", "l2")
 """The families of noise that is added to numbers."""
@@ -35,7 +35,7 @@ PRECISION = 1e-9
 
 
 class Unchangeable:
-    """Takes no attribute: one that hides a method would be called in its place."""
+    """Refuses to set attributes: an attribute could replace a method of the object."""
 
     if not TYPE_CHECKING:  # a type checker would take any name to be one
 
@@ -48,8 +48,9 @@ class Noise(Unchangeable, ABC):
     """Noise for each whole number of an answer: symmetric around zero, with a scale in steps.
 
     A new distribution defines its samples, its tail and its variance; the other members follow.
-    `kind` is its name in ledgers and reports. For a given loss, its scale is proportional to the
-    sensitivity in `norm`. `dominating_pair` dominates the noise and the shifted noise.
+    `kind` names the noise in ledgers and reports. For a given loss, the scale is proportional to
+    the sensitivity in `norm`. `dominating_pair` is the class of the pairs of distributions that
+    dominate the noise and the shifted noise.
     """
 
     scale: Fraction
@@ -64,19 +65,19 @@ class Noise(Unchangeable, ABC):
 
     @property
     def title(self) -> str:
-        """Its name in a sentence, as in "discrete Laplace noise"."""
+        """The name of the noise in a sentence, as in "discrete Laplace noise"."""
         return self.kind.replace("_", " ").title()
 
     @property
     def name(self) -> str:
-        """Its name in plans and reports."""
+        """The name of the noise in plans and reports."""
         return f"discrete-{self.kind}".replace("_", "-")
 
     @abstractmethod
     def sample(self, count: int, *, many: bool = False) -> NoiseSamples:
         """`count` independent samples, exactly from the distribution.
 
-        With `many` they are an array, unless they may not fit 64 bits.
+        With `many`, the result is an array, unless samples may not fit 64 bits.
         """
 
     @abstractmethod
@@ -127,15 +128,15 @@ class Noise(Unchangeable, ABC):
 
     @classmethod
     def excess(cls, beyond: Floats, scales: Floats, risk: float) -> Floats:  # noqa: ARG003
-        """Above zero where the sum of noises exceeds `beyond` with less than this risk.
+        """A number for each cell, above zero where P[sum > `beyond`] < `risk`.
 
-        There are at most two noises, of continuous distributions with these scales, shape
-        (noises, cells). Raises ValueError unless `sum_is_known`.
+        The sum is that of at most two independent noises of continuous distributions; `scales` has
+        the shape (noises, cells). Raises ValueError unless `sum_is_known`.
         """
         raise ValueError(f"the sum of {cls.kind} noises has no known tail")
 
     def shortfall(self, candidates: int, confidence: Fraction) -> int:
-        """How much lower than the best score a chosen score is at most, with this `confidence`.
+        """The greatest gap of a chosen score to the best score, with this `confidence`.
 
         Of m candidates, one whose score is at least t below the best is chosen with a probability
         of at most m exp(-t/scale) (McSherry and Talwar 2007). Permute-and-flip is never worse
@@ -183,24 +184,24 @@ NO_NOISE = NoNoise(Fraction(0))
 
 
 BLOCKS_PER_SCALE = 12
-"""Blocks per scale into which one of two noises is cut: more give a tighter bound."""
+"""Blocks per scale in the bound of `blended_margin`: more give a tighter bound."""
 
 MAX_EXACT_VARIANCE = 400
-"""The greatest variance of a sum whose distribution is computed, and not approximated."""
+"""The greatest variance of a sum whose distribution is computed by convolution."""
 
 CIRCLE = 2048
-"""How many whole numbers that distribution has: more than 50 standard deviations each way."""
+"""Whole numbers in a distribution of sums: over 50 standard deviations each way."""
 
 MARGIN_PRECISION = 10**6
-"""The search for a margin stops within one part in this number of the scale."""
+"""The search for a margin stops at an error of the scale divided by this number."""
 
 
 def blended_half_width(fourth_cumulant: float, variance: float, confidence: Fraction) -> float:
-    """About the z for which P[|blend| <= z] is `confidence`, in steps.
+    """About the z for which P[|sum| <= z] is `confidence`, in steps.
 
-    The blend is a weighted sum of independent noises with this variance and fourth cumulant, from
-    which the excess kurtosis follows (Cornish and Fisher 1938). That is an expansion for moderate
-    kurtosis; no distribution needs more than Chebyshev's inequality gives.
+    The weighted sum of independent noises has this variance and fourth cumulant, and so a known
+    excess kurtosis. The expansion in the kurtosis (Cornish and Fisher 1938) is accurate if it is
+    moderate; the bound of Chebyshev's inequality is used where it is smaller.
     """
     outside = float(1 - confidence)
     normal = normal_quantile(outside)
@@ -211,7 +212,10 @@ def blended_half_width(fourth_cumulant: float, variance: float, confidence: Frac
 
 @lru_cache(maxsize=256)
 def summed_half_width(noise: Noise, count: int, confidence: Fraction) -> int:
-    """The least k that the sum of some noises exceeds rarely enough; about, if it is large."""
+    """The least k with P[|sum of `count` noises| <= k] >= `confidence`, in steps.
+
+    For several noises it is approximate if their sum has more than `MAX_EXACT_VARIANCE`.
+    """
     if count == 1 or not noise.discrete_variance:
         return noise.half_width(confidence)
     variance = count * noise.discrete_variance
@@ -223,7 +227,7 @@ def summed_half_width(noise: Noise, count: int, confidence: Fraction) -> int:
 
 
 def _exact_half_width(noise: Noise, count: int, confidence: Fraction) -> int:
-    """The half-width of a small sum, by convolution of the probabilities of one noise."""
+    """`summed_half_width`, by convolution of the probabilities of one noise."""
     values = np.arange(-CIRCLE // 2, CIRCLE // 2)
     tails = [noise.positive_tail(value) for value in range(1, CIRCLE // 2 + 2)]
     upper = -np.diff(np.array(tails))
@@ -237,7 +241,7 @@ def _exact_half_width(noise: Noise, count: int, confidence: Fraction) -> int:
 
 @lru_cache(maxsize=256)
 def one_sided_width(noise: Noise, outside: float) -> int:
-    """The least k with P[X > k] <= `outside`, in steps."""
+    """The least k with P[noise > k] <= `outside`, in steps."""
     if isinstance(noise, NoNoise):
         return 0
     return search_min(lambda width: noise.approximate_tail(width + 1) <= outside, -1, 1)
@@ -278,7 +282,7 @@ def blended_margin(
 
 
 def _blocks(noise: Noise, outside: float) -> list[tuple[int | None, float]]:
-    """The greatest value of each block and its probability; None for the block without an end."""
+    """The greatest value of each block (None if unbounded), and its probability."""
     scale = float(noise.scale)
     width = max(1, int(scale / BLOCKS_PER_SCALE))
     last = ceil(scale * (log(1 / outside) + 10))
@@ -295,10 +299,10 @@ def _blocks(noise: Noise, outside: float) -> list[tuple[int | None, float]]:
 
 
 MIN_TAIL = 1e-5
-"""Down to this probability a series gives the width of a sum of Laplace noises."""
+"""The least tail probability that `laplace_sum_width` computes by a series."""
 
 TERMS = 3000
-"""The terms of that series: its error is below a tenth of `MIN_TAIL`."""
+"""Terms of the series for Laplace sums: its error is below a tenth of `MIN_TAIL`."""
 
 
 @lru_cache(maxsize=256)
@@ -306,8 +310,9 @@ def laplace_sum_width(scales: tuple[float, ...], outside: float) -> float:
     """About the t for which P[|sum| > t] is `outside`, for independent Laplace noises.
 
     The characteristic function of the sum is the product of 1/(1 + b^2 u^2) over the scales b, and
-    P[|sum| <= t] an integral of it (Gil-Pelaez 1951), here by the trapezoidal rule. Its period is
-    so long that what lies beyond does not count. Smaller tails are extended as exponential ones.
+    P[|sum| <= t] an integral of it (Gil-Pelaez 1951), here by the trapezoidal rule. The rule has a
+    period so long that the tail beyond it is negligible. Tails below `MIN_TAIL` are extrapolated
+    as exponential.
     """
     if outside < MIN_TAIL:
         near, far = (laplace_sum_width(scales, tail) for tail in (10 * MIN_TAIL, MIN_TAIL))

@@ -46,7 +46,7 @@ _buffer = _Buffer()
 
 
 def _drop_buffer() -> None:
-    """Forget fetched bytes: after a fork, parent and child hold the same ones."""
+    """Forget fetched bytes: after a fork, parent and child hold the same bytes."""
     global _buffer  # noqa: PLW0603 - a forked child starts without bytes
     _buffer = _Buffer()
 
@@ -67,7 +67,10 @@ def random_bits(count: int) -> int:
 
 
 def uniform_below(limit: int) -> int:
-    """A uniform whole number with 0 <= value < `limit`, by rejection; ValueError if none exists."""
+    """A uniform whole number with 0 <= value < `limit`, by rejection.
+
+    Raises ValueError unless `limit` is above zero.
+    """
     if limit <= 0:
         raise ValueError("nothing lies below this limit")
     count = (limit - 1).bit_length()

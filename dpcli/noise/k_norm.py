@@ -23,8 +23,8 @@ GUARD = 32
 class KNormNoise(Noise):
     """A random vector b whose density is proportional to exp(-max |b_j| / scale).
 
-    It is the K-norm distribution for a cube (Hardt and Talwar 2010). It enters an objective that
-    is minimized, and is not added to numbers, so that `sample` and tails raise ValueError.
+    It is the K-norm distribution for a cube (Hardt and Talwar 2010). The vector is the random slope
+    of an objective and is not added to numbers, so `sample` and tails raise ValueError.
     """
 
     kind = "objective"
@@ -34,25 +34,27 @@ class KNormNoise(Noise):
         return self.kind
 
     def sample(self, count: int, *, many: bool = False) -> NoiseSamples:
-        """Raises ValueError: nothing is added."""
+        """Raises ValueError: the vector is not added to numbers."""
         raise ValueError(f"a vector of scale {self.scale} is not added {count} times, {many}")
 
     def positive_tail(self, value: int) -> float:
-        """Raises ValueError: nothing is added."""
+        """Raises ValueError: the vector is not added to numbers."""
         raise ValueError(f"a vector of scale {self.scale} has no tail at {value}")
 
     def radius(self, size: int, confidence: Fraction) -> Fraction:
-        """What none of `size` coordinates exceeds, in either direction; a float's precision.
+        """The w with P[max |b_j| <= w] = `confidence` for k = `size` coordinates.
 
-        The greatest of them has the gamma distribution of shape k: P[r > w] is Q(k, w).
+        Computed in floats. For scale one, r = max |b_j| has the gamma distribution of shape k:
+        P[r > w] is Q(k, w), the regularized gamma function.
         """
         return _min_width(lambda width: _gamma_tail(size, width)[0], size, confidence) * self.scale
 
     def coordinate_width(self, size: int, confidence: Fraction) -> Fraction:
-        """What one of `size` coordinates does not exceed, in either direction; a float's precision.
+        """The w with P[|b_j| <= w] = `confidence` for one of k = `size` coordinates.
 
-        With gamma of shape k + 1 as the radius r, P[r |u| > w] is Q(k + 1, w) - (w/k) Q(k, w) for
-        a uniform u and the regularized gamma function Q.
+        Computed in floats. For scale one, |b_j| is r |u| for r with the gamma distribution of shape
+        k + 1 and u uniform on [-1, 1]: P[r |u| > w] is Q(k + 1, w) - (w/k) Q(k, w), where Q is the
+        regularized gamma function.
         """
 
         def tail(width: float) -> float:
@@ -63,7 +65,7 @@ class KNormNoise(Noise):
 
 
 def _gamma_tail(size: int, width: float) -> tuple[float, float]:
-    """Q(k, w) for the shape k = `size`, and what Q(k + 1, w) has more."""
+    """Q(k, w) and Q(k + 1, w) - Q(k, w), for the shape k = `size` and w = `width`."""
     term, total = exp(-width), 0.0
     for index in range(1, size + 1):
         total += term
@@ -88,7 +90,7 @@ class KNormVector:
     It is R (u_1, ..., u_k) for u_j uniform on [-1, 1] and R with the gamma distribution of shape
     k + 1, the sum of the k + 1 numbers -log(v_i) for v_i uniform on [0, 1]. All uniform
     numbers have independent random bits without end, of which the first ones are drawn. So the
-    vector is a real one, and every later enclosure lies within the earlier ones.
+    vector has real coordinates, and every later enclosure lies within the earlier ones.
     """
 
     def __init__(self, size: int) -> None:
@@ -97,7 +99,7 @@ class KNormVector:
         self.refine()
 
     def refine(self) -> None:
-        """Draw more digits."""
+        """Draw `DIGITS` more random bits of every uniform number."""
         for numbers in (self._coordinates, self._radii):
             numbers[:] = [number << DIGITS | random_bits(DIGITS) for number in numbers]
         self._length += DIGITS

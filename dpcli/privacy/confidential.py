@@ -1,9 +1,9 @@
-"""`Confidential` values depend on records; `Noisy` are published.
+"""`Confidential` values depend on records; `Noisy` values may be published.
 
-A `Confidential` cannot be printed, compared, tested, iterated, hashed or pickled. To a type
-checker its value has no name. Only `dpcli.mechanisms.calibrated_mechanism` opens it and, for
-synthetic rows, `dpcli.simulation.synthetic`. Both say so in a comment, and a test counts these. A
-`NoisePermit` lets mechanisms open answers that are charged for, or about synthetic rows.
+A `Confidential` cannot be printed, compared, tested, iterated, hashed or pickled. A type checker
+sees no attribute that holds its value. Only `dpcli.mechanisms.calibrated_mechanism` opens it and,
+for synthetic rows, `dpcli.simulation.synthetic`. Both modules say so in comments, which a test
+counts. A `NoisePermit` lets mechanisms open answers that are charged for, or about synthetic rows.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Groups:
     """The groups that occur in the data, in the order of `names`, and their nonzero cells.
 
     `group`, `cell` and `value` are arrays of one length: each element adds a `value` to a `cell` of
-    the group with index `group`. A group has `width` cells. `answer` is that of the query: it turns
-    a table of cells, with a row for each group, into the numbers of the answer.
+    the group with index `group`. A group has `width` cells. `answer` is the function of the query
+    that turns a table of cells, with a row for each group, into the numbers of the answer.
     """
 
     names: tuple[Group, ...]
@@ -72,22 +72,23 @@ class Confidential(Generic[T]):
         raise TypeError("a confidential value cannot be subclassed")
 
     def is_for(self, purpose: object, unit: Unit | None = None) -> bool:
-        """Whether it was made for this very object: query and unit, or randomizer.
+        """Whether the value was made for this query and unit, or for this randomizer.
 
-        Identity is required, because the equality of another kind could be true for everything.
+        Objects are compared by identity: an unregistered class could define an equality that is
+        always true.
         """
         own_purpose, own_unit = self.__purpose, self.__unit  # type: ignore[attr-defined]
         return own_purpose is purpose and own_unit is unit
 
     @property
     def origin(self) -> Confidential[Any]:
-        """The complete answer; this value may have only some of its groups."""
+        """The complete answer, from which `in_groups` may have selected this value."""
         return self.__origin  # type: ignore[attr-defined, no-any-return]
 
     def in_groups(self: Confidential[Groups], groups: Sequence[Group]) -> Confidential[Cells]:
         """The cells of selected groups, still confidential; zeros for a group without rows.
 
-        The groups and their order are public by now. Raises TypeError unless names are plain texts.
+        `groups` and their order are already public. Raises TypeError unless labels are plain texts.
         """
         # Read once: a sequence could hold other texts the next time.
         named = [tuple(group) for group in groups]
@@ -125,9 +126,9 @@ class NoisePermit:
 
     `LedgerTransaction.draw_noise` issues one for the answers that the ledger charges for, each of
     them once, and `SyntheticDataset` one for answers about its own rows. The check of a permit has
-    a name that `mypy --strict` lets no other class write; a test counts those that do. Code that
-    keeps noisy answers and leaves the transaction by a failure is not charged: a failure
-    publishes nothing.
+    a name that `mypy --strict` lets no other class write; a test counts the classes that write it.
+    Code that keeps noisy answers and leaves the transaction by a failure is not charged: then
+    nothing is published.
     """
 
     __slots__ = ("__check",)
@@ -142,5 +143,5 @@ class NoisePermit:
         raise TypeError("a permit is not copied")
 
     def use(self, event: MechanismEvent, relation: Relation, exact: Confidential[Any]) -> None:
-        """Raise ValueError unless this answer may be given, now."""
+        """Raise ValueError unless the permit covers this answer now."""
         self.__check(event, relation, exact)  # type: ignore[attr-defined]

@@ -113,7 +113,7 @@ def _joint_delta(answers: Sequence[ChangedCells], epsilon: Fraction, bits: int) 
 
 
 def _continuous_delta(change_squared: Fraction, epsilon: Fraction) -> Fraction:
-    """Delta of continuous noise of scale 1 for a change of this square, rounded up."""
+    """Delta of continuous noise of scale 1 for a change with this square, rounded up."""
     # A greater change has a greater delta.
     change = sqrt_up(change_squared)
     near, far = (
@@ -125,7 +125,7 @@ def _continuous_delta(change_squared: Fraction, epsilon: Fraction) -> Fraction:
 
 
 def tail_bound(sigma: Fraction, value: int) -> Fraction:
-    """P[Y >= least] of discrete Gaussian noise Y for `value` above zero, rounded up."""
+    """P[Y >= value] of discrete Gaussian noise Y for `value` above zero, rounded up."""
     variance = sigma * sigma
     if variance > LARGEST_SUMMED:
         total = sqrt(pi() * (2 * variance)).low
@@ -156,7 +156,10 @@ def _unevenness(sigma: Fraction, cells: int) -> Fraction:
 
 
 def _line_delta(variance: Fraction, shift: int, epsilon: Fraction) -> Fraction:
-    """Theorem 7 of Canonne, Kamath and Steinke 2020, rounded up; it may exceed one."""
+    """Delta of one cell that changes by `shift`, rounded up; it may exceed one.
+
+    The formula is that of theorem 7 of Canonne, Kamath and Steinke 2020.
+    """
     threshold = epsilon * variance / shift - Fraction(shift, 2)
     first = floor(threshold) + 1
     if variance > LARGEST_SUMMED:
@@ -173,10 +176,10 @@ def _line_delta(variance: Fraction, shift: int, epsilon: Fraction) -> Fraction:
 def _wide_tail(variance: Fraction, first: int) -> Interval:
     """Sum of f(y) = exp(-y^2/(2 variance)) over y >= `first`, by the Euler-Maclaurin formula.
 
-    With x = first - 1/2, it is the integral of f beyond x, plus f'(x)/24. The remainder is at most
-    sqrt(3)/216 < 1/124 times the integral of |f'''| beyond x. That integral is f''(x) if
-    x >= sqrt(3 variance), because f'' decreases from there on. It never exceeds the total variation
-    of f'', which is 3.79/variance.
+    With x = first - 1/2, the sum is the integral of f beyond x, plus f'(x)/24. The remainder is at
+    most sqrt(3)/216 < 1/124 times the integral of |f'''| beyond x. The integral of |f'''| is f''(x)
+    if x >= sqrt(3 variance), because f'' decreases from there on. It never exceeds the total
+    variation of f'', which is 3.79/variance.
     """
     x = first - Fraction(1, 2)
     square = x * x / variance
@@ -191,10 +194,10 @@ def _wide_tail(variance: Fraction, first: int) -> Interval:
 def _narrow_tails(
     variance: Fraction, first: int, second: int, epsilon: Fraction
 ) -> tuple[Interval, Interval, Fraction]:
-    """The sums of f from two numbers on, and the sum of all of f rounded down.
+    """Sums of f over y >= `first`, over y >= `second`, and over all y (rounded down).
 
-    f(y + 1) = f(y) r(y) and r(y + 1) = r(y) exp(-1/variance), in fixed point: once with every
-    step rounded down, and once with every step rounded up.
+    For f(y) = exp(-y^2/(2 variance)), f(y + 1) = f(y) r(y) and r(y + 1) = r(y) exp(-1/variance), in
+    fixed point: once with every step rounded down, and once with every step rounded up.
     """
     depth = max(first, 0) ** 2 / (2 * variance) + epsilon
     scale = min(MAX_BITS, 128 + ceil(depth * 3 / 2))
@@ -221,9 +224,9 @@ def _narrow_tails(
 
 
 def _sum_from(weights: list[int], start: int) -> int:
-    """Sum over y >= `start` of weights that are given for y >= 0 and equal for -y.
+    """Sum over y >= `start` of symmetric weights, which are given for y >= 0.
 
-    The last weight stands for all later ones; a later start gets it too.
+    The last weight is the sum of all later ones; a `start` beyond the list gets it too.
     """
     if start > 0:
         return sum(weights[min(start, len(weights) - 1) :])
@@ -235,11 +238,11 @@ MAX_EXACT_TERMS = 256
 
 
 def pure_rho(epsilon: Fraction) -> Fraction:
-    """The least rho of every epsilon-private mechanism, rounded up.
+    """The least rho that holds for every epsilon-private mechanism, rounded up.
 
-    It is epsilon tanh(epsilon/2). Each such mechanism reveals no more than randomized response
-    (Kairouz, Oh and Viswanath 2015), whose loss is epsilon or -epsilon, with that mean. The claim
-    is the inequality of Kearns and Saul 1998 for its exponential moments.
+    No epsilon-private mechanism reveals more than randomized response (Kairouz, Oh and Viswanath
+    2015), whose loss is epsilon or -epsilon with mean epsilon tanh(epsilon/2). That the mean is the
+    rho is the inequality of Kearns and Saul 1998 for the exponential moments of the loss.
     """
     if epsilon <= Fraction(1, 8):
         # Plans need many small ones: three terms of the alternating series are fast.
@@ -280,7 +283,7 @@ def zcdp_delta(rho: Fraction, epsilon: Fraction) -> Fraction:
 def zcdp_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     """Epsilon at `delta` of any rho-zCDP mechanism, rounded up to a short decimal.
 
-    The same bound, solved for epsilon: for every alpha > 1, alpha rho + log(1 - 1/alpha)
+    The bound of `zcdp_delta`, solved for epsilon: for every alpha > 1, alpha rho + log(1 - 1/alpha)
     - (log delta + log alpha)/(alpha - 1).
     """
     if not rho:
@@ -312,9 +315,10 @@ def zcdp_rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 def sum_rounded_up(values: Iterable[tuple[Fraction, int]]) -> Fraction:
-    """The sum of nonnegative numbers, each multiplied by its number of times.
+    """The sum of value * times over pairs of a nonnegative value and its count.
 
-    Exact for few terms. More terms are each rounded up to a grid of 2^-160 of the largest.
+    Exact for up to `MAX_EXACT_TERMS` values. More values are each rounded up to a grid of 2^-160 of
+    the largest, and so is the sum to a short decimal.
     """
     terms = [(value, times) for value, times in values if value]
     if len(terms) <= MAX_EXACT_TERMS:
@@ -344,15 +348,15 @@ def _minimize(function: Callable[[float], float]) -> float:
 
 
 LARGEST_SHUFFLED = 50
-"""Above it, no realistic number of records is large enough for the bound."""
+"""Above this epsilon, the shuffling bound needs more records than are realistic."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShuffledGuarantee:
     """The central guarantee of shuffled responses, if the bound applies to their number.
 
-    `epsilon` is None where the bound is not proven: it takes `needed_records` records. That is
-    None if no realistic number of records is large enough.
+    `epsilon` is None if there are fewer than the `needed_records` for which the bound is proven.
+    `needed_records` is None if no realistic number of records is large enough.
     """
 
     records: int

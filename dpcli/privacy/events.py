@@ -41,12 +41,12 @@ class DamagedEventError(ValueError):
 class MechanismEvent:
     """One answer of a mechanism: the parameters of its loss, and its names.
 
-    `loss` was charged. Noise that is calibrated to a sensitivity has a `scale` in steps and that
-    `sensitivity`; a response of the local model has neither. `joint` events of one statistic are
-    one answer. Two events are about disjoint rows if their `disjoint` have the same name and
-    different numbers; then `add_remove_sensitivity` is that to one unit that is added or removed,
-    or None if it is not known. An answer with a `keys_delta` selected groups. No loss depends on
-    `details`.
+    `loss` was charged. Noise that is calibrated to a sensitivity has a `scale` in steps and the
+    `sensitivity`; a response of labels has neither. `joint` events of one statistic are one answer.
+    Two events are about disjoint rows if their `disjoint` have one name and different numbers; then
+    `add_remove_sensitivity` is the sensitivity if one unit is added or removed, or None if it is
+    not known. An answer that selected groups has the delta of partition selection in `keys_delta`.
+    No loss depends on `details`.
 
     Ledgers store `role` as `question`, and `add_remove_sensitivity` as `single`.
 
@@ -158,11 +158,11 @@ def _object(written: object) -> dict[str, object]:
 
 
 def _sensitivity(written: dict[str, object]) -> Sensitivity:
-    """The sensitivity with these norms, which are taken out of `written`."""
+    """The sensitivity with the norms in `written`, which are removed from there."""
     return Sensitivity(*(int(str(written.pop(norm))) for norm in NORMS))
 
 
 def _exact(written: object) -> Fraction:
-    """A recorded fraction; the general parser would be too slow for thousands."""
+    """A recorded fraction; `Fraction(text)` would be too slow for many events."""
     above, _, below = str(written).partition("/")
     return Fraction(int(above), int(below or 1))

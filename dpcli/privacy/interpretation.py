@@ -39,7 +39,7 @@ from dpcli.privacy.loss import Loss
 from dpcli.privacy.unit import Neighbors
 
 LARGEST_EPSILON = 350.0
-"""Epsilons above it are shown as this one: neither protects anyone."""
+"""A greater epsilon is shown as this one: an epsilon this large protects no one."""
 
 EXCESS = 0.1
 """How far a loss may exceed epsilon, except with the probability of `failure_probability`."""
@@ -52,22 +52,22 @@ FLOAT_ERROR = Fraction(1, 10**12)
 
 
 def likelihood_ratio(loss: Loss) -> float:
-    """How much more likely a set of outputs can be for one neighbor, except for delta."""
+    """How many times as likely outputs can be for a neighbor, apart from delta."""
     return exp(min(float(loss.epsilon), LARGEST_EPSILON))
 
 
 def loss_between_values(loss: Loss, neighbors: Neighbors) -> Loss:
-    """The loss between two values of one unit in the data, if `loss` is that between neighbors."""
+    """The loss between two values of one unit in the data; `loss` is for neighbors."""
     return loss if neighbors is Neighbors.CHANGE_ONE else loss_at_distance_two(loss)
 
 
 def loss_at_distance_two(loss: Loss) -> Loss:
     """The loss between datasets at distance two, by group privacy.
 
-    Epsilon counts twice, and delta 1 + e^epsilon times (Vadhan 2017, lemma 2.2). With a `rho`,
-    that counts four times (Bun and Steinke 2016, proposition 1.9), and delta follows from it where
-    that is less. The rho must then hold without exceptions, because after two steps an exception
-    may be e^epsilon times as likely.
+    Epsilon counts twice, and delta 1 + e^epsilon times (Vadhan 2017, lemma 2.2). A `rho` counts
+    four times (Bun and Steinke 2016, proposition 1.9), and delta follows from the rho where that
+    delta is smaller. The rho must then hold without a failure probability, because after two steps
+    a failure may be e^epsilon times as likely.
     """
     epsilon = 2 * loss.epsilon
     delta = min(loss.delta * (1 + Fraction(likelihood_ratio(loss))), Fraction(1))
@@ -79,7 +79,8 @@ def loss_at_distance_two(loss: Loss) -> Loss:
 def failure_probability(loss: Loss) -> float:
     """An upper bound of the probability that odds change by more than e^(epsilon + EXCESS).
 
-    See the top of this file. A bound above one half is given as one: then nothing is promised.
+    The docstring of this module has the proof. A bound above one half is returned as one: then
+    nothing is promised.
     """
     once = float(loss.delta) / -expm1(-EXCESS)
     probability = once * (1 + exp(-_pointwise(loss)))
@@ -117,8 +118,8 @@ def _pointwise(loss: Loss) -> float:
 def detection_power(loss: Loss, alarm: float) -> float:
     """The power of the best test for a person, at the rate `alarm` of false alarms.
 
-    At most exp(epsilon) a + delta and 1 - exp(-epsilon) (1 - delta - a) for false alarms a
-    (Wasserman and Zhou 2010).
+    The power is at most exp(epsilon) a + delta and at most 1 - exp(-epsilon) (1 - delta - a), for
+    the rate a of false alarms (Wasserman and Zhou 2010).
     """
     times, delta = likelihood_ratio(loss), float(loss.delta)
     return min(times * alarm + delta, 1 - (1 - delta - alarm) / times, 1.0)
@@ -134,7 +135,7 @@ def guess_accuracy(loss: Loss) -> float:
 
 
 def belief_change(loss: Loss) -> float:
-    """The relative difference of a belief from the belief that the neighboring data lead to.
+    """A bound of the relative difference between the beliefs that neighbors lead to.
 
     At most exp(2 epsilon) - 1 if delta is zero: the probability of the output changes by a factor
     of at most exp(epsilon) for every dataset that an observer thinks possible, and so does their

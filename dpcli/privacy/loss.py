@@ -24,8 +24,8 @@ class DominatingPair(ABC):
     """Two distributions that are at least as distinguishable as any answers on neighbors.
 
     A dominating pair (Zhu, Dong and Wang 2022), repeated independently `times` times, for noise of
-    this scale and an answer that changes by `shift`. If pairs of a kind are `ordered`, a smaller
-    scale is more distinguishable at every epsilon.
+    this scale and an answer that changes by `shift`. If a class of pairs is `ordered`, pairs of a
+    smaller scale are more distinguishable at every epsilon.
     """
 
     scale: Fraction
@@ -35,7 +35,7 @@ class DominatingPair(ABC):
     ordered = True
 
     def __hash__(self) -> int:
-        """Of whole numbers, because rationals are slow to hash."""
+        """A hash of whole numbers, because rationals are slow to hash."""
         return hash((type(self), self.scale.numerator, self.scale.denominator, self.shift))
 
     @property
@@ -45,7 +45,7 @@ class DominatingPair(ABC):
 
     @property
     def max_loss(self) -> float:
-        """The greatest loss that matters."""
+        """The greatest loss of the pair, or the loss beyond which delta is negligible."""
         return self.strength
 
     def profile(self, epsilons: Floats) -> Floats:
@@ -65,7 +65,7 @@ class RandomizedResponsePair(DominatingPair):
     """Randomized response: the worst pair with epsilon = shift/scale."""
 
     def _deltas(self, epsilons: Floats) -> Floats:
-        """(exp(n) - exp(e)) / (exp(n) + 1) for the strength n."""
+        """Delta at each epsilon e: (exp(n) - exp(e)) / (exp(n) + 1) for the strength n."""
         falling = exp(-self.strength)
         deltas: Floats = -np.expm1(np.minimum(epsilons - self.strength, 0)) / (1 + falling)
         return deltas
@@ -75,10 +75,10 @@ class BoundedRangePair(DominatingPair):
     """The worst pair whose loss has a range of shift/scale (Dong, Durfee and Rogers 2020)."""
 
     def _deltas(self, epsilons: Floats) -> Floats:
-        """(exp(n/2) - exp(e/2))^2 / (exp(n) - 1), for the worst range at each epsilon e.
+        """Delta at each epsilon e: (exp(n/2) - exp(e/2))^2 / (exp(n) - 1).
 
-        A loss of t or t - n has delta (e^n - e^t)(1 - e^(e-t))/(e^n - 1). The greatest is at
-        t = (n + e)/2.
+        Here n is the strength. A loss of t or t - n has delta (e^n - e^t)(1 - e^(e-t))/(e^n - 1),
+        which is greatest at t = (n + e)/2.
         """
         half = -np.expm1(np.minimum(epsilons - self.strength, 0) / 2)
         deltas: Floats = half**2 / -np.expm1(-self.strength)
@@ -110,7 +110,7 @@ class GaussianPair(DominatingPair):
 
     @property
     def max_loss(self) -> float:
-        """The greatest loss that matters; there is no greatest loss."""
+        """The loss beyond which delta is negligible; the pair has no greatest loss."""
         return self.strength**2 / 2 + MAX_DEVIATIONS * self.strength
 
     def _deltas(self, epsilons: Floats) -> Floats:
@@ -123,7 +123,9 @@ class GaussianPair(DominatingPair):
 
 
 def on_grid(pair: DominatingPair, width: float) -> tuple[int, Floats, float]:
-    """The losses of a pair on a grid: the lowest index, the probabilities, and that of infinity.
+    """The distribution of the losses of a pair on a grid of this width.
+
+    Returns the lowest index, the probabilities, and the probability of an infinite loss.
 
     The distribution is pessimistic. It has the same delta as the pair at every point of the grid,
     and between points a delta that is linear in exp(epsilon) (Doroshenko, Ghazi, Kamath, Kumar and
@@ -205,13 +207,13 @@ ZERO_LOSS = Loss(Fraction(0))
 def loss_text(loss: Loss) -> str:
     """A loss as people write it, such as `epsilon 0.5, delta 1e-6`.
 
-    What no decimal writes is rounded up.
+    A number without an exact decimal is rounded up.
     """
     return _loss_text(loss, readable_up)
 
 
 def remaining_text(loss: Loss) -> str:
-    """The text of what remains of a budget: what no decimal writes is rounded down."""
+    """The text of a remaining budget; a number without exact decimal is rounded down."""
     return _loss_text(loss, readable_down)
 
 
@@ -241,8 +243,8 @@ class BudgetRequest:
 class Guarantee:
     """What an answer reveals, in every measure that a composition rule may add up.
 
-    `loss` is its (epsilon, delta), `rho` its zero-concentrated loss, and `dominating_pairs`
-    together dominate it. `rho` and `dominating_pairs` may fail with a probability of
+    `loss` is the (epsilon, delta) of the answer, `rho` its zero-concentrated loss, and the product
+    of `dominating_pairs` dominates it. `rho` and `dominating_pairs` may fail with a probability of
     `failure_delta`, which is part of the delta (for rho: Bun and Steinke 2016, definition 8.1).
     """
 
@@ -252,7 +254,7 @@ class Guarantee:
     failure_delta: Fraction = Fraction(0)
 
     def __hash__(self) -> int:
-        """Of a few whole numbers, because rationals are slow to hash and plans hash thousands."""
+        """A hash of a few whole numbers, because plans hash thousands of guarantees."""
         epsilon, rho = self.loss.epsilon, self.rho
         return hash(
             (epsilon.numerator, epsilon.denominator, rho.numerator, len(self.dominating_pairs))
@@ -266,7 +268,8 @@ ZERO_GUARANTEE = Guarantee(ZERO_LOSS, Fraction(0), ())
 def pure_guarantee(epsilon: Fraction) -> Guarantee:
     """The guarantee of any mechanism that is epsilon-private with delta zero.
 
-    None reveals more than randomized response with that epsilon (Kairouz, Oh and Viswanath 2015).
+    No epsilon-private mechanism reveals more than randomized response with this epsilon (Kairouz,
+    Oh and Viswanath 2015).
     """
     if not epsilon:
         return ZERO_GUARANTEE
@@ -276,9 +279,10 @@ def pure_guarantee(epsilon: Fraction) -> Guarantee:
 def approximate_guarantee(loss: Loss) -> Guarantee:
     """The guarantee of any mechanism that is (epsilon, delta)-private.
 
-    None reveals more than a mechanism that publishes the truth with probability delta, and
-    otherwise a randomized response with that epsilon (Kairouz, Oh and Viswanath 2015, theorem 3.2).
-    So the guarantee of a pure answer holds except with probability delta.
+    No (epsilon, delta)-private mechanism reveals more than one that publishes the truth with
+    probability delta, and otherwise a randomized response with this epsilon (Kairouz, Oh and
+    Viswanath 2015, theorem 3.2). So the guarantee of a pure answer holds except with probability
+    delta.
     """
     pure = pure_guarantee(loss.epsilon)
     return Guarantee(loss, pure.rho, pure.dominating_pairs, failure_delta=loss.delta)

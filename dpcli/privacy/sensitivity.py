@@ -1,10 +1,11 @@
 """The audited table of sensitivities: L0, L1, L2 and Linf of one privacy unit.
 
-It starts from the contribution of one row. Everything is in whole steps of the grid of the
-query, so all sensitivities are exact integers (for L2, the square is).
+The table bounds sums of what rows add, from the least (low) to the greatest (high) contribution of
+one row. Everything is in whole steps of the grid of the query, so all sensitivities are exact
+integers (for L2, the square is).
 
-With m = max(|low|, |high|), s = max(high, 0) - min(low, 0), r = rows per unit and
-cell, t = rows per unit in all cells, and q the largest sum of the squares of its rows per cell:
+With m = max(|low|, |high|), s = max(high, 0) - min(low, 0), r = rows per unit and cell, t = rows
+per unit in all cells, and q the largest sum over cells of the squared number of rows of a unit:
 
     relation, unit              cells  L1                     L2 squared             Linf
     add-remove                  any    m t                    m^2 q                  r m
@@ -16,16 +17,17 @@ Squares are convex, so the worst unit puts r rows into each of as many cells as 
 remaining rows into one more: q is r^2 for each full cell, and the square of the rest.
 
 If a person with a rows in a cell is exchanged for one with b rows there, the cell changes by at
-most m max(a, b) + (s - m) min(a, b). The greater number is that of the one person in some cells
-and of the other in the rest, so its sum over the cells is at most e, twice t if there are cells
-enough. If values have one sign, s is m, and the sum of squares is largest as for e: for two
-persons side by side, with half of the cells each. Else a full cell of one may meet the remaining
-rows of the other; and the sum of squares is at most the sum of all changes times the largest.
+most m max(a, b) + (s - m) min(a, b). In some cells a is the greater number, in the others b. So the
+sum of max(a, b) over the cells is at most e: the most rows of two persons who share no cell, which
+is 2 t if there are cells enough. If values have one sign, s is m, and the sum of squares is also
+largest for two persons who share no cell, with half of the cells each. Else a full cell of one
+person may be a cell with remaining rows of the other; and the sum of squares is at most the sum of
+all changes times the largest change.
 
-`readability_sensitivity` is the table for a vector in which every row changes every element, and
-`indicator_sensitivity` that for a vector in which every row adds one to a few elements;
-`signed_sensitivity` for one in which it also takes one from all others of its group.
-`centered_sensitivity` is for counts of which a multiple of the number of people is subtracted.
+Other vectors have functions of their own: every row changes every element
+(`readability_sensitivity`), adds one to a few elements (`indicator_sensitivity`), or adds one or
+minus one to every element of its group (`signed_sensitivity`). `centered_sensitivity` is for counts
+from which a multiple of the number of people is subtracted.
 """
 
 from __future__ import annotations
@@ -80,7 +82,7 @@ class Sensitivity:
         }
 
     def repeated(self, times: int) -> Sensitivity:
-        """The sensitivity of `times` such answers together."""
+        """The sensitivity of `times` answers together that each have this sensitivity."""
         return Sensitivity(times * self.l0, times * self.l1, times * self.l2_squared, self.linf)
 
     def scaled(self, factor: int) -> Sensitivity:
@@ -93,7 +95,10 @@ class Sensitivity:
 def sensitivity(
     contribution: RowContribution, neighbors: Neighbors, unit: Unit, cells: int | None
 ) -> Sensitivity:
-    """The table of this module, for a query of `cells` cells; None if their number is not known."""
+    """The sensitivity of sums of row contributions, from the table of this module.
+
+    `cells` is the number of cells of the query, or None if it is not known.
+    """
     rows, total, touched = limits(unit, cells)
     largest = contribution.max_abs
     if neighbors is Neighbors.ADD_REMOVE:
@@ -115,7 +120,7 @@ def sensitivity(
 def _exchanged_person(
     contribution: RowContribution, unit: PersonUnit, cells: int | None
 ) -> Sensitivity:
-    """The line of the table for a person who is replaced by another."""
+    """The line `change-one, person` of the table: a person is replaced by another."""
     rows, total, _ = limits(unit, cells)
     largest, span = contribution.max_abs, contribution.span
     side_by_side = _side_by_side(unit, cells)
@@ -132,10 +137,10 @@ def _exchanged_person(
 def readability_sensitivity(
     columns: int, neighbors: Neighbors, unit: Unit, *, with_rows: bool
 ) -> Sensitivity:
-    """The sensitivity of the number of rows and of readable less unreadable cells by column.
+    """The sensitivity of the number of rows and of readable minus unreadable cells.
 
-    Every row adds 1 to the first and 1 or -1 to each of the others. With k columns and r rows
-    per unit:
+    Every row adds 1 to the number of rows, and 1 or -1 to the difference of each column. With k
+    columns and r rows per unit:
 
         relation, unit        L1                       L2 squared                  Linf
         add-remove            (k + 1) r                (k + 1) r^2                 r
@@ -204,7 +209,8 @@ def signed_sensitivity(
         change-one  2 k t    4 k q         2 r
 
     A number of a group changes by at most the rows that a unit has there; if it is exchanged, by
-    at most the rows of both units. Their squares sum to most if both have rows in the same groups.
+    at most the rows of both units. The sum of squares is largest if both units have their rows in
+    the same groups.
     """
     rows, total, touched = limits(unit, groups)
     _, squares = _packed(rows, total, touched)
@@ -221,7 +227,7 @@ def centered_sensitivity(times: int, less: int, unit: PersonUnit, cells: int) ->
     cell, in at most l cells, and t in all, L1 and L2 squared are the largest sums of |b m - c| and
     of its square. Both are convex in the numbers of rows, so they are largest at a corner of what
     the limits allow: r rows in some of the cells, and perhaps the rest of t in one more. The sums
-    are linear in the number of these cells, so it is none or the most there can be.
+    are linear in the number of cells with r rows, so they are largest for none or for the most.
     """
     rows, total, touched = limits(unit, cells)
     max_rows, _ = _packed(rows, total, touched)
@@ -245,7 +251,7 @@ def divided_sensitivity(
     The parts are from zero to one and sum to at most one. So in a group where a unit has c rows,
     it adds at most c to all sums together, and at most c^2 in squares, as for `k` tests of which
     one is counted: the table of `indicator_sensitivity` holds with m = 1. But a row may change
-    all sums of its group. With `groups` None their number is not known.
+    all sums of its group. `groups` is None if the number of groups is not known.
     """
     counted = indicator_sensitivity(numbers, 1, neighbors, unit, groups)
     _, _, touched = limits(unit, groups)
@@ -255,7 +261,7 @@ def divided_sensitivity(
 
 
 def limits(unit: Unit, cells: int | None) -> tuple[int, int, int]:
-    """The most rows of one unit in one cell, in all cells, and the most cells with them."""
+    """The most rows of a unit per cell and in all cells, and the most cells it enters."""
     if not isinstance(unit, PersonUnit):
         return 1, 1, 1
     max_groups = unit.max_groups if cells is None else min(unit.max_groups, cells)
@@ -274,7 +280,7 @@ def _side_by_side(unit: Unit, cells: int | None) -> tuple[int, int]:
 def _packed(rows: int, total: int, cells: int) -> tuple[int, int]:
     """The most rows of a unit in some cells, and the largest sum of the squares of their numbers.
 
-    It has at most `rows` in each of the cells, and at most `total` in all.
+    The unit has at most `rows` rows in each of the cells, and at most `total` in all.
     """
     packed = min(total, rows * cells)
     full, rest = divmod(packed, rows)
@@ -284,14 +290,14 @@ def _packed(rows: int, total: int, cells: int) -> tuple[int, int]:
 def _exchanged(contribution: RowContribution, rows: int, full: int, remaining: int) -> int:
     """The largest sum of squares if the rows of one unit are replaced by those of another.
 
-    Each unit has `full` cells with `rows` rows and one with `remaining` rows. The arrangements
-    differ in which of these lie in the same cell.
+    Each unit has `full` cells with `rows` rows and one with `remaining` rows. A cell of one unit
+    may also be a cell of the other, full or not: the result is the worst arrangement.
     """
     largest = contribution.max_abs
     up, down = max(contribution.high, 0), max(-contribution.low, 0)
 
     def squares(first: int, second: int) -> int:
-        """The sum for two groups of rows, in one cell or in two, whichever is larger."""
+        """The larger sum of squares, if the rows of both units share a cell or do not."""
         together = max(up * first + down * second, down * first + up * second) ** 2
         return max(together, (first * largest) ** 2 + (second * largest) ** 2)
 
@@ -306,15 +312,17 @@ def _sensitivity(l0: int, l1: int, l2_squared: int, linf: int) -> Sensitivity:
 
 
 MAX_AXES = 5
-"""Enumeration takes five to the power of the number of axes steps."""
+"""The most axes of an effect: n axes take 5^n steps of enumeration."""
 
 
 def effect_sensitivity(
     sizes: tuple[int, ...], neighbors: Neighbors, unit: Unit, groups: int | None
 ) -> Sensitivity:
-    """The table of this module; with `groups` None their number is not known.
+    """The sensitivity of an effect in each group, for axes with `sizes` labels.
 
-    Raises ValueError if a size is below two, or if there are too many axes.
+    A row adds to each cell of its group the product over the axes of size - 1 where the row has the
+    label of the cell, and of -1 where it has another. `groups` is None if the number of groups is
+    not known. Raises ValueError if a size is below two, or if there are too many axes or none.
     """
     if not sizes or min(sizes) < 2 or len(sizes) > MAX_AXES:
         raise ValueError("an effect has a few axes with two labels or more")
@@ -333,7 +341,7 @@ def effect_sensitivity(
 
 
 def _single(sizes: tuple[int, ...]) -> tuple[int, int, int]:
-    """L1, the square of L2, and Linf of the vector of a row."""
+    """L1, the square of L2, and Linf of the vector that one row adds to an effect."""
     return (
         prod(2 * (size - 1) for size in sizes),
         prod(size * (size - 1) for size in sizes),
@@ -343,10 +351,10 @@ def _single(sizes: tuple[int, ...]) -> tuple[int, int, int]:
 
 @lru_cache(maxsize=4096)
 def _exchanged_effects(sizes: tuple[int, ...]) -> tuple[int, int, int]:
-    """The largest L1, square of L2, and Linf of the difference of two vectors in one group.
+    """The largest L1, L2 squared and Linf of the difference of two rows' vectors.
 
-    Along an axis, the two rows have one label or two. Each kind of cells has the factors of both
-    rows, and a number of cells.
+    The rows are in one group. Along each axis they have the same label or different labels. Each
+    kind of cells is listed as the factor of the first row, that of the second, and a count.
     """
     axes = [
         ([(size - 1, size - 1, 1), (-1, -1, size - 1)],

@@ -16,7 +16,7 @@ class RowUnit:
 
     @property
     def limits_groups(self) -> bool:
-        """Whether a query with groups may use fewer rows than another: never."""
+        """Whether a query with groups may use fewer rows than one without: never."""
         return False
 
 

@@ -1,8 +1,8 @@
 """Mechanisms of the local model: how each record responds for itself.
 
-`local_mechanism.py` defines `LocalMechanism`, which a spec names, and `CalibratedRandomizer`, the
-same with its probabilities fixed; open it first. `labels` has the mechanisms of labels, and
-`additive` those of numbers (Laplace and Gaussian noise).
+`local_mechanism.py` defines `LocalMechanism`, which a spec names, and `CalibratedRandomizer`, which
+has fixed probabilities; open this file first. `labels` has the mechanisms for labels, and
+`additive` the mechanisms for numbers (Laplace and Gaussian noise).
 
 To add a mechanism, write one file and add one line to each of the two registries below.
 """

@@ -26,7 +26,7 @@ from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.problems.light_dataclasses import dataclass
 
 INT64_LIMIT = 1 << 61
-"""Noisy numbers below it fit 64 bits."""
+"""Noisy numbers are arrays of int64 if all are below this limit."""
 
 MAX_SCALES = 1 << 10
 """Noise larger than this number of scales has a probability below exp(-1000)."""
@@ -62,7 +62,7 @@ class AdditiveRandomizer(CalibratedRandomizer):
 
     @property
     def ratio(self) -> None:
-        """None: the mechanism certifies its own loss."""
+        """None: `is_certified` recomputes the loss from the noise instead."""
         return
 
     def record(self) -> dict[str, object]:
@@ -97,7 +97,7 @@ class AdditiveRandomizer(CalibratedRandomizer):
         return (cells.astype(numbers) + np.array(samples, numbers),)
 
     def estimates(self, responses: ResponseCounts) -> tuple[Fraction, ...]:
-        """The mean, because noise is symmetric around zero."""
+        """The mean of the responses: unbiased, because noise is symmetric around zero."""
         return (responses.total / responses.records,)
 
     def variances(self, frequencies: Sequence[float]) -> list[float]:
@@ -111,7 +111,7 @@ def _width(column: NumericColumn) -> Sensitivity:
 
 
 class _AdditiveMechanism(LocalMechanism):
-    """Uses a mechanism of the central model, for the width of the column."""
+    """Adds noise of a central mechanism; the sensitivity is the width of the column."""
 
     numeric = True
     mechanism: ClassVar[AdditiveMechanism]

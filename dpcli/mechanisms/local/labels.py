@@ -1,6 +1,7 @@
 """Randomizers of labels: any table of probabilities, and pure protocols.
 
-In a pure protocol, each label is supported with one of two probabilities.
+In a pure protocol, a response supports the true label with one probability, and each other label
+with another one.
 """
 
 from __future__ import annotations
@@ -130,7 +131,7 @@ class MatrixRandomizer(CalibratedRandomizer):
         return tuple(Fraction(float(value)) for value in self._inverse() @ frequencies)
 
     def variances(self, frequencies: Sequence[float]) -> list[float]:
-        """For label j, the mean variance over records of entry (j, output) of the inverse."""
+        """For label j, the mean over records of the variance of inverse[j, output]."""
         mix = np.array(frequencies)
         squares = self._inverse() ** 2 @ self._floats().T @ mix
         return [float(value) for value in squares - mix]
@@ -140,7 +141,7 @@ class MatrixRandomizer(CalibratedRandomizer):
         return np.array([[float(chance) for chance in row] for row in self.table.rows])
 
     def _inverse(self) -> Floats:
-        """The left inverse with the least variance if all inputs are equally frequent."""
+        """The left inverse with the least variance for equally frequent inputs."""
         table = self._floats()
         frequencies = table.mean(axis=0)
         roots = np.sqrt(
@@ -173,7 +174,7 @@ class Matrix(LocalMechanism):
     loss_parameters = ("matrix",)
 
     def calibrate(self, request: RandomizerRequest) -> CalibratedRandomizer:
-        """The table of the request; raises RandomizerError if a ratio is infinite."""
+        """A randomizer with the requested table; RandomizerError if a ratio is infinite."""
         assert request.matrix is not None
         worst = worst_ratio(request.matrix.rows)
         if worst.epsilon is None:
@@ -211,20 +212,20 @@ class PureProtocolRandomizer(CalibratedRandomizer):
             raise ValueError("probabilities lie between zero and one")
 
     def estimates(self, responses: ResponseCounts) -> tuple[Fraction, ...]:
-        """(frequency among responses - q) / (p - q) for each label."""
+        """(share of responses that support the label - q) / (p - q), for each label."""
         scale = self.p - self.q
         return tuple(
             (Fraction(count, responses.records) - self.q) / scale for count in responses.counts
         )
 
     def variances(self, frequencies: Sequence[float]) -> list[float]:
-        """(f p (1 - p) + (1 - f) q (1 - q)) / (p - q)^2."""
+        """(f p (1 - p) + (1 - f) q (1 - q)) / (p - q)^2, for each label of frequency f."""
         p, q, scale = float(self.p), float(self.q), float(self.p - self.q) ** 2
         return [(f * p * (1 - p) + (1 - f) * q * (1 - q)) / scale for f in frequencies]
 
 
 def false_label_probability(epsilon: Fraction, false_labels: int) -> Fraction:
-    """The probability of each false label, 1 / (e^epsilon + their number), rounded up."""
+    """The probability of a false label, 1 / (e^epsilon + `false_labels`), rounded up."""
     return round_up(1 / (exp_down(epsilon, 2 * PROBABILITY_BITS) + false_labels), PROBABILITY_BITS)
 
 
@@ -294,7 +295,10 @@ class GeneralizedRandomizedResponse(LocalMechanism):
     loss_parameters = ("epsilon", "probability")
 
     def calibrate(self, request: RandomizerRequest) -> CalibratedRandomizer:
-        """The requested probabilities; raises RandomizerError if all are equal."""
+        """A randomizer for the request.
+
+        Raises RandomizerError if all its probabilities are equal.
+        """
         k, p = request.labels, request.probability
         if p is None:
             assert request.epsilon is not None
@@ -334,7 +338,7 @@ class RandomizedResponse(GeneralizedRandomizedResponse):
     name = "randomized_response"
 
     def calibrate(self, request: RandomizerRequest) -> CalibratedRandomizer:
-        """The probabilities for two labels; raises RandomizerError for more."""
+        """A randomizer for two labels; raises RandomizerError for more labels."""
         if request.labels != 2:
             raise RandomizerError(
                 "cannot-randomize.two-labels",

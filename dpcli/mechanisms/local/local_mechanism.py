@@ -101,7 +101,7 @@ class CalibratedRandomizer(ABC):
     def is_certified(self) -> bool:
         """Whether the loss that is recomputed from the parameters is within the stated loss.
 
-        The default is that the worst ratio is within exp(epsilon), rounded down.
+        By default: whether `ratio` is at most exp(epsilon), rounded down.
         """
         ratio = self.ratio
         return ratio is not None and 1 <= ratio <= exp_down(self.loss.epsilon, 512)
@@ -116,7 +116,10 @@ class CalibratedRandomizer(ABC):
     @property
     @abstractmethod
     def ratio(self) -> Fraction | None:
-        """The exact greatest ratio of probabilities of one output; None if not rational."""
+        """The exact greatest ratio of the probabilities of one output under two inputs.
+
+        None if the ratio is infinite, or if `is_certified` does not use it.
+        """
 
     @abstractmethod
     def record(self) -> dict[str, object]:
@@ -135,12 +138,12 @@ class CalibratedRandomizer(ABC):
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """The possible outputs, if they are not the labels of the column."""
+        """The possible outputs; empty if they are the labels of the column or numbers."""
         return ()
 
     @property
     def limits(self) -> tuple[float, float] | None:
-        """The least and the greatest possible number; None if responses are labels."""
+        """The least and the greatest number in a response; None if responses are labels."""
         return None
 
     @property
@@ -164,9 +167,9 @@ class CalibratedRandomizer(ABC):
 class LocalMechanism(ABC):
     """A way in which a record can respond: what a spec names as `mechanism:`.
 
-    A new one is one subclass and one line in `LOCAL_MECHANISMS`. Its docstring has the privacy
-    argument, and `dpcli explain` prints it. `numeric` says whether it randomizes numbers instead of
-    labels, and `loss_parameters` which keys may set its loss.
+    A new mechanism is one subclass and one line in `LOCAL_MECHANISMS`. Its docstring has the
+    privacy argument, and `dpcli explain` prints it. `numeric` says whether the mechanism randomizes
+    numbers instead of labels, and `loss_parameters` which keys may set its loss.
     """
 
     name: ClassVar[str]
@@ -176,11 +179,11 @@ class LocalMechanism(ABC):
 
     @abstractmethod
     def calibrate(self, request: RandomizerRequest) -> CalibratedRandomizer:
-        """The most accurate probabilities found; raises RandomizerError if there are none."""
+        """The most accurate randomizer found; raises RandomizerError if there is none."""
 
     @final
     def calibrate_and_verify(self, request: RandomizerRequest) -> CalibratedRandomizer:
-        """Probabilities with a recomputed loss within the request; else RandomizerError."""
+        """A randomizer with a recomputed loss within the request; else RandomizerError."""
         randomizer = self.calibrate(request)
         loss = randomizer.loss
         target = Loss(loss.epsilon if request.epsilon is None else request.epsilon, request.delta)

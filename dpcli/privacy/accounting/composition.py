@@ -86,7 +86,7 @@ class Composition(ABC):
 
 
 def total_failure_delta(guarantees: GuaranteeCounts) -> Fraction:
-    """The probability with which any of the guarantees may fail."""
+    """An upper bound of the probability that any guarantee fails: the sum over all."""
     return Fraction(sum(times * guarantee.failure_delta for guarantee, times in guarantees.items()))
 
 
@@ -126,14 +126,14 @@ class SequentialComposition(Composition):
 
 
 Branch = tuple[str, int]
-"""The rows that answers are about: branches of one name and different numbers are disjoint.
+"""A part of the rows: branches with one name and different numbers are disjoint.
 
 The rows of a unit are in at most one of the disjoint branches.
 """
 
 
 class GuaranteePair(NamedTuple):
-    """The guarantee of an answer for neighbors, and that under add-remove."""
+    """The guarantees of an answer: for the plan's neighbors, and under add-remove."""
 
     guarantee: Guarantee
     add_remove: Guarantee
@@ -202,9 +202,9 @@ def _replaced(first: Sequence[GuaranteePair], second: Sequence[GuaranteePair]) -
     In the same part, the guarantee of the part holds. In two parts, one loses a row and the other
     gains a row, so their add-remove guarantees compose. The result bounds both cases, answer by
     answer. Answers of both parts are kept separate where composition is then tighter: if the
-    add-remove guarantee bounds that for neighbors, and for answers with a delta whose loss under
-    add-remove is not known to be smaller, because no composition adds their losses to rhos of
-    others.
+    add-remove guarantee bounds the guarantee for neighbors, and for answers with a delta whose loss
+    under add-remove is not known to be smaller, because no composition adds the losses of answers
+    with a delta to rhos of other answers.
     """
     found = []
     for (whole, add_remove), (_, of_other) in zip_longest(first, second, fillvalue=ZERO_PAIR):
@@ -234,7 +234,7 @@ def _upper_pair(pairs: Sequence[GuaranteePair]) -> GuaranteePair:
 def _covers(
     left: Sequence[GuaranteePair], right: Sequence[GuaranteePair], *, add_remove: bool
 ) -> bool:
-    """Whether each answer of `left` is an upper bound of that of `right`, in every measure."""
+    """Whether each guarantee of `left` bounds that of `right` in every measure."""
     pairs = zip_longest(left, right, fillvalue=ZERO_PAIR)
     compared = (
         (a.add_remove, b.add_remove) if add_remove else (a.guarantee, b.guarantee) for a, b in pairs
@@ -243,7 +243,7 @@ def _covers(
 
 
 def upper_bound(guarantees: Sequence[Guarantee]) -> Guarantee:
-    """A guarantee that is at least each of these, in every measure."""
+    """A guarantee that is at least each of `guarantees`, in every measure."""
     distinct = list(dict.fromkeys(guarantees))
     if len(distinct) == 1:
         return distinct[0]
@@ -269,9 +269,9 @@ def upper_bound(guarantees: Sequence[Guarantee]) -> Guarantee:
 def _worst_pairs(groups: Sequence[tuple[DominatingPair, ...]]) -> tuple[DominatingPair, ...]:
     """Pairs whose product is at least as distinguishable as the product of each group.
 
-    Pairs of a kind are matched, the strongest first: of each match, the smallest scale and the
-    largest shift. Pairs of different kinds are all taken; those that are not ordered are of one
-    kind if they have one scale.
+    Pairs of one kind are matched across groups, the strongest first. A match becomes a pair with
+    its smallest scale and its largest shift. Pairs of different kinds are all taken. Pairs that are
+    not `ordered` are of one kind only if they have one scale.
     """
     if len(groups) == 1:
         return groups[0]

@@ -40,16 +40,16 @@ MAX_PAIRS = 1000
 """Most different pairs that are composed as they are; more pairs are rounded to fewer."""
 
 MAX_DOUBLED = 64
-"""Most repetitions for which doubling is fast."""
+"""Most repetitions for which doubling is faster than `self_compose`."""
 
 TRUNCATED_FROM, TAIL = 8, 1e-15
-"""The last sums are long: their tails of this probability become an infinite loss."""
+"""The last sums are long: a tail of this probability becomes an infinite loss."""
 
 FLOAT_ERROR = Fraction(1, 10**13)
 """Relative error that sums of floats may have, in delta and in epsilon."""
 
 FLOAT_ERROR_EACH = Fraction(3, 10**16)
-"""Additional error for each answer: that of the power of a transform grows with the power."""
+"""Additional error per answer: that of a transform's power grows with the power."""
 
 
 class PldComposition(Composition):
@@ -88,7 +88,7 @@ class PldComposition(Composition):
 def composed_epsilon(pairs: Mapping[DominatingPair, int], delta: float) -> Fraction | None:
     """Epsilon of all pairs at `delta`; None if floats are not precise enough.
 
-    Raises MissingDependencyError without the library.
+    Raises MissingDependencyError if dp-accounting is not installed.
     """
     try:
         from dp_accounting.pld.pld_pmf import DensePLDPmf

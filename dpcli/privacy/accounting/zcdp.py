@@ -16,7 +16,7 @@ from dpcli.privacy.deltas import MAX_EXACT_TERMS, sum_rounded_up, zcdp_epsilon, 
 from dpcli.privacy.loss import Loss
 
 MAX_MIXED = 32
-"""Number of mixtures of both sums that are tried."""
+"""Most mixtures of a sum of epsilons and a sum of rhos that are tried."""
 
 
 class ZcdpComposition(Composition):
@@ -60,7 +60,7 @@ class ZcdpComposition(Composition):
 def _mixed(
     guarantees: GuaranteeCounts, rho: Fraction, left: Fraction, delta: Fraction
 ) -> Iterator[Bound]:
-    """Some pure answers by the sum of their epsilons, all others by the sum of their rhos.
+    """Bounds that add some pure answers by epsilon, and all other answers by rho.
 
     Epsilon is concave in rho, so the best choice takes the answers with the least epsilon for
     their rho, up to some limit.
