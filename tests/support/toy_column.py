@@ -55,7 +55,7 @@ class DurationColumn(IntegerColumn):
 
     takes: ClassVar[tuple[type[Option], ...]] = (MissingMarks, From)
 
-    def text_rules(self, decided: Mapping[str, int | None]) -> Sequence[Rule]:
+    def rules(self, decided: Mapping[str, int | None]) -> Sequence[Rule]:
         def minutes(text: pl.Expr) -> pl.Expr:
             parts = [text.str.extract(r"^([0-9]{1,6}):([0-5][0-9])$", group) for group in (1, 2)]
             hours, rest = (part.cast(pl.Int64) for part in parts)

@@ -118,7 +118,9 @@ def released_flags(plan: CentralPlan, rows: int, folder: Path) -> tuple[list[str
     )
 
 
-@pytest.mark.parametrize("name", mostly_extended(WITHOUT_RECURSION, *[*WITHOUT_RECURSION][::2]))
+@pytest.mark.parametrize(
+    "name", mostly_extended(CHOICES, *[name for name in CHOICES if name != "recursion"][::2])
+)
 def test_empty_groups_are_flagged_and_large_ones_are_not(
     name: str, tmp_path: Path, stream: Stream
 ) -> None:
