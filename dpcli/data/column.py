@@ -349,6 +349,17 @@ class Column(ABC):
         """
         return None
 
+    @property
+    def rules_are_native(self) -> bool:
+        """Whether `native_type` is about the `rules` of the column, not about those of a base.
+
+        A subclass with other rules has no native type unless it states one.
+        """
+        owners = [
+            kind for kind in type(self).__mro__ if {"rules", "native_type"} & vars(kind).keys()
+        ]
+        return "native_type" in vars(owners[0])
+
     def native_steps(self, cell: pl.Expr) -> pl.Expr:
         """Cells of the native type as whole steps, of an integer type."""
         return cell

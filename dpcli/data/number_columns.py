@@ -119,7 +119,7 @@ class NumberColumn(NumericColumn):
         return cell.cast(pl.Int64) if is_whole else None
 
     def native_type(self, decimal: str, quote: str | None) -> pl.DataType | None:
-        if self.options or decimal != ".":
+        if self.needs_plain_text or decimal != ".":
             return None
         if self.step == 1:
             return pl.Int64()

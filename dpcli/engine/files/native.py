@@ -32,7 +32,8 @@ class NativeColumns:
         types = {
             index: dtype
             for index, column in enumerate(columns)
-            if (dtype := column.native_type(decimal, dialect.quote)) is not None
+            if column.rules_are_native
+            and (dtype := column.native_type(decimal, dialect.quote)) is not None
             # A footer is found by the text of the first cell.
             and read.count(read[index]) == 1 and not (dialect.footer and read[index] == 0)
         }  # fmt: skip

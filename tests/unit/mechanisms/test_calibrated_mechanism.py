@@ -99,11 +99,11 @@ class Lying(Laplace):
 
 
 def test_a_part_of_epsilon_that_an_answer_cannot_use_stays_unused() -> None:
-    """The noise of an answer is made for its own weight, also beside one that never changes."""
-    nobody = LinearQuery(factors=(Factor(IntegerColumn("none", bounds=(0, 0))),))
+    """The noise of an answer is made for its own weight, also next to one that never changes."""
+    always_zero = LinearQuery(factors=(Factor(IntegerColumn("none", bounds=(0, 0))),))
     halves = (Fraction(1, 2), Fraction(1, 2))
     counted, constant = CalibratedMechanism.calibrate(
-        Laplace(), [COUNT, nobody], RELATION, ONE, halves
+        Laplace(), [COUNT, always_zero], RELATION, ONE, halves
     )
     assert counted.noise.scale >= 2
     assert counted.loss.epsilon == Fraction(1, 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -11,7 +12,7 @@ from random import Random
 import polars as pl
 import pytest
 
-from dpcli.data.column import Column
+from dpcli.data.column import Column, Rule
 from dpcli.data.formats import STANDARD_DIALECT, Dialect
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import CategoryColumn, IdColumn
@@ -120,6 +121,23 @@ def test_only_the_column_with_the_odd_cell_is_read_as_texts(tmp_path: Path) -> N
         assert piece.drop_odd()
         assert set(piece.native.types) == {0, 1}
         assert not piece.drop_odd()
+
+
+class TensColumn(IntegerColumn):
+    """Whole numbers of which the file has the tens."""
+
+    __slots__ = ()
+
+    def rules(self, decided: Mapping[str, int | None]) -> Sequence[Rule]:
+        return [lambda text: self.possible(text.cast(pl.Int64, strict=False) * 10)] * 2
+
+
+def test_a_column_with_rules_of_its_own_is_read_by_them(tmp_path: Path) -> None:
+    """A native type that it inherits is about the rules of its base."""
+    path, tens = tmp_path / "d.csv", TensColumn("age", bounds=(0, 120))
+    path.write_text("income,age,sex\n1.00,5,f\n2.50,6,m\n", encoding="utf-8")
+    assert native(path, (INCOME, tens, SEX)) == {0, 2}
+    assert not tens.rules_are_native
 
 
 def test_cells_whose_texts_matter_are_no_native_columns(tmp_path: Path) -> None:
