@@ -78,10 +78,10 @@ def test_functions_are_short() -> None:
 
 
 def test_a_mean_passes_few_functions() -> None:
-    """The second release of one mean in a process, with a little room for what noise decides."""
+    """The second release of one mean in a process, with room for what noise and threads decide."""
     trace = trace_of_a_mean()
 
     assert trace.designs_built == 1
-    assert trace.functions <= 705
+    assert trace.functions <= 712
     assert trace.modules <= 92
-    assert trace.changes <= 1_140
+    assert trace.changes <= 1_180
