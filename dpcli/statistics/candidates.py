@@ -51,7 +51,7 @@ def classes_at_and_between(column: NumericColumn, points: Points) -> tuple[Axis,
 
 @lru_cache(maxsize=CACHED)
 def classes_from_each(column: NumericColumn, points: Points) -> tuple[Axis, Points]:
-    """The axis of classes from each point up to the next.
+    """An axis with a class from each point up to the next one.
 
     Also returns the index of the class that begins at each point.
     """
@@ -83,14 +83,15 @@ FLAG_CONFIDENCE = Fraction(19, 20)
 
 
 class SizeLimits(NamedTuple):
-    """From how many noisy rows on a choice says something, and from how many it is precise.
+    """The noisy sizes of a group from which its choice is informative, and precise.
 
-    Let e be the error of the choice in rows, w what the noise of a size exceeds in one direction
-    with the remaining probability, and n a noisy size. Every row changes what is compared, its
-    score, by at most one (for revenues, by at most the highest price: then e is counted in rows
-    that each pay it). So the scores of N rows differ by at most N. If n - w < e, there may be fewer
-    rows than e, and the noise alone may have decided: any candidate is as good as the best, up to
-    the error. Of groups without rows, 1 - p have such an n, if w is exceeded with probability p.
+    Let e be the error of the choice in rows, n the noisy size, and w the `width` that the noise of
+    n exceeds with a probability of at most 1 - p, for the confidence p. Scores of N rows differ by
+    at most N. (For revenues, by N times the highest price; then e counts rows that each pay it.) So
+    with fewer than e rows, every candidate is as good as the best, up to the error. If n < e + w,
+    that may be so, and noise alone may have decided: the choice is not `informative`. A group
+    without rows has such an n with a probability of at least p. From `precise` on, e is at most
+    `IMPRECISE_SHARE` of n.
     """
 
     informative: int
@@ -101,7 +102,7 @@ class SizeLimits(NamedTuple):
     def of(
         cls, choices: Sequence[SelectionQuery], noises: Sequence[Noise], confidence: Fraction
     ) -> SizeLimits:
-        """The limits for choices with these noises; the last noise is that of the size.
+        """The limits in rows for choices with these noises; the last is that of the size.
 
         The choice with the largest error decides.
         """
@@ -114,13 +115,13 @@ class SizeLimits(NamedTuple):
 
     @property
     def rows(self) -> int:
-        """The exact size at which a group has no flag, with the confidence of `width`."""
+        """From about how many rows on a group has no flag; noise may exceed `width`."""
         return self.precise + self.width
 
 
 @dataclass(frozen=True, kw_only=True)
 class Choices(Design):
-    """A design of choices; the last query is the size, the scored rows per group."""
+    """A design of choices; the last query counts the scored rows per group."""
 
     choices: tuple[SelectionQuery, ...]
 
@@ -132,7 +133,7 @@ class Choices(Design):
         *choices: tuple[str, SelectionQuery, Fraction],
         reason: str = "",
     ) -> Self:
-        """The design for choices: role, query and step of each; weights are equal.
+        """The design for `choices` of equal weight, each with its role, query and step.
 
         Privacy: the size is one more answer to the entry, about the same rows. Weights divide the
         loss of the entry among all answers. A size that is the same for all neighbors is answered

@@ -158,7 +158,10 @@ class NoisyAnswer:
         object.__setattr__(self, "values", integer_array(self.values))
 
     def divided(self, numbers: int) -> list[NoisyAnswer]:
-        """One answer for each of the `numbers` of a group, with the noise of this answer."""
+        """One answer for each of the `numbers` of a group, about all groups.
+
+        Each answer has the noise of this one.
+        """
         return [
             NoisyAnswer(column, self.noise, self.groups)
             for column in self.values.reshape(-1, numbers).T

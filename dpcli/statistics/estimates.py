@@ -103,7 +103,7 @@ class Estimates:
 
     @classmethod
     def around(cls, values: Array, widths: Array | int, unit: Fraction) -> Estimates:
-        """Noisy answers in steps of `unit`, each in the middle of an interval."""
+        """Estimates of noisy `values` with the half-widths `widths`, in steps of `unit`."""
         status = np.full(len(values), HAS_INTERVAL, np.int8)
         lower, upper = add_exact(values, -widths), add_exact(values, widths)
         return cls(unit, (decimal_places(unit),), values, lower, upper, status)

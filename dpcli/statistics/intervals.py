@@ -182,14 +182,14 @@ def _exact_floors(numbers: Floats, scale: Fraction) -> Array:
 
 
 def _draws(noise: Noise, index: int, draws: int) -> Floats:
-    """Draws of a noise, in an order that depends on the index of its answer."""
+    """Quantiles of a noise in place of draws, in an order that `index` decides."""
     noises = _quantiles(type(noise), draws)[_order(index, draws)] * float(noise.scale)
     return np.rint(noises) if noise.scale < ROUNDED_BELOW else noises
 
 
 @lru_cache(maxsize=4)
 def _quantiles(distribution: type[Noise], draws: int) -> Floats:
-    """Quantiles of noise of scale one, evenly spaced in probability."""
+    """Quantiles of noise of scale one at evenly spaced probabilities; shape (draws,)."""
     levels = (np.arange(draws) + 0.5) / draws
     return distribution.quantiles(levels)
 

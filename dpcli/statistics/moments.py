@@ -71,10 +71,11 @@ class Moments:
     possible squares, so that one row changes each answer as little as possible. Rows count if
     all columns are present.
 
-    The weights are close to the best ones for means that lie a quarter of the way from the middle
-    to a bound: for each answer, the cube root of the squared coefficient that its noise has in all
-    covariances, in units of its sensitivity. A sum gets the weight 2, a sum of squares 2, a sum of
-    products 3, and the number of rows (k + 1)/2 for k columns, over the total.
+    Weights are proportional to (k + 1)/2 for the number of rows, with k columns, to 2 for a sum, to
+    2 for a sum of squares and to 3 for a sum of products. These are close to the best ones, for
+    means a quarter of the way from the middle to a bound. The best weight of an answer is
+    proportional to the cube root of the sum, over all covariances, of the squared coefficients of
+    its noise, in units of its sensitivity.
     """
 
     columns: tuple[NumericColumn, ...]

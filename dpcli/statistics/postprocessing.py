@@ -213,9 +213,10 @@ FLAGS = tuple(Flag)
 def flags(estimates: Estimates) -> Array:
     """The flag of each number as printed: its index in `FLAGS`, an array of int64.
 
-    A number without an interval has no flag, unless the reason is that nothing bounds its
-    noise-free value, or that its error is known to be large: choices among candidates are flagged
-    by the noisy size of their group.
+    The first condition that holds decides. Suppressed: the status says so. No information: nothing
+    bounds the noise-free value, or the interval has all possible values. Limited: all numbers of
+    limited estimates. Unreliable: the interval is wide, or the error is known to be large. Choices
+    among candidates have no interval: the noisy size of their group decides.
     """
     status = estimates.status
     noisy = (status == HAS_INTERVAL) & (estimates.lower != estimates.upper)

@@ -161,7 +161,7 @@ QUALITY_COUNTS = QualityCounts()
 
 
 def counted_limits(request: Request) -> tuple[int, ...]:
-    """The limits on rows per person for which the check counts people by their rows."""
+    """The limits on rows for which the check counts people by their rows."""
     limits: tuple[int, ...] = dict(request.options).get(LIMITS, ())
     return limits
 
@@ -177,10 +177,10 @@ def with_people(request: Request) -> Request:
 
 
 def with_limits(request: Request, of: Iterable[Sequence[Design]], relation: Relation) -> Request:
-    """The request of a check that also counts people by their rows, if limits apply.
+    """The request of a check that also counts people by their numbers of rows.
 
-    These are the limits on rows per person that affect the queries of the designs in `of`. If the
-    unit is not a person, the request is unchanged.
+    The limits to check are those on rows per person that affect a query of the designs in `of`. The
+    request is unchanged if rows are the unit.
     """
     unit = relation.unit
     if not isinstance(unit, PersonUnit):
@@ -204,8 +204,9 @@ class QualityAnswers:
     """The noisy answers of the check, each with its noise.
 
     `rows` has the number of rows, and `columns` the readable minus the unreadable cells of each
-    column. `people` has the number of people, and `by_rows` the number of people in each bin; they
-    are None if the check does not count them.
+    column. `people` has the number of people, and `by_rows` the number of people in each bin of
+    their numbers of rows, for the `limits` on rows per person. Both are None if they are not
+    counted.
     """
 
     rows: NoisyAnswer
@@ -258,7 +259,7 @@ ERROR_PROBABILITY = 0.05
 
 
 def bin_starts(limits: Iterable[int]) -> tuple[int, ...]:
-    """Starts of the bins for these limits; the first is for people within all limits.
+    """Starts of bins of people by their rows; the first is within all limits.
 
     >>> bin_starts([4])
     (1, 5, 6, 8, 12, 16, 24, 32, 64, 128, 256, 512)
@@ -315,7 +316,7 @@ def noticed_rows(noise: Noise, limit: int) -> int:
 
 
 def _margin(noise: Noise, weights: list[int], confidence: Fraction) -> float:
-    """The half-width of the noise of a weighted sum of counts, at this confidence."""
+    """The half-width, at this confidence, of the noise of a weighted sum of counts."""
     variance = noise.discrete_variance * sum(weight**2 for weight in weights)
     if not variance:
         return 0.0

@@ -86,7 +86,7 @@ class Choose(Statistic):
     steps = ()
 
     def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
-        """Accuracy needs a label, revenue takes none, and prices are not negative."""
+        """Faults for accuracy without a label, revenue with one, and prices below zero."""
         needs_label = request.utility == "accuracy"
         if needs_label and request.label is None:
             yield FieldFault("label-missing", "utility")
@@ -167,7 +167,7 @@ class TopK(Statistic):
         return PRIVATE_LABELS[self.name] if isinstance(column, PrivatePartitionColumn) else self
 
     def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
-        """At most as many labels are chosen as there are."""
+        """The fault of a `k` above the number of labels."""
         labels = len(require_labeled(request.column).labels)
         yield from check_max(request.k, "k", labels, "of the labels are chosen")
 
@@ -227,10 +227,10 @@ MAX_PRIVATE_LABELS = 1_000
 
 
 class TopKPrivate(TopK):
-    """The `k` labels with the greatest noisy counts, of those that partition selection shows.
+    """The `k` labels with the greatest noisy counts that reach the threshold.
 
-    `TopK` has the privacy argument. The selected labels and their noisy counts are private, and
-    the rest is a function of them.
+    `TopK` has the privacy argument. The selected labels and their noisy counts are the private
+    answer; ranks are post-processing of it.
     """
 
     families = ADDITIVE
@@ -238,7 +238,7 @@ class TopKPrivate(TopK):
     derivation = "labels whose noisy count reaches the threshold, the greatest counts first"
 
     def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
-        """Private labels within private groups are not selected; `k` is not too large."""
+        """Faults for private groups, and for a `k` above `MAX_PRIVATE_LABELS`."""
         private = [key.column.name for key in request.by if key.is_private]
         if private:
             yield FieldFault("values-required.groups", "by", column=private[0])

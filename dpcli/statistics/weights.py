@@ -14,7 +14,7 @@ from dpcli.statistics.statistic import Statistic
 
 
 def weight_factors(request: Request) -> tuple[Factor, ...]:
-    """The factor by which each row counts; none without weights.
+    """The factor by which each row counts; empty if rows have no weights.
 
     Privacy: the weight is a column with declared bounds, to which every cell is clamped. So one row
     changes a sum of weighted values by at most the greatest product within the bounds.
@@ -41,7 +41,7 @@ class WeightedStatistic(Statistic):
     weighted_derivation: ClassVar[str] = ""
 
     def faults(self, request: Request, relation: Relation) -> Iterator[FieldFault]:
-        """Weights must not be negative, and no column is its own weight."""
+        """Faults for weights that can be negative, and a column that weighs itself."""
         weight, column = request.weight, request.column
         if weight is None:
             return

@@ -31,9 +31,9 @@ class BoundsHistogram(Statistic):
     Privacy: a row lies in one bin, so this is a histogram: adding or removing a row changes one
     count by one, 1 in L1, and changing a row moves it from one bin to another, 2 in L1. A person
     moves as many rows as the limits allow; each bin counts as a group. The choice of bounds is
-    post-processing of the noisy counts. The bounds are public after it, and statistics that use
-    them add up with it, whatever was chosen (adaptive composition: Dwork, Rothblum and Vadhan
-    2010).
+    post-processing of the noisy counts, so the bounds are public after it. The losses of this
+    histogram and of the statistics that use the bounds add up, whatever was chosen (adaptive
+    composition: Dwork, Rothblum and Vadhan 2010).
     """
 
     name = "bounds"
@@ -101,9 +101,8 @@ class BoundsChoice:
     """How the bounds of a column are chosen, and the chosen bounds once known.
 
     The column of the `grid` has the outermost bounds. At least the share `coverage` of the counts
-    lies within the chosen bounds. `clamping_weight` weighs clamping bias against noise: 1 for
-    values, less for rows per person, because a dropped row costs less than the bound. If
-    `serves_check` is true, the choice counts as used even if only the quality check uses it.
+    lies within the chosen bounds. `clamping_weight` is as in `BoundsRule`. If `serves_check` is
+    true, the choice counts as used even if only the quality check uses it.
     """
 
     grid: BoundsGrid
@@ -175,19 +174,25 @@ class BoundsChoice:
         )
 
     def at_candidate(self, position: int) -> ChosenBounds:
-        """The bounds at this position of the candidates on both sides; -1 is the last."""
+        """The bounds at this position of the candidates on both sides, from zero outward.
+
+        A side with fewer candidates has its last one; -1 is the last candidate of each side.
+        """
         grid = self.grid
         return self._at(
             *(min(position, len(candidates) - 1) for candidates in (grid.below, grid.above))
         )
 
     def at_part(self, part: int) -> ChosenBounds:
-        """The bounds at `part` thirds of the candidates, for which a plan shows errors."""
+        """The bounds `part` thirds of the way to the last candidates, as plans show."""
         last = max(len(self.grid.above), len(self.grid.below)) - 1
         return self.at_candidate(part * last // 3)
 
     def _at(self, below: int | None, above: int | None, **found: Any) -> ChosenBounds:
-        """The bounds at these positions; a side with the position None ends at zero."""
+        """The bounds at these positions of the candidates; zero for the position None.
+
+        A side without candidates keeps its outermost bound. `found` are more fields of the result.
+        """
         grid, (low, high) = self.grid, self.column.limits
         if grid.below:
             low = 0 if below is None else grid.below[below]
@@ -197,7 +202,7 @@ class BoundsChoice:
 
     @property
     def extremes(self) -> tuple[ChosenBounds, ChosenBounds, ChosenBounds]:
-        """The narrowest bounds from zero up, the narrowest down, and the widest bounds.
+        """The narrowest bounds above zero, the narrowest below it, and the widest.
 
         If only one side has candidates, both narrowest bounds are the same. Any bounds that can be
         chosen contain one of the narrowest.
@@ -297,7 +302,7 @@ class LimitChoice(BoundsChoice):
 
     @property
     def bins(self) -> list[tuple[int, int]]:
-        """The least and the greatest number of rows in each bin; the last has no end."""
+        """The least and the greatest number of rows in each bin, at least one row."""
         return [(max(low, 1), high) for low, high in self.grid.bins]
 
     def text(self, ends: ChosenBounds) -> str:

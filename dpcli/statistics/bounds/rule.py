@@ -32,10 +32,11 @@ from dpcli.problems.light_dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class GridKind:
-    """Candidates that repeat in every power of a base, such as 1, 2, 5 and then 10, 20, 50.
+    """Candidate bounds that repeat in every power of a base: 1, 2, 5, 10, 20, 50.
 
-    `decay` is how much further a bin must rise above the noise, in scales, for each candidate
-    that it lies beyond the last accepted one: three to four times the logarithm of `ratio`.
+    `firsts` are the candidates from one to below the `base`. A bin that lies k candidates beyond
+    the last accepted one is accepted too if its count exceeds k times `decay` scales of the noise.
+    `decay` is about three to four times the natural logarithm of `ratio`.
     """
 
     name: str
@@ -110,7 +111,7 @@ class BoundsGrid:
         return tuple(candidate for candidate in self._multiples(high) if low < candidate < high)
 
     def _multiples(self, farthest: int) -> Iterator[int]:
-        """The candidates up to a number of steps that are whole numbers of steps."""
+        """The positive candidates in whole steps, up to `farthest` or just beyond."""
         step, power = self.column.step, Fraction(1)
         while power > step:
             power /= self.kind.base
@@ -130,19 +131,20 @@ WINDOW = 4
 
 
 def sum_width(scale: Fraction, terms: int, outside: float) -> int:
-    """About the least width that a sum of Laplace noises rarely exceeds.
+    """The least whole width that a sum of noises reaches with `outside` probability.
 
-    The sum has `terms` independent noises of this scale; rarely means with probability `outside`.
+    The sum has `terms` independent continuous Laplace noises of this scale. The probability is
+    one-sided, and at most `outside`.
     """
     return search_min(lambda width: _sum_tail(terms, width / float(scale)) <= outside, -1, 1)
 
 
 def _sum_tail(terms: int, value: float) -> float:
-    """P[S >= value] for a sum of Laplace variables of scale one.
+    """P[S >= value] for the sum S of `terms` Laplace variables of scale one.
 
-    Each is an exponential variable with a random sign. The sum of j positive ones exceeds `value`
-    and the m others if fewer than j events of a Poisson process fall into that time. The events
-    after `value` follow a negative binomial distribution.
+    Each is an exponential variable with a random sign. Let j of them be positive. They sum to more
+    than `value` and all others if fewer than j events of a Poisson process of rate one occur in a
+    time of that length. The number of events after `value` has a negative binomial distribution.
     """
     value, total = max(value, 0.0), 0.0
     for positive in range(1, terms + 1):
@@ -155,17 +157,18 @@ def _sum_tail(terms: int, value: float) -> float:
 
 
 def _late(negative: int, late: int) -> float:
-    """P[`late` events of rate one fall into the sum of `negative` exponential times]."""
+    """P[N = `late`] for the Poisson events N in `negative` exponential times."""
     return comb(negative + late - 1, late) / 2 ** (negative + late) if negative else float(not late)
 
 
 @dataclass(frozen=True, slots=True)
 class BoundsRule:
-    """The rule for the bins of one column.
+    """The rule that chooses the bounds of one column from noisy counts of its bins.
 
     `scale` is the scale of the noise in each bin. A sum of n neighboring counts is clear if it
     exceeds `thresholds[n - 1]`. At least the share `coverage` of the accepted counts lies within
-    the bounds. `clamping_weight` weighs clamping bias against noise.
+    the bounds. The squared clamping bias is weighed by `clamping_weight`^2, the noise variance by
+    one.
     """
 
     grid: BoundsGrid
@@ -255,13 +258,20 @@ class BoundsRule:
                     yield max(rising, default=end - 1)
 
     def _rises(self, counts: Sequence[int], at: int, last: int) -> bool:
-        """Whether a count beyond the last accepted position is more than noise is likely to be."""
+        """Whether the count at `at` is accepted; `last` is the last accepted one.
+
+        It must exceed `decay` scales of noise for each position beyond `last`, or else the
+        threshold.
+        """
         min_count = self.grid.kind.decay * self.scale * (at - last)
         return counts[at] > min(min_count, Fraction(self.threshold))
 
     @staticmethod
     def _covering(counts: Sequence[int], excluded_rows: Fraction) -> int | None:
-        """The innermost position with at most `excluded_rows` beyond; None if no counts."""
+        """The innermost position beyond which counts sum to at most `excluded_rows`.
+
+        It is the last position if this is zero, and None without counts.
+        """
         position, left = len(counts) - 1, excluded_rows
         while excluded_rows and position > 0 and counts[position] <= left:
             left -= counts[position]
@@ -306,8 +316,7 @@ def best_position(
 
     `last` is the last accepted position. Noisy counts, and the distances of candidates from zero,
     are given from zero outward. `scale` is the scale of the noise, `ratio` the average ratio of
-    neighboring candidates. `clamping_weight` is below one for rows per person: a dropped row costs
-    less than the bound.
+    neighboring candidates. `clamping_weight` is as in `BoundsRule`.
 
     >>> candidates = [1, 2, 4, 8, 16, 32, 64]
     >>> best_position([4000, 2000, 1000, 500, 0, 0, 0], candidates, 3, 10.0, 2.0)
@@ -339,10 +348,11 @@ def best_position(
 def _tails(
     outer: Floats, inner: Floats, noisy: Floats, at: int, ratio: float
 ) -> tuple[Floats, Floats]:
-    """Expected counts of tails, shape (tails, bins), and where each tail ends.
+    """The counts that each possible tail gives to the bins, and where each tail ends.
 
-    Counts are in units of the noise scale. In the bin before `at`, a tail has the noisy count, or
-    one if it is smaller. A tail ends this number of bins after the bin `at`.
+    A tail is a density of rows with one of the `SLOPES` and `CURVATURES`, which ends 0, 1, 2 or
+    more bins after the bin `at`. Counts have the shape (tails, bins), in units of the noise scale.
+    In the bin before `at`, every tail has the noisy count, but at least one.
     """
     width = np.log(outer / inner) / np.log(ratio)
     middle = np.log(outer * inner) / np.log(ratio) / 2

@@ -57,7 +57,7 @@ class CenteredCountQuery(Query):
 
     @property
     def shape(self) -> Shape:
-        """The shape of the counts; the engine computes the `parts`."""
+        """The shape of the plain counts: the engine answers the `parts`, not this query."""
         return self.counts.shape
 
     @property
@@ -81,5 +81,5 @@ class CenteredCountQuery(Query):
 
     @cached_property
     def row_contribution(self) -> RowContribution:
-        """The least that a person adds to a cell, without a row in it; the most per row."""
+        """From -`less`, for a person without a row in the cell, to `times` for one row."""
         return RowContribution(-self.less, self.times)

@@ -83,7 +83,7 @@ class Count(PersonCounts, WeightedStatistic):
         return self.by_people(request, query, "count", relation)
 
     def has_population(self, request: Request) -> bool:
-        """A part of the rows is a share of a sample of public size."""
+        """Whether a count of a part of the rows is estimated for the population."""
         size = request.sample and request.sample.size
         is_part = bool(request.by or request.where or request.column)
         return bool(size) and is_part and not request.weight and request.user_clamp is None
@@ -148,7 +148,7 @@ class Sum(WeightedStatistic):
         return ((Fraction(0) if low >= 0 else None, Fraction(0) if high <= 0 else None),)
 
     def has_population(self, request: Request) -> bool:
-        """The rows are a share of a population if their number is public."""
+        """Whether there is a sample of public size, and no weights and no `bound: sum`."""
         size = request.sample and request.sample.size
         return bool(size) and not request.weight and request.user_clamp is None
 
@@ -269,7 +269,7 @@ class Histogram(PersonCounts):
         return self.by_people(request, query, "count", relation)
 
     def has_population(self, request: Request) -> bool:
-        """Each bin is a share of a sample of public size."""
+        """Whether a sample of public size is declared."""
         return request.sample is not None and request.sample.size is not None
 
     def population(

@@ -126,7 +126,7 @@ class IndicatorQuery(Query):
 
     @property
     def shape(self) -> Shape:
-        """For each test, the rows that pass; if signed, twice this minus all rows."""
+        """For each test, the number of rows that pass; if signed, twice it minus all."""
         axes = {axis.column for axis in self.axes}
         not_missing = frozenset(
             {column for column in self.present if column.missing is None} - axes
@@ -172,13 +172,16 @@ class Selections(Statistic):
     item = "column"
 
     def complete_request(self, bare: Request, given: Mapping[str, Any]) -> Request:
-        """The request, with the columns to check; without a limit, all may be chosen."""
+        """The request with its columns and `max_selected`, by default their number."""
         columns: tuple[Column, ...] = given["columns"]
         max_selected = given.get("max_selected") or len(columns)
         return replace(bare, checked=columns, options=(("max_selected", max_selected),))
 
     def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
-        """Each column has one label that is counted, and groups are public."""
+        """Faults unless each column has one counted label, and groups are public.
+
+        Also a fault if `max_selected` exceeds the number of columns.
+        """
         for column in request.checked:
             if not isinstance(column, BooleanColumn) and len(column.labels) != 1:
                 count = len(column.labels)
@@ -256,7 +259,7 @@ class CountMissing(Selections):
     takes = field_types(columns=CheckedColumns)
 
     def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
-        """Groups are public."""
+        """The fault of private groups, if there are any."""
         return public_groups(request)
 
     def tests(self, request: Request) -> tuple[Filter, ...]:
@@ -264,7 +267,7 @@ class CountMissing(Selections):
 
 
 def public_groups(request: Request) -> Iterable[FieldFault]:
-    """The fault of private groups, for a statistic whose vector needs public ones."""
+    """The fault of private groups, for a statistic that takes only public ones."""
     private = next((axis.column.name for axis in request.by if axis.is_private), None)
     if private is not None:
         yield FieldFault("values-required.groups", "by", column=private)

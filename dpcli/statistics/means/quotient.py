@@ -249,7 +249,10 @@ class CenteredMean(QuotientDesign):
     column: NumericColumn
 
     def expected_error(self, errors: Sequence[float]) -> float:
-        """The error of a mean halfway between the middle and a bound, times the rows."""
+        """The error of the mean times the number of rows, for a typical mean.
+
+        The typical mean lies halfway between the middle and a bound.
+        """
         half = float((self.column.upper - self.column.lower) * self.column.step) / 2
         return hypot(errors[0], TYPICAL_MEAN * half * errors[1])
 
@@ -325,11 +328,11 @@ class DistancesFromBounds(QuotientDesign):
     def error_of_rows(
         self, noises: Sequence[Noise], rows: Fraction, confidence: Fraction
     ) -> Fraction | None:
-        """A bound for sums of Bernstein polynomials of degree d, each with noise up to s.
+        """A bound on the error of the mean, for noise of at most s in d + 1 sums.
 
         Each noise has an equal part of the allowed risk. The mean is a weighted average of d + 1
-        numbers from zero to the width of the bounds. It changes by at most (d + 1)/2 s times the
-        width, over the noisy total.
+        numbers from zero to the width of the bounds, with the sums as weights. It changes by at
+        most (d + 1)/2 s times the width, over the noisy total. None if this may not be positive.
         """
         query, step, sums = self.distances, self.queries[0].step, self.distances.cells_per_group
         noise = noises[0].half_width(1 - (1 - confidence) / sums) * step

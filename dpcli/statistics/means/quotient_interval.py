@@ -58,7 +58,7 @@ class QuotientInterval(FiducialInterval):
     def _find_ends(self, all_cells: Ints) -> None:
         """Set the ends: by bisection where the divisor is certain, else from draws.
 
-        Ends stay infinite where the divisor may be below `min_below` with more than the risk.
+        Ends stay infinite where the divisor is below `min_below` with more than the allowed risk.
         """
         scales = self._scales[self._scales > 0]
         if not (
@@ -85,7 +85,7 @@ class QuotientInterval(FiducialInterval):
         risk = self._risk * (1 - CERTAIN)
 
         def excess(tried: Floats, side: int) -> Floats:
-            """Positive where the risk that the quotient is beyond `tried` is small enough."""
+            """Positive where the quotient is beyond `tried` with less than the allowed risk."""
             coefficients = self._above - self._below * tried
             beyond = -side * (coefficients * noisy).sum(axis=0)
             return self._kind.excess(beyond, abs(coefficients) * self._scales, risk)
@@ -100,7 +100,7 @@ class QuotientInterval(FiducialInterval):
 
 
 def _bisected(excess: Callable[[Floats], Floats], near: Floats, far: Floats) -> Floats:
-    """A point near the root of `excess`, on the side of `far`, by bisection."""
+    """A point just beyond the root of `excess`, which is positive at `far`."""
     for _ in range(BISECTIONS):
         middle = (near + far) / 2
         is_beyond = excess(middle) > 0

@@ -117,7 +117,7 @@ class Ratio(WeightedStatistic):
         return True
 
     def faults(self, request: Request, relation: Relation) -> Iterator[FieldFault]:
-        """The parts differ, and the denominator cannot be negative."""
+        """Faults for equal parts, and for a denominator that can be negative or is zero."""
         yield from super().faults(request, relation)
         above, below = self.parts(request)
         if above == below:
@@ -293,7 +293,7 @@ class Proportion(Ratio):
         ), None
 
     def faults(self, request: Request, relation: Relation) -> Iterator[FieldFault]:
-        """A category needs `values`; neither all of its labels, nor groups of its own."""
+        """Faults for a category without `values`, with all labels, or as a key too."""
         yield from super().faults(request, relation)
         column, ranges = require_labeled(request.column), dict(request.options)["values"]
         if ranges is None and not isinstance(column, BooleanColumn):
@@ -379,7 +379,7 @@ class Comparison(Statistic):
         return True
 
     def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
-        """A sum needs numbers, which are not negative; the four items have different names."""
+        """Faults for a sum of negative numbers or no numbers, and for equal item names."""
         column = request.column
         if request.option("of") == "sum":
             if not isinstance(column, NumberColumn):

@@ -213,7 +213,7 @@ class MomentsOfOne(Design):
     half: float
 
     def expected_error(self, errors: Sequence[float]) -> float:
-        """The error of the variance of typical values, times the number of rows."""
+        """The error of a typical variance, times the number of rows; to compare designs."""
         count, total, squares = errors
         by_count = self.half**2 * (2 * TYPICAL_MEAN**2 + 0.5 - TYPICAL_SQUARE)
         return hypot(squares, 2 * TYPICAL_MEAN * self.half * total, by_count * count)

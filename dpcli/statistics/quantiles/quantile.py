@@ -54,7 +54,7 @@ def may_count(request: Request, relation: Relation) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class TreeOfCounts(Design):
-    """A design that counts rows in the nodes of a tree of classes, a query per level."""
+    """A design of counts in the nodes of a tree of classes, one query for each level."""
 
     quantiles: tuple[Fraction, ...]
 
@@ -66,7 +66,7 @@ class TreeOfCounts(Design):
         families: tuple[Family, ...],
         measure: Measure,
     ) -> TreeOfCounts:
-        """The design for some quantiles, with shares of this measure."""
+        """The design for some quantiles; its levels share the loss in this measure."""
         classes, _ = classes_at_and_between(request.numeric, request.candidates)
         tree = CountTree(len(classes))
         queries = tuple(
@@ -88,9 +88,10 @@ class TreeOfCounts(Design):
         return USUAL_PART * self.usual_error(errors)
 
     def usual_error(self, errors: Sequence[Fraction | float]) -> float:
-        """About how many ranks the worst quantile misses by where values lie densely and evenly.
+        """About how many rows lie between the worst quantile and its estimate.
 
-        `errors` has the error of a count in each level; the result has the same confidence.
+        Values are taken to lie densely and evenly. `errors` has the error of a count in each level;
+        the result has the same confidence.
         """
         middle = min(map(float, self.quantiles), key=lambda quantile: abs(quantile - 0.5))
         return self.tree.usual_error(middle, list(map(float, errors)))

@@ -58,14 +58,15 @@ class PartQuantile:
 
     @property
     def largest_change(self) -> int:
-        """The most that an added row changes a difference of scores, in 1/d row."""
+        """The most that an added row changes the difference of two scores, in 1/d row."""
         part, whole = self.relative.numerator, self.relative.denominator
         return 2 * max(part, whole - part)
 
     def scores(self, below: Array) -> Array:
-        """Minus the distance of each cut from the quantile, in units of 1/d rows of the part.
+        """The score of each cut: minus its distance from the quantile, in 1/d row.
 
-        `below` has the number of rows of the part below each cut; all rows for the last one.
+        `below` has the number of rows of the part below each cut; all rows for the last one. The
+        denominator of `relative` is d.
         """
         part, whole = self.relative.numerator, self.relative.denominator
         below = widened(below, whole * int(below[-1]))
@@ -156,7 +157,7 @@ class QuantilesQuery(SelectionQuery):
 
     @cached_property
     def indexes(self) -> tuple[int, ...]:
-        """The index of each quantile in increasing order."""
+        """For each quantile in the order of the spec, its index in increasing order."""
         ordered = {quantile: index for index, quantile in enumerate(sorted(self.quantiles))}
         return tuple(ordered[quantile] for quantile in self.quantiles)
 
@@ -217,7 +218,10 @@ class QuantilesQuery(SelectionQuery):
         return short_up(noise.scale * Fraction(laplace_sum_width(worst, float(1 - confidence))), 6)
 
     def _error_weights(self) -> Iterator[tuple[float, ...]]:
-        """For each quantile, the scales of the independent errors whose sum is its error."""
+        """For each quantile, the scales in rows of the errors that add up to its error.
+
+        The errors are independent; the scales are for a choice of scale one.
+        """
         errors: dict[int | None, dict[int, float]] = {None: {}}
         for chosen in (part for level in self.levels for part in level):
             share = float(chosen.relative)
@@ -272,7 +276,7 @@ def _divided(counts: Ints, substeps: int) -> Ints:
 
 
 def _chosen_cuts(noise: ChoiceNoise, below: Array, query: QuantilesQuery) -> list[int]:
-    """The cuts of one group, for the quantiles in the order of the query."""
+    """The chosen cut of one group for each quantile, as an index; in query order."""
     cuts: dict[int | None, int] = {}
     for part in (part for level in query.levels for part in level):
         low = 0 if part.low is None else cuts[part.low]
@@ -296,7 +300,7 @@ def nearest_candidates(candidate_classes: Points, classes: Ints, in_first_half: 
 
 
 def _middle(ordered: list[Fraction], first: int, end: int) -> PartQuantile:
-    """The quantile that divides a part most evenly, with the fewest levels.
+    """The choice that divides a part most evenly, with the fewest levels.
 
     The part has the quantiles from `first` to before `end`. A quantile is eligible if no more
     quantiles remain on each side than the remaining levels can choose.

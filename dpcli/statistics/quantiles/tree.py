@@ -44,7 +44,7 @@ class CountTree:
 
     @cached_property
     def fan_out(self) -> int:
-        """The children of a node: the least number for which the levels reach all leaves."""
+        """The least number of children of a node for which the levels hold all leaves."""
         fan_out_below: int = max(1, ceil(self.leaves ** (1 / self.levels)) - 1)
         return fan_out_below + (prod([fan_out_below] * self.levels) < self.leaves)
 
@@ -59,28 +59,32 @@ class CountTree:
         return -(-self.leaves // self.node_leaves[0])
 
     def axes(self, classes: Axis) -> tuple[Axis, ...]:
-        """The axis of each level, for leaves that are these classes."""
+        """For each level, the axis whose bins are its nodes; leaves are the classes."""
         return tuple(Axis(classes.column, classes.starts[::leaves]) for leaves in self.node_leaves)
 
     def shares(self, power: int) -> tuple[Fraction, ...]:
-        """The share of each level: of epsilon with power 1, of rho with power 2."""
+        """The share of each level in the loss: in epsilon with power 1, in rho with 2."""
         parts = [SHARE_RATIO ** (power * level) for level in range(self.levels)]
         return tuple(part / sum(parts) for part in parts)
 
     def precisions(self, variances: Sequence[float]) -> tuple[float, ...]:
-        """For each level, the sum of leaves / variance over this level and all below."""
+        """The precision of each level: the sum of s / v over this level and all below.
+
+        A node has s leaves, and the variance of its count is v; `variances` has v for each level.
+        """
         parts = [
             leaves / variance for leaves, variance in zip(self.node_leaves, variances, strict=True)
         ]
         return tuple(reversed(list(accumulate(reversed(parts)))))
 
     def usual_error(self, quantile: float, errors: Sequence[float]) -> float:
-        """About the error of a rank if values lie evenly, from the errors of the counts.
+        """About the error of a rank in rows, if values lie evenly.
 
-        `RankErrors` has the formula. On average over evenly spaced ends, the squared weights of the
-        first level sum to q (1 - q) for each node. On a lower level, the children of at most one
-        node differ in weight: x of b lie below the end. Their squares sum to x - x^2 / b for a
-        whole x and to less in between, nearly b / 6 on average.
+        `errors` has the error of a count in each level. The variance is that of `RankErrors`, on
+        average over evenly spaced ends. In the first level, the squares of the weights sum to q (1
+        - q) per node, for the quantile q. In a lower level, only the children of one node differ in
+        weight: x of its b children lie below the end. Their squares sum to at most x - x^2/b, on
+        average nearly b/6.
         """
         variances = [max(error**2, MIN_VARIANCE) for error in errors]
         first, *lower = self.precisions(variances)
@@ -109,17 +113,17 @@ SAMPLED_ENDS = 256
 
 @dataclass(frozen=True)
 class RankErrors:
-    """The errors of ranks by least squares from noisy counts of a tree.
+    """The errors of ranks by least squares from the noisy counts of a tree.
 
     `noises` has the noise of a count in each level. The rank of an end of a class is the number of
-    rows below the end, minus the quantile times the number of all rows. The number of all rows is
+    rows below the end, minus the quantile q times the number of all rows. The number of all rows is
     the sum over all nodes of the first level, also over nodes with few leaves.
 
-    A rank is the sum of leaves with weights g: one below the end, zero above, less the quantile.
-    With P(k) the mean over the leaves of each node of level k, and s(k) leaves in a node, the
-    parts P(k) g - P(k-1) g are orthogonal, and least squares divides each by its precision, which
-    is the sum of s(l) / variance(l) over the levels l from k on. The variance is the sum of
-    their squares over their precisions.
+    A rank is a weighted sum of leaves, with weights g: 1 - q below the end, and -q above it. Let
+    P(k) g be g averaged within each node of level k, and P(-1) g be zero. The differences P(k) g -
+    P(k-1) g are orthogonal. Least squares divides the k-th by the precision of level k
+    (`CountTree.precisions`). So the variance of a rank is the sum over k of |P(k) g - P(k-1) g|^2 /
+    precision(k).
     """
 
     tree: CountTree
@@ -132,14 +136,14 @@ class RankErrors:
 
     @cached_property
     def precisions(self) -> tuple[float, ...]:
-        """For each level, the sum of leaves / variance over this level and all below."""
+        """The precision of each level, as in `CountTree.precisions`."""
         return self.tree.precisions(self.variances)
 
     def margins(self, quantile: float, confidence: Fraction) -> Floats:
-        """How far each noisy rank may be off in a test; shape (leaves + 1,), one per end.
+        """The largest allowed error of the rank at each end; shape (leaves + 1,).
 
-        The range of classes that two tests with these margins leave contains the class of the
-        quantile with this confidence.
+        With these margins, the classes that two tests leave contain the class of the quantile with
+        this confidence.
         """
         outside = min(2 * TEST_SHARE * (1 - confidence), Fraction(1))
         width = blended_half_width(self._excess(quantile), 1.0, 1 - outside)
@@ -147,12 +151,12 @@ class RankErrors:
         return margins
 
     def rows_margin(self, confidence: Fraction) -> float:
-        """The noisy number of all rows above which a group is taken to have rows."""
+        """The margin for an empty group: more noisy rows than this show that it has rows."""
         variance = self.tree.top_nodes * self.tree.node_leaves[0] / self.precisions[0]
         return normal_quantile(float(EMPTY_SHARE * (1 - confidence))) * sqrt(variance)
 
     def rank_variances(self, quantile: float) -> Floats:
-        """The variance of the noisy rank of each end of a class."""
+        """The variance of the noisy rank at each end of a class; shape (leaves + 1,)."""
         whole, part = self._first
         above = np.maximum(self.tree.top_nodes - whole - 1, 0) * quantile**2
         squares = whole * (1 - quantile) ** 2 + above
@@ -171,7 +175,7 @@ class RankErrors:
 
     @cached_property
     def _inside(self) -> Floats:
-        """The variance that levels below the first add to each rank, for any quantile."""
+        """The part of each rank's variance from levels below the first, for any quantile."""
         added, fan_out = np.zeros(self.tree.leaves + 1), self.tree.fan_out
         leaves = self.tree.node_leaves
         for above, own, precision in zip(leaves, leaves[1:], self.precisions[1:], strict=False):
@@ -181,7 +185,7 @@ class RankErrors:
         return added
 
     def _excess(self, quantile: float) -> float:
-        """The mean excess kurtosis of ranks, from a sample of ends."""
+        """The mean excess kurtosis of noisy ranks, over a sample of ends."""
         if not any(noise.fourth_cumulant(1) for noise in self.noises):
             return 0.0
         step = max(1, self.tree.leaves // SAMPLED_ENDS)
@@ -190,11 +194,12 @@ class RankErrors:
         return float((self.fourth_cumulants(ends, quantile) / squares).mean())
 
     def fourth_cumulants(self, ends: Ints, quantile: float) -> Floats:
-        """The fourth cumulants of the ranks of some ends; the last end is not allowed.
+        """The fourth cumulants of the noisy ranks at these ends, but for the last end.
 
-        With h the sum of the parts of g over their precisions, the count of a node has the weight
-        leaves / variance times the mean of h in the node. Below a node that the end does not
-        divide, the mean of h is the same in all nodes of a level.
+        With the g and P(k) of `RankErrors`, let h be the sum over k of (P(k) g - P(k-1) g) /
+        precision(k). A rank has the count of a node with the weight s / v times the mean of h in
+        the node, for s leaves and the variance v. Below a node that the end does not divide, h has
+        one mean in all nodes.
         """
         tree, below = self.tree, 0.0
         owns, subtrees = [], []
@@ -233,9 +238,10 @@ EVEN_WEIGHT = 5
 
 @dataclass(frozen=True, slots=True)
 class ClassOfQuantile:
-    """The class of a quantile in each group, shape (groups,), and the range of plausible classes.
+    """The class of a quantile in each group, and the range of plausible classes.
 
-    `in_first_half` says whether no more than half of the rows of the class lie below the quantile.
+    All arrays have the shape (groups,); classes are given by index. `in_first_half` says whether at
+    most half of the rows of the class lie below the quantile.
     """
 
     index: Ints
@@ -251,16 +257,19 @@ def classes_of_quantiles(
     quantiles: Sequence[Fraction],
     confidence: Fraction,
 ) -> list[ClassOfQuantile]:
-    """The class of each quantile, from noisy `counts` of shape (groups, nodes) for each level.
+    """The class of each quantile in each group, from the noisy counts of a tree.
 
-    The class is where likely counts reach the quantile: counts near least squares that are never
-    negative, and uniform where noise hides differences. The range of plausible classes is what two
-    tests with unbiased least squares leave: they exclude a class if the rows up to its end fall
-    short of the quantile, or if the rows below its start exceed the quantile. The range contains
-    the class of the exact quantile with about this confidence, wherever the rows lie. Exact ranks
-    increase from class to class, so noisy ranks are made isotonic before the tests: tests of single
-    ranks would leave every class with an extreme noise. The range has all classes if noise hides
-    whether there are rows.
+    `counts` has an array of shape (groups, nodes) for each level.
+
+    The class is where the likely counts of `_Levels.likely` reach the quantile. The plausible
+    classes are those that two tests do not exclude. The tests use unbiased least squares. They
+    exclude a class if the rows up to its end fall short of the quantile, or if the rows below its
+    start exceed it.
+
+    The plausible classes contain the class of the exact quantile with about this confidence,
+    whatever the data. Exact ranks increase from class to class. So noisy ranks are made isotonic
+    first: otherwise one extreme noise would decide. If noise hides whether a group has rows, every
+    class is plausible.
     """
     errors = RankErrors(tree, tuple(noises))
     levels, hidden = _Levels.of(tree, errors.variances), errors.rows_margin(confidence)
@@ -292,9 +301,9 @@ def classes_of_quantiles(
 
 
 def _likely_class(quantile: float, likely: Floats) -> tuple[Ints, Bools]:
-    """The class of a quantile, and whether it lies in the first half of the class.
+    """The class of a quantile, and whether it lies in the first half of its rows.
 
-    `likely` has the likely number of rows up to the end of each class.
+    `likely` has the likely number of rows up to the end of each class, shape (groups, classes).
     """
     last, groups = likely.shape[1] - 1, np.arange(len(likely))
     wanted = quantile * likely[:, -1]
@@ -304,9 +313,10 @@ def _likely_class(quantile: float, likely: Floats) -> tuple[Ints, Bools]:
 
 
 def _plausible_classes(ranks: Floats, margins: Floats, weights: Floats) -> tuple[Ints, Ints]:
-    """The first and last class that two tests leave, from noisy ranks of all ends.
+    """The first and the last class that neither of two tests excludes.
 
-    `weights` are those of the classes in the isotonic regressions of both tests.
+    `ranks` has the shape (groups, ends). `margins` are the allowed errors, and `weights` those of
+    the classes in the isotonic regressions of both tests.
     """
     fall_short = _below_zero(ranks[:, 1:] + margins[1:], weights)
     do_not_exceed = _below_zero(ranks[:, :-1] - margins[:-1], weights)
@@ -314,7 +324,7 @@ def _plausible_classes(ranks: Floats, margins: Floats, weights: Floats) -> tuple
 
 
 def _below_zero(numbers: Floats, weights: Floats) -> Ints:
-    """How many numbers of each row are below zero in a weighted isotonic regression.
+    """How many numbers of a row are below zero after weighted isotonic regression.
 
     The regression reaches zero where the weighted sum of the numbers before is least (Groeneboom
     1985). So columns at the start with only negative numbers, and columns at the end with none,
@@ -342,9 +352,9 @@ def _weights(likely: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class _Levels:
-    """The levels of a tree, with the variances of counts and of best estimates.
+    """The levels of a tree, with the variance of a count in each of them.
 
-    The best estimate of a node, with variance `combined`, uses its own count and all counts below.
+    The best estimate of a node uses its own count and all counts below; its variance is `combined`.
     """
 
     tree: CountTree
@@ -353,7 +363,6 @@ class _Levels:
 
     @classmethod
     def of(cls, tree: CountTree, variances: Sequence[float]) -> _Levels:
-        """The levels for these variances of a count."""
         combined = [variances[-1]]
         for own in reversed(variances[:-1]):
             combined.append(1 / (1 / own + 1 / (tree.fan_out * combined[-1])))
@@ -378,9 +387,9 @@ class _Levels:
     def unbiased(self, totals: Sequence[Floats]) -> tuple[Floats, Floats]:
         """Rows below each end of a class by least squares, and the number of all rows.
 
-        Least squares as in Hay, Rastogi, Miklau and Suciu 2010. There are zero rows below the first
-        end. The number of all rows is the sum of the first level, including noise that falls to
-        nodes without leaves: otherwise, the variance would exceed that in the margins.
+        The shapes are (groups, classes + 1) and (groups, 1). Least squares as in Hay, Rastogi,
+        Miklau and Suciu 2010. The number of all rows is the sum of the first level, with the noise
+        of leaves that do not exist: otherwise, the variance would exceed that in the margins.
         """
         found = totals[0]
         for below in totals[1:]:
@@ -391,13 +400,14 @@ class _Levels:
         return below, totals[0].sum(axis=1, keepdims=True)
 
     def likely(self, totals: Sequence[Floats]) -> Floats:
-        """Rows up to each class, by nonnegative counts, uniform where noise is large.
+        """Rows up to the end of each class, from likely counts, which are never negative.
 
         From the top, the total of a node is divided among its children: first, in proportion to the
         number of their leaves. Then the differences of the noisy counts from this division are
-        added, multiplied by the part of their variance that is not noise (Efron and Morris 1973);
-        this signal variance is at least that of random counts. Last, the nearest counts are taken
-        that are not negative and sum to the total.
+        added, multiplied by the part of their variance that is not noise (Efron and Morris 1973).
+        So counts are even where noise hides differences. The variance that is not noise is taken to
+        be at least that of random counts. Last, the nearest counts are taken that are not negative
+        and sum to the total.
         """
         found = np.maximum(totals[0].sum(axis=1, keepdims=True), 0.0)
         for (below, variance), leaves in zip(

@@ -55,7 +55,7 @@ class ObjectiveDesign(Design):
         minimized: str,
         exception: str = "",
     ) -> ObjectiveDesign:
-        """The design for an objective; sentences call it `minimized`.
+        """The design that answers an objective, which sentences call `minimized`.
 
         `exception` is added to the sentence on shrinkage: where slopes shrink more.
 
@@ -175,7 +175,7 @@ class CoefficientBounds:
 def _min_products(
     sums: Sequence[NoisyAnswer], query: ObjectiveQuery, confidence: Fraction
 ) -> Floats | None:
-    """A lower bound on the matrix of products of scaled inputs.
+    """A lower bound on the matrix of products of scaled inputs, as noise allows.
 
     None unless the bound is positive definite.
     """
@@ -192,7 +192,7 @@ def _min_products(
 def _noise_of_products(
     noises: Sequence[Noise], query: ObjectiveQuery, confidence: Fraction
 ) -> float:
-    """A bound on the sum of absolute noise per row of the products of scaled inputs."""
+    """A bound on the sum of absolute noise in any row of the matrix of products."""
     size, halves = query.cells, query.half_widths
     indexes = combinations_with_replacement(range(size), 2)
     pairs = zip(indexes, noises, strict=True)
@@ -263,7 +263,7 @@ def with_bounds(
 
 
 def _weights(query: ObjectiveQuery, units: Sequence[Fraction]) -> list[list[Fraction]]:
-    """The weights of scaled coefficients in the published ones, the intercept first."""
+    """The weights of scaled coefficients in each published one; intercept first."""
     middles = [
         Fraction(factor.offset, half)
         for factor, half in zip(query.inputs, query.half_widths[1:], strict=True)
@@ -277,7 +277,7 @@ def _weights(query: ObjectiveQuery, units: Sequence[Fraction]) -> list[list[Frac
 
 
 def rows_of_shrinkage(ridge: Fraction, share: Fraction) -> Fraction:
-    """The number of rows with which slopes are too small by this share of themselves.
+    """With how many rows a ridge makes slopes smaller by this share of their size.
 
     `ridge` is in rows: it adds to the objective as much curvature as this number of rows with an
     input of one. For inputs that do not depend on each other and have the variance v, n rows have
@@ -287,7 +287,7 @@ def rows_of_shrinkage(ridge: Fraction, share: Fraction) -> Fraction:
 
 
 def ridge_sentences(minimized: str, ridge: Fraction) -> tuple[str, str]:
-    """How heavy a ridge is, in rows, and how much it shrinks slopes: facts of spec and noise."""
+    """Two sentences for the plan: how heavy a ridge is, and how it shrinks slopes."""
     half, tenth, hundredth = (
         ceil(short_up(rows_of_shrinkage(ridge, Fraction(1, parts)), 2)) for parts in (2, 10, 100)
     )

@@ -47,14 +47,14 @@ class LeastSquares(Moments):
     ridge: Fraction | None = None
 
     def estimates(self, intervals: FiducialInterval) -> Estimates:
-        """Intercept and slopes in the units of the columns, to a ten-thousandth of each unit."""
+        """Intercept and slopes in the units of the columns, to 1/10,000 of each unit."""
         *inputs, outcome = (self.unit(index) for index in range(len(self.columns)))
         units = [outcome, *(outcome / input_unit for input_unit in inputs)]
         decimals = [max(0, 4 - floor(log10(unit))) for unit in units]
         return intervals.estimates(units, decimals, [ANY] * len(units))
 
     def uncentered(self, slopes: Array, intercept: Array) -> Floats:
-        """Intercept and slopes of the columns, from those of centered columns.
+        """Intercept and slopes for columns as they are, from those for centered columns.
 
         The result is in half-widths, and has the shape (columns, cells).
         """
@@ -66,7 +66,10 @@ class LeastSquares(Moments):
         return np.vstack([intercept - shift + outcome, slopes])
 
     def solve(self, sums: Floats) -> Floats:
-        """Intercept and slopes of answers, shape (queries, cells); NaN if inputs do not vary."""
+        """Intercept and slopes from answers to the queries; NaN if inputs do not vary.
+
+        `sums` has the shape (queries, cells), the result (columns, cells).
+        """
         return self._solve(self.centered(sums), float(self.ridge or 0))
 
     def solve_stably(self, sums: Floats, answers: Sequence[NoisyAnswer]) -> tuple[Floats, Bools]:
@@ -205,7 +208,10 @@ class LinearRegression(Statistic):
         )
 
     def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
-        """No column predicts itself, and output perturbation needs a fixed number of rows."""
+        """Faults for a column that predicts itself, and for what the method cannot use.
+
+        Output perturbation needs a ridge, and a number of rows that is stated, public and fixed.
+        """
         if request.column in request.columns[:-1]:
             yield FieldFault("column-twice.itself", "on", column=request.numeric.name)
         if request.method != "output":
@@ -268,7 +274,7 @@ class ObjectiveLinearRegression(LinearRegression):
     families = ("slope",)
 
     def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
-        """There are no groups, and epsilon alone decides the ridge."""
+        """Faults for a column that predicts itself, groups, and stated rows or ridge."""
         if request.column in request.columns[:-1]:
             yield FieldFault("column-twice.itself", "on", column=request.numeric.name)
         if request.rows:

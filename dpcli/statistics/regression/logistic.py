@@ -80,7 +80,7 @@ class LogisticRegression(Statistic):
         return replace(bare, column=given["column"], columns=columns, options=options)
 
     def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
-        """A category needs `values`, but not all of its labels; there are no groups."""
+        """Faults for `values` that are missing or all labels, for fine grids and groups."""
         column, ranges = require_labeled(request.column), request.option("values")
         if ranges is None and not isinstance(column, BooleanColumn):
             yield FieldFault("proportion-labels", "column", column=column.name)

@@ -153,7 +153,7 @@ class RidgeQuery(LinearRegressionQuery):
 
     @cached_property
     def row_contribution(self) -> RowContribution:
-        """The most that one coefficient changes, in either direction."""
+        """The most that replacing a row changes one coefficient, in steps; both signs."""
         return RowContribution(-self.change_in_steps.linf, self.change_in_steps.linf)
 
     def sensitivity(self, relation: Relation) -> Sensitivity:
@@ -212,7 +212,7 @@ class ObjectiveQuery(RegressionQuery):
     minimizes: ClassVar[bool] = True
 
     def perturbation(self, unit: Fraction) -> Perturbation:
-        """The noise and the ridge for which adding or removing a row costs 4 `step`/unit."""
+        """The noise and the ridge for which an added row costs 4 `step`/`unit`."""
         part = self.step / unit
         ridge = self.curvature * self.cells / (part + part**2 / 2 + part**3 / 6)
         return Perturbation(unit * Fraction(4, 3), ridge)

@@ -55,7 +55,7 @@ class MeasuredTable:
         return self.noise.discrete_variance or NEAR_ZERO
 
     def precision(self, axes: Axes) -> float:
-        """The inverse variance of a total over all other axes.
+        """The inverse variance of a total in a cell of `axes`, over all other axes.
 
         Zero if the table lacks one of the axes.
         """
@@ -74,7 +74,7 @@ class MeasuredTable:
         return cells(axes) * scaled_effect(self.totals(axes))
 
     def fourth_cumulant(self, axes: Axes, part: float) -> float:
-        """The fourth cumulant of `part` times the noise of a total over all other axes.
+        """The fourth cumulant of `part` times the noise of a total in a cell of `axes`.
 
         Zero if the table lacks one of the axes.
         """
@@ -206,7 +206,10 @@ class _Agreement:
 
 
 def _units(shares: Sequence[float]) -> list[int]:
-    """Shares of one as whole numbers that sum to `WEIGHT_UNITS`: means stay unbiased."""
+    """Shares that sum to one as whole numbers that sum to `WEIGHT_UNITS`.
+
+    So weighted means of unbiased numbers stay unbiased.
+    """
     units = [round(share * WEIGHT_UNITS) for share in shares]
     units[units.index(max(units))] += WEIGHT_UNITS - sum(units)
     return units
@@ -218,7 +221,7 @@ def cells(axes: Axes, without: Axes = ()) -> int:
 
 
 def effects_of(axes: Axes) -> Iterator[Axes]:
-    """Every subset of the axes that have several labels: one label has no effect."""
+    """The axes of each effect of a table: any subset of those with several labels."""
     several = [axis for axis in axes if len(axis) > 1]
     for count in range(len(several) + 1):
         yield from combinations(several, count)

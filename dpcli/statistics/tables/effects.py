@@ -38,7 +38,7 @@ class EffectQuery(Query):
 
     @cached_property
     def row_contribution(self) -> RowContribution:
-        """The least and greatest number that a row adds to a cell: a product over axes."""
+        """The least and greatest number that a row adds to a cell: products over axes."""
         low, high = 1, 1
         for size in self.sizes:
             corners = [low * (size - 1), high * (size - 1), -low, -high]

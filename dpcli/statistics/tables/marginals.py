@@ -49,7 +49,7 @@ from dpcli.statistics.tables.shares import (
 
 
 def sizes_of(request: Request) -> tuple[int, ...]:
-    """The number of labels of each column."""
+    """The number of labels of each column of the tables."""
     return tuple(map(len, request.margins))
 
 
@@ -85,7 +85,7 @@ class MeasuredTables(Design):
     def of(
         cls, request: Request, shares: Shares, families: tuple[Family, ...], measure: Measure
     ) -> MeasuredTables:
-        """The design that measures these tables."""
+        """The design that measures tables with these shares of the loss, in this measure."""
         queries, present, summed = [], _columns(request), 1
         if len(shares) == 1:
             # A published count sums at most as many cells as the columns have that the smallest
@@ -285,7 +285,7 @@ class Marginals(Statistic):
         return replace(bare, margins=given["columns"], ways=given["ways"])
 
     def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
-        """A table has at most as many axes as there are columns.
+        """Faults for too many `ways`, and for several `ways` under a limit on groups.
 
         If a limit on groups applies, tables of one column have other rows than tables of two, so
         that totals of one are not sums of the other.

@@ -1,15 +1,17 @@
 """The tables or effects to measure, and their shares of the loss.
 
-Only public sizes decide. A table is a set of columns, given as indexes of sizes. Tables
-that are not measured are sums of the cells of others. The expected error is that after all
-measured tables agree by generalized least squares, summed over the cells of the wanted tables:
+Only public sizes decide: the number of labels of each column. A table is a set of columns, given
+as indexes of sizes. Tables that are not measured are sums of the cells of others. The expected
+squared error is that after all measured tables agree by generalized least squares, summed over the
+cells of the wanted tables:
 
     sum over effects A of cost(A) / precision(A),
     cost(A) = prod (size - 1, axes of A) sum (1 / cells(T - A), wanted T with A),
     precision(A) = sum (precision of a cell of S / cells(S - A), measured S with A).
 
-Effects are explained in `dpcli.statistics.tables.agreement`. The precision of a cell, the inverse
-of its variance, grows with the square of a share of epsilon, and with a share of rho.
+Here cells(T - A) is the number of cells along the axes of T that A lacks. Effects are explained in
+`dpcli.statistics.tables.agreement`. The precision of a cell is the inverse of its variance: it
+grows with the square of a share of epsilon, and with a share of rho.
 """
 
 from __future__ import annotations
@@ -72,15 +74,16 @@ def count_cells(sizes: Iterable[int], ways: Ways) -> int:
 
 
 def wanted_tables(columns: int, ways: Ways) -> list[Table]:
-    """Every table of these numbers of columns."""
+    """Every table of as many columns as one of `ways`, as indexes below `columns`."""
     return [table for count in ways for table in combinations(range(columns), count)]
 
 
 @lru_cache(maxsize=256)
 def separate_design(sizes: tuple[int, ...], ways: Ways, power: int) -> Shares:
-    """The wanted tables, with the best shares; `power` is `EPSILON` or `RHO`.
+    """The wanted tables, measured one by one, with the best shares of epsilon or rho.
 
-    A table with hardly any share is left out if it is a sum of a larger one.
+    `power` is `EPSILON` or `RHO`. A table with hardly any share is left out if it is a sum of a
+    larger one.
     """
     _, tables, shares = _separate(sizes, ways, power)
     return _useful(tables, shares)
@@ -88,11 +91,12 @@ def separate_design(sizes: tuple[int, ...], ways: Ways, power: int) -> Shares:
 
 @lru_cache(maxsize=256)
 def epsilon_design(sizes: tuple[int, ...], ways: Ways, groups: int) -> Shares:
-    """The tables to measure in each group, with shares of epsilon.
+    """The tables to measure in each group, with shares of epsilon that sum to one.
 
     Candidates are the wanted tables, one joint table, and tables of blocks: the columns are divided
-    into blocks with about the same number of cells. Each table then has as many blocks as the
-    largest wanted tables have columns. So each wanted table is a sum of a table of blocks.
+    into blocks with about the same number of cells, and each table has as many blocks as the
+    largest wanted tables have columns. So each wanted table is a sum of cells of a table of blocks.
+    The candidate with the least expected error is taken, unless it has too many cells.
     """
     min_error, tables, shares = _separate(sizes, ways, EPSILON)
     max_cells = max(MAX_CELLS, groups * _cells_of(sizes, tables))
@@ -114,15 +118,15 @@ def epsilon_design(sizes: tuple[int, ...], ways: Ways, groups: int) -> Shares:
 def effects_design(
     sizes: tuple[int, ...], ways: Ways, table_square: float, square_of: Callable[[Table], float]
 ) -> Shares | None:
-    """The effects to measure, with shares of rho.
+    """The effects to measure, with shares of rho that sum to one.
 
     None if the wanted tables are as good, or if there are too many effects.
 
     `table_square` is the square of the L2 sensitivity of a table, and `square_of` gives that of an
-    effect, k(A). The precision of an effect is its share over k(A), so the least error
-    sum cost(A) k(A)/share(A) is the square of sum sqrt(cost(A) k(A)), for shares in proportion to
-    these terms. If a row is added or removed, no Gaussian noise has a smaller sum of squares than
-    all effects (Xiao, He, Zhang and Kifer 2023; the bound of Li and Miklau 2013). Tables have more.
+    effect, k(A). The precision of an effect is its share over k(A). So the expected squared error
+    is the sum of cost(A) k(A)/share(A), which is least for shares in proportion to sqrt(cost(A)
+    k(A)). If a row is added or removed, no Gaussian noise has a smaller one than all effects (Xiao,
+    He, Zhang and Kifer 2023; the bound of Li and Miklau 2013). Tables have a larger one.
     """
     tables = sum(comb(len(sizes), count) for count in ways)
     if _count_effects(sizes, ways) > max(MAX_EFFECTS, tables * 5 // 4):
@@ -141,7 +145,7 @@ def expected_square(
     measured: Sequence[tuple[Table, float]],
     measured_effects: Sequence[tuple[Table, float]] = (),
 ) -> float:
-    """The expected squared error of the wanted tables.
+    """The expected squared error of the wanted tables, summed over their cells.
 
     `measured` has each table with the variance of its cells, `measured_effects` each effect with
     the variance of its noisy numbers.
@@ -159,7 +163,7 @@ def expected_square(
 
 
 class _Effects:
-    """The effects in the wanted tables, with the cost of each."""
+    """The effects that the wanted tables contain, each with its `cost` in the error."""
 
     def __init__(self, sizes: tuple[int, ...], ways: Ways) -> None:
         self.sizes = sizes
@@ -173,7 +177,6 @@ class _Effects:
     @staticmethod
     @lru_cache(maxsize=64)
     def of(sizes: tuple[int, ...], ways: Ways) -> _Effects:
-        """The effects for these sizes and ways; cached."""
         return _Effects(sizes, ways)
 
     def _cost(self, effect: Table, ways: Ways) -> float:
@@ -184,9 +187,9 @@ class _Effects:
         return prod(size - 1.0 for size in own) * tables
 
     def parts(self, tables: Iterable[Table]) -> Floats:
-        """For each effect and table, one over the cells along the table's other axes.
+        """For each effect A and table S, 1 / cells(S - A); zero if S lacks an axis of A.
 
-        Zero if the table lacks an axis of the effect. The shape is (effects, tables).
+        The shape is (effects, tables).
         """
         columns = []
         for table in tables:
@@ -199,8 +202,9 @@ class _Effects:
         return np.array(columns).reshape(-1, len(self.effects)).T
 
     def error(self, parts: Floats, precisions: Floats, single: Floats | float = 0.0) -> float:
-        """The expected squared error, from precisions of tables and of `single` effects.
+        """The expected squared error, for measured tables and effects.
 
+        `parts` are those of these tables; `single` has the precision of each effect by itself.
         Infinite if an effect is neither measured nor in a measured table.
         """
         joint = (parts * precisions).sum(axis=1) + single
@@ -210,11 +214,10 @@ class _Effects:
 def _separate(
     sizes: tuple[int, ...], ways: Ways, power: int
 ) -> tuple[float, list[Table], list[float]]:
-    """The expected squared error of the wanted tables, these tables, and their best shares.
+    """The expected squared error of the wanted tables, the tables, and their shares.
 
-    If there are too many tables, all shares are equal. With m tables, precision(A)
-    is then the sum over tables in cost(A), divided by m^power. So the error is m^power times
-    sum prod (size - 1, axes of A).
+    The shares are the best ones. If there are too many tables, they are equal: with m tables, the
+    error is then m^power times the sum over effects A of prod (size - 1, axes of A).
     """
     tables = wanted_tables(len(sizes), ways)
     if _can_optimize(sizes, ways, tables):
@@ -250,7 +253,7 @@ def _symmetric_sums(numbers: Iterable[N], largest: int) -> list[N]:
 def _best_shares(
     sizes: tuple[int, ...], ways: Ways, tables: Sequence[Table], power: int
 ) -> tuple[float, list[float]]:
-    """Shares with the least expected error found, and that error.
+    """The least expected squared error found, and the shares that give it.
 
     With p the power and a(A, S) the `parts`, each round takes the shares w(S) that minimize
     sum C(S)/w(S)^p, where C(S) = sum cost(A) a(A, S) v(S)^2p / precision(A)^2 has the shares v of
@@ -272,7 +275,7 @@ def _best_shares(
 
 
 def _useful(tables: Sequence[Table], shares: Sequence[float]) -> Shares:
-    """The tables with shares, without tables of tiny share that are sums of others."""
+    """The tables with shares, but no table of tiny share that is a sum of another."""
     min_share = max(shares) * USEFUL_UNITS / SHARE_UNITS
     large = [set(table) for table, share in zip(tables, shares, strict=True) if share >= min_share]
     useful = [
@@ -293,7 +296,10 @@ def _with_shares(tables: Sequence[Table], shares: Sequence[float]) -> Shares:
 
 
 def _blocks(sizes: Sequence[int], block_count: int) -> list[Table]:
-    """The columns in blocks: largest first, each joins the block with fewest cells."""
+    """The columns divided into blocks of about the same number of cells.
+
+    Columns with the most labels come first; each joins the block with the fewest cells.
+    """
     blocks: list[list[int]] = [[] for _ in range(block_count)]
     for index in sorted(range(len(sizes)), key=lambda index: -sizes[index]):
         min(blocks, key=lambda block: prod(sizes[inner] for inner in block)).append(index)
