@@ -180,7 +180,7 @@ def _rows_of_users(counted: pl.DataFrame) -> pl.Series:
 
 
 def _aggregates(column: Column, index: int) -> Iterator[pl.Expr]:
-    """The numbers of cells of each kind, and the declared texts that occur."""
+    """Expressions that count cells by kind, and find the declared texts that occur."""
     cell, value = _cell(index), pl.col(f"value{index}")
     yield _is_blank(column, index).sum().alias(f"blank{index}")
     for name, aggregate in column.cell_aggregates(cell, value):
@@ -190,7 +190,7 @@ def _aggregates(column: Column, index: int) -> Iterator[pl.Expr]:
 
 
 def _samples(column: Column, index: int, counts: pl.DataFrame) -> Iterator[tuple[str, pl.Expr]]:
-    """The samples of cells, by name: unreadable, readable and out of bounds.
+    """The samples of cells to take: unreadable, readable and out of bounds, by name.
 
     Every id that is not blank can be read, so ids are never sampled.
     """
@@ -283,7 +283,7 @@ def amount(part: Fraction, whole: Fraction) -> Amount:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Texts of some cells of a column, without outer blanks, with the rows of each.
+    """Texts of some cells of a column, without blanks around them, by number of rows.
 
     `unread` are texts of cells that cannot be read, of which the column has `unread_rows`; `read`
     are texts of readable cells, of which it has `read_rows`. `decimal` is the decimal mark of
@@ -297,12 +297,12 @@ class Sample:
     decimal: str
 
     def shown(self, rows: Mapping[str, int], usual: Container[str] = ()) -> list[str]:
-        """The texts that may be named, the most frequent first."""
+        """The texts that may be shown, most frequent first: frequent and `usual` ones."""
         ordered = Counter(rows).most_common()
         return [text for text, count in ordered if count >= FREQUENT or text in usual]
 
     def share_read(self, column: Column, cells: Mapping[str, int]) -> Fraction:
-        """The share of the rows of `cells` that a column reads, or takes for missing by a mark."""
+        """The share of rows of `cells` that a column reads, or knows to be missing."""
         if not cells:
             return Fraction(1)
         texts = pl.DataFrame({"t0": list(cells)}, {"t0": pl.String})
@@ -315,7 +315,7 @@ class Sample:
         return Fraction(int(rows.filter(is_known).sum()), int(rows.sum()))
 
     def rows_read(self, column: Column) -> Fraction:
-        """About how many of all cells that are not blank a column reads."""
+        """About how many of the column's cells that are not blank a declaration reads."""
         unread, read = (self.share_read(column, cells) for cells in (self.unread, self.read))
         return unread * self.unread_rows + read * self.read_rows
 

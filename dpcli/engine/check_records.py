@@ -161,7 +161,7 @@ def _footer_words(end: str, dialect: Dialect, *, is_whole: bool) -> tuple[str, .
 
 
 def _declared(columns: Sequence[Column]) -> list[str]:
-    """The declared texts that differ between encodings."""
+    """The declared texts with letters beyond ASCII, which differ between encodings."""
     return [text for column in columns for text in column.texts if not text.isascii()]
 
 

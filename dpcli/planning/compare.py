@@ -41,7 +41,7 @@ class CompositionComparison:
 
 
 def comparison_delta(plan: Plan) -> Fraction:
-    """The delta for the comparison of compositions."""
+    """The delta at which compositions are compared: the budget's, or a default."""
     return plan.spec.privacy.budget.delta or DEFAULT_DELTA
 
 
@@ -121,7 +121,10 @@ def statistic_changes(old: CentralPlan, new: CentralPlan) -> Iterator[StatisticC
 
 @dataclass(frozen=True, slots=True)
 class _Figures:
-    """The loss of a statistic, the error of a single answer, and the errors of all queries."""
+    """The epsilon and rho of a statistic, its error, and errors by query title.
+
+    All are None or empty for a statistic that a plan does not have.
+    """
 
     epsilon: Fraction | None = None
     rho: Fraction | None = None
@@ -170,7 +173,7 @@ def _larger(what: str, old: Loss, new: Loss) -> Iterator[str]:
 
 
 def standard_error(response: Response, records: int) -> float | None:
-    """The standard error of estimates from `records` records; None without estimates.
+    """The standard error of an estimate from `records` records; None without one.
 
     For frequencies it is the root mean square over all labels, for equally frequent labels. For
     symmetric responses and unary encoding, other frequencies have the same error.

@@ -139,7 +139,7 @@ def _loss_between_values(plan: Plan) -> Loss:
 
 
 def _belief(loss: Loss) -> tuple[str, str, str]:
-    """The least and the greatest belief in percent after `PRIOR`, and the exception."""
+    """The belief in percent after the prior `PRIOR`, at least and at most; exception."""
     low, high = posterior_range(loss, PRIOR)
     return percent_at_least(low), percent_at_most(high), exception_text(loss)
 
@@ -300,7 +300,7 @@ RiskVerdict = tuple[str, Verdict, *tuple[str, ...]]
 
 
 def _of_release(plan: CentralPlan) -> tuple[dict[str, object], list[RiskVerdict]]:
-    """The facts of sentences, and the verdicts, that only a release has."""
+    """The arguments of sentences on risks, and the verdicts, that only a release has."""
     statistics, unit = plan.statistics, plan.spec.privacy.unit
     facts: dict[str, object] = {
         "advice": fill_sentence(texts("risks")["limits"][_advice(plan)]),
@@ -316,14 +316,14 @@ def _of_release(plan: CentralPlan) -> tuple[dict[str, object], list[RiskVerdict]
 
 
 def _of_collection(plan: LocalPlan) -> tuple[dict[str, object], list[RiskVerdict]]:
-    """The facts of sentences, and the verdicts, that only a collection has."""
+    """The arguments and the verdicts, as `_of_release`, that only a collection has."""
     steps = _listed(response.column.name for response in plan.spec.responses if response.steps)
     bias = (WARNED, "steps") if steps else (MET, "no_steps")
     return {"steps": steps}, [("bias", *bias), ("small groups", OPEN, "local")]
 
 
 def _verdicts(plan: Plan, window: int | None, own: Iterable[RiskVerdict]) -> Iterator[RiskVerdict]:
-    """Every verdict in report order; `own` has those that only this kind of plan has."""
+    """Every verdict in report order; `own` are those of only this kind of plan."""
     privacy, unit = plan.spec.privacy, plan.spec.privacy.unit
     # The budget decides, because it bounds what all releases together reveal.
     epsilon, delta = privacy.budget.epsilon, privacy.budget.delta
@@ -353,7 +353,7 @@ def _verdicts(plan: Plan, window: int | None, own: Iterable[RiskVerdict]) -> Ite
 
 
 def _meaning(plan: Plan, window: int | None) -> Iterator[str]:
-    """What this release and what all releases together reveal, about a fact and about presence."""
+    """The keys of sentences on what this release, and all releases, reveal."""
     budget = plan.spec.privacy.budget
     presence = plan.spec.privacy.neighbors is Neighbors.ADD_REMOVE
     yield from ("spends", "means")
@@ -389,14 +389,14 @@ def _limits(plan: CentralPlan, unit: PersonUnit) -> tuple[Verdict, *tuple[str, .
 
 
 def _advice(plan: CentralPlan) -> str:
-    """The key of the advice on limits: noisy counts may show what limits leave out."""
+    """The key of the advice on limits, by what noisy counts show of their effect."""
     if not counts_left_out(plan):
         return "advice_uncounted"
     return "advice_partly" if uncounted_names(plan) else "advice_counted"
 
 
 def _is_biased(planned: PlannedStatistic) -> bool:
-    """Whether the published numbers are not just answers plus noise."""
+    """Whether published numbers may be biased, as they are not just noisy answers."""
     entry = planned.entry
     notes = entry.statistic.sentences(entry.request)
     return bool(entry.post or notes or entry.statistic.chooses or entry.selected_by is not None)

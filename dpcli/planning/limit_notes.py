@@ -93,7 +93,7 @@ def _used_rows(planned: PlannedStatistic, unit: PersonUnit, rows: str) -> str:
 
 
 def interval_about(planned: PlannedStatistic, spec: CentralSpec) -> str:
-    """The rows or values that intervals are about; empty for all rows or no interval."""
+    """What intervals are about, such as clamped values; empty for all or no interval."""
     queries, person = _queries(planned), isinstance(spec.privacy.unit, PersonUnit)
     if queries[0].chooses:
         return ""
@@ -104,7 +104,7 @@ def interval_about(planned: PlannedStatistic, spec: CentralSpec) -> str:
 
 
 def _counts_each_person(planned: PlannedStatistic) -> bool:
-    """Whether each person counts in the one number of a statistic, so that none is left out."""
+    """Whether each person counts once in the one number, so that none is left out."""
     query = planned.queries[0].weighted.query
     is_clamped = query.total_clamp is not None
     return is_clamped and query.cells == 1 and planned.entry.statistic.counts_people
@@ -187,7 +187,7 @@ def counts_left_out(plan: CentralPlan) -> bool:
 
 
 def uncounted_names(plan: CentralPlan) -> str:
-    """Names of statistics for which limits on groups may leave out uncounted rows."""
+    """The statistics where limits on groups may leave out rows that no check counts."""
     unit = plan.spec.privacy.unit
     if not isinstance(unit, PersonUnit):
         return ""
@@ -209,7 +209,7 @@ def _uncounted(queries: list[Query], unit: PersonUnit) -> tuple[int | None, int 
 
 
 def choices(plan: CentralPlan) -> Iterator[tuple[BoundsChoice, PlannedStatistic]]:
-    """Each choice and the histogram from which it is made."""
+    """Each choice of bounds or a limit, with the planned histogram that decides it."""
     return zip(plan.spec.choices, plan.bounds, strict=True)
 
 

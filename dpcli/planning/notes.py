@@ -198,7 +198,7 @@ def composition_notes(plan: CentralPlan) -> list[str]:
 
 
 def composition_rule(plan: Plan) -> str:
-    """The rule of composition, and the bound that it gives."""
+    """The composition of the plan, and the theorem that gives its bound, in words."""
     return f"losses are added up by {plan.spec.privacy.composition.name}: {plan.bound.name}"
 
 
@@ -327,7 +327,7 @@ def unprotected_notes(plan: LocalPlan) -> list[str]:
 
 
 def shuffle_condition(plan: LocalPlan) -> str:
-    """The records among which shuffling hides a response, and from whom."""
+    """Among which records shuffling hides a response, and from whom."""
     names = ", ".join(column.name for column in plan.spec.public)
     among = f" that agree in {names}, by which others can be distinguished" if names else ""
     return f"this number of records{among}; against those who see the shuffled responses alone"

@@ -84,11 +84,11 @@ class PlannedQuery:
         return "exact" if self.is_exact else self.calibrated.noise.name
 
     def error(self, confidence: Fraction, summed: int = 1) -> Fraction:
-        """The half-width of the interval around the sum of `summed` answers.
+        """The half-width of the interval around the sum of `summed` numbers of an answer.
 
-        Choices have no interval: their error is how far the utility of a chosen candidate may fall
-        short of the best; for quantiles, where values lie densely and evenly. The error of an
-        objective is the half-width of the slope that is its noise.
+        A choice has no interval: its error is how far the utility of the chosen candidate may fall
+        short of the best one. For quantiles, this assumes that values lie densely and evenly. The
+        error of an objective is the half-width of its noise, a random slope.
         """
         query, noise = self.weighted.query, self.calibrated.noise
         return (
@@ -158,7 +158,7 @@ class PlannedStatistic:
 
     @property
     def rho(self) -> Fraction:
-        """The sum of rho over the answers."""
+        """The sum of the rhos of all answers."""
         return sum((query.calibrated.guarantee.rho for query in self.queries), start=Fraction(0))
 
     def error(self, confidence: Fraction) -> Fraction | None:
@@ -224,7 +224,7 @@ class CentralPlan(_Plan):
 
     @property
     def guarantee_counts(self) -> dict[Guarantee, int]:
-        """Each guarantee for the worst unit, and how often it occurs."""
+        """Each guarantee of all answers for the worst unit, and how often it occurs."""
         return guarantee_counts(self.all_statistics, self.spec)
 
     @property
@@ -311,7 +311,7 @@ PlanT = TypeVar("PlanT", bound=Plan)
 def guarantee_counts(
     statistics: Iterable[PlannedStatistic], spec: CentralSpec
 ) -> dict[Guarantee, int]:
-    """The guarantees of statistics for the worst unit, and how often each occurs.
+    """The guarantees of statistics for the worst unit, each with its number of times.
 
     By parallel composition, statistics about disjoint rows are not added up.
     """

@@ -98,7 +98,7 @@ def _plan_all(entries: Sequence[Entry], planner: StatisticPlanner) -> list[Plann
 def _preference(
     statistics: Sequence[PlannedStatistic], planner: StatisticPlanner
 ) -> tuple[bool, float]:
-    """The sort key of a plan; the plan with the least key is preferred.
+    """The sort key of a plan: the plan with the smallest key is preferred.
 
     Plans within the budget come first; then less noise if entries have weights, else a smaller sum
     of rho, because an account adds up the rho of its releases.
@@ -131,7 +131,7 @@ class WeightedAllocation:
         self._total_weight = sum(map(_weight, weighted), start=Fraction(0))
 
     def largest(self) -> list[PlannedStatistic]:
-        """The weighted statistics at the largest loss per weight that fits the budget.
+        """The weighted statistics, with the largest losses by weight that fit the budget.
 
         Raises SpecError if nothing is left of the budget.
         """
@@ -169,7 +169,7 @@ class WeightedAllocation:
         return best
 
     def _with_deltas(self, weighted: Sequence[Entry]) -> list[Entry]:
-        """The entries; those that can use a delta share what is left of it, by weight."""
+        """The entries; those that can use a delta share the rest of it by weight."""
         needing = [
             entry
             for entry in weighted
@@ -195,7 +195,7 @@ class WeightedAllocation:
         ]
 
     def _at(self, size: Fraction) -> list[PlannedStatistic]:
-        """The weighted statistics at the loss per weight `size`."""
+        """The weighted statistics, each planned with `size` times its weight as loss."""
         sizes = (min(size * _weight(entry), MAX_EPSILON) for entry in self._entries)
         targets = map(self._planner.target, sizes, self._entries)
         return list(map(self._planner.most_accurate, self._entries, targets))
@@ -207,7 +207,7 @@ class WeightedAllocation:
         return self._loss(statistics).within(self._budget)
 
     def _first_guess(self) -> Fraction:
-        """A loss per weight that should fit; it uses up the budget where losses add up."""
+        """A loss for the weight one that probably fits; all of the rest if losses add up."""
         spec = self._planner.spec
         if not self._rule.takes_rho:
             left = self._budget.epsilon - self._loss([]).epsilon
@@ -284,7 +284,7 @@ def require_plan_fits(plan: Plan) -> None:
 
 
 def _hint(plan: Plan, measure: str, factor: Fraction) -> str:
-    """How to change the spec: its losses fit if multiplied by `factor`."""
+    """How to change the spec, of which all losses multiplied by `factor` would fit."""
     queries = f"{plan.part}s"
     if plan.spec.privacy.composition.name != "sequential":
         return f"give {queries} less, drop some, or allow more under `privacy: budget:`"
@@ -322,9 +322,10 @@ class StatisticPlanner:
     branches: Mapping[str, Branch]
 
     def plan_with(self, entry: Entry, mechanism: Mechanism, target: Loss) -> PlannedStatistic:
-        """The statistic with this mechanism and loss, less a delta that nothing can use.
+        """The statistic, answered by this mechanism at this loss.
 
-        Raises SpecError if the mechanism cannot meet the loss.
+        Its delta becomes zero if neither the mechanism nor partition selection needs one. Raises
+        SpecError if the mechanism cannot meet the loss.
         """
         if not mechanism.needs_delta and not entry.selects_partitions:
             target = replace(target, delta=Fraction(0))
@@ -363,7 +364,7 @@ class StatisticPlanner:
         ]
 
     def log_error(self, planned: PlannedStatistic) -> float:
-        """The logarithm of the expected error, up to a constant."""
+        """The natural logarithm of the expected error, to compare plans of one statistic."""
         # No published number has the error of a supporting query.
         published = (query for query in planned.queries if not query.weighted.supports)
         errors = [float(query.error(self.spec.confidence)) for query in published]
@@ -381,7 +382,7 @@ class StatisticPlanner:
         return "rho" if self.spec.privacy.composition.takes_rho else "epsilon"
 
     def target(self, size: Fraction, entry: Entry) -> Loss:
-        """A loss of this size, with the delta that the spec gives to the entry."""
+        """A loss of this size, in the `measure`, with the delta that the entry requests."""
         if self.measure == "rho":
             return Loss(Fraction(0), entry.budget_request.delta, size)
         return Loss(size, entry.budget_request.delta)
@@ -438,7 +439,7 @@ class StatisticPlanner:
     def _planned_queries(
         self, entry: Entry, mechanism: Mechanism, target: Loss
     ) -> tuple[Design, tuple[PlannedQuery, ...]]:
-        """The design for a mechanism, and its queries with their weights of the target.
+        """The design for a mechanism, and its queries with noise for parts of `target`.
 
         Privacy: supporting queries, the counts and sums that say how good choices and minimizers
         are, have another mechanism than these, so they are calibrated apart. Each mechanism
@@ -471,7 +472,7 @@ class StatisticPlanner:
 
 
 def _with_parts_of_rho(queries: Sequence[WeightedQuery]) -> tuple[WeightedQuery, ...]:
-    """Queries with weights of rho; supporting ones do not raise the sum of epsilons.
+    """Queries whose weights divide rho; supporting ones do not add to epsilon.
 
     A pure answer with the part w^2 of rho has the part w of the epsilon of the whole rho. So if
     supporting answers have the part s of that epsilon, the other answers keep 1 - s of it.

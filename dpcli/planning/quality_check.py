@@ -82,7 +82,7 @@ class RequiredMinimum:
 
     @property
     def detectable(self) -> Fraction | None:
-        """A file below this number or share passes with at most probability FALSE_STOP.
+        """The number or share below which files pass with probability FALSE_STOP at most.
 
         None for a share of cells if the check requires no number of rows, on which it depends.
         """
@@ -183,7 +183,7 @@ class QualityResult:
         return (*self.missed.values(), *self.over)
 
     def least_share(self, limit: int | None) -> Fraction:
-        """A lower bound of the share that a limit leaves out; zero if it is not counted."""
+        """A lower bound of the share of rows that a limit leaves out; zero if unknown."""
         return max(
             (part.least for part in self.left_out if part.limit == limit), default=Fraction(0)
         )
@@ -254,7 +254,7 @@ def percent_text(share: Fraction) -> str:
 
 
 def noise_excess(plan: CentralPlan) -> Fraction | None:
-    """The least divisor of the noise at which every minimum detects something.
+    """By how much noise must be divided for all minimums to detect something.
 
     None if each minimum already detects a file without rows, or a column without readable cells.
     """
@@ -352,7 +352,7 @@ def _detection_sentence(minimum: RequiredMinimum, plan: CentralPlan) -> str:
 
 
 def _counted(minimum: RequiredMinimum, plan: CentralPlan) -> str:
-    """What a minimum of rows or people counts, in words."""
+    """What a minimum of rows or people counts, as a noun with the limits that apply."""
     if minimum.kind == "people":
         return "people"
     is_person = isinstance(plan.spec.privacy.unit, PersonUnit)

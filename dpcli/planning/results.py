@@ -1,4 +1,4 @@
-"""The noisy answers to a plan, and what follows from them: all may be published."""
+"""The noisy answers to a plan, and the numbers that follow; all may be published."""
 
 from __future__ import annotations
 

@@ -90,21 +90,21 @@ class PlainText:
         return end
 
     def is_plain(self, text: bytes) -> bool:
-        """Whether whole lines, after another line, are plain text without quoted cells."""
+        """Whether text is plain, without quoted cells; it begins with a line end."""
         quoted = self.has_quotes(text) and any(begun in text for begun in self._quoted_starts)
         return not quoted and self.has_plain_lines(text)
 
     def begins_well_quoted(self, text: bytes) -> bool:
-        """Whether quoted cells of lines, after another line, are well formed; the last may be open.
+        """Whether quoted cells are well formed in a text that begins with a line end.
 
-        The first line is a whole record.
+        The first line must be a whole record; the last cell may be open.
         """
         first = text[: text.find(b"\n", 1) + 1]
         is_record = not self.has_quotes(first) or not first.count(self._quote) % 2
         return bool(self._quote) and is_record and self.well_quoted_length(text) > 0
 
     def are_plain(self, blocks: Iterable[bytes]) -> bool:
-        """Whether a file, after its first mark, is plain text without quoted cells."""
+        """Whether the text of a file is plain and has no quoted cells."""
         return all(map(self.is_plain, whole_lines(blocks, b"\n")))
 
     def are_well_quoted(self, blocks: Iterable[bytes]) -> bool:
@@ -135,7 +135,7 @@ class PlainText:
         return not text.endswith(b"\r")
 
     def without_blank_lines(self, text: bytes, *, quoted: bool) -> bytes:
-        """Plain text after another line, without its blank lines.
+        """Plain text without its blank lines; it begins with the end of a line.
 
         If it is `quoted`, quotes have a meaning, and line ends between them stay.
         """
@@ -165,7 +165,10 @@ class PlainText:
 
 
 def _is_within(quotes: Array, count: int, *, begins_within: bool) -> Array:
-    """Whether each of `count` bytes is between an opening quote and its end."""
+    """Whether each of `count` bytes is between an opening quote and its end.
+
+    `quotes` are the positions of quotes; with `begins_within`, the first one ends a cell.
+    """
     lengths = np.diff(quotes, prepend=0, append=count)
     is_within = np.arange(len(lengths)) % 2 == (0 if begins_within else 1)
     return np.repeat(is_within, lengths)
@@ -337,7 +340,7 @@ class CsvNormalizer:
         return self._quote + cell + self._quote
 
     def _rewrite(self, text: bytes) -> bytes:
-        """The plain text of text that begins with a line, or within a quoted cell."""
+        """Text as plain text; it begins with a line, or within the cell that is open."""
         if self._multiline and (self._is_open or self._plain.has_quotes(text)):
             return self._requote(text)
         rewritten = with_line_feeds(text)
@@ -355,7 +358,7 @@ class CsvNormalizer:
         return rewritten
 
     def _requote(self, text: bytes) -> bytes:
-        """The text with odd cells rewritten as quoted cells; a cell open at the end waits."""
+        """The text with odd cells rewritten in quotes; a cell open at the end waits."""
         quote, done = self._quote, 0
         rewritten: list[bytes] = []
         if self._drops_cell:

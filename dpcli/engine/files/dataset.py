@@ -141,7 +141,7 @@ def _copy(name: str, raw: BinaryIO, dialect: Dialect, progress: Progress) -> Sou
 
 
 def _converted(name: str, kind: Format, blocks: Iterator[bytes], dialect: Dialect) -> Source:
-    """A temporary file with the table that the blocks hold in a format."""
+    """A temporary CSV or Parquet file with the table in blocks of this format."""
     names: tuple[str, ...] = ()
     as_written = replace(dialect, delimiter=",", quote='"', encoding=UTF8, multiline=True)
     if kind == "json":

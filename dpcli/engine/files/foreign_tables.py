@@ -39,7 +39,7 @@ LAST = datetime.datetime(9999, 12, 31, 23, 59, 59, tzinfo=datetime.UTC)
 
 
 class _Schema(ctypes.Structure):
-    """A type of Arrow with its name, and the types within it."""
+    """The schema of an Arrow stream in the C interface: type, name, children."""
 
 
 _Schema._fields_ = [
@@ -56,7 +56,7 @@ _Schema._fields_ = [
 
 
 class _Stream(ctypes.Structure):
-    """A stream of tables of one type; only its type is used here."""
+    """A stream of tables in the C interface of Arrow; only its schema is used here."""
 
 
 _Stream._fields_ = [
@@ -73,7 +73,7 @@ _Stream._fields_ = [
 
 @dataclass(frozen=True, slots=True)
 class _Exported:
-    """A stream that was exported once, for the library that reads it."""
+    """An exported stream as an object, from which another library reads it."""
 
     capsule: Any
 
@@ -101,7 +101,7 @@ def arrow_frame(rows: Any) -> pl.DataFrame:
 
 
 def _formats(capsule: Any) -> Iterator[bytes]:
-    """The formats of the columns of a stream, and of the values of categories."""
+    """The format of each column of a stream; for categories, of their values."""
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     stream = ctypes.cast(pointer(capsule, CAPSULE), ctypes.POINTER(_Stream))
@@ -119,7 +119,7 @@ def _formats(capsule: Any) -> Iterator[bytes]:
 
 
 def _with_seconds(source: Any) -> pl.DataFrame:
-    """A table with times in seconds."""
+    """A table from a stream with times in seconds, by the package `pyarrow`."""
     try:
         import pyarrow as pa
     except ImportError:

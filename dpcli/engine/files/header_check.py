@@ -259,10 +259,11 @@ USUAL_ENCODING = "windows-1252"
 
 @contextmanager
 def recognized_source(data: str, dialect: Dialect, *, asserted: bool) -> Iterator[Source]:
-    """A data file with the names in its header, and the dialect that a spec has to declare.
+    """A data file with the names in its header, and the dialect to declare for it.
 
-    A declared delimiter or `skip_lines`, or the line of an `asserted` header, are not recognized
-    but believed. Raises DataError `not-column-names.title` for a title above no certain header.
+    A declared delimiter, declared `skip_lines` and an `asserted` header are taken as they are; all
+    else is recognized. Raises DataError `not-column-names.title` for a title above no certain
+    header.
     """
     titles = 0 if asserted or dialect.skip_lines else MAX_TITLE_LINES
     if format_of(data) == "sheet":
@@ -362,14 +363,14 @@ def _header_index(rows: Sequence[Sequence[str]], dialect: Dialect, file: str) ->
 
 
 def _numbers_rows(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether the first row names all columns but the first, that of row numbers."""
+    """Whether the first row names all columns but the first, which numbers rows."""
     row = rows[0]
     named = has_unnamed_index(row) and doubtful_names(row[1:]) is None
     return named and max(map(len, rows)) == len(row)
 
 
 def is_certain_header(cells: Sequence[str]) -> bool:
-    """Whether a line below others can only be a header: no cell may be of a record."""
+    """Whether a line with these cells, below other lines, can only be a header."""
     has_prose = any(cell[:1].isspace() for cell in cells)
     return len(cells) > 1 and not has_prose and doubtful_names(cells) is None
 

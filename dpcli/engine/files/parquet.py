@@ -153,9 +153,9 @@ def _copy_columns(file: BinaryIO, copy: BinaryIO, indices: Sequence[int]) -> Non
 
 
 def _elements(described: Structure) -> tuple[Structure, dict[int, Structure], dict[int, int]]:
-    """The root of the schema; the elements of text columns, and their leaf numbers.
+    """The root of the schema, the elements of text columns, and their leaf numbers.
 
-    Both are by column index. The elements state bytes instead of texts.
+    The last two are by column index. The elements state bytes instead of texts.
     """
     root, *rest = described.structures(SCHEMA)
     elements, leaves = {}, {}
@@ -342,7 +342,7 @@ def parquet_frame(
 
 
 def _cell_text(index: int, dtype: pl.DataType, column: Column, decimal: str) -> pl.Expr:
-    """The column as texts; numbers and times are typed cells if it declares a form."""
+    """The column at an index as texts; typed cells are marked if it has a form."""
     is_typed = dtype.is_numeric() or isinstance(dtype, (pl.Date, pl.Datetime))
     if not is_typed or not column.has_form:
         return column_text(index, dtype, decimal)
@@ -375,7 +375,7 @@ def untyped_text(cell: pl.Expr) -> pl.Expr:
 
 
 def declared_text(cell: pl.Expr, column: Column, decimal: str) -> pl.Expr:
-    """The text of a cell as the column writes it, with a point as decimal mark if it has no form.
+    """The text of a cell in the form of its column; with a point if it has none.
 
     `decimal` is the decimal mark of texts in columns without their own.
     """

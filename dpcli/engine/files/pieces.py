@@ -132,10 +132,10 @@ class Piece:
 
     @property
     def frame(self) -> pl.LazyFrame:
-        """The wanted columns as `t0`, `t1` and so on: texts, or whole steps of integer types.
+        """The wanted columns as `t0`, `t1` and so on: texts, or steps of integer types.
 
-        `odd_blank` is true for a row without any cell: it may be a blank line, which is no row.
-        Neither is a footer, which the first cell of a record alone identifies.
+        `odd_blank` is true for a row whose wanted cells are all null: it may be a blank line, which
+        is no row. Footers, which the first cell of a record alone identifies, are left out.
         """
         dialect = self.source.dialect
         if dialect is None:
@@ -317,10 +317,11 @@ def _normalized_pieces(piece: Piece, blocks: Iterable[bytes]) -> Iterator[Piece]
 def scan_piece(
     piece: Piece, decoder: Decoder, scan: Callable[[pl.LazyFrame], tuple[T, pl.DataFrame]]
 ) -> Iterator[T]:
-    """The results of `scan` on a piece, or on the corrected pieces of the same rows.
+    """The results of `scan` on the rows of a piece; it may be scanned again in parts.
 
     `scan` also returns flags (one row): `odd_blank` if some row has no cell, and a flag for each
-    column with an undecided cell. After undecided cells are decided, the piece is read again.
+    column with an undecided cell. Undecided cells are decided, and a misread piece is corrected,
+    before the rows are scanned again.
     """
     while True:
         try:

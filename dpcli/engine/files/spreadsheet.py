@@ -96,7 +96,7 @@ def _kind(parts: zipfile.ZipFile, part: zipfile.ZipInfo) -> bytes:
 
 
 def _count(parts: zipfile.ZipFile, part: zipfile.ZipInfo) -> int:
-    """The number of shared texts."""
+    """The number of shared texts in a part of a workbook."""
     with parts.open(part) as source:
         plain = _without_sections(iter(partial(source.read, BLOCK), b""))
         blocks = _rewritten(plain, re.compile(b"<"), bytes)
@@ -124,7 +124,7 @@ def _escaped(section: re.Match[bytes]) -> bytes:
 def _rewritten(
     blocks: Iterator[bytes], begun: re.Pattern[bytes], rewrite: Callable[[bytes], bytes]
 ) -> Iterator[bytes]:
-    """The text in rewritten pieces; an element that `begun` finds stays in one piece."""
+    """The text, rewritten piece by piece; no element that `begun` finds is cut."""
     waiting = b""
     for block in blocks:
         text = waiting + block
@@ -137,7 +137,7 @@ def _rewritten(
 
 
 def _valid_text(text: bytes) -> bytes:
-    """Text of XML whose references are of characters, in UTF-8."""
+    """Text of XML in UTF-8, in which every character reference is valid."""
     if b"&" in text:
         text = ESCAPE.sub(_valid_reference, text)
     return text if text.isascii() else text.decode("utf-8", "replace").encode()
@@ -214,7 +214,7 @@ class _Cells:
 
 
 def _value(inner: bytes, kind: bytes, shared: int) -> bytes | None:
-    """The element with the value of a cell; None if there is none that can be read."""
+    """The XML element of a cell's value; None if not every reader could read it."""
     element = (INLINE if kind == b"inlineStr" else VALUE).search(inner)
     if element is None or kind not in KINDS:
         return None

@@ -23,7 +23,7 @@ DEEPEST = 32
 
 @dataclass(slots=True)
 class Structure:
-    """Fields by their numbers, each with its type and value; lists have the type of their items."""
+    """Fields by number, each with its type and value; a list has a type of items."""
 
     fields: dict[int, tuple[int, object]] = field(default_factory=dict)
 
@@ -47,7 +47,7 @@ class Structure:
         return [_structure(item) for item in value[1]]
 
     def only(self, *field_ids: int) -> Structure:
-        """A structure with these fields alone, as far as they are present."""
+        """A structure with these fields alone; those that are absent are left out."""
         return Structure(
             {field_id: self.fields[field_id] for field_id in field_ids if field_id in self.fields}
         )
@@ -58,7 +58,7 @@ class Structure:
 
 
 def structures(items: Iterable[Structure]) -> tuple[int, object]:
-    """A field that is a list of structures."""
+    """The type and the value of a field that is a list of these structures."""
     return LIST, (STRUCT, list(items))
 
 

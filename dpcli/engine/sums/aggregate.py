@@ -82,25 +82,25 @@ class QueryAggregator:
         self.columns: tuple[Column, ...] = tuple(columns)
 
     def partial(self, dataset: Dataset, progress: Progress) -> Partial:
-        """The partial of all rows of the files; no user may have rows in other files."""
+        """The partial of the files, for `merge`: no user may have rows in other files."""
         if isinstance(self._unit, PersonUnit):
             return self._scan_users(dataset, progress, UserScan.partial)
         return interruptible(lambda: self._scan_rows(dataset, progress))
 
     def merged_partial(self, dataset: Dataset, progress: Progress) -> Partial:
-        """The merged partial of all rows, if the data set has all files."""
+        """The merged partial of all rows, from the one data set that has all files."""
         if isinstance(self._unit, PersonUnit):
             return self._scan_users(dataset, progress, UserScan.merged_partial)
         return interruptible(lambda: self.merge([self._scan_rows(dataset, progress)]))
 
     def mergeable_partial(self, dataset: Dataset, progress: Progress) -> Partial:
-        """A partial for `merge_users`: users may have rows in other files."""
+        """A partial of the files, for `merge_users`: users may have rows elsewhere."""
         if isinstance(self._unit, PersonUnit):
             return self._scan_users(dataset, progress, UserScan.bounded_rows)
         return self.partial(dataset, progress)
 
     def merge_users(self, partials: Sequence[Partial]) -> Partial:
-        """The merged partial of all rows, from results of `mergeable_partial`."""
+        """The merged partial of all rows, from the partials of `mergeable_partial`."""
         if not isinstance(self._unit, PersonUnit):
             return self.merge(partials)
 

@@ -132,7 +132,7 @@ class UserScan:
         self._shards = [shard]
 
     def bounded_rows(self) -> Partial:
-        """The kept rows and the tables of totals, in which texts replace numbers of this scan."""
+        """The kept rows and the tables of totals, with texts in place of their numbers."""
         for shard in self._shards:
             shard.compact()
         tables = [[shard.rows, *shard.totals_with_ids()] for shard in self._shards]
@@ -167,7 +167,7 @@ class UserScan:
     def _aggregated(
         self, *, merged: bool
     ) -> Iterator[tuple[JointTableExpressions, pl.LazyFrame, list[pl.Expr]]]:
-        """For each joint table the lines of all shards, and the texts of its private keys."""
+        """For each joint table its expressions, its lines of all shards, and key texts."""
         shards = []
         while self._shards:
             # Each shard is freed as soon as it is aggregated.
@@ -180,7 +180,10 @@ class UserScan:
             yield expressions, pl.concat(frames).lazy(), texts
 
     def _aggregate_shard(self, shard: UserShard, *, merged: bool) -> list[pl.DataFrame]:
-        """For each joint table the sums of one shard in each cell, or the distinct values there."""
+        """For each joint table, the sums or the distinct values of one shard by cell.
+
+        Unless `merged`, distinct values keep the id of their user, for a merge with other scans.
+        """
         shard.compact()
         frames = []
         for expressions in self._expressions:
@@ -214,7 +217,7 @@ class UserScan:
         return [name for name in frame.columns if name in names or name.startswith("o")]
 
     def _values(self) -> Iterator[pl.Expr]:
-        """All columns of the file but the id, as whole numbers."""
+        """All columns of a row but the id; texts by their numbers in the dictionary."""
         for name in self._names.values():
             if name in self._text_columns:
                 yield self._dictionary.numbers(pl.col(name))

@@ -46,6 +46,6 @@ def factor_value(factor: Factor, names: Mapping[Column, str], dtype: pl.DataType
 
 
 def weighted_sums(query: Query) -> tuple[WeightedSum, ...]:
-    """The weighted sums of rows that a query asks for in each cell."""
+    """The weighted sums of rows that answer a query; empty for other shapes."""
     shape = query.shape
     return shape.sums if isinstance(shape, RowSums | CountedFactors) else ()

@@ -22,7 +22,7 @@ from dpcli.queries.sums import UserTotals
 
 
 def user_order() -> pl.Expr:
-    """The number to sort rows by: users first, then the priorities of each user."""
+    """The number by which rows are sorted: by user, then by priority."""
     # To sort by one number is much faster than by two. Priorities have 64 bits.
     return pl.col("user").cast(pl.Int128) * (1 << 64) + pl.col("priority").cast(pl.Int128)
 
@@ -75,7 +75,7 @@ class UserTotalsTable:
     def sums(self, table: pl.DataFrame) -> pl.LazyFrame:
         """For each cell, the sum of the clamped totals of the users who use the cell.
 
-        If users are counted by their number of rows, a cell is a bin of these numbers.
+        For queries of users by their number of rows, a cell is a bin, and the sum is its users.
         """
         used = smallest_priorities(table.lazy(), self._max_rows)
         starts = self._expressions.table.kind.starts
@@ -183,7 +183,7 @@ class HashCollisionError(Exception):
 
 
 def id_column(unit: PersonUnit) -> IdColumn:
-    """The column of the ids of a privacy unit."""
+    """The column of the file with the ids of the people of a privacy unit."""
     ids = IdColumn(unit.column, unit.singletons_without_id, source=unit.source)
     return ids.with_options(MissingMarks(unit.na) if unit.na else None)
 
