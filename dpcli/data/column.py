@@ -99,11 +99,11 @@ class Option(ABC):
         return make(tuple(value) if isinstance(value, list) else value)
 
     def applied(self, column: C) -> C:
-        """The column with the option."""
+        """The column with this option in place of a declared one."""
         return column.with_options(self)
 
     def require_fit(self, column: Column, section: SectionModel) -> None:  # noqa: B027 - none
-        """Report and raise a problem that the option has with the rest of the column."""
+        """Record and raise a problem if the option does not fit the rest of the column."""
 
     # How cells are decoded.
 
@@ -130,7 +130,7 @@ class Option(ABC):
         return f"{self.key}: {self.value_text}"
 
     def parts(self, cell: pl.Expr) -> Iterator[tuple[str, pl.Expr]]:
-        """The declared parts of texts, except marks, each with whether a cell has it."""
+        """The parts of texts that have a meaning, each with whether a cell has it."""
         yield from ()
 
     @classmethod
@@ -174,7 +174,7 @@ class FormOption(Option):
 
     @abstractmethod
     def in_form(self, form: Any) -> Any:
-        """The form with the option."""
+        """The form of numbers or dates, changed by this option."""
 
 
 class Column(ABC):
@@ -271,9 +271,10 @@ class Column(ABC):
 
     @abstractmethod
     def rules(self, decided: Mapping[str, int | None]) -> Sequence[Rule]:
-        """Rules that give values: the first reads cells, the others texts without blanks.
+        """Rules for values, in the order in which they are tried; null if none reads one.
 
-        A text that a rule cannot read is null. `decided` has the results of `decide` by text.
+        The first rule reads cells, the others texts without blanks. `decided` has the results of
+        `decide` by text.
         """
 
     def undecided(self, left: pl.Expr, decided: Mapping[str, int | None]) -> pl.Expr | None:
@@ -365,13 +366,13 @@ class Column(ABC):
         return cell
 
     def possible(self, value: pl.Expr) -> pl.Expr:
-        """A possible value from whole steps: numbers are clamped, other labels are null."""
+        """A value in whole steps, clamped if it is a number; null if it is another label."""
         return value
 
     # What `check --cells` shows.
 
     def cell_aggregates(self, cell: pl.Expr, value: pl.Expr) -> Iterator[tuple[str, pl.Expr]]:
-        """Aggregates of cells, by name; `value` is from the column `without_limits`."""
+        """Aggregates of cells for `check --cells`; `value` is from `without_limits`."""
         yield from ()
 
     def outside(self, value: pl.Expr) -> pl.Expr | None:

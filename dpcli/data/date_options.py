@@ -90,7 +90,7 @@ class Zone(FormOption):
         return replace(form, zone=self.name)
 
     def require_fit(self, column: Column, section: SectionModel) -> None:
-        """A zone needs times with an offset."""
+        """Record and raise a problem if declared formats have no time with an offset."""
         formats = column.option(Formats)
         with_offset = [form for form in formats.forms if form.has("z")] if formats else []
         if (formats and not with_offset) or not all(form.has("HI") for form in with_offset):
@@ -149,7 +149,7 @@ AFTER_YEAR = ("md", "dm")
 def guessed_forms(
     texts: Mapping[str, int], declared: Iterable[DateForm] = ()
 ) -> tuple[DateForm, ...]:
-    """The declared formats, then others that read most of the rows."""
+    """The declared formats, then those that read most of the other texts, by rows."""
     forms = list(declared)
     left = Counter(dict(Counter(texts).most_common(MAX_TEXTS)))
     min_texts = MIN_SHARE * left.total()
@@ -180,7 +180,7 @@ def _unread(texts: Counter[str], form: DateForm) -> Counter[str]:
 
 
 def _forms(text: str) -> Iterator[DateForm]:
-    """All formats that may have written a text."""
+    """All formats in which a text may be a date."""
     time = TIME.search(text)
     if time is not None and time.end() != len(text):
         return
@@ -199,7 +199,7 @@ def _forms(text: str) -> Iterator[DateForm]:
 
 
 def _field(token: str) -> str:
-    """The directive of a token, `?` for a short number, or the token itself."""
+    """The directive for a part of a date, `?` for a short number, or the part itself."""
     if token.isdigit():
         return {1: "?", 2: "?", 4: "%Y", 6: "%Y%m", 8: "%Y%m%d"}.get(len(token), token)
     names = [month.lower() for month in MONTHS]

@@ -207,7 +207,7 @@ def _offset(text: pl.Expr) -> pl.Expr:
 
 
 def formatted_time(plain: pl.Expr, form: DateForm) -> pl.Expr:
-    """A time as the first form of a column writes it; null if this may lose a day."""
+    """A plain time as this form writes it; null if the day may be lost."""
     if form.has("yzf") or not (form.has("dj") and form.has("Y")):
         return pl.lit(None, pl.String)
     return plain.str.to_datetime(TIME, strict=False, cache=False).dt.to_string(form.text)

@@ -55,12 +55,12 @@ class Arithmetic(Derivation):
     @property
     @abstractmethod
     def span(self) -> tuple[Fraction, Fraction]:
-        """The minimum and the maximum before rounding."""
+        """The minimum and the maximum of the value, before it is rounded to steps."""
 
     @property
     @abstractmethod
     def magnitude(self) -> int:
-        """A limit on all intermediate integers, by which the engine chooses types."""
+        """An upper bound of all intermediate integers, by which the engine chooses types."""
 
     @property
     def limits(self) -> tuple[int, int]:
@@ -167,7 +167,7 @@ class Ratio(Arithmetic):
 
     @property
     def scaled(self) -> tuple[int, int]:
-        """Factors of the numerator and of the denominator, so that their ratio is in steps."""
+        """The factors of numerator and denominator with which their ratio is in steps."""
         above, below = map(_unit, self.terms)
         factor = above / below / self.step
         return factor.numerator, factor.denominator
@@ -351,7 +351,7 @@ class DatePart(Derivation):
 
     @property
     def first(self) -> int:
-        """The first label: the number of its year, quarter, month or week in the calendar."""
+        """The calendar number of the first label, for parts with a year; else zero."""
         return self._period_index(self.column.lower) if self.part.startswith("year") else 0
 
     @property

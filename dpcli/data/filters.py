@@ -105,7 +105,7 @@ class Compared(Filter):
 
     @property
     def factors(self) -> tuple[int, int]:
-        """Whole numbers by which steps are multiplied, so that both sides have the same unit."""
+        """The whole numbers that bring the steps of `left` and `right` to one unit."""
         ratio = Fraction(self.left.step / self.right.step)
         return ratio.numerator, ratio.denominator
 
@@ -181,7 +181,7 @@ def _part_text(part: Filter) -> str:
 
 
 def joint_texts(filters: Sequence[Filter]) -> list[str]:
-    """The texts of filters that must all be true, so that ` and ` can join them."""
+    """The texts of filters to be joined by ` and `, in brackets where needed."""
     in_brackets = len(filters) > 1
     return [
         f"({test.text})" if in_brackets and isinstance(test, _Several) else test.text
@@ -190,7 +190,7 @@ def joint_texts(filters: Sequence[Filter]) -> list[str]:
 
 
 def negates(test: Filter) -> bool:
-    """Whether a filter negates a test that is unknown for missing cells."""
+    """Whether a filter negates a test that can be unknown, because a cell is missing."""
     match test:
         case Not(inner):
             return not isinstance(inner, IsMissing)

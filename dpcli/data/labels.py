@@ -60,7 +60,7 @@ def _number_code(text: str) -> str:
 
 
 def _unique(pairs: Iterable[tuple[str, str]], reduce: Callable[[str], str]) -> dict[str, str]:
-    """Labels by the results of `reduce` for declared texts.
+    """The label of each result of `reduce` for the texts of the pairs.
 
     Results that several texts share are left out.
     """
@@ -210,7 +210,7 @@ class LabeledColumn(ValuedColumn):
         yield from ValuedColumn.changed_keys(self, old)
 
     def changed_values(self, old: Self) -> str:
-        """The texts and labels as in YAML; of many, only those that the old column lacks."""
+        """The texts and labels as YAML; of many, only those that `old` does not have."""
         is_short = len(self.values) <= MAX_SHORT_VALUES
         pairs = self.values if is_short else self.values[len(old.values) :]
         mapping = mapping_text((text, yaml_text(label)) for text, label in pairs)
@@ -250,7 +250,7 @@ class BooleanColumn(LabeledColumn):
             yield self._with_words(pair, cells.unread)
 
     def _with_words(self, pair: Sequence[str], texts: Iterable[str]) -> Self:
-        """The column with other words, in the case of the file if there is one case."""
+        """The column with a pair of words, in the one case that `texts` use, or in any."""
         used = {text for text in texts if text.lower() in pair}
         cases: tuple[Callable[[str], str], ...] = (str.lower, str.capitalize, str.upper)
         case = next((case for case in cases if used <= {case(word) for word in pair}), None)

@@ -236,7 +236,7 @@ def _wide(value: int) -> pl.Expr:
 
 
 def exceeded_bound(text: pl.Expr, step: Fraction, limits: Limits) -> pl.Expr:
-    """The bound that a number certainly exceeds, else null.
+    """The bound that a number certainly exceeds, in steps, else null.
 
     For a number that certainly rounds to zero, it is zero clamped to the bounds.
     """

@@ -89,7 +89,7 @@ class Thousands(FormOption):
         return [declared, *marks, cls("") if declared else None]
 
     def instead(self, declared: Self | None) -> Option | None:
-        """The mark as decimal mark, because three digits may be decimals, which is rare."""
+        """The same mark as decimal mark: three digits are sometimes decimals."""
         return Decimal(self.mark) if self.mark in DECIMALS else None
 
 

@@ -218,7 +218,10 @@ def _charged_losses(
     target: Loss,
     delta: Fraction,
 ) -> list[Loss]:
-    """The charged loss of each answer: zero if no neighbor can change the answer."""
+    """What each answer is charged for; zero if no neighbor can change the answer.
+
+    It is the weight of the target, or for a target in rho, the loss at `delta`.
+    """
     losses = [ZERO_LOSS] * len(noises)
     changed = [index for index, sensitivity in enumerate(sensitivities) if sensitivity.l1]
     if target.rho is None:

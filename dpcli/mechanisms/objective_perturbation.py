@@ -80,7 +80,7 @@ class ObjectivePerturbation(PureMechanism):
 
     @final
     def respond_without_noise(self, noise: Noise, query: Query, exact: Array) -> Array:
-        """The minimizer with a negligible slope, but with the ridge for `noise`."""
+        """The minimizer with the ridge for `noise`, but with a slope that is negligible."""
         objective = _objective(query)
         ridge = objective.perturbation(noise.scale * objective.step).ridge
         return _rounded_minimizer(objective, NOISELESS._replace(ridge=ridge), exact)

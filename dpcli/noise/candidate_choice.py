@@ -123,7 +123,7 @@ def _accepted(gaps: Sequence[int], scale: Fraction) -> int:
 
 
 def _is_small(gaps: Array, scale: Fraction) -> bool:
-    """Whether to sample one by one: few gaps, or numbers that do not fit a float.
+    """Whether to sample choices one by one: few gaps, or too large for floats.
 
     Raises ValueError if the scale is not positive, or the least gap of a row is not zero.
     """

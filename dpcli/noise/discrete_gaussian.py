@@ -84,7 +84,7 @@ class DiscreteGaussian(Noise):
 
     @classmethod
     def excess(cls, beyond: Floats, scales: Floats, risk: float) -> Floats:
-        """beyond / deviation of the sum, minus the z with P[N(0, 1) > z] = `risk`."""
+        """`beyond` / deviation of the sum, minus the z with P[N(0, 1) > z] = `risk`."""
         wide = np.maximum(np.hypot.reduce(scales, axis=0), np.finfo(float).tiny)
         with np.errstate(over="ignore"):
             return np.array(beyond / wide - normal_quantile(2 * risk))
@@ -135,7 +135,7 @@ def discrete_gaussian_array(sigma: Fraction, count: int) -> Ints:
 
 
 def _accept(sigma: Fraction, scale: Fraction, proposed: Ints) -> Bools:
-    """Which proposals y of scale t to keep for sigma s, decided exactly.
+    """Which proposals y of Laplace noise of scale t to keep for sigma s, exactly.
 
     The `MARGIN` of `exponential_coins` is 2^-40 in p. The error is smaller: z = (|y| - s^2/t)/s
     comes from three correctly rounded numbers of size at most s (|z| + 2), so its

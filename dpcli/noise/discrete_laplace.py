@@ -144,7 +144,7 @@ def discrete_laplace_array(scale: Fraction, count: int) -> Ints:
 
 @lru_cache(maxsize=16)
 def _digit_thresholds(scale: Fraction) -> tuple[tuple[Threshold, ...], Threshold]:
-    """The probabilities that each binary digit is one, and of the tail beyond all."""
+    """The probability of each binary digit to be one, and of a number beyond all."""
     digits = 0
     while (1 << digits) < DIGITS_COVER * scale:
         digits += 1

@@ -128,7 +128,7 @@ class Noise(Unchangeable, ABC):
 
     @classmethod
     def excess(cls, beyond: Floats, scales: Floats, risk: float) -> Floats:  # noqa: ARG003
-        """A number for each cell, above zero where P[sum > `beyond`] < `risk`.
+        """A number for each cell, with the sign of `risk` - P[sum > `beyond`].
 
         The sum is that of at most two independent noises of continuous distributions; `scales` has
         the shape (noises, cells). Raises ValueError unless `sum_is_known`.
@@ -197,7 +197,7 @@ MARGIN_PRECISION = 10**6
 
 
 def blended_half_width(fourth_cumulant: float, variance: float, confidence: Fraction) -> float:
-    """About the z for which P[|sum| <= z] is `confidence`, in steps.
+    """About the z for which P[|sum| <= z] is `confidence`, for a sum of noises.
 
     The weighted sum of independent noises has this variance and fourth cumulant, and so a known
     excess kurtosis. The expansion in the kurtosis (Cornish and Fisher 1938) is accurate if it is
@@ -282,7 +282,7 @@ def blended_margin(
 
 
 def _blocks(noise: Noise, outside: float) -> list[tuple[int | None, float]]:
-    """The greatest value of each block (None if unbounded), and its probability."""
+    """Blocks of values: the last value of each (None if unbounded), its probability."""
     scale = float(noise.scale)
     width = max(1, int(scale / BLOCKS_PER_SCALE))
     last = ceil(scale * (log(1 / outside) + 10))

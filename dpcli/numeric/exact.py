@@ -181,7 +181,7 @@ def _rounded(value: Fraction, rounding: Callable[[Fraction], int]) -> str:
 
 
 def _decimals_for(value: Fraction, digits: int) -> int:
-    """The number of decimals that shows `digits` significant digits."""
+    """The number of decimals with which a value has `digits` significant digits."""
     decimals = 0
     while value and abs(value) * 10**decimals < 10 ** (digits - 1) and decimals < MAX_DECIMALS * 2:
         decimals += 1

@@ -69,10 +69,7 @@ def _entries(
     level: Fraction,
     signs: Mapping[int, int],
 ) -> Iterator[tuple[Fraction, int, int]]:
-    """The points at which the residual of an inactive coefficient reaches the level.
-
-    Each is the length of the step to the point, the index of the coefficient, and the sign.
-    """
+    """Where on the path inactive coefficients become active: step, index and sign."""
     for index, (value, rate) in enumerate(zip(residual, rates, strict=True)):
         for sign in (1, -1):
             if index not in signs and sign * rate != 1:
@@ -123,7 +120,10 @@ NODE_BITS = 6
 
 
 def farthest(bits: int) -> int:
-    """The margin from which on the function is one, within one unit: e^(-far + 1) is below that."""
+    """The margin from which on the logistic function is one, within one unit.
+
+    For this margin m, e^(-m + 1) is below a unit.
+    """
     return 7 * (bits + EXTRA_BITS) // 10 + 2
 
 
@@ -351,7 +351,7 @@ class LogisticMinimizer:
         return limited
 
     def _blocks(self) -> Iterator[tuple[Array, Array, Array]]:
-        """Inputs, numbers of rows and true outcomes of some lines at a time."""
+        """Inputs, rows and rows with a true outcome, of some lines at a time."""
         for start in range(0, len(self._rows), BLOCK):
             lines = slice(start, start + BLOCK)
             yield self._inputs[lines], self._rows[lines], self._true[lines]

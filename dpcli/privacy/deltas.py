@@ -71,7 +71,7 @@ def cells_delta(sigma: Fraction, cells: int, change: int, epsilon: Fraction) -> 
 
 @dataclass(frozen=True, slots=True)
 class ChangedCells:
-    """Noise of scale `sigma` in cells of which at most `cells` change together.
+    """An answer with noise of scale `sigma`; at most `cells` of its cells change.
 
     `l2_squared` bounds the sum of the squares of their changes.
     """
@@ -224,9 +224,9 @@ def _narrow_tails(
 
 
 def _sum_from(weights: list[int], start: int) -> int:
-    """Sum over y >= `start` of symmetric weights, which are given for y >= 0.
+    """The sum over y >= `start` of symmetric weights, of which y >= 0 are given.
 
-    The last weight is the sum of all later ones; a `start` beyond the list gets it too.
+    The last weight is the sum of all later ones, and counts for every `start` beyond the list.
     """
     if start > 0:
         return sum(weights[min(start, len(weights) - 1) :])
@@ -339,7 +339,7 @@ def float_log(value: Fraction) -> float:
 
 
 def _minimize(function: Callable[[float], float]) -> float:
-    """About the point from -30 to 100 at which a function is least, by golden sections."""
+    """About the point from -30 to 100 where a function with one minimum is least."""
     low, high = -30.0, 100.0
     for _ in range(60):
         first, second = low + (high - low) * 0.382, high - (high - low) * 0.382

@@ -88,7 +88,7 @@ def failure_probability(loss: Loss) -> float:
 
 
 def exception_text(loss: Loss) -> str:
-    """The probability of an exception to the bounds of `posterior_range`; empty without one."""
+    """The words for the probability that `posterior_range` fails; empty if 0 or 1."""
     probability = failure_probability(loss)
     if not 0 < probability < 1:
         return ""
@@ -111,7 +111,7 @@ def posterior_range(loss: Loss, prior: float) -> tuple[float, float]:
 
 
 def _pointwise(loss: Loss) -> float:
-    """An upper bound of the change of log-odds, except with `failure_probability`."""
+    """A bound on the change of the log-odds, except with `failure_probability`."""
     return min(float(loss.epsilon), LARGEST_EPSILON) + (EXCESS if loss.delta else 0)
 
 

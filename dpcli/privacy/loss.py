@@ -58,7 +58,7 @@ class DominatingPair(ABC):
 
     @abstractmethod
     def _deltas(self, epsilons: Floats) -> Floats:
-        """Delta at nonnegative epsilons, with rounding errors."""
+        """Delta at nonnegative epsilons, perhaps just outside of [0, 1] by rounding."""
 
 
 class RandomizedResponsePair(DominatingPair):

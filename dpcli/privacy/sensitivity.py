@@ -270,7 +270,7 @@ def limits(unit: Unit, cells: int | None) -> tuple[int, int, int]:
 
 
 def _side_by_side(unit: Unit, cells: int | None) -> tuple[int, int]:
-    """How many cells two units can have rows in, if no cell has rows of both."""
+    """How many cells each of two units can have rows in, if no cell has rows of both."""
     _, _, touched = limits(unit, cells)
     if cells is None:
         return touched, touched
@@ -278,7 +278,7 @@ def _side_by_side(unit: Unit, cells: int | None) -> tuple[int, int]:
 
 
 def _packed(rows: int, total: int, cells: int) -> tuple[int, int]:
-    """The most rows of a unit in some cells, and the largest sum of the squares of their numbers.
+    """The most rows of a unit in some cells, and the largest sum of their squares.
 
     The unit has at most `rows` rows in each of the cells, and at most `total` in all.
     """
@@ -297,7 +297,7 @@ def _exchanged(contribution: RowContribution, rows: int, full: int, remaining: i
     up, down = max(contribution.high, 0), max(-contribution.low, 0)
 
     def squares(first: int, second: int) -> int:
-        """The larger sum of squares, if the rows of both units share a cell or do not."""
+        """The larger sum of squares, if both units have rows in one cell or in two."""
         together = max(up * first + down * second, down * first + up * second) ** 2
         return max(together, (first * largest) ** 2 + (second * largest) ** 2)
 

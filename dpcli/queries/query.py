@@ -104,7 +104,7 @@ class Query:
         return answer
 
     def sensitivity(self, relation: Relation) -> Sensitivity:
-        """How far one unit can change the answer, in steps.
+        """How far one unit can change the answer, in steps of its grid.
 
         Raises ValueError if no bound is proven. The default is the sensitivity of a sum over rows,
         from `dpcli.privacy.sensitivity`.
@@ -123,7 +123,7 @@ class Query:
         return self.sensitivity(Relation(relation.unit, Neighbors.ADD_REMOVE))
 
     def bounded_unit(self, unit: Unit) -> Unit:
-        """The privacy unit with the limits on users that apply to this query.
+        """The privacy unit with the limits on rows or totals that apply to this query.
 
         A query of totals uses one number per user and group: the total.
         """
@@ -134,7 +134,7 @@ class Query:
         return unit if self.axes else unit.for_ungrouped
 
     def trial_errors(self, noisy: Array, exact: Array) -> Array:
-        """How far published numbers are from exact ones, for trials on synthetic rows."""
+        """The signed errors of published numbers, for trials on synthetic rows."""
         return add_exact(noisy, -exact)
 
     def shortfall_bound(
@@ -175,7 +175,7 @@ class Query:
 
     @property
     def inner_axes(self) -> tuple[Axis, ...]:
-        """The axes by which the engine groups the rows of a group."""
+        """The axes within a group by which the engine groups rows; by default, the items."""
         return self.items
 
     @cached_property
@@ -410,7 +410,7 @@ class RowsPerUserQuery(Query):
         return UserTotals(ALL_ROWS, ALL_ROWS, starts=self.starts)
 
     def bounded_unit(self, unit: Unit) -> Unit:
-        """A user is in one bin; ValueError where a row is the unit."""
+        """The unit in which a user adds one to one bin; ValueError if rows are the unit."""
         if isinstance(unit, PersonUnit):
             return unit.in_one_cell
         raise ValueError("rows are counted per user where a user is the unit")

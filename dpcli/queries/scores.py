@@ -45,7 +45,7 @@ class ScoreFunction(ABC):
 
     @property
     def row_score(self) -> int:
-        """The largest difference of two scores in a group of one row; the default is one.
+        """The largest difference of two scores in a group of one row; by default one.
 
         In a group of n rows, the largest difference is n times as large.
         """
@@ -115,7 +115,7 @@ class Rank(ScoreFunction):
 
     @property
     def row_score(self) -> int:
-        """One row, in units of 1/d: a rank misses a quantile by all rows at most."""
+        """The denominator d of p/d: one row, in units of 1/d row."""
         return self.quantile.denominator
 
     @property
@@ -146,7 +146,7 @@ class Rank(ScoreFunction):
         )
 
     def scores(self, counts: Array) -> Array:
-        """Minus the distance of the ranks, in units of 1/d rows."""
+        """Minus the distance of each rank from the quantile, in units of 1/d row."""
         part, whole = self.quantile.numerator, self.quantile.denominator
         up_to = np.cumsum(counts, axis=1)
         target = part * up_to[:, -1:]
@@ -237,7 +237,7 @@ class SelectionQuery(Query):
         return rows.shape
 
     def sensitivity(self, relation: Relation) -> Sensitivity:
-        """How far one unit can change the differences of scores, in all rounds."""
+        """How far one unit can change differences of scores, added up over the rounds."""
         return super().sensitivity(relation).repeated(self.rounds)
 
     def ledger_details(self) -> dict[str, object]:

@@ -131,17 +131,17 @@ class MatrixRandomizer(CalibratedRandomizer):
         return tuple(Fraction(float(value)) for value in self._inverse() @ frequencies)
 
     def variances(self, frequencies: Sequence[float]) -> list[float]:
-        """For label j, the mean over records of the variance of inverse[j, output]."""
+        """The variance of each estimate from one record, for these true frequencies."""
         mix = np.array(frequencies)
         squares = self._inverse() ** 2 @ self._floats().T @ mix
         return [float(value) for value in squares - mix]
 
     def _floats(self) -> Floats:
-        """The table as floats: estimates are post-processing."""
+        """The table as floats, which are precise enough: estimates are post-processing."""
         return np.array([[float(chance) for chance in row] for row in self.table.rows])
 
     def _inverse(self) -> Floats:
-        """The left inverse with the least variance for equally frequent inputs."""
+        """The left inverse of the table, of least variance for equally frequent labels."""
         table = self._floats()
         frequencies = table.mean(axis=0)
         roots = np.sqrt(
@@ -240,7 +240,7 @@ class KaryRandomizer(PureProtocolRandomizer):
 
     @property
     def ratio(self) -> Fraction:
-        """p / q, or q / p if a false label is more likely."""
+        """The greater of `p` / `q` and `q` / `p`: a false label may be more likely."""
         return max(self.p, self.q) / min(self.p, self.q)
 
     def record(self) -> dict[str, object]:

@@ -68,7 +68,7 @@ class Composition(ABC):
         """
 
     def remaining(self, budget: Loss, spent: Loss) -> Loss:
-        """The remaining budget: the epsilon of one more pure answer, at the same delta."""
+        """What is left of a budget: the epsilon of one more pure answer, at its delta."""
         left = max(budget.epsilon - spent.epsilon, Fraction(0))
         return Loss(left, budget.delta)
 
@@ -112,7 +112,7 @@ class SequentialComposition(Composition):
     condition = ""
 
     def remaining(self, budget: Loss, spent: Loss) -> Loss:
-        """The remaining epsilon and the remaining delta."""
+        """What is left of a budget, in epsilon and in delta."""
         zero = Fraction(0)
         return Loss(
             max(budget.epsilon - spent.epsilon, zero), max(budget.delta - spent.delta, zero)
@@ -221,7 +221,7 @@ def _replaced(first: Sequence[GuaranteePair], second: Sequence[GuaranteePair]) -
 
 
 def composed_pair(part: Sequence[GuaranteePair]) -> GuaranteePair:
-    """The guarantees of several answers together."""
+    """The guarantee pair of several answers together."""
     return GuaranteePair(
         compose(pair.guarantee for pair in part), compose(pair.add_remove for pair in part)
     )

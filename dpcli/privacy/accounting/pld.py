@@ -135,7 +135,10 @@ def _repeated(single: PrivacyLossDistribution, times: int) -> PrivacyLossDistrib
 
 
 def _fewer(pairs: Mapping[DominatingPair, int]) -> Counter[DominatingPair]:
-    """Fewer pairs: scales are rounded down by less than 1.6% if a kind of pair is ordered."""
+    """The pairs with rounded scales, so that equal ones are counted together.
+
+    Scales of `ordered` pairs are rounded down by less than 1.6%, which never makes a loss smaller.
+    """
     rounded: Counter[DominatingPair] = Counter()
     for pair, times in pairs.items():
         scale = round_down(pair.scale, 7) if pair.ordered else pair.scale

@@ -60,10 +60,10 @@ class ZcdpComposition(Composition):
 def _mixed(
     guarantees: GuaranteeCounts, rho: Fraction, left: Fraction, delta: Fraction
 ) -> Iterator[Bound]:
-    """Bounds that add some pure answers by epsilon, and all other answers by rho.
+    """Bounds that add k pure answers by epsilon, and the others by rho, for many k.
 
     Epsilon is concave in rho, so the best choice takes the answers with the least epsilon for
-    their rho, up to some limit.
+    their rho, up to some limit. `rho` is the sum of all, `left` the delta for its conversion.
     """
     pure = [
         (guarantee, times)
