@@ -115,7 +115,7 @@ class ColumnRole:
 
 
 def marks_of(field: FieldInfo) -> Iterator[Any]:
-    """The metadata of a field and of its annotated types."""
+    """The metadata of a field, and of all types in its annotation."""
     yield from field.metadata
     pending: list[Any] = [field.annotation]
     while pending:
@@ -255,7 +255,7 @@ class SectionModel(BaseModel):
         return node.span.report(code, **common | arguments)
 
     def report_key(self, code: str, /, *path: str, **arguments: object) -> AlreadyReportedError:
-        """Records a problem of a field at its key, or at the mapping without that key."""
+        """Records a problem at a key, or at the mapping if it lacks the key."""
         parent = node_at(self.node, *path[:-1])
         span = parent.key_span(path[-1]) if isinstance(parent, MappingNode) else parent.span
         return span.report(code, **{"what": self.what, "subject": self.subject, **arguments})
@@ -263,7 +263,7 @@ class SectionModel(BaseModel):
     # How messages of a model differ from those of all models.
 
     def missing_line(self, key: str) -> str:  # noqa: ARG002
-        """The line to propose for a missing field; empty for an example of its type."""
+        """A line to propose for a missing field; if empty, its type gives an example."""
         return ""
 
     def report_unknown(self, key: str) -> bool:  # noqa: ARG002
@@ -333,7 +333,7 @@ class SectionModel(BaseModel):
         )
 
     def _example(self, path: Path, usual: str = "...") -> str:
-        """A line of YAML for the last key: examples of its field or page, else `usual`."""
+        """A line of YAML with the last key of a path: an example, or else with `usual`."""
         key = path[-1]
         if isinstance(key, int):
             return usual

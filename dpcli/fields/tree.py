@@ -47,7 +47,7 @@ class Findings:
 
     @property
     def is_full(self) -> bool:
-        """Whether further problems are only counted."""
+        """Whether as many problems are recorded as are shown; more are only counted."""
         return len(self._problems) >= MAX_SHOWN_PROBLEMS
 
     def add(self, span: Span, code: str, message: str, hint: str) -> None:
@@ -129,7 +129,7 @@ class Span(NamedTuple):
 
 
 def attempt(read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Callable[[], T]:
-    """Calls a reader; the returned function returns its value or raises its error."""
+    """Calls a reader at once; the returned function gives its value or its error."""
     try:
         value = read(*args, **kwargs)
     except AlreadyReportedError:
@@ -245,7 +245,7 @@ Node = ScalarNode | SequenceNode | MappingNode
 
 
 def node_at(node: Node, *path: str | int) -> Node:
-    """The node at the end of a path, or the last one of the path that exists."""
+    """The node at the end of a path, or the last node on the way that exists."""
     for part in path:
         if isinstance(node, MappingNode) and isinstance(part, str) and part in node.pairs:
             node = node.pairs[part][1]

@@ -37,7 +37,7 @@ TIME_ZONES = 1
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What a ledger records of an account.
+    """What a ledger records of the account of one dataset.
 
     `terms` are None before the account is opened. A `closed` account allows no more releases.
     `may_open` is false if a release may not open the account. `exists` says whether the ledger
@@ -52,7 +52,7 @@ class Account:
     exists: bool = True
 
     def balance(self, terms: AccountTerms, period: int | None = None) -> Balance:
-        """The balance now; with a window and a `period`, of windows that hold the day."""
+        """The balance now; with a window, for a `period` of the windows that hold it."""
         current = balance(terms, self.costs, period)
         return current.exhausted if self.closed else current
 
@@ -259,7 +259,7 @@ class RepeatedRuns:
     period: int | None = None
 
     def fit(self, runs: int) -> bool:
-        """Whether the account allows `runs` runs."""
+        """Whether the account allows this number of runs."""
         return not runs or self.balance_after(runs).within
 
     def loss(self, runs: int) -> Loss:

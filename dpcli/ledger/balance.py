@@ -218,9 +218,9 @@ def guarantee_of(event: MechanismEvent) -> Guarantee:
 
 
 def _pair_of(event: MechanismEvent) -> GuaranteePair:
-    """The guarantee of a recorded answer, and that for added or removed units.
+    """The guarantees of a recorded answer: for the plan's neighbors, and add-remove.
 
-    Both are the same if the event, as in older versions, has no sensitivity for the second.
+    Both are the same if the event, as in older versions, has no add-remove sensitivity.
     """
     guarantee, sensitivity = guarantee_of(event), event.add_remove_sensitivity
     mechanism = BY_NAME.get(event.mechanism)

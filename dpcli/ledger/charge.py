@@ -89,7 +89,7 @@ class Charge:
 
     @property
     def as_recorded(self) -> Charge:
-        """The same charge, decoded from the texts that its entry will hold.
+        """The same charge with terms and events decoded from what its entry will hold.
 
         Terms or events of a subclass could compare or be written in another way.
         """

@@ -77,7 +77,7 @@ def new_release_id() -> str:
 
 
 def created_text(ledger: Path) -> str:
-    """What a new ledger means for the budgets in it."""
+    """A sentence about a new ledger: every budget in it is unspent."""
     path = escape_controls(str(ledger))
     return f"created the ledger `{path}`: its history is empty, so every budget in it is unspent"
 

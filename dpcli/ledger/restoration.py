@@ -88,7 +88,7 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """The releases that were charged again, and the accounts that were opened and closed.
+    """What a recovery did: releases charged again, accounts opened and closed.
 
     The releases in `forked` are of another history than the rest of the ledger. `lost` is the
     number of missing entries without a report. If not `anchored`, no anchor showed how many
@@ -225,7 +225,7 @@ def _append_missing(
 
 
 def _append_forked(ledger: OpenLedger, forked: Sequence[Proof], *, is_whole: bool) -> Iterator[str]:
-    """Charge for the releases of another history, and yield the opened accounts."""
+    """Charge for releases of another history; yield the accounts that this opens."""
     for proof in forked:
         if proof.terms.dataset not in ledger.accounts():
             _append_opening(ledger, proof, {})
@@ -293,10 +293,10 @@ def _lacking(
 def _histories(
     lacking: Sequence[Proof], entries: Mapping[int, LedgerEntry], recorded: Mapping[int, str]
 ) -> tuple[dict[int, Proof], tuple[Proof, ...], int]:
-    """The lacking releases that continue the ledger, by entry, then the forked ones.
+    """The lacking releases that continue the ledger, by entry; then the forked ones.
 
-    The third item is the first entry in which the histories differ; 0 with a single history.
-    Raises LedgerError if a single history has one release id in two entries.
+    The first are by entry. The third item is the first entry in which histories differ; 0 if none
+    does. Raises LedgerError if a single history has one release id in two entries.
     """
     counts = Counter(proof.entry for proof in lacking)
     start = min((at for at in counts if at in entries or counts[at] > 1), default=0)
@@ -357,7 +357,7 @@ def _different_terms(known: AccountTerms, stated: AccountTerms) -> str:
 
 
 def _openings(firsts: Mapping[str, Proof], gaps: Sequence[int]) -> dict[int, Proof]:
-    """Missing entries that may have opened an account, with its first release.
+    """Missing entries that may have opened an account, each with its first release.
 
     Raises LedgerError if an account has no missing entry before its first release.
     """

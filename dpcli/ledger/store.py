@@ -137,7 +137,7 @@ NO_OUTPUTS: Mapping[str, bytes] = {}
 
 
 class Store:
-    """A connection to a ledger file; `created` says whether it created the ledger.
+    """A connection to a ledger file; `created` is whether it created the ledger.
 
     A statement is tried again while other processes keep the file locked. Outside of `writing`,
     each statement is committed by itself. Raises LedgerError, also from its methods, if SQLite
@@ -384,14 +384,14 @@ class Store:
         return sorted(charged, key=itemgetter(0))
 
     def outputs(self, number: int) -> dict[str, bytes]:
-        """The packed outputs of an entry, by name."""
+        """The packed outputs of the entry with this number, by name."""
         query = "SELECT name, content FROM outputs WHERE number = ? ORDER BY name"
         return dict(self.query(query, number))
 
     def append(self, entry: LedgerEntry, outputs: Mapping[str, bytes] = NO_OUTPUTS) -> None:
-        """Seal an entry with its outputs, write both, and read them back; call it in a transaction.
+        """Complete an entry by its hashes, and write it with its outputs.
 
-        Raises LedgerError if the ledger does not return what was written.
+        Call it in a transaction. Raises LedgerError if the ledger does not return what was written.
         """
         packed = {
             name: zlib.compress(content, zlib.Z_BEST_SPEED if len(content) > LARGE else -1)
@@ -406,7 +406,7 @@ class Store:
             raise in_doubt_error(self.path, "it does not keep what is written to it")
 
     def update_anchor(self) -> None:
-        """Append new entries to the anchor, if that is possible now.
+        """Append new entries to the anchor file, if it can be written now.
 
         After a failure, the next charge appends them before it does anything else.
         """

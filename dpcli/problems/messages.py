@@ -115,7 +115,7 @@ def did_you_mean(words: Iterable[str]) -> str:
 
 
 def clauses(text: str) -> list[str]:
-    """The sentences of a text, and their parts that end with a semicolon; not within backticks."""
+    """The sentences of a text, also divided at semicolons outside of backticks."""
     parts = [""]
     for piece in re.split(CLAUSE_END, text):
         is_within = parts[-1].count("`") % 2 == 1

@@ -242,7 +242,7 @@ def _loss(stated: LossReport | Charged) -> Loss:
 
 
 def _statistics(stated: Stated) -> list[Charged]:
-    """Choices of bounds, the quality check and the statistics of a report, or its responses."""
+    """All parts with a loss: choices, quality check and statistics, or responses."""
     if isinstance(stated, CollectionReport | LocalPlanReport):
         return [*stated.responses]
     quality = getattr(stated, "quality", None)
@@ -311,7 +311,7 @@ def _events(
 
 
 def _charged_text(stated: Stated) -> str:
-    """What decides the charge of a report or a plan, as text."""
+    """The figures of a report or a plan that decide its charge, as JSON to compare."""
 
     def chosen(part: object, names: Sequence[str]) -> dict[str, Any]:
         return {name: getattr(part, name, None) for name in names}

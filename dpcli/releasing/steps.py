@@ -184,7 +184,7 @@ def add_noise(
 
 
 def _in_order(by: Sequence[Axis], counts: Mapping[Group, int]) -> dict[Group, int]:
-    """Selected groups in the order of their keys: labels as declared, private labels by text."""
+    """Selected groups with counts, in the order of keys: as declared, else by text."""
     indexes = [
         None if key.is_private else {label: index for index, label in enumerate(key.labels)}
         for key in by

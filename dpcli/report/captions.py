@@ -61,7 +61,7 @@ def caption_lines(
 
 
 def number_writer(example: str | None) -> Callable[[str], str]:
-    """A function that writes plain decimals as `example` writes 1234.5.
+    """A function that writes plain decimals in the form of `example`, for 1234.5.
 
     It returns any other text unchanged; without an example, every text.
     """
@@ -91,7 +91,7 @@ With one digit, rounding could move the value by up to a quarter of the width.
 
 
 def supported(cell: CellText) -> CellText:
-    """The cell with the digits that its interval supports.
+    """The cell, with the digits that the width of its interval supports.
 
     A cell without an interval, or with a date, is returned unchanged. If the flag of a cell is
     `NO_INFORMATION`, the ends of its interval are bounds, which are not rounded.
@@ -128,6 +128,6 @@ def any_rounded(cells: Iterable[CellText], digits: Digits) -> bool:
 
 
 def _order(size: Fraction) -> int:
-    """The power of ten of the first digit of a positive number."""
+    """The exponent of the greatest power of ten that is at most a positive number."""
     order = len(str(size.numerator)) - len(str(size.denominator))
     return order if Fraction(10) ** order <= size else order - 1

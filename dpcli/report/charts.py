@@ -76,7 +76,7 @@ class Scale:
 
     @property
     def base(self) -> float:
-        """The position where bars begin: zero, or the end of the range nearest to it."""
+        """The position where bars begin: that of zero, or the nearest end of the range."""
         return min(max(self.position(Fraction(0)), 0.0), 1.0)
 
     def mark(self, cell: CellText, at: float = 0) -> Mark:
@@ -98,7 +98,7 @@ class Scale:
 
 
 def interval_ends(cells: Iterable[CellText]) -> list[Fraction]:
-    """The published numbers of cells, and the ends of their intervals."""
+    """The numbers of all cells and the ends of their intervals, without blank ones."""
     texts = (text for cell in cells for text in (cell.value, cell.lower, cell.upper))
     return [number_of(text) for text in texts if text]
 
@@ -137,9 +137,9 @@ class Mark:
 class Chart:
     """A chart over the bins of a column; suppressed numbers split it into runs.
 
-    The numbers are drawn as `bars`, or as a line over a band of intervals, with dots if `dotted`.
-    A name below the axis has a position, a text anchor and a text. `unit` is the title of the
-    other axis.
+    The numbers are drawn as `bars` bars, or if it is zero as a line over a band of intervals, with
+    dots if `dotted`. A name below the axis has a position, a text anchor and a text. `unit` is the
+    title of the other axis.
     """
 
     title: str
@@ -187,7 +187,7 @@ def chart_over_bins(
 
 
 def _middles(key: Axis, column: NumericColumn, *, as_line: bool) -> list[float]:
-    """Positions of the numbers: the middles of bins, which are drawn equally wide as bars."""
+    """The position of each number: the middle of its bin, or of its bar."""
     if not as_line:
         return [(index + 0.5) / len(key) for index in range(len(key))]
     edges = [*key.starts, column.upper + 1]

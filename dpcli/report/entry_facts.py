@@ -106,7 +106,7 @@ def statistic_options(request: Request) -> dict[str, Any]:
 
 
 def option_words(statistic: StatisticReport) -> Iterator[str]:
-    """The optional fields of a statistic in the words of a request."""
+    """The optional fields of a statistic in words, such as `with k 5`."""
     for name in OPTIONS:
         option = getattr(statistic, name)
         if isinstance(option, BetweenReport):

@@ -225,7 +225,7 @@ class CellReport(JsonObject):
 
 
 class Cells(str):
-    """The place of the numbers of a statistic in JSON."""
+    """A placeholder in JSON, where the numbers of a statistic will be inserted."""
 
     __slots__ = ()
 

@@ -123,7 +123,7 @@ def _release(plan: Plan, source: NoisyRelease | RandomizedCollection) -> dict[st
 def _common(
     plan: Plan, before: Loss | None, after: Balance | None, window: int | None
 ) -> dict[str, Any]:
-    """What plans and reports state in the central and in the local model.
+    """What plans and reports of both models state, by key.
 
     The losses `before` and `after`, and what remains, are stated if they are known.
     """
@@ -333,7 +333,7 @@ def plan_report(
 
 
 def _outlook(plan: Plan, forecast: BalanceForecast) -> dict[str, Any]:
-    """The guarantee, whether a release would be allowed, and what its account says.
+    """The common part of a plan report, its account and its repeated runs, by key.
 
     The remaining budget is that after the release; it is null if the release is refused.
     """

@@ -269,7 +269,7 @@ def without_numbers(content: bytes) -> bytes:
 
 
 def _split_numbers(content: bytes) -> tuple[bytes, list[bytes]]:
-    """The JSON of a report with indices instead of numbers, and the list of numbers."""
+    """The JSON of a report with indices for numbers, and the blocks of numbers."""
     parts, blocks, position = [b""], [b""], 0
     while 0 <= (start := content.find(FIRST, position)) < (end := content.find(LAST, start)):
         parts += [content[position:start], b'"cells": %d' % len(blocks)]
@@ -279,7 +279,7 @@ def _split_numbers(content: bytes) -> tuple[bytes, list[bytes]]:
 
 
 def _replace_block(statistic: dict[str, Any]) -> int:
-    """Replace the block index of a parsed statistic by `CELLS`, and return the index.
+    """The index of a statistic's block of numbers; `CELLS` takes its place.
 
     Raises KeyError if the statistic has no index of a block of numbers.
     """

@@ -121,7 +121,7 @@ class JsonObject:
         return loaded
 
     def extended(self, kind: type[Made], **more: Any) -> Made:
-        """An object of a subclass, with the values of this one and `more`."""
+        """An object of the subclass `kind`, with the fields of this one and `more`."""
         own = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
         return kind(**own, **more)
 

@@ -294,7 +294,11 @@ class RefusalReport(JsonObject):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountReport(JsonObject):
-    """What the account of a plan states."""
+    """The account that would pay: its ledger, and why it would refuse the release.
+
+    `opened` is whether it exists, `window` the days that its budget covers. `shares_files_with`
+    names other accounts that were charged for the same data files.
+    """
 
     ledger: str
     ledger_exists: bool

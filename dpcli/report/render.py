@@ -201,7 +201,7 @@ def shortened(text: str) -> str:
 
 
 def kind_of(text: str) -> str:
-    """The CSS class of a table cell: only `long` breaks words."""
+    """The CSS class of a table cell: `digits`, `words`, or `long` if words may break."""
     if _NUMBER.fullmatch(text):
         return "digits"
     return "words" if max(map(len, text.split()), default=0) <= LONGEST_WORD else "long"

@@ -330,7 +330,7 @@ def _notes(report: Report, url: str) -> Iterator[Json]:
 
 
 def _about(report: Report) -> str:
-    """What intervals are about, in parentheses; empty if all are about all rows.
+    """The rows or values that intervals are about, in parentheses; empty for all.
 
     Statistics whose intervals are about the same rows are named together.
     """
@@ -403,7 +403,7 @@ def long_schema(report: Report, table: Table) -> Json:
 
 
 def _marks(report: Report) -> str:
-    """What each flag means; reports of earlier versions have fewer flags."""
+    """The meanings of all flags as text; earlier reports have fewer flags."""
     meanings = (report.release.flags.meaning(flag) for flag in Flag if flag)
     return ". ".join(filter(None, meanings))
 

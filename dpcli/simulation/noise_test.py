@@ -31,7 +31,7 @@ Observed = dict[str, int | str | Fraction | None]
 
 
 class ErrorSample:
-    """The errors of many numbers in many runs."""
+    """The errors of many numbers in many runs, in multiples of a unit."""
 
     def __init__(self, confidence: Fraction, unit: Fraction = Fraction(1)) -> None:
         self._confidence, self._unit = confidence, unit
@@ -63,7 +63,7 @@ class ErrorSample:
 
     @property
     def observed(self) -> Observed:
-        """The quantile of the absolute error at the confidence, and the mean error.
+        """The quantile of absolute errors at the confidence, and the mean error.
 
         The errors of one run can depend on each other, so the standard error of the mean is that of
         the means of runs.

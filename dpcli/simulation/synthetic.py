@@ -84,7 +84,7 @@ class Stream:
         self._start = np.uint64(int.from_bytes(start[:8], "big"))
 
     def named(self, name: str) -> Stream:
-        """An independent stream for another use."""
+        """A stream for another use, which behaves as independent of this one."""
         return Stream(self._seed, *self._names, name)
 
     def words(self, positions: Positions) -> Words:
@@ -169,7 +169,7 @@ def _labels(
 def _spread(
     conditions: Sequence[InRanges], low: int, end: int, stream: Stream, positions: Positions
 ) -> tuple[npt.NDArray[np.bool_], Positions]:
-    """Which numbers are replaced, and the numbers that replace them.
+    """Which numbers are replaced to meet or miss conditions, and the replacements.
 
     The ends of conditions divide the numbers from `low` to below `end` into spans. A replacement
     is uniform in a span, which is chosen uniformly.

@@ -105,7 +105,7 @@ class SyntheticRun:
 
 
 def _outcome(planned_query: PlannedQuery, values: Cells) -> Cells:
-    """The noise-free answer: the numbers, or the minimizer with the same ridge."""
+    """The answer of the mechanism without noise: numbers, or minimizer with ridge."""
     query, noise = planned_query.weighted.query, planned_query.calibrated.noise
     return planned_query.calibrated.mechanism.respond_without_noise(noise, query, values)
 
@@ -127,7 +127,7 @@ class ItemTrial:
         self._covered = self._numbers = 0
 
     def add_shifts(self, changes: Floats) -> None:
-        """Add how the limits on people change noise-free numbers in one sampling."""
+        """Add by how much limits on people change the noise-free number of each group."""
         self._shifts.add(changes)
 
     def add(self, estimates: Estimates, indices: slice, exact: Array) -> None:
@@ -257,7 +257,7 @@ class StatisticTrial:
         return self._planned.design.chooses
 
     def _nearest(self, noisy: NoisyStatistic, exact: Sequence[Cells]) -> list[Cells]:
-        """The best candidates; among equally good candidates, the nearest to the chosen."""
+        """The best candidates of each query; of equal ones, the nearest to the chosen."""
         best = []
         for part, answer, cells in zip(self._planned.queries, noisy.answers, exact, strict=True):
             query = part.weighted.query
@@ -356,7 +356,6 @@ def _nearest_best(scores: Array, chosen: Array) -> Array:
 
 
 def _floats(steps: Array, step: Fraction) -> Floats:
-    """Whole numbers of steps as floats."""
     return multiply_exact(steps, step.numerator).astype(np.float64) / step.denominator
 
 

@@ -201,7 +201,7 @@ def _session_with(spark: SparkSession, settings: dict[str, str]) -> SparkSession
 
 
 def _bytes(spark: SparkSession, file: File) -> DataFrame:
-    """The lines of a file with the start of their stretch, or the whole file as one value."""
+    """The lines of a file with the start of their stretch, or the file in one row."""
     reader = spark.read.options(__globPaths__="false", lineSep="\n")
     if file.header is None:
         return reader.format("binaryFile").load(file.address).selectExpr("content", "0L AS begin")

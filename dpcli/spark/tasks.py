@@ -182,14 +182,14 @@ class Tasks:
         yield from result.to_batches(LINES)
 
     def _has_header(self, source: Source, begin: int | None) -> bool:
-        """Whether a stretch at the start of a file begins with the header, after blank lines."""
+        """Whether a stretch begins with the header, if it must: at the start of a file."""
         if source.dialect is None or begin != 0 or self.dialect.names:
             return True
         record = read_first_record(source.file, source.size, source.dialect)
         return record is not None and tuple(record) == source.header
 
     def _copied(self, file: File, batches: Batches, copy: BinaryIO) -> tuple[int, int | None]:
-        """Copy a stretch behind a header line; the number of bytes read, and its start."""
+        """Copy a stretch behind a header line; return the bytes read and where it starts."""
         read, first = 0, None
         for batch in batches:
             content, begin = batch.columns

@@ -401,7 +401,7 @@ COLUMN_TYPES: tuple[type[ColumnModel], ...] = (
 def with_missing(
     column: LabeledColumn, section: Any, check_texts: Callable[[], object]
 ) -> LabeledColumn:
-    """The column with the label that `missing` names; `check_texts` raises for wrong texts."""
+    """The column with labels for missing and other cells; `check_texts` may raise."""
     column = replace(column, other=getattr(section, "other", None))
     label, position = section.missing, None
     if label != DROP:

@@ -64,7 +64,7 @@ class SpecContext:
         return Relation(self.unit or RowUnit(), neighbors)
 
     def declared_name(self, scalar: ScalarNode) -> str:
-        """The name in a scalar of a declared column, which may have problems."""
+        """The name in a scalar, if a column of this name is declared, even with problems."""
         if scalar.text in self.columns:
             return scalar.text
         if self.declared:
@@ -148,7 +148,7 @@ def read_number(
 
 
 def read_in_steps(column: NumericColumn, scalar: ScalarNode, name: str) -> Fraction:
-    """The number or day in a scalar, in steps of a column, perhaps not whole."""
+    """The number or day in a scalar, in steps of a column; perhaps not a whole one."""
     return read_number(scalar, name, column.parse) / column.step
 
 

@@ -106,7 +106,7 @@ def read_terms(section: Any, context: SpecContext, kinds: Sequence[str]) -> tupl
 
 
 def require_column(terms: Sequence[Term], section: Any, key: str) -> None:
-    """Checks that not all terms are constants."""
+    """Reports the problem of a derived column whose terms are all constants."""
     if all(isinstance(term, Fraction) for term in terms):
         raise section.report_key("derived-form.constant", key)
 
@@ -330,7 +330,7 @@ class PartModel(DerivedLabelModel):
 
 
 def _require_hours(date: NumericColumn, scalar: ScalarNode) -> None:
-    """Checks that cells of a date may have a time."""
+    """Reports the problem of a date whose cells have no time of day."""
     formats = date.option(Formats)
     is_timeless = formats is not None and not any(form.has("HI") for form in formats.forms)
     if date.derivation is not None or is_timeless:

@@ -173,7 +173,7 @@ def spec_text(
 
 
 def _cells_detected(tree: Mapping[str, Any]) -> str:
-    """About how many unreadable cells of a column the quality check can detect."""
+    """About how many unreadable cells a quality check detects; empty without a check."""
     if not tree["quality"]:
         return ""
     counts = 1 + sum(column["type"] != "id" for column in tree["columns"].values())

@@ -81,7 +81,7 @@ class AnswerSettings(NamedTuple):
 
 
 def single_key(section: SectionModel, keys: Collection[str], missing_code: str) -> str:
-    """The only one of the `keys` that is written; reports `missing_code` without any."""
+    """The one of these keys that the section has; none or several are a problem."""
     given = [key for key in keys if section.has(key)]
     if not given:
         raise section.report(missing_code, ways=keys)

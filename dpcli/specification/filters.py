@@ -105,7 +105,7 @@ def _stated_texts(column: PrivatePartitionColumn, scalars: Iterable[ScalarNode])
 
 
 def _matching_labels(column: ValuedColumn, node: MappingNode) -> InRanges:
-    """The labels that match all texts of a condition."""
+    """A test for the labels that match all texts of a condition; at least one must."""
     matches = {key: node_at(node, key).text for key in node.pairs}
     positions = [
         position
@@ -211,14 +211,14 @@ def read_where(
 
 @dataclass(frozen=True)
 class _Reader:
-    """Reads the conditions of a field of a section."""
+    """Reads the conditions in a field of a section as filters."""
 
     section: SectionModel
     context: SpecContext
     field: str
 
     def conjuncts(self, node: MappingNode, depth: int) -> tuple[Filter, ...]:
-        """The filters of a mapping, all of which must be true."""
+        """The filters of a mapping, all of which must be true; `depth` is of operators."""
         operators = {
             name for name, (key, value) in node.pairs.items() if self._is_operator(key, value)
         }
@@ -234,7 +234,7 @@ class _Reader:
         return tuple(test for tests in read_all(read, node.pairs) for test in tests)
 
     def _is_operator(self, key: ScalarNode, value: Node) -> bool:
-        """Whether a key means an operator; a column may have the same name."""
+        """Whether a key is an operator, and not a column of the same name, by its value."""
         if key.text not in OPERATORS or key.text not in self.context.columns:
             return key.text in OPERATORS
         if isinstance(value, SequenceNode):
@@ -272,7 +272,7 @@ class _Reader:
         return result
 
     def _all_of(self, key: ScalarNode, node: Node, depth: int) -> Filter:
-        """The filter of a mapping within an operator."""
+        """True if all conditions in the mapping are true; `key` is the operator above."""
         if not isinstance(node, MappingNode) or not node.pairs:
             found = "an empty mapping" if isinstance(node, MappingNode) else node.form
             form = "mappings with conditions"
@@ -281,7 +281,7 @@ class _Reader:
         return tests[0] if len(tests) == 1 else AllOf(tests)
 
     def _condition(self, key: ScalarNode, node: Node) -> tuple[Filter, ...]:
-        """The tests of one column, all of which must be true; their form has been checked."""
+        """The tests of a column, all of which must be true; `node` has a valid form."""
         subject = self.section.subject
         if isinstance(node, MappingNode) and "missing" in node.pairs:
             return (self._missing(key, node),)
@@ -324,7 +324,7 @@ class _Reader:
         return test if node_at(node, "missing").text == "true" else Not(test)
 
     def _limits(self, column: NumericColumn, node: MappingNode) -> tuple[Filter, ...]:
-        """A range between constants, and comparisons with other columns."""
+        """The tests of numbers or dates: a range, and comparisons with other columns."""
         for pair in SIDES:
             if set(pair) <= set(node.pairs):
                 arguments = {"column": column.name, "inclusive": pair[0], "exclusive": pair[1]}

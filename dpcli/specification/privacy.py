@@ -206,7 +206,7 @@ def resolve_quality(section: QualityModel, context: SpecContext) -> QualityCheck
 def count_limits(
     section: QualityModel, check: QualityCheck, entries: Sequence[Entry], relation: Relation
 ) -> QualityCheck:
-    """The check, which also counts what limits on rows leave out of the statistics of `entries`."""
+    """The check, extended to count the rows that limits leave out of these `entries`."""
     designs = (entry.designs for entry in entries)
     request = with_limits(check.entry.request, designs, relation)
     if check.max_limited is not None and not counted_limits(request):

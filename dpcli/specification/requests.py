@@ -176,7 +176,7 @@ class RequestReader:
         return self._designs[id(request)]
 
     def _field(self, key: str, role: ColumnRole | None) -> Any:
-        """The value of a field. Names of columns, bins and candidates are resolved."""
+        """The value of a field, with names of columns, bins and candidates resolved."""
         value, node = getattr(self._section, key), self._section.node.value(key)
         if role is None:
             return value
@@ -351,7 +351,7 @@ class RequestReader:
         return (summed, request) if bound == "sum" else (request, summed)
 
     def _clamp(self, request: Request, bounds: Sequence[Fraction]) -> tuple[int, int]:
-        """The bounds of the total of one person, in steps of the answer."""
+        """The `unit_bounds` on the total of one person, in steps of the answer."""
         step = self._statistic.step(request)
         scalars = scalars_of(self._section.node.value("unit_bounds"))
 

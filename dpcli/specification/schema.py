@@ -145,7 +145,7 @@ def _add_descriptions(schema: Json, place: str) -> None:
 
 
 def _resolved(value: Any) -> Any:
-    """A value with numbers and booleans as a reader of YAML 1.2 resolves them."""
+    """An example with its texts as numbers or booleans, as YAML 1.2 reads them."""
     if isinstance(value, list):
         return [_resolved(item) for item in value]
     if isinstance(value, dict):

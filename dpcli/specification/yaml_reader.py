@@ -157,14 +157,14 @@ class _Reader:
         return MappingNode(pairs, self._whole(start, event, first), path)
 
     def _span(self, first: yaml.Event, last: yaml.Event) -> Span:
-        """The span from one event to the end of another, or to the end of the first line."""
+        """The span of two events, up to the end of the first line if they are on several."""
         start, end = first.start_mark, last.end_mark
         assert start is not None and end is not None  # noqa: PT018
         length = end.column - start.column if end.line == start.line else TO_THE_END
         return Span(self._findings, start.line + 1, start.column + 1, max(1, length))
 
     def _whole(self, start: yaml.Event, end: yaml.Event, first: Node | None) -> Span:
-        """The span of a collection in brackets, or of the first key or item of a block."""
+        """The span of a list or mapping: all of it in brackets, else its first item."""
         flow = getattr(start, "flow_style", False)
         return first.span if first and not flow else self._span(start, end)
 
