@@ -178,7 +178,7 @@ def _account(
 
 
 def _frees_lines(account: JsonObject) -> Iterator[str]:
-    """Lines with the days from which on more of the budget is left, with a window."""
+    """Lines on the days from which on an account with a window has more left."""
     for free in cast("list[dict[str, Any]]", account["frees"]):
         dataset, day, left = account["dataset"], free["from"], remaining_text(free["remaining"])
         yield (

@@ -161,7 +161,7 @@ class TextOption(Option):
         return text
 
     def compared(self, texts: Sequence[str]) -> Sequence[str]:
-        """Declared texts, as the changed texts of cells are compared with them."""
+        """Declared texts, in the form in which changed cells are compared with them."""
         return texts
 
 
@@ -222,7 +222,7 @@ class Column(ABC):
 
     @property
     def compared_texts(self) -> Sequence[str]:
-        """The declared texts of cells, as cells are compared with them."""
+        """The declared texts of cells, in the form in which cells are compared with them."""
         return self.texts
 
     def without_missing_constant(self) -> Self:
@@ -313,13 +313,13 @@ class Column(ABC):
         return text
 
     def folded(self, text: str) -> str:
-        """A declared text, as it is compared with other declared texts."""
+        """A declared text, in the form that must differ from other declared texts."""
         for option in self.text_options:
             text = option.folded(text)
         return text
 
     def compared(self, texts: Sequence[str]) -> Sequence[str]:
-        """Declared texts, as cells are compared with them."""
+        """Declared texts, in the form in which cells are compared with them."""
         for option in self.text_options:
             texts = option.compared(texts)
         return texts

@@ -63,9 +63,9 @@ def require_distinct_texts(pairs: Sequence[tuple[ScalarNode, ScalarNode | None]]
 
 
 def require_text(scalar: ScalarNode, what: str, *, published: bool) -> None:
-    """Checks that a cell can contain a text, and that it is safe to publish.
+    """Checks that a cell can contain a text, and if `published` that it is harmless.
 
-    Raises `AlreadyReportedError` after the problem is recorded.
+    Raises `AlreadyReportedError` after the problem of this `what` is recorded.
     """
     text, span = scalar.text, scalar.span
     if span.findings.is_suppressed(span):
@@ -79,7 +79,7 @@ def require_text(scalar: ScalarNode, what: str, *, published: bool) -> None:
 
 
 def text_fault(text: str, *, published: bool = False) -> str:
-    """The code of what is wrong with a declared text; empty if nothing is."""
+    """The code of the fault of a declared text, perhaps `published`; empty if none."""
     if not text:
         return "empty-text"
     if is_invisible(text):

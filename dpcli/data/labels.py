@@ -141,12 +141,12 @@ class LabeledColumn(ValuedColumn):
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
-        """The declared texts in the file."""
+        """The declared texts of cells, each of which has a label."""
         return tuple(text for text, _ in self.values)
 
     @cached_property
     def compared_texts(self) -> Sequence[str]:
-        """The declared texts, as cells are compared with them."""
+        """The declared texts, in the form in which cells are compared with them."""
         return self.compared(self.texts)
 
     @property

@@ -315,7 +315,7 @@ class Sample:
         return Fraction(int(rows.filter(is_known).sum()), int(rows.sum()))
 
     def rows_read(self, column: Column) -> Fraction:
-        """About how many of the column's cells that are not blank a declaration reads."""
+        """About how many of the cells that are not blank this column would read."""
         unread, read = (self.share_read(column, cells) for cells in (self.unread, self.read))
         return unread * self.unread_rows + read * self.read_rows
 

@@ -148,7 +148,7 @@ def _is_footer(cells: Sequence[str], footer: Iterable[str]) -> bool:
 
 
 def _footer_words(end: str, dialect: Dialect, *, is_whole: bool) -> tuple[str, ...]:
-    """The usual words of footers that begin the last records and are not declared."""
+    """Usual words of footers, not declared, that begin the last records in `end`."""
     lines = [line for line in LINE_END.split(end) if line.strip()][not is_whole :]
     one_line = replace(dialect, multiline=False)
     firsts = (parse_line(line, one_line) or [""] for line in lines[-LAST_RECORDS:])

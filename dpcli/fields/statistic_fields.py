@@ -169,7 +169,7 @@ class FieldFault:
 
 
 def check_max(value: int, key: str, max_value: int, what: str) -> Iterator[FieldFault]:
-    """The fault of a field that is above a limit; nothing if it is not."""
+    """The fault of a field that is above `max_value`; `what` is what it counts."""
     if value > max_value:
         arguments = {"found": quote(str(value)), "most": max_value, "what": what}
         yield FieldFault("not-in-range", key, at_value=True, **arguments)

@@ -321,7 +321,7 @@ Probability = Annotated[
 
 
 def limited_epsilon(max_value: Fraction) -> ExactNumber:
-    """An epsilon from `MIN_EPSILON` to a limit."""
+    """An epsilon from `MIN_EPSILON` to `max_value`."""
     percent = (
         "write the number itself, such as `epsilon: 0.1`; to divide what the budget has left, use "
         "`share: 1` in each entry, and `share: 2` for twice as much"
@@ -331,12 +331,12 @@ def limited_epsilon(max_value: Fraction) -> ExactNumber:
 
 
 def limited_rho(max_value: Fraction) -> ExactNumber:
-    """A rho from `MIN_RHO` to a limit."""
+    """A rho from `MIN_RHO` to `max_value`."""
     return ExactNumber("rho-out-of-range", min_value=MIN_RHO, max_value=max_value)
 
 
 def positive_number(example: str, max_value: int) -> ExactNumber:
-    """A number above zero."""
+    """A number above zero, and at most `max_value`; hints show the `example`."""
     return ExactNumber("not-above-zero", above=0, max_value=max_value, example=example)
 
 

@@ -32,7 +32,7 @@ LOST, CLOSE = "lost", "close"
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """An entry of one of the kinds above; its fields are the columns of the table `entries`.
+    """An entry of the ledger; its fields are the columns of the table `entries`.
 
     `events_json` has the mechanism events and `payload` everything else, both as canonical JSON.
     `head` is the hash that a report prints, `digest` the hash that the next entry includes; they
@@ -114,7 +114,7 @@ def _hash(*parts: str | None) -> str:
 
 
 def chain_fault(entries: Sequence[LedgerEntry], start: str) -> str:
-    """What is wrong with the first bad entry of a chain; empty if the chain is intact."""
+    """What is wrong with the first bad entry after the hash `start`; empty if none."""
     previous = start
     for number, entry in enumerate(entries, start=1):
         if entry.number != number:

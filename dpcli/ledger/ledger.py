@@ -350,7 +350,7 @@ class OpenLedger(Store):
         release_id: str | None = None,
         period: str | None = None,
     ) -> LedgerEntry:
-        """A new entry at the end of the chain; `append` it in the same transaction."""
+        """A new entry of a kind, at the chain's end; `append` it in the same transaction."""
         last = self.last_entry()
         number, previous = (last.number + 1, last.digest) if last else (1, genesis(self.metadata()))
         content = to_events_json(events), canonical(payload)

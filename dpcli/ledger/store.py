@@ -250,9 +250,9 @@ class Store:
         return store
 
     def initialize(self, anchor: Path, identity: str, *, network: bool = False) -> None:
-        """Turn an empty file into a ledger; call it in a transaction.
+        """Turn an empty file into the ledger `identity`; call it in a transaction.
 
-        Raises LedgerError if the file has tables.
+        With `network`, it may be on a network drive. Raises LedgerError if the file has tables.
         """
         if self.value("SELECT count(*) FROM sqlite_master"):
             raise in_doubt_error(self.path, "it is a database of something else")

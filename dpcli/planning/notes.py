@@ -92,7 +92,7 @@ def limitations(plan: CentralPlan) -> list[str]:
 
 
 def collection_limitations(plan: LocalPlan, *, shuffled: bool) -> list[str]:
-    """What a collection does not protect."""
+    """What a collection does not protect, such as the order unless it is `shuffled`."""
     again = (
         "A person with several records reveals that many times as much, and a record that is "
         "randomized again pays again: the mean of many responses reveals the true value."

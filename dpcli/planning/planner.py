@@ -284,7 +284,7 @@ def require_plan_fits(plan: Plan) -> None:
 
 
 def _hint(plan: Plan, measure: str, factor: Fraction) -> str:
-    """How to change the spec, of which all losses multiplied by `factor` would fit."""
+    """How to change the spec; its `measure` would fit if multiplied by `factor`."""
     queries = f"{plan.part}s"
     if plan.spec.privacy.composition.name != "sequential":
         return f"give {queries} less, drop some, or allow more under `privacy: budget:`"

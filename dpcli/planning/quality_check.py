@@ -76,7 +76,7 @@ class RequiredMinimum:
         return self.key[0]
 
     def is_missed(self, rows: int, count: Fraction) -> bool:
-        """Whether `count`, with noisy `rows`, misses the minimum by more than the margin."""
+        """Whether a count, of `rows` noisy rows, misses it by more than the margin."""
         required = self.required * rows if self.kind == "cells" else self.required
         return count - required < -self.margin
 

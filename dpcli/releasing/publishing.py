@@ -51,9 +51,9 @@ def require_writable(
 ) -> None:
     """Raise UsageError, before anything is spent, for outputs that must be mistakes.
 
-    An output must not be an input or a database. It must not exist, unless with `force` or if it
-    holds some of the `expected` bytes. Its folder must take a new file, a device must take bytes,
-    and no two outputs may be the same file.
+    An output must not be an input or a database, nor be given `twice`. It must not exist, unless
+    with `force` or if it holds some of the `expected` bytes. Its folder must take a new file, a
+    device must take bytes, and no two outputs may be the same file.
     """
     codes = [("output-twice", Path())] if twice else []
     protected = {path.resolve() for path in inputs if not _is_unusable(path)}

@@ -164,7 +164,7 @@ def chart_over_bins(
 ) -> Chart:
     """A chart of the bins of a column: bars, or a line for dates and for many bins.
 
-    `heading` is what people read in place of the name of the column.
+    `heading` is what people read in place of the name of the column, `percent` the confidence.
     """
     column = require_numeric(key.column)
     as_line = column.date_range is not None or len(key) > MAX_BARS

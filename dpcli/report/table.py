@@ -138,8 +138,9 @@ def long_table(published: Sequence[NumberTable]) -> Table:
 def wide_table(published: Sequence[NumberTable], heading: Sequence[str]) -> Table:
     """One line per group: the value, interval and flag of each statistic.
 
-    Items are a key of the table, such as the bins of a histogram under the name of its column. For
-    a statistic that chooses labels, each line has a rank as its key and the label as its value.
+    `heading` are the names of the keys. Items are a key, such as the bins of a histogram under the
+    name of its column. For a statistic that chooses labels, each line has a rank as its key and the
+    label as its value.
     """
     import polars as pl
 

@@ -213,7 +213,7 @@ class Tasks:
         return read, first
 
     def _write_header(self, file: File, copy: BinaryIO, first: int | None) -> None:
-        """Write a placeholder header line, unless the stretch begins with the header."""
+        """Write a placeholder header line, unless a stretch from `first` begins with one."""
         if file.header is not None and (first != 0 or self.dialect.names):
             mark = self.dialect.of_file(file.name).delimiter
             copy.write(placeholder_header(mark, len(file.header)).encode())

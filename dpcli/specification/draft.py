@@ -89,7 +89,8 @@ def draft_spec(
 ) -> str:
     """A commented spec for a file with these column names, or `only` some of them.
 
-    A first column without a name is left out: it contains the numbers of rows.
+    A first column without a name is left out: it contains the numbers of rows. With `is_sheet`, a
+    remark is about sheets.
     """
     duplicates = duplicate_names(header)
     positions = [*enumerate(header, 1)]
@@ -148,8 +149,8 @@ def spec_text(
     """The text of a spec with the sections of a tree; empty sections are left out.
 
     Columns and statistics are mappings by name. The `comments` stand above columns, by name, and
-    the `remarks` below all columns. A comment proposes the column `person` as the privacy unit; if
-    empty, an example.
+    the `remarks` below all columns. `todo` follows the first comment. A comment proposes the column
+    `person` as the privacy unit; if empty, an example.
     """
     lines = []
     for name, column in tree["columns"].items():

@@ -44,7 +44,7 @@ def choose_entry(_: ScalarNode | None, node: Node) -> type[EntryModel]:
 
 
 def require_entry(node: Node, section: str, example: str) -> MappingNode:
-    """The node of an entry, which must be a mapping."""
+    """The node of an entry of a section, which must be a mapping like `example`."""
     if isinstance(node, MappingNode):
         return node
     arguments = {"name": f"an entry of `{section}`", "found": node.form, "form": "a mapping"}

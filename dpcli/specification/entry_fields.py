@@ -81,7 +81,7 @@ class AnswerSettings(NamedTuple):
 
 
 def single_key(section: SectionModel, keys: Collection[str], missing_code: str) -> str:
-    """The one of these keys that the section has; none or several are a problem."""
+    """The one of these keys in a section; if none, the problem `missing_code`."""
     given = [key for key in keys if section.has(key)]
     if not given:
         raise section.report(missing_code, ways=keys)

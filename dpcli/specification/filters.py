@@ -218,7 +218,7 @@ class _Reader:
     field: str
 
     def conjuncts(self, node: MappingNode, depth: int) -> tuple[Filter, ...]:
-        """The filters of a mapping, all of which must be true; `depth` is of operators."""
+        """The filters of a mapping, all of which must be true; `depth` is its nesting."""
         operators = {
             name for name, (key, value) in node.pairs.items() if self._is_operator(key, value)
         }
@@ -272,7 +272,7 @@ class _Reader:
         return result
 
     def _all_of(self, key: ScalarNode, node: Node, depth: int) -> Filter:
-        """True if all conditions in the mapping are true; `key` is the operator above."""
+        """True if all conditions in a mapping below the operator `key` are true."""
         if not isinstance(node, MappingNode) or not node.pairs:
             found = "an empty mapping" if isinstance(node, MappingNode) else node.form
             form = "mappings with conditions"

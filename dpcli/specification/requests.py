@@ -104,7 +104,7 @@ def read_axis(
 
 
 def two_values(column: ValuedColumn, positions: Sequence[int]) -> Axis:
-    """The axis of the rows that have one of two labels or values; all other rows lie outside it."""
+    """The axis of two labels or values at these `positions`; other rows lie outside."""
     names = (column.text(position) for position in positions)
     tests = tuple(InRanges(column, ((position, position),)) for position in positions)
     values = tuple((name, name) for name in names)

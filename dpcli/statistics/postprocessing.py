@@ -53,7 +53,7 @@ class PostProcessingStep(ABC):
 
     @abstractmethod
     def apply(self, estimates: Estimates, reconcile: Reconcile) -> Estimates:
-        """The numbers after the step."""
+        """The numbers after the step; only `consistent` calls `reconcile`."""
 
 
 @dataclass(frozen=True)

@@ -384,7 +384,7 @@ def _filled(cells: Sequence[str]) -> list[str]:
 
 
 def _lines(source: Source, skipped: int) -> io.StringIO:
-    """The first lines of a file, after those that are skipped."""
+    """The lines at the start of a file after `skipped` ones, up to a limited size."""
     start = os.pread(source.file.fileno(), WINDOWS[1], 0).removeprefix(UTF8_BOM)
     lines = io.StringIO(start.decode("utf-8", "replace"), newline="")
     for _ in range(skipped):

@@ -245,7 +245,8 @@ def read_pieces(
     """The rows of all files, which have these columns, in the order of the files.
 
     Files that seem to be plain are one piece, read `in_place`, if the caller allows it. All other
-    files are read once, one piece ahead of its use. With `native`, the reader may parse cells.
+    files are read once, one piece ahead of its use. With `native`, the reader may parse cells; with
+    `raw`, typed cells keep their marks. `phase` is what `progress` shows.
     """
     done, size = 0, max(1, dataset.size)
     # Reading is ahead of the sums, so its position reveals nothing.

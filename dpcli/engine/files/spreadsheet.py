@@ -206,7 +206,7 @@ class _Cells:
         return cell[0][:start] + _valid_text(value) + cell[0][end:]
 
     def _is_kept(self) -> bool:
-        """Whether a cell is within the columns of the header, if that is known already."""
+        """Whether a cell is kept: within the header's columns, once these are known."""
         is_record = self._row not in self._rows and len(self._rows) >= self._lines
         self._is_known = self._is_known or is_record
         max_column = max(self._widest, MIN_WIDTH) if self._is_known else WIDEST
@@ -280,7 +280,7 @@ class _Sheet:
         return min(self._columns(), default=0)
 
     def cells(self, kind: str, count: int | None = None) -> pl.DataFrame:
-        """All cells, or those of the first `count` rows, as values of a type; others are null.
+        """All cells, or those of the first `count` rows, of a kind; others are null.
 
         The library ends at a cell that it cannot write, such as a time before the calendar. Such
         a cell alone is null, so that it changes no other one.

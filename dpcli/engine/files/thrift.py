@@ -28,7 +28,7 @@ class Structure:
     fields: dict[int, tuple[int, object]] = field(default_factory=dict)
 
     def number(self, field_id: int, absent: int | None = None) -> int:
-        """The value of a field that is a whole number; ValueError for other fields."""
+        """The value of a field that is a whole number, or `absent`; else ValueError."""
         _, value = self.fields.get(field_id, (I64, absent))
         if not isinstance(value, int):
             raise ValueError("no number")  # noqa: TRY004 - a file is damaged, no argument wrong

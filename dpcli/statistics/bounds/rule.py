@@ -224,7 +224,7 @@ class BoundsRule:
         return lower, upper
 
     def _bound_position(self, counts: Sequence[int], candidates: Sequence[int]) -> int | None:
-        """The position of the bound on one side; None if no count or sum is clear."""
+        """The position of the bound among candidates of one side; None if none is clear."""
         position = max(self._clear(counts), default=None)
         if position is None:
             return None

@@ -266,7 +266,7 @@ class CenteredMean(QuotientDesign):
         return (reason,) if len(answered) == 2 else ()
 
     def or_distances(self, degree: int = 1) -> tuple[Design, ...]:
-        """The centered design for Gaussian noise, and distances for pure noise.
+        """The centered design for Gaussian noise; distances of a degree for pure noise.
 
         The centered design alone, if the number of rows is public or distances are not possible.
         """
@@ -304,7 +304,7 @@ class DistancesFromBounds(QuotientDesign):
 
     @classmethod
     def of(cls, request: Request, column: NumericColumn, degree: int = 1) -> tuple[Design, ...]:
-        """The design for a column; empty if its bounds are equal or sums are too large."""
+        """The design of this degree; empty if bounds are equal, or sums are too large."""
         if column.lower == column.upper:
             return ()
         query = BernsteinQuery(

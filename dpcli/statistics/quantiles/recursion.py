@@ -36,7 +36,7 @@ CUTS_OF_ALL_GROUPS, CUTS_OF_A_GROUP = 1 << 18, 1 << 22
 
 
 def substeps_for(classes: int, groups: int) -> int:
-    """How many sub-steps each class has: a power of two, fewer if there are many classes."""
+    """The sub-steps of a class: a power of two, fewer for many classes or groups."""
     max_substeps = max(CUTS_OF_ALL_GROUPS // (classes * groups), USUAL_SUBSTEPS)
     max_substeps = max(1, min(max_substeps, CUTS_OF_A_GROUP // classes, MAX_SUBSTEPS))
     return 1 << (max_substeps.bit_length() - 1)
