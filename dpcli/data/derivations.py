@@ -289,7 +289,7 @@ class Age(Arithmetic):
 
     @property
     def magnitude(self) -> int:
-        """A limit on the years of the calendar."""
+        """A number above all years that two dates can be apart."""
         return 1 << 20
 
     @property

@@ -52,7 +52,7 @@ class Account:
     exists: bool = True
 
     def balance(self, terms: AccountTerms, period: int | None = None) -> Balance:
-        """The balance now; with a window, for a `period` of the windows that hold it."""
+        """The balance now; with a `period`, only of the windows that hold this day."""
         current = balance(terms, self.costs, period)
         return current.exhausted if self.closed else current
 

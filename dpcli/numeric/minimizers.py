@@ -69,7 +69,11 @@ def _entries(
     level: Fraction,
     signs: Mapping[int, int],
 ) -> Iterator[tuple[Fraction, int, int]]:
-    """Where on the path inactive coefficients become active: step, index and sign."""
+    """The points where an inactive coefficient becomes active: step, index and sign.
+
+    There its absolute residual reaches the level. The `residual` falls by `rates` per unit of the
+    step. `signs` are those of the active coefficients.
+    """
     for index, (value, rate) in enumerate(zip(residual, rates, strict=True)):
         for sign in (1, -1):
             if index not in signs and sign * rate != 1:
@@ -290,7 +294,7 @@ class LogisticMinimizer:
         self._point = [Fraction(float(part)) for part in point]
 
     def _expand(self, point: Floats, slope: Floats) -> Expansion:
-        """The objective near a point, for finding better points only."""
+        """The objective and its derivatives at a point, for finding better points only."""
         ridge = float(self._ridge)
         value = slope @ point + ridge * point @ point / 2
         gradient = slope + ridge * point

@@ -93,7 +93,7 @@ def _used_rows(planned: PlannedStatistic, unit: PersonUnit, rows: str) -> str:
 
 
 def interval_about(planned: PlannedStatistic, spec: CentralSpec) -> str:
-    """What intervals are about, such as clamped values; empty for all or no interval."""
+    """The rows or values that intervals are about; empty for all rows or no interval."""
     queries, person = _queries(planned), isinstance(spec.privacy.unit, PersonUnit)
     if queries[0].chooses:
         return ""

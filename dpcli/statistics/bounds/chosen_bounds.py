@@ -184,7 +184,7 @@ class BoundsChoice:
         )
 
     def at_part(self, part: int) -> ChosenBounds:
-        """The bounds `part` thirds of the way to the last candidates, as plans show."""
+        """The bounds `part` thirds of the way to the last candidates; plans show these."""
         last = max(len(self.grid.above), len(self.grid.below)) - 1
         return self.at_candidate(part * last // 3)
 

@@ -81,10 +81,10 @@ class CountTree:
         """About the error of a rank in rows, if values lie evenly.
 
         `errors` has the error of a count in each level. The variance is that of `RankErrors`, on
-        average over evenly spaced ends. In the first level, the squares of the weights sum to q (1
-        - q) per node, for the quantile q. In a lower level, only the children of one node differ in
-        weight: x of its b children lie below the end. Their squares sum to at most x - x^2/b, on
-        average nearly b/6.
+        average over evenly spaced ends. In the first level, squared weights sum to q (1 - q) per
+        node, for the quantile q. In a lower level, only the children of one node differ in weight:
+        x of its b children lie below the end. Their squares sum to at most x - x^2/b, on average
+        nearly b/6.
         """
         variances = [max(error**2, MIN_VARIANCE) for error in errors]
         first, *lower = self.precisions(variances)
