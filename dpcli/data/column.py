@@ -62,7 +62,7 @@ class SampledTexts(Protocol):
         """The decimal mark of columns without their own."""
 
     def shown(self, rows: Mapping[str, int], usual: Container[str] = ()) -> list[str]:
-        """The texts that a proposal may name, the most frequent first."""
+        """The texts of `rows` that a proposal may name, the most frequent first."""
 
 
 class Option(ABC):

@@ -214,7 +214,7 @@ def formatted_time(plain: pl.Expr, form: DateForm) -> pl.Expr:
 
 
 def within_calendar(column: pl.Expr, dtype: pl.DataType, day: int) -> pl.Expr:
-    """Days or times, null outside the years 1 to 9999, where formatting would fail."""
+    """Days, or times of `day` units a day; null outside the years 1 to 9999."""
     # In nanoseconds, the type ends before the calendar does.
     first = max(FIRST_DAY * day, -(1 << 63))
     last = min((LAST_DAY + 1) * day, 1 << 63) - 1

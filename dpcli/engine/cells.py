@@ -86,7 +86,7 @@ class Decoder:
         return cells
 
     def _read_cells(self, texts: pl.LazyFrame, names: Mapping[Column, str]) -> pl.LazyFrame:
-        """The table with columns of the file as whole numbers."""
+        """The table with the columns of the file as whole numbers, under their `names`."""
         types, inputs = texts.collect_schema(), self.inputs
         integers = [column for column in names if types[inputs[column]].is_integer()]
         whole = [
@@ -100,7 +100,7 @@ class Decoder:
         )
 
     def _read_texts(self, texts: pl.LazyFrame, names: Mapping[Column, str]) -> pl.LazyFrame:
-        """The table with columns of texts as whole numbers, and with their flags."""
+        """The table with texts decoded to whole numbers, and flags of undecided cells."""
         decided = {column: self._decided.get(column, {}) for column in names}
         rules = {column: column.rules(decided[column]) for column in names}
         forms = {
@@ -349,7 +349,7 @@ def row_filter(
 
 
 def truth(test: Filter, names: Mapping[Column, str]) -> pl.Expr:
-    """Whether a filter is true, false or unknown (null) for a row."""
+    """Whether a filter is true, false or unknown (null) for a row of columns `names`."""
     match test:
         case InRanges(column, ranges):
             cell = pl.col(names[column])

@@ -48,7 +48,7 @@ def search_min(
 ) -> Number:
     """The least number above `low` for which `holds` is true, approached from above.
 
-    `high` is a first guess; it is doubled until `holds` is true.
+    `high` is a first guess; it is doubled until `holds` is true. The rest is as for `bisect`.
     """
     while not holds(high):
         low, high = high, 2 * high
@@ -62,9 +62,9 @@ def search_max(
     close: Callable[[Number, Number], bool] | None = None,
     middle: Callable[[Number, Number], Number] = _halfway,
 ) -> Number:
-    """The greatest number from `low` on for which `holds` is true, approached from below.
+    """The greatest number from `low` on for which `holds` is true, found from below.
 
-    `high` is a first guess; it is doubled until `holds` is false.
+    `high` is a first guess; it is doubled until `holds` is false. The rest is as for `bisect`.
     """
     while holds(high):
         low, high = high, 2 * high

@@ -335,7 +335,7 @@ def _numbers(estimate: Estimate) -> list[Fraction]:
 
 
 def _quality_rows(plan: CentralPlan, result: QualityResult) -> Iterator[list[str]]:
-    """The noisy numbers of rows and of people, then the readable share of each column."""
+    """Table lines: the noisy rows and people, then the readable share of each column."""
     quality = plan.spec.quality
     assert quality is not None
     estimates = list(result.estimates)
@@ -362,7 +362,7 @@ def _quality_rows(plan: CentralPlan, result: QualityResult) -> Iterator[list[str
 
 
 def _left_out_rows(plan: CentralPlan, result: QualityResult) -> Iterator[list[str]]:
-    """For each limit on rows per person, the least share of rows that it leaves out."""
+    """Table lines: for each limit on rows, the least share that it leaves out."""
     rows = plan.spec.rows_are
     unknown = "; by limits on groups: not counted" if uncounted_names(plan) else ""
     for left_out in result.left_out:

@@ -129,7 +129,7 @@ def _header(text: str, delimiter: str) -> list[str]:
 def _pairs(
     lines: Iterator[tuple[int, list[str]]], indices: tuple[int, int], file: str, span: Span
 ) -> Iterator[tuple[str, str]]:
-    """The code and the label of each line; the first wrong line is a problem."""
+    """The code and the label in each line, by `indices`; a wrong one is a problem."""
     known: dict[str, int] = {}
     for line, row in lines:
         cells = [row[index].strip() if index < len(row) else "" for index in indices]

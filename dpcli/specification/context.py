@@ -139,7 +139,7 @@ MAX_STEPS = 2**62
 def read_number(
     scalar: ScalarNode, name: str, read: Callable[[str], Fraction | int] = parse_number
 ) -> Fraction:
-    """The number, or the day, in a scalar; `name` is what messages call it."""
+    """The number or day in a scalar, as `read` parses it; messages call it `name`."""
     try:
         return Fraction(read(scalar.text))
     except NumberSyntaxError as failure:

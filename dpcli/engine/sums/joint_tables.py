@@ -274,7 +274,7 @@ def roll_up(merged: pl.DataFrame, table: JointTable) -> dict[int, Answer]:
 
 
 def _weighted_sum(merged: pl.DataFrame, combination: Sequence[tuple[int, str]]) -> Array:
-    """The weighted sum of columns in each joint cell, in a type that no total overflows."""
+    """The sum of weights times columns in each joint cell; no total overflows."""
     columns = [(weight, merged[name].fill_null(0)) for weight, name in combination]
     # Weights alone may be too large for words, even if the columns hold zeros.
     bound = 0
@@ -290,7 +290,7 @@ def _weighted_sum(merged: pl.DataFrame, combination: Sequence[tuple[int, str]]) 
 
 
 def _cells(axes: Sequence[Axis], indices: Mapping[Axis, Ints], count: int) -> tuple[Ints, Bools]:
-    """For each of `count` joint cells, its cell on `axes`, and whether it has one."""
+    """The cell on `axes` of each joint cell, from its `indices`; whether it has one."""
     cell, inside = np.zeros(count, dtype=np.int64), np.ones(count, dtype=bool)
     for axis in axes:
         inside &= indices[axis] < len(axis)
@@ -301,9 +301,10 @@ def _cells(axes: Sequence[Axis], indices: Mapping[Axis, Ints], count: int) -> tu
 def _groups(
     query: Query, indices: Mapping[Axis, Ints], private: Mapping[Axis, pl.Series], values: Array
 ) -> Groups:
-    """The groups that hold rows, named by the labels of all axes, with their occupied cells.
+    """The groups that hold rows, by the labels of all axes, with occupied cells.
 
-    `values` has the shape (joint cells, numbers): the numbers of a cell follow one another.
+    `indices` has the index of each joint cell on each public axis, `private` its texts on private
+    ones. `values` has the shape (joint cells, numbers): the numbers of a cell follow one another.
     """
     cell, inside = _cells(query.inner_axes, indices, len(values))
     axes = [

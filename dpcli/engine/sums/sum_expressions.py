@@ -39,7 +39,7 @@ def sum_expression(plain: PlainSum, names: Mapping[Column, str], size: int) -> p
 
 
 def factor_value(factor: Factor, names: Mapping[Column, str], dtype: pl.DataType) -> pl.Expr:
-    """The value of a factor as a polars expression."""
+    """The value of a factor as a polars expression of this type."""
     value = pl.col(names[factor.column]).cast(dtype)
     value = value * factor.times if factor.times != 1 else value
     return value - factor.offset if factor.offset else value

@@ -202,7 +202,7 @@ class UserIdIndex:
         self._token = pl.lit(secrets.token_hex(16))
 
     def with_users(self, rows: pl.LazyFrame, cell: pl.Expr) -> pl.LazyFrame:
-        """The rows with `user` and `id` from texts; both are null without an id."""
+        """The rows with `user` and `id` from texts in `cell`; both null without an id."""
         text, quick, late = pl.col("id"), pl.col("user"), pl.col("late")
         # Most ids are plain decimals, or texts without blanks. Each step reads what is left.
         return (
