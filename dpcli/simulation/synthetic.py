@@ -154,7 +154,7 @@ def _zipf(count: int, stream: Stream, positions: Positions) -> Positions:
 def _labels(
     column: LabeledColumn, conditions: Sequence[InRanges], stream: Stream, positions: Positions
 ) -> list[str]:
-    """Texts of declared labels, some replaced so that conditions are met and missed."""
+    """Texts of declared labels at these positions, some replaced to meet conditions."""
     other_texts = () if column.other is None else ((OTHER_TEXT, column.other),)
     pairs = (*column.values, *other_texts)
     texts = [text for text, _ in pairs]

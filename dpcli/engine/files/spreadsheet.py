@@ -342,7 +342,7 @@ def _opened(blocks: Iterable[bytes], dialect: Dialect, file: str) -> _Sheet:
 
 
 def _as_csv(sheet: _Sheet, dialect: Dialect) -> bytes:
-    """The rows as text, typed cells of records with their mark."""
+    """The rows of a sheet as CSV; numbers and times of records have the mark `TYPED`."""
     plain, numbers, times = (
         sheet.cells(kind).slice(dialect.skip_lines) for kind in ("string", "boolean", "duration")
     )

@@ -85,7 +85,7 @@ class QuotientInterval(FiducialInterval):
         risk = self._risk * (1 - CERTAIN)
 
         def excess(tried: Floats, side: int) -> Floats:
-            """Positive where the quotient is rarely beyond `tried` on this side."""
+            """Positive where P[side * (quotient - `tried`) > 0] is below the allowed risk."""
             coefficients = self._above - self._below * tried
             beyond = -side * (coefficients * noisy).sum(axis=0)
             return self._kind.excess(beyond, abs(coefficients) * self._scales, risk)
