@@ -191,16 +191,27 @@ class NumericColumn(ValuedColumn):
 
     def axis_index(self, value: pl.Expr, starts: Sequence[int]) -> pl.Expr:
         inner = starts[1:]
-        # A range of any number of bins has one width.
-        ends = (0, inner.step) if isinstance(inner, range) else inner
-        steps = {later - earlier for earlier, later in pairwise(ends)} or {1}
-        if not inner:
-            return value * 0
-        if len(steps) == 1:
-            # The first and the last bin may be cut by the bounds.
-            return ((value - inner[0]) // steps.pop() + 1).clip(0, len(inner))
+        # Candidates alternate with the bins between them: two series, each of one width.
+        for parts in ((inner,), (inner[::2], inner[1::2])):
+            widths = [_width(part) for part in parts]
+            if None not in widths:
+                # The first and the last bin may be cut by the bounds.
+                passed = (
+                    ((value - part[0]) // width + 1).clip(0, len(part))
+                    for part, width in zip(parts, widths, strict=True)
+                    if part
+                )
+                return sum(passed, value * 0)
         bins = pl.lit(pl.Series(inner, dtype=pl.Int64)).search_sorted(value, side="right")
         return pl.when(value.is_not_null()).then(bins.cast(pl.Int64))
+
+
+def _width(starts: Sequence[int]) -> int | None:
+    """The distance from each start to the next, if it is the same for all."""
+    # A range of any number of starts has one width.
+    ends = (0, starts.step) if isinstance(starts, range) else starts
+    widths = {later - earlier for earlier, later in pairwise(ends)} or {1}
+    return widths.pop() if len(widths) == 1 else None
 
 
 def smallest_type(limits: tuple[int, int]) -> pl.DataType:

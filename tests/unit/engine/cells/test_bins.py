@@ -104,14 +104,36 @@ def test_every_row_is_counted_in_the_bin_of_its_value(seed: int, unit: str, tmp_
     assert actual["day"] == [days[week] for week in range(5)]
 
 
+@pytest.mark.parametrize(
+    "starts",
+    [
+        (0,),
+        (0, 7),
+        (0, 3, 10, 17),
+        tuple(range(0, 50, 5)),
+        tuple(start for twice in range(9) for start in (5 * twice, 5 * twice + 1)),
+        (0, 2, 5, 7, 10, 49),
+        tuple(number**2 for number in range(7)),
+    ],
+    ids=str,
+)
+def test_the_bin_of_a_value_is_the_last_that_starts_before_it(starts: tuple[int, ...]) -> None:
+    """Bins of one width, of two widths in turn and of any widths; a missing value has none."""
+    column = IntegerColumn("x", bounds=(0, 49))
+    values = pl.DataFrame({"x": [*range(50), None]})
+    found = values.select(column.axis_index(pl.col("x"), starts).alias("bin"))
+
+    assert found["bin"].to_list() == [*(bisect_right(starts, x) - 1 for x in range(50)), None]
+
+
 def test_thousands_of_irregular_bins_keep_the_query_plan_small(tmp_path: Path) -> None:
     """The bin of a value is looked up, so the query plan is as small as for two bins."""
-    starts = tuple(start for twice in range(10_000) for start in (5 * twice, 5 * twice + 1))
+    starts = (*range(10_000), *(10_000 + number**2 for number in range(100)))
     column = IntegerColumn("x", bounds=(0, 49_999))
     path = tmp_path / "data.csv"
     path.write_text("x\n" + "".join(f"{7 * row}\n" for row in range(7_000)), encoding="utf-8")
     (actual,) = engine([LinearQuery(by=(Axis(column, starts),))], RowUnit(), path)
     expected = Counter(bisect_right(starts, 7 * row) - 1 for row in range(7_000))
 
-    assert cells_of(actual) == [expected[place] for place in range(20_000)]
+    assert cells_of(actual) == [expected[index] for index in range(len(starts))]
     assert len(str(column.axis_index(pl.col("x"), starts))) < 1000
