@@ -3,7 +3,8 @@
 Each case is a command and a fixed program in polars or Python. Both run in turn as whole processes,
 and the ratios of their processor times and of their peak memory are compared with `guard.toml`. One
 that is more than `TOLERANCE` times as large fails, and the exit status is 1. A name begins the
-names of cases that run alone. `--full` takes larger files, and about four minutes.
+names of cases that run alone. `--full` takes larger files and more shapes of files, and about
+fifteen minutes.
 
 If a change makes a figure better, write the new one into `guard.toml` with that change. A worse one
 needs a commit of its own that says why. This process imports no numpy or polars: the peak memory of
@@ -16,13 +17,13 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
 from tests.benchmarks import cells
 from tests.benchmarks.timing import Run, run
-from tests.benchmarks.workloads import WORKLOADS
+from tests.benchmarks.workloads import SHAPES, WORKLOADS
 
 ROOT = Path(__file__).parents[2]
 FIGURES = Path(__file__).with_name("guard.toml")
@@ -56,11 +57,12 @@ ENTRIES = 1000
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """The rows of each workload, the groups with means and with counts, and the tries at most."""
+    """The rows of each workload, the groups with means and with counts, and the rows of shapes."""
 
     rows: Mapping[str, int]
     means: int
     counts: int
+    shapes: Mapping[str, int] = field(default_factory=dict)
 
 
 SIZES = {
@@ -77,8 +79,9 @@ SIZES = {
             "people, two sums": 5_000_000,
             "quartiles": 10_000_000,
         },
-        means=100_000,
+        means=1_000_000,
         counts=1_000_000,
+        shapes={"totals": 5_000_000, "groups": 5_000_000, "people": 5_000_000},
     ),
 }
 
@@ -140,13 +143,22 @@ def all_cases(folder: Path, size: Size) -> Iterator[tuple[str, Case]]:
     """The cases by name. The files of each are made when it is asked for."""
     yield from start_cases(folder)
     yield from cell_cases(folder, size)
-    for name, rows in size.rows.items():
-        data = folder / f"{rows}.csv"
+    wanted = [(name, "usual", rows) for name, rows in size.rows.items()]
+    wanted += [
+        (name, shape, rows)
+        for shape in SHAPES
+        for name, rows in size.shapes.items()
+        if shape != "usual"
+    ]
+    for number, (name, shape, rows) in enumerate(wanted):
+        data = folder / f"{shape}-{rows}{SHAPES[shape].suffix}"
         if not data.exists():
-            run([sys.executable, "-m", "tests.benchmarks.workloads", str(data), str(rows)])
-        place = folder / name.replace(", ", "-")
-        place.mkdir()
-        yield name, Case(*WORKLOADS[name].commands(place / "spec.yaml", data))
+            make = [sys.executable, "-m", "tests.benchmarks.workloads", str(data), str(rows), shape]
+            run(make)
+        # A ledger of its own, next to the spec.
+        (place := folder / str(number)).mkdir()
+        commands = WORKLOADS[name].commands(place / "spec.yaml", data, SHAPES[shape])
+        yield name if shape == "usual" else f"{name}, {shape}", Case(*commands)
 
 
 def start_cases(folder: Path) -> Iterator[tuple[str, Case]]:

@@ -1,16 +1,25 @@
 """Releases of many rows, and hand-written polars queries for the same exact aggregates.
 
-    python -m tests.benchmarks.workloads PATH ROWS
+    python -m tests.benchmarks.workloads PATH ROWS [SHAPE]
 
-makes the file: skewed ids of a fifth as many people, incomes with cents, and 1% empty cells. Only a
-release adds noise, charges a ledger and writes a report. `tests/benchmarks/guard.py` compares them.
+makes the file: skewed ids of a fifth as many people, incomes with cents, and 1% empty cells. A
+shape is another kind of file with the same columns. Only a release adds noise, charges a ledger and
+writes a report. `tests/benchmarks/guard.py` compares them.
+
+    python -m tests.benchmarks.workloads --compare PATH ROUNDS [SHAPE [NAME ...]]
+
+prints wall times, processor times and memory of workloads, each in turn with its query.
 """
 
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from tests.benchmarks.timing import in_turn, show
 
 REGIONS = [f"region-{number:02}" for number in range(20)]
 KINDS = [f"k{number:02}" for number in range(16)]
@@ -64,11 +73,15 @@ QUARTILES = """
     epsilon: 1
 """
 
+TYPES = {
+    "person": "Int64", "region": "String", "sex": "String", "kind": "String",
+    "income": "Float64", "age": "Int64", "hours": "Int64", "day": "String",
+}  # fmt: skip
+"""The columns of a file, as polars reads them."""
+
 SCAN = """
 import polars as pl
-types = {"person": pl.Int64, "region": pl.String, "sex": pl.String, "kind": pl.String,
-    "income": pl.Float64, "age": pl.Int64, "hours": pl.Int64, "day": pl.String}
-table = pl.scan_csv(PATH, schema=types)
+table = READ
 income, hours = pl.col("income").clip(0, 200_000), pl.col("hours").clip(0, 80)
 """
 
@@ -88,10 +101,61 @@ values = ("region", "sex", "income", "hours")
 table = table.group_by("person").agg(pl.col(values).head(3)).explode(values)
 """
 
+COUNTED_ROWS = """
+table = table.filter(pl.col("person").cum_count().over("person") <= 3)
+"""
+
+RANDOM_ROWS = """
+table = table.filter(pl.int_range(pl.len()).shuffle().over("person") < 3)
+"""
+
 BY_CANDIDATE = """
 print(table.group_by((income / 500).ceil().alias("candidate")).len().sort("candidate")
     .collect(engine="streaming"))
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A kind of file: SQL of the columns that differ, from the usual ones and the number `row`.
+
+    `types` are those of columns that polars does not read as `TYPES` says.
+    """
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    types: dict[str, str] = field(default_factory=dict)
+    quoted: bool = False
+    suffix: str = ".csv"
+
+    def scan(self, data: Path) -> str:
+        """The lines of Python that open a file of this shape with polars."""
+        types = ", ".join(f"{name!r}: pl.{kind}" for name, kind in (TYPES | self.types).items())
+        csv, parquet = f"pl.scan_csv(PATH, schema={{{types}}})", "pl.scan_parquet(PATH)"
+        read = csv if self.suffix == ".csv" else parquet
+        return f"PATH = {str(data)!r}\n" + SCAN.replace("READ", read)
+
+
+MORE = [f"more{number:02}" for number in range(52)]
+
+USUAL = Shape()
+
+SHAPES = {
+    "usual": USUAL,
+    "whole numbers": Shape(
+        {"person": f"row % PEOPLE + {10**9}", "income": "COALESCE(CAST(income AS BIGINT), 0)"}
+    ),
+    "text ids": Shape(
+        {"person": "CONCAT('00000000-0000-4000-8000-00', CAST(person AS VARCHAR))"},
+        {"person": "String"},
+    ),
+    "one row a person": Shape({"person": f"row + {10**9}"}),
+    "quoted": Shape(quoted=True),
+    "60 columns": Shape(
+        {name: f"(row + {number}) % 1000" for number, name in enumerate(MORE)},
+        dict.fromkeys(MORE, "Int64"),
+    ),
+    "parquet": Shape(suffix=".parquet"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +166,11 @@ class Workload:
     statistics: str
     query: str
 
-    def commands(self, spec: Path, data: Path) -> tuple[list[str], list[str]]:
+    def commands(self, spec: Path, data: Path, shape: Shape = USUAL) -> tuple[list[str], list[str]]:
         """The release, whose spec is written to `spec`, and the query."""
         spec.write_text(SPEC.replace("UNIT", self.unit) + self.statistics, encoding="utf-8")
         release = ["-m", "dpcli", "release", str(spec), str(data), "-q"]
-        query = ["-c", f"PATH = {str(data)!r}\n{SCAN}{self.query}"]
-        return [sys.executable, *release], [sys.executable, *query]
+        return [sys.executable, *release], [sys.executable, "-c", shape.scan(data) + self.query]
 
 
 PEOPLE = "{column: person, max_rows: 3}"
@@ -116,18 +179,21 @@ WORKLOADS = {
     "totals": Workload("row", TOTALS, ALL),
     "groups": Workload("row", GROUPS, BY_GROUP),
     "people": Workload(PEOPLE, GROUPS, FIRST_ROWS + BY_GROUP),
+    "people, counted rows": Workload(PEOPLE, GROUPS, COUNTED_ROWS + BY_GROUP),
+    "people, random rows": Workload(PEOPLE, GROUPS, RANDOM_ROWS + BY_GROUP),
     "people, two sums": Workload(PEOPLE, LABELS, FIRST_ROWS + BY_GROUP),
     "quartiles": Workload("row", QUARTILES, BY_CANDIDATE),
 }
 
 
-def make_file(path: Path, rows: int) -> None:
+def make_file(path: Path, rows: int, shape: Shape = USUAL) -> None:
     """Eight columns of invented rows, some 55 bytes each."""
     # Programs that time others stay small: a started process inherits their peak memory.
     import numpy as np
     import polars as pl
 
     draw, people = np.random.default_rng(1), max(1, rows // 5)
+    parts = []
     with path.open("wb") as file:
         for start in range(0, rows, PART):
             count = min(PART, rows - start)
@@ -144,9 +210,45 @@ def make_file(path: Path, rows: int) -> None:
                 "hours": draw.integers(0, 100, count),
                 "day": days.cast(pl.Date),
             }
-            made = pl.DataFrame(table)
-            made.write_csv(file, include_header=not start, float_precision=2)
+            changes = (
+                pl.sql_expr(f"{text.replace('PEOPLE', str(people))} AS {name}")
+                for name, text in shape.columns.items()
+            )
+            made = pl.DataFrame(table).with_row_index("row", start)
+            made = made.with_columns(*changes).drop("row")
+            if shape.suffix == ".csv":
+                made.write_csv(
+                    file,
+                    include_header=not start,
+                    float_precision=2,
+                    quote_style="always" if shape.quoted else "necessary",
+                )
+            else:
+                parts.append(made)
+        if parts:
+            pl.concat(parts).write_parquet(file)
+
+
+def compare(data: Path, rounds: int, shape: str = "usual", *names: str) -> None:
+    """Print the times of workloads on a file, and of their queries in polars."""
+    with tempfile.TemporaryDirectory(prefix="dpcli-") as folder:
+        for number, name in enumerate(names or WORKLOADS):
+            # A ledger of its own, next to the spec.
+            (place := Path(folder) / str(number)).mkdir()
+            release, query = WORKLOADS[name].commands(place / "spec.yaml", data, SHAPES[shape])
+            print(f"{name}, {shape}")
+            show(in_turn({"polars": query, "dpcli": release}, rounds), "polars")
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Make a file, or compare workloads on one."""
+    if arguments[0] == "--compare":
+        path, rounds, *more = arguments[1:]
+        compare(Path(path).resolve(), int(rounds), *more)
+    else:
+        path, rows, *more = arguments
+        make_file(Path(path), int(rows), SHAPES[" ".join(more) or "usual"])
 
 
 if __name__ == "__main__":
-    make_file(Path(sys.argv[1]), int(sys.argv[2]))
+    main(sys.argv[1:])

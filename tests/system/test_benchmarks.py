@@ -13,6 +13,7 @@ from tests.benchmarks.bounds import SHAPES, ratios
 from tests.benchmarks.flights import judged, make_flights
 from tests.benchmarks.regression import linear, logistic
 from tests.benchmarks.timing import run
+from tests.benchmarks.workloads import SHAPES as FILES
 from tests.benchmarks.workloads import WORKLOADS, make_file
 
 pytestmark = pytest.mark.extended
@@ -24,6 +25,15 @@ def test_a_workload_and_its_query_run(name: str, tmp_path: Path) -> None:
     data = tmp_path / "data.csv"
     make_file(data, 1000)
     for command in WORKLOADS[name].commands(tmp_path / "spec.yaml", data):
+        assert run(command).megabytes > 0
+
+
+@pytest.mark.parametrize("shape", FILES)
+def test_each_shape_of_file_is_released_and_queried(shape: str, tmp_path: Path) -> None:
+    """Both commands succeed on the file."""
+    data = tmp_path / f"data{FILES[shape].suffix}"
+    make_file(data, 1000, FILES[shape])
+    for command in WORKLOADS["people"].commands(tmp_path / "spec.yaml", data, FILES[shape]):
         assert run(command).megabytes > 0
 
 
