@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 
 Form = Literal["html", "markdown", "json", "registry"]
-"""A form of reports: a page, a text, facts for programs, or a draft for the public registry."""
+"""A form of reports: page, text, facts for programs, or public registry draft."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Release(Collection):
 
     @property
     def table(self) -> pl.DataFrame:
-        """The noisy numbers, one on each line, as in the table that the command line writes."""
+        """The noisy numbers, one per line, as in the table that the command line writes."""
         return published_table(self._report).typed
 
 
@@ -142,7 +142,7 @@ def release(
     check_again: bool = False,
     any_period: bool = False,
 ) -> Release:
-    """Read the data, add noise to every answer, charge for it, and store what may be published.
+    """Read data, add noise to all answers, charge, and store what may be published.
 
     The data are files, read as one, or a table in memory. Without `ledger`, the ledger is that of
     the command line: the one that the environment names, or the one next to the spec, which is made
@@ -202,7 +202,7 @@ def randomize(
     period: str | datetime.date | None = None,
     any_period: bool = False,
 ) -> Collection:
-    """Randomize each record by itself, charge for it, and write the file of `responses`.
+    """Randomize each record by itself, charge for it, and write the `responses` file.
 
     The file must not exist. Other arguments are as for `release`, but a `release_id` that was
     charged before publishes the stored responses, which is possible once. Errors are as for

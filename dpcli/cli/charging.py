@@ -111,7 +111,7 @@ def warn(texts: list[str]) -> list[str]:
 def published(
     transaction: Transaction[PlanT], inputs: Sequence[Path], outputs: Outputs, files: Sequence[str]
 ) -> Iterator[None]:
-    """Begin a transaction, commit it within the block, and publish its outputs at the end.
+    """Begin a transaction, commit it in the block, and finally publish its outputs.
 
     A release id that was charged before costs nothing. Outputs that must be mistakes, such as
     outputs that would replace `inputs`, are refused before a ledger is created or anything is read.

@@ -222,7 +222,7 @@ SHOWN = 8
 
 
 def show_cells(checked: CellsCheck, decoded: CellsCheck, spec: Spec) -> None:
-    """Print a table of the columns, what is wrong with the file, and remarks about each column.
+    """Print a table of columns, faults of the file, and remarks about each column.
 
     The remarks are about `decoded`, the check of the file in the encoding that fits it.
     """
@@ -251,7 +251,7 @@ def show_cells(checked: CellsCheck, decoded: CellsCheck, spec: Spec) -> None:
 
 
 def _show_counts(checked: CellsCheck, is_person: bool) -> None:
-    """Print which minimums a release would miss, and whether people have several rows."""
+    """Print minimums that a release would miss, and whether people have several rows."""
     if checked.below:
         columns = quoted_list(checked.below)
         too_few = f"fewer cells of {columns} can be read than `min_readable` requires"
@@ -288,7 +288,7 @@ READS = {"all": "them", "most": "most of them", "some": "some of them", "few": "
 
 
 def _remarks(cells: ColumnCells, declared: Column, spec: Spec) -> Iterator[str]:
-    """What the spec expects of unreadable cells, what would read them, and what else is odd."""
+    """What the spec expects of unreadable cells, what reads them, what else is odd."""
     if cells.unreadable != "none":
         # How a cell must be written, with an example that follows from the declaration.
         yield declared.expected(spec.dialect.decimal)

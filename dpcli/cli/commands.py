@@ -59,7 +59,7 @@ TABLE = {
     "schema": ("init:schema", "Print the JSON Schema of specs, for editors, or of reports"),
     "help": ("commands", "Show the help of a command"),
 }
-"""Module and function of each command, and its line in lists; in the order of a new user."""
+"""Each command's module, function and line in lists, in the order of a new user."""
 
 PLACES = {name: place for name, (place, _) in TABLE.items()}
 """Module and function of each command; `commands` for a group."""
@@ -165,7 +165,7 @@ class Command(TyperCommand):
     hints: Mapping[str, Any]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the words; UsageError with every value that its parameter does not accept."""
+        """Parse the words; UsageError with each value that its parameter does not accept."""
         try:
             return super().parse_args(ctx, list(args))
         except PARSER_ERROR as error:
@@ -260,7 +260,7 @@ REMOVED = {
 
 
 def _unknown_option(option: str, params: Sequence[Any], where: str) -> UsageError:
-    """The error for an unknown option: names the argument that is meant, or similar options."""
+    """The error for an unknown option, with the argument meant or similar options."""
     arguments = {"where": where, "word": option}
     for param in params:
         if _is_argument(param) and option == f"--{param.name}":

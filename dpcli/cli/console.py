@@ -26,7 +26,7 @@ from dpcli.problems.reference import wrap_paragraph
 CONTROL_CHARACTERS = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-"""Control characters except tab and line feed, line ends, direction marks, and surrogates."""
+"""Control characters (no tab, line feed), line ends, direction marks, surrogates."""
 
 MAX_PROSE_WIDTH = 100
 """The largest number of characters in a line of prose."""
@@ -34,12 +34,12 @@ MAX_PROSE_WIDTH = 100
 DEFAULT_WIDTH = 80
 
 MESSAGE_GUTTER, MIN_SOURCE_WIDTH = 12, 40
-"""Columns next to a source line in a message, and the smallest number of its columns shown."""
+"""Columns next to a message's source line, and the fewest columns of it shown."""
 
 MAX_PAGES = 3
 
 QUOTED, KEPT_SPACE = "`[^`]+`", "\0"
-"""Commands in a text, and the character in place of their spaces while lines are filled."""
+"""Commands in a text, and what replaces their spaces while lines are filled."""
 
 WORD = r"(?<![^\s(\[{\"'])`([^`]+)`(?!\w)"
 """A text in backticks that surround a word, not a part of one."""
@@ -70,7 +70,7 @@ class _StandardOutput(io.FileIO):
 
 
 def open_standard_streams() -> None:
-    """Open all three standard streams, in UTF-8, even if the parent process closed some.
+    """Open all standard streams in UTF-8, even if the parent process closed some.
 
     Otherwise the next file to be opened would take the number of a closed stream. A write to a
     closed standard output still fails and is reported.
@@ -99,7 +99,7 @@ def escaped(text: str) -> str:
 
 
 def print_line(line: str, *, file: TextIO | None = None) -> None:
-    """Print `line` as one line even if it contains line ends; by default on standard error."""
+    """Print `line` as one line, even with line ends; by default on standard error."""
     print(escape_controls(line), file=file or sys.stderr)
 
 
@@ -115,7 +115,7 @@ def width_of(stream: TextIO) -> int:
 
 
 def wrapped(text: str, width: int, column: int = 0) -> str:
-    """The text, beginning at `column`, wrapped between words to lines of `width` columns.
+    """The text, from `column` on, wrapped between words to lines of `width` columns.
 
     Commands in backticks and places in files are not broken, so that they can be copied. A
     continued line is indented by two more columns than the line itself. Each sentence of an error,
@@ -246,7 +246,7 @@ def _emphasized(line: str) -> str:
 
 
 def print_failure(failure: DpcliError) -> None:
-    """Print every problem of a failure; on a terminal with color and the pages to read."""
+    """Print each problem of a failure; on a terminal with color and pages to read."""
     out, terminal = raw_stream(sys.stderr), sys.stderr.isatty()
     if is_json(sys.stderr):
         for report in problem_facts(failure):

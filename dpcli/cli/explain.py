@@ -66,14 +66,14 @@ ALARMS = (0.001, 0.01, 0.05, 0.1)
 QUOTED, WORD = re.compile(r"`([^`]+)`"), re.compile(r"(?<![\w.-])[\w-]+(?![\w.-])")
 
 JOINING_WORDS = {"not", "of", "is", "by", "any", "all", "from", "at", "or", "and"}
-"""Words within the name of an error code that name no key: `not-a-day` is not about `not`."""
+"""Words in names of error codes that name no key: `not-a-day` is not about `not`."""
 
 MAX_RELATED = 5
 """The largest number of related words at the end of a page."""
 
 
 def _described_pages() -> Iterator[Page]:
-    """Pages made from the models of fields and types that have no page in the reference."""
+    """Pages made from models of fields and types that have no page in the reference."""
     described = {(page.name, page.kind) for page in reference.word_pages()}
     owners = [(statistic.name, "statistic", statistic.fields) for statistic in STATISTICS]
     owners += [(shape.kind, shape.kind, shape) for shape in COLUMN_TYPES]
@@ -150,7 +150,7 @@ def _related(page: Page, words: set[str]) -> tuple[str, ...]:
 
 
 def complete_words(incomplete: str) -> Iterator[tuple[str, str]]:
-    """The words with this beginning, each with the title of its page, for completion in shells."""
+    """Words with this beginning and the titles of their pages, for shell completion."""
     # If a word has several pages, the title of the first one is shown.
     kinds = {word: page.title for page in reversed(pages()) for word in _names(page)}
     for word in dict.fromkeys(word for page in pages() for word in _names(page)):
@@ -250,7 +250,7 @@ def _unknown_word_error(word: str) -> UsageError:
 
 
 def _privacy_meaning(loss: Loss, width: int) -> Iterator[str]:
-    """The paragraphs on what an observer can learn about one person from answers with this loss."""
+    """What an observer can learn about one person from this loss, in paragraphs."""
     most = interpretation.percent_at_most
     values = interpretation.loss_at_distance_two(loss)
     detected = _table(

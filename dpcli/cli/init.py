@@ -161,7 +161,7 @@ def init(
 def _columns(
     data: str, dialect: Dialect, header: bool | None, chosen: Sequence[str]
 ) -> tuple[tuple[str, ...], Dialect, bool]:
-    """The names of the columns, the dialect to declare, and whether the names are certain.
+    """Names of the columns, dialect to declare, and whether the names are certain.
 
     Without a header line, the names are placeholders, one for each cell of the first record.
     Raises DataError if the file has no names that a spec can declare.
@@ -197,7 +197,7 @@ def _listed(text: str) -> tuple[str, ...]:
 
 
 def _require_chosen(chosen: Sequence[str], header: Sequence[str], data: str) -> None:
-    """Raise UsageError with each chosen column that the file does not have, and a near name."""
+    """Raise UsageError with each chosen column that the file lacks, and a near name."""
     problems, names = [], [name for name in header if name]
     for name in (name for name in chosen if name not in header):
         arguments = {"name": name, "data": data, "columns": names}

@@ -37,7 +37,7 @@ from dpcli.specification.load import parse_central_spec
 T = TypeVar("T")
 
 MAX_LENGTH, MAX_TRIES, WIDTH = 100_000, 100, 78
-"""The most characters of an answer, wrong answers to a question, and characters of a line."""
+"""Most characters of an answer, wrong answers to a question, columns of a line."""
 
 
 class InvalidAnswerError(Exception):
@@ -65,7 +65,7 @@ class Prompter:
     def ask(
         self, key: str, check: Callable[[str], T], default: str | None = None, **arguments: object
     ) -> T:
-        """The result of `check` for the answer, or for the default if the answer is empty.
+        """The result of `check` for the answer, or for the default if that is empty.
 
         Raises UsageError when the input ends, and after `MAX_TRIES` invalid answers.
         """
@@ -133,7 +133,7 @@ def parse_list(text: str) -> list[str]:
 
 
 def parse_values(text: str) -> list[str] | dict[str, str]:
-    """A list of texts, or a mapping if any has a label; the loader refuses an empty label."""
+    """Texts, in a mapping if any has a label; the loader refuses an empty label."""
     texts = parse_list(text)
     if not any("=" in item for item in texts):
         return texts
@@ -153,7 +153,7 @@ A choice is of bounds or of a limit; all choices together get at most the second
 BINS, CANDIDATES = 10, 1000
 
 FORMS = ("na", "thousands", "format")
-"""The fields about how cells are written, asked last. The default of a question declares none."""
+"""Fields about how cells are written, asked last; by default, none is declared."""
 
 PARSERS: dict[str, Callable[[str], Any]] = {
     # The loader refuses all but two values.
@@ -161,7 +161,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "values": parse_values,
     "na": parse_list,
 }
-"""The parsers of answers about fields of a column whose values are not single texts."""
+"""Parsers of answers about fields of a column whose values are not single texts."""
 
 
 class Interview:
@@ -349,7 +349,7 @@ class Interview:
         self._put({"epsilon": PROBE, **check} if check else {}, "quality")
 
     def _choose_unknown(self) -> None:
-        """Let noisy counts choose what is unknown, if the loader sees that a statistic uses it."""
+        """Let noisy counts choose each unknown that the loader sees a statistic use."""
         for path in self._unknown:
             low, high = self._at(*path) if path[-1] == "bounds" else ("0", self._at(*path))
             start = {"from": low} if parse_number(low) else {}

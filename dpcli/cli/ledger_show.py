@@ -142,7 +142,7 @@ def show(
 def _account(
     ledger: OpenLedger, terms: AccountTerms, day: int | None, plan: Plan | None
 ) -> JsonObject:
-    """The terms of an account, what it has spent, and how many more runs of a plan it allows."""
+    """An account's terms, what it spent, and how many more runs of a plan it allows."""
     account, more = ledger.account(terms.dataset), None
     frees: list[tuple[str, Balance]] = []
     try:

@@ -125,7 +125,7 @@ def main() -> None:
 
 
 def _stop(number: int, _frame: object) -> None:
-    """Raise StoppedBySignal, so that temporary files are removed and locks are released."""
+    """Raise StoppedBySignal, so that temporary files are removed and locks released."""
     _signals.append(number)
     raise StoppedBySignal(number)
 

@@ -103,7 +103,7 @@ def input_file(data: str) -> Path:
 
 
 def require_new_file(output: Path, *sources: Path) -> None:
-    """Raise UsageError for an output that exists already, is an input, or cannot be written."""
+    """Raise UsageError for an output that exists, is an input, or cannot be written."""
     from dpcli.releasing.publishing import is_device, require_writable
 
     try:
@@ -117,7 +117,7 @@ def require_new_file(output: Path, *sources: Path) -> None:
 
 
 def checked_dialect(**given: str | None) -> Dialect:
-    """The dialect with these fields of a section `csv`; UsageError for a value none could have."""
+    """The dialect with these fields of `csv`; UsageError for a value none could have."""
     try:
         return parse_dialect({key: word for key, word in given.items() if word is not None})
     except SpecError as failure:
@@ -125,7 +125,7 @@ def checked_dialect(**given: str | None) -> Dialect:
 
 
 def checked_budget(epsilon: str | None, rho: str | None, delta: str, composition: str) -> Loss:
-    """The exact budget that options state; UsageError unless the composition accepts it."""
+    """The exact budget in options; UsageError unless the composition accepts it."""
     rule = next(rule for rule in COMPOSITIONS if rule.name == composition)
     kind, size, least = "epsilon", epsilon or "", MIN_EPSILON
     if rho is not None:

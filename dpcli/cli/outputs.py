@@ -134,7 +134,7 @@ class Outputs:
         return {path: self.content(stored, name) for path, name in files if name}
 
     def content(self, stored: StoredRelease, name: str) -> bytes:
-        """The stored bytes of an output; one that is not stored is made from the stored report.
+        """The stored bytes of an output, or bytes made from the stored report.
 
         Raises LedgerError if it cannot be made.
         """
@@ -254,7 +254,7 @@ class Tables(Outputs):
         return [LONG] if self.layout == "long" else [WIDE + name for name in self.names]
 
     def notify_written(self, stored: StoredRelease) -> None:
-        """Report which files were written, or how to keep a table that only a terminal showed."""
+        """Report the files written, or how to keep a table that only a terminal showed."""
         super().notify_written(stored)
         if self.on_terminal and not stored.stopped:
             print_line(
@@ -315,7 +315,7 @@ class Responses(Outputs):
 
 
 def wide_tables(stored: StoredRelease) -> list[str]:
-    """The names of the wide tables of a stored release; earlier versions stored all of them."""
+    """Names of the wide tables of a stored release; earlier versions stored them all."""
     kept = [name.removeprefix(WIDE) for name in stored.outputs if name.startswith(WIDE)]
     report = json.loads(without_numbers(stored.outputs[FACTS]))
     statistics = [] if kept else report.get("statistics", [])

@@ -184,7 +184,7 @@ def _amplified(plan: LocalPlan, records: int, delta: str | None) -> ShuffledGuar
 def _difference(
     older: CentralPlan, current: CentralPlan, *, as_json: bool, blamed: Path | None
 ) -> None:
-    """Print what changed since an older plan; SpecError if the new plan is weaker than `blamed`."""
+    """Print changes since an older plan; SpecError if weaker and `blamed` is a path."""
     from dpcli.planning.compare import weaker_guarantees
 
     reasons = list(weaker_guarantees(older, current))

@@ -66,7 +66,7 @@ LEGEND = {
 
 
 def print_plan(plan: CentralPlan, forecast: BalanceForecast, rows: int | None = None) -> None:
-    """Print how queries were designed, then all in a table; notes, total and balance follow.
+    """Print how queries were designed, all in a table, then notes, total and balance.
 
     Errors are shown for this number of `rows`, if it is known.
     """
@@ -145,7 +145,7 @@ def _query_notes(plan: CentralPlan, forecast: BalanceForecast, rows: int | None)
 
 
 def _query_row(entry: PlannedStatistic, part: PlannedQuery, plan: CentralPlan) -> Row:
-    """The row of a query; on a terminal, the first one has a bar for the cost of the statistic."""
+    """The row of a query; on a terminal, the first has a bar of the statistic's cost."""
     first, drawn, spec = part is entry.queries[0], can_draw_bars(sys.stdout), plan.spec
     max_epsilon = max(planned.target.epsilon for planned in plan.all_statistics)
     low, high = (exact_or_up(end) for end in part.row_contribution)
@@ -275,7 +275,7 @@ def _shuffled_notes(plan: LocalPlan, shuffled: ShuffledGuarantee) -> Iterator[st
 
 
 def print_losses(plan: Plan, forecast: BalanceForecast) -> None:
-    """Print each measure of the loss against the budget, and what the account has left."""
+    """Print each measure of loss against the budget, and what the account has left."""
     budget = plan.spec.privacy.budget
     left = (
         forecast.before.remaining

@@ -24,7 +24,7 @@ COLUMN_GAP = "  "
 NUMBER = re.compile(
     r"-?([\d,]+(\.\d+)?(e-?\d+)?%?( to -?[\d.,e-]+)?|\d{1,3}([.'\xa0]\d{3})*([.,]\d+)?)[ *x]*"
 )
-"""A number or a range of numbers in a table, perhaps as a spec writes it, with marks of flags."""
+"""A number or range in a table, perhaps as a spec writes it, with marks of flags."""
 
 NUMBER_PLACEHOLDERS = frozenset({"", "-", "?", "none", "private"})
 """Texts that may stand in place of a number."""
@@ -42,7 +42,7 @@ BUDGET_BAR_LEGEND = f"{SHADE} spent before  {FULL} this one  {EMPTY} left"
 def write_table(
     out: TextIO, title: str, rows: Sequence[Row], spare: Sequence[str] = ()
 ) -> list[str]:
-    """Write rows with the same headings as a table, and return the headings that are shown.
+    """Write rows with the same headings as a table, and return the headings shown.
 
     Numbers are right-aligned. A terminal shows no empty columns. If the terminal is too narrow,
     the `spare` columns are left out one by one, then cells are wrapped. If a word still does not
@@ -125,7 +125,7 @@ def _is_numeric(texts: Sequence[str]) -> bool:
 
 
 def _fitted_widths(columns: Sequence[Sequence[str]], limit: int) -> list[int] | None:
-    """The width of each column, at least that of its longest word; None if they do not fit.
+    """Each column's width, at least of its longest word; None if they do not fit.
 
     Headings are wrapped first, then the cells of the widest column.
     """
@@ -168,7 +168,7 @@ def can_draw_bars(out: TextIO) -> bool:
 
 
 def share_bar(amount: Fraction, total: Fraction, width: int = BAR_WIDTH) -> str:
-    """A bar whose length shows `amount` as a part of `total`; even the smallest part is visible."""
+    """A bar as long as `amount` is of `total`; even the smallest part is visible."""
     if total <= 0 or amount <= 0:
         return ""
     eighths = max(1, min(width * 8, round(amount / total * width * 8)))
@@ -177,7 +177,7 @@ def share_bar(amount: Fraction, total: Fraction, width: int = BAR_WIDTH) -> str:
 
 
 def budget_bar(before: Fraction, now: Fraction, total: Fraction) -> str:
-    """A bar of a budget: what was spent before, what this release spends, and what is left.
+    """A bar of a budget: what was spent, what this release spends, and what is left.
 
     A loss beyond the budget is cut at the end of the bar; the text next to the bar reports it.
     """
@@ -190,7 +190,7 @@ def budget_bar(before: Fraction, now: Fraction, total: Fraction) -> str:
 
 
 def interval_line(ends: Sequence[Fraction | None], low: Fraction, high: Fraction) -> str:
-    """A number, and the lower and upper end of its interval, on a line from `low` to `high`.
+    """A number, its interval's lower and upper end, on a line from `low` to `high`.
 
     The line is empty if there is no number.
     """
