@@ -56,7 +56,7 @@ class From(Option):
 
 @dataclass(frozen=True, slots=True)
 class MissingMarks(Option):
-    """Texts that mark missing cells. A number that is equal to one of them is a mark too."""
+    """Texts that mark missing cells; a number equal to one of them is a mark too."""
 
     texts: tuple[str, ...]
 

@@ -17,8 +17,9 @@ from dpcli.data.polars_text import pl, strip_blanks
 from dpcli.fields.section import SectionModel
 
 Source = str | int | None
-"""Where a file has the cells of a column: under a name, at a position from 1 on, or under the
-column's own name. Several columns may read the same cells."""
+"""Name or position (from 1) of a column's cells in a file; None: its own name.
+
+Several columns may read the same cells."""
 
 Ranges = tuple[tuple[int, int], ...]
 """Inclusive ranges of values, none of which overlap, in increasing order."""
@@ -192,7 +193,7 @@ class Column(ABC):
     options: tuple[Option, ...]
 
     takes: ClassVar[tuple[type[Option], ...]] = ()
-    """The options that the column may have, in the order in which `check --cells` names them."""
+    """Options the column may have, in the order in which `check --cells` names them."""
 
     # Each kind is a data class, so that `replace` takes any column.
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
@@ -217,7 +218,7 @@ class Column(ABC):
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The declared texts of cells, each with a label; none if the column is no category."""
+        """Declared texts of cells, each with a label; none if the column is no category."""
         return ()
 
     @property
@@ -301,7 +302,7 @@ class Column(ABC):
         return bool(self.options)
 
     def plain_text(self, cell: pl.Expr) -> pl.Expr:
-        """The cell as a plain text; null if it is blank, marked as missing, or of another form."""
+        """The cell as plain text; null if blank, marked as missing, or of another form."""
         plain, marks = self.unmarked_text(cell), self.marks
         return pl.when(~self.is_mark(cell, marks)).then(plain) if marks else plain
 
@@ -352,7 +353,7 @@ class Column(ABC):
 
     @property
     def rules_are_native(self) -> bool:
-        """Whether `native_type` is about the `rules` of the column, not about those of a base.
+        """Whether `native_type` is about the column's own `rules`, not those of a base.
 
         A subclass with other rules has no native type unless it states one.
         """
@@ -408,7 +409,7 @@ class Column(ABC):
     # Axes of tables.
 
     def axis_labels(self, starts: Sequence[int]) -> tuple[str, ...]:
-        """The labels of an axis, whose bins begin at `starts`; `TypeError` if they are private."""
+        """Labels of an axis whose bins begin at `starts`; `TypeError` if private."""
         raise TypeError("a column with private partitions has no public labels")
 
     def axis_label(self, starts: Sequence[int], index: int) -> str:

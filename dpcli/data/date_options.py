@@ -103,7 +103,7 @@ class Zone(FormOption):
 
 @dataclass(frozen=True, slots=True)
 class Hours(FormOption):
-    """Cells have the hour of their time instead of their day; a derived column states it."""
+    """Cells have the hour of their time, not their day; a derived column states it."""
 
     key = "part"
     value_type = None
@@ -122,7 +122,7 @@ class Hours(FormOption):
 
 
 MAX_FORMS = 4
-"""The most formats that are proposed for a column; a file with more is better corrected."""
+"""The most formats proposed for a column; a file with more is better corrected."""
 
 MAX_TEXTS = 500
 """The most texts from which formats are guessed: the most frequent ones."""
@@ -140,10 +140,10 @@ TIME = re.compile(
 TOKEN = re.compile(r"[0-9]+|[A-Za-z]+|[^0-9A-Za-z]+")
 
 ORDERS = {0: ("",), 1: ("d", "m"), 2: ("dm", "md", "my", "dy"), 3: ("dmy", "mdy", "ymd")}
-"""Directives for zero to three short numbers, in their order; preferred orders first."""
+"""Orders of the directives of zero to three short numbers, preferred ones first."""
 
 AFTER_YEAR = ("md", "dm")
-"""Directives for two short numbers after a year, in their order; the preferred order first."""
+"""Orders of directives of two short numbers after a year, preferred one first."""
 
 
 def guessed_forms(

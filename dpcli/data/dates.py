@@ -21,7 +21,7 @@ NOON = 12
 
 
 class DateColumn(NumericColumn):
-    """Days. With the part `hour` of its format, it has the hours of its cells instead."""
+    """Days, or with the part `hour` of its format, the hours of its cells."""
 
     __slots__ = ()
 
@@ -128,7 +128,7 @@ def first_word(text: pl.Expr) -> pl.Expr:
 
 
 def formatted_dates(text: pl.Expr, form: DateFormat) -> pl.Expr:
-    """Days since 1970, or hours of the day, in the declared form; null for all other texts."""
+    """Days since 1970, or hours of days, in the declared form; null for other texts."""
     if not form.forms:
         return _iso_dates(text, form)
     if form.part == "day":
@@ -169,7 +169,7 @@ def _with_day(text: pl.Expr, form: DateForm) -> pl.Expr:
 
 
 def _clock(text: pl.Expr, form: DateForm, zone: str | None) -> pl.Expr:
-    """The written time, or for texts with an offset, the time of that instant in the zone."""
+    """The written time, or for texts with an offset, that instant's time in the zone."""
     whole = _with_day(text, form)
     clock = whole.str.to_datetime(form.for_polars, strict=False, cache=False, time_unit="us")
     return clock.dt.convert_time_zone(zone) if zone and form.has("z") else clock

@@ -19,7 +19,7 @@ format. A private key from the data that begins with one of them gets an apostro
 """
 
 MAX_FORMS = 100
-"""How many affixes, formats or footers are read: each cell is compared with all of them."""
+"""How many affixes, formats or footers are read: each cell is compared with all."""
 
 INVISIBLE_CATEGORIES = ("Cc", "Cs", "Zl", "Zp")
 """Unicode categories that a declared text must not contain."""

@@ -35,7 +35,7 @@ Term = NumericColumn | Fraction
 
 @dataclass(frozen=True, slots=True)
 class Arithmetic(Derivation):
-    """A number that is computed from numbers or dates; missing if one of its columns is.
+    """A number computed from numbers or dates; missing if one of its columns is.
 
     `step` is that of the derived column.
     """
@@ -247,7 +247,7 @@ def columns_of(terms: Sequence[Term | LabeledColumn]) -> tuple[Column, ...]:
 
 
 def texts_of(terms: Sequence[Term]) -> list[str]:
-    """The names of the columns, and the constants: days if there is a date among the columns."""
+    """Names of the columns, and constants: days if there is a date among the columns."""
     column = next(term for term in terms if not isinstance(term, Fraction))
     return [
         column.constant_text(term) if isinstance(term, Fraction) else term.name for term in terms
@@ -300,9 +300,10 @@ class Age(Arithmetic):
 
 @dataclass(frozen=True, slots=True)
 class DatePart(Derivation):
-    """A part of a date: a label of the calendar. Weeks, and the years of weeks, are those of ISO.
+    """A part of a date: a label of the calendar.
 
-    The hour is read from the cells of the date, because the days of the column have no time.
+    Weeks, and the years of weeks, are those of ISO. The hour is read from the cells of the date,
+    because the days of the column have no time.
 
     >>> when = DateColumn("when", bounds=(0, 100))
     >>> DatePart(when, "year-quarter").labels
@@ -373,7 +374,7 @@ class DatePart(Derivation):
 
 
 def hours_of(date: NumericColumn) -> NumericColumn:
-    """The hours in the cells of a date: a column of the same cells, missing without a time."""
+    """The hours in a date's cells: a column of these cells, missing without a time."""
     return replace(date, bounds=(0, HOURS - 1), missing=None).with_options(Hours())
 
 
@@ -431,7 +432,7 @@ class Satisfies(Derivation):
 
 @dataclass(frozen=True, slots=True)
 class FirstTrue(Derivation):
-    """A category: the position of the first filter that is true. It is missing where none is."""
+    """A category: the position of the first filter that is true; missing if none is."""
 
     tests: tuple[Filter, ...]
 
@@ -446,7 +447,7 @@ class FirstTrue(Derivation):
 
 @dataclass(frozen=True, slots=True)
 class PositionAmong(Derivation):
-    """The position of a text among stated ones, or one past their end for any other text."""
+    """A text's position among stated ones, or one past their end for any other text."""
 
     column: PrivatePartitionColumn
     texts: tuple[str, ...]

@@ -44,7 +44,7 @@ class Filter(ABC):
 
 @dataclass(frozen=True, slots=True)
 class InRanges(Filter):
-    """True if the value of a column lies in one of the ranges, whose ends are included."""
+    """True if the value of a column lies in one of the ranges, ends included."""
 
     column: ValuedColumn
     ranges: Ranges
@@ -60,7 +60,7 @@ class InRanges(Filter):
 
 @dataclass(frozen=True, slots=True)
 class IsMissing(Filter):
-    """True if a cell is missing, before a constant replaces it; else false, never unknown.
+    """Whether a cell is missing, before a constant replaces it; never unknown.
 
     Raises ValueError for a column with such a constant.
     """

@@ -25,7 +25,7 @@ THOUSANDS = {
 """The marks between groups of digits, each with all characters that look like it."""
 
 NOT_IN_AFFIXES = frozenset("0123456789+-.,()")
-"""Characters that a number may hold, so that an affix with them could be read in two ways."""
+"""Characters that numbers may have: an affix with them could be read in two ways."""
 
 AFFIX_BLANKS = " \t\u00a0\u202f"
 """What may be between a number and an affix."""
@@ -39,7 +39,7 @@ PLAIN_NUMBERS = r"^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)$"
 """Plain numbers, as a regular expression of polars."""
 
 LONGEST_AFFIX, LONGEST_FORMAT = 40, 100
-"""Letters of an affix and of a format; the pattern of all affixes must not be too large."""
+"""Letters of an affix and a format; all affixes' pattern must not be too large."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class NumberFormat:
 
     @property
     def _parts(self) -> tuple[str, str, str]:
-        """The patterns of an affix before a number, of the number, and of an affix after it."""
+        """Patterns of an affix before a number, of the number, and of an affix after it."""
         mark = re.escape(self.decimal)
         digits = "[0-9]+"
         if self.thousands:
@@ -182,7 +182,7 @@ TWO_DIGITS = {
     "M": "[0-5][0-9]",
     "S": "[0-5][0-9]",
 }
-"""The directives whose first zero is optional; next to another number it is required, as here."""
+"""Directives whose first zero is optional, but required next to numbers, as here."""
 
 NUMERIC = frozenset("dmYyjHIMSf")
 
@@ -199,7 +199,7 @@ class DateFormatError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class DateForm:
-    """One format of dates with `strptime` directives. The time of day is read and dropped.
+    """A date format of `strptime` directives; the time of day is read and dropped.
 
     Without a day (`%Y-%m`), a cell is the first day of its month. Raises `DateFormatError`.
     """
@@ -282,12 +282,12 @@ ISO_TIME = (
     r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[ T]((?:[01][0-9]|2[0-3]):[0-5][0-9])(:[0-5][0-9])?"
     r"(?:[.,][0-9]+)? ?(Z|[+-](?:[01][0-9]|2[0-3]):?[0-5][0-9])?)?$"
 )
-"""ISO dates, perhaps with a time: groups for date, hour and minute, seconds, and offset."""
+"""ISO dates, perhaps with time; groups: date, hour and minute, seconds, offset."""
 
 
 @dataclass(frozen=True, slots=True)
 class DateFormat:
-    """Formats of dates that are tried in order; the first that reads a cell decides it.
+    """Formats of dates, tried in order; the first that reads a cell decides it.
 
     Without formats, dates are those of ISO 8601. In a `zone`, a cell with an offset is the day of
     that instant there; otherwise offsets are dropped, and a time is that of the clock. If the
@@ -304,10 +304,10 @@ class DateFormat:
 
 
 DELIMITERS = (",", ";", "\t", "|", ":", " ", "^", "~", "#", "!", "&", "*", "/", "@", "%", "$", "=")
-"""Characters that may separate cells: no letters or digits, and no characters of numbers."""
+"""Characters that may separate cells: no letters, digits or parts of numbers."""
 
 TAB_ENDINGS = (".tsv", ".tab")
-"""Endings of names of files that have tabs between cells if no delimiter is declared."""
+"""Name endings of files with tabs between cells, if no delimiter is declared."""
 
 QUOTES = ('"', "'", "`", "|", "^", "~", "#", "!", "&", "*", "@", "%", "$")
 """Characters that may quote a cell."""
@@ -334,7 +334,7 @@ ENCODINGS: dict[str, str] = {
     "big5": "big5hkscs",
     **{name: name for name in ("gbk", "gb18030")},
 }
-"""Encodings by their WHATWG and IANA names, each with the Python codec that decodes it.
+"""Encodings by WHATWG and IANA names, each with the Python codec that decodes it.
 
 Shift_JIS, EUC-KR and Big5 are decoded with their extensions, which files of that name often use.
 """
@@ -431,5 +431,5 @@ UNDECLARED_DIALECT = Dialect(by_ending=True)
 
 
 def has_unnamed_index(header: Sequence[str]) -> bool:
-    """Whether the first of several columns has no name: pandas and R write row numbers so."""
+    """Whether the first of several columns has no name: row numbers of pandas and R."""
     return len(header) > 1 and not header[0]

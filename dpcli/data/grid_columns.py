@@ -110,7 +110,7 @@ class NumericColumn(ValuedColumn):
 
     @abstractmethod
     def is_like(self, other: Column) -> bool:
-        """Whether a column can be compared with this one: both are numbers, or both dates."""
+        """Whether a column can be compared with this one: both numbers, or both dates."""
 
     @abstractmethod
     def parse(self, text: str) -> Fraction:

@@ -23,7 +23,9 @@ LABELED_COLUMNS: Final[frozenset[type]] = frozenset({CategoryColumn, BooleanColu
 COLUMNS: Final[frozenset[type]] = (
     frozenset(NUMERIC_COLUMNS.values()) | LABELED_COLUMNS | {PrivatePartitionColumn, IdColumn}
 )
-"""All classes of columns. Privacy: an object of a subclass is refused where this matters."""
+"""All classes of columns.
+
+Privacy: an object of a subclass is refused where this matters."""
 
 
 def option_kinds() -> frozenset[type]:

@@ -82,7 +82,7 @@ def _abbreviations(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 MAX_SHORT_VALUES = 10
-"""The most texts of a category that are all shown; of more texts, only the added ones are."""
+"""The most texts of a category that are all shown; of more, only added ones are."""
 
 
 @dataclass(frozen=True)

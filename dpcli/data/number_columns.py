@@ -156,15 +156,19 @@ Limits = tuple[int, int]
 """The bounds of a column in steps."""
 
 LONGEST_PATTERN = 1000
-"""The most letters of all numbers that one pattern compares; for few numbers it is faster."""
+"""The most letters of all numbers compared by one pattern: it is faster for few."""
 
 FARTHEST = 200
-"""Digits between the decimal point and the first digit. Bounds are below 2^62 steps, and steps are
-between 10^-100 and 10^100, so numbers that start farther away exceed a bound or round to zero."""
+"""Digits between the decimal point and the first digit.
+
+Bounds are below 2^62 steps, and steps are between 10^-100 and 10^100, so numbers that start farther
+away exceed a bound or round to zero."""
 
 LEADING_DIGITS = Context(prec=1000, rounding=ROUND_05UP, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
-"""Keeps the digits that can matter. If digits are dropped, the last digit is neither zero nor five,
-so that no number becomes a half. Numbers that are too large become infinite."""
+"""Keeps the digits that can matter.
+
+If digits are dropped, the last digit is neither zero nor five, so that no number becomes a half.
+Numbers that are too large become infinite."""
 
 NUMBER = r"^[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?i:inf(?:inity)?))$"
 
@@ -172,20 +176,20 @@ WORD_DIGITS = 18
 """Digits of which every decimal fits a machine word."""
 
 DECIMAL_DIGITS = 38
-"""Digits of a decimal of polars, which rounds a text to its decimals, half to even."""
+"""Digits of a polars decimal, which rounds a text to its decimals, half to even."""
 
 MAX_DECIMALS = 30
-"""Decimals that are read for a step that is no power of ten; further digits decide only ties."""
+"""Decimals read for a step that is no power of ten; further ones only break ties."""
 
 INT128_LIMIT = 1 << 125
 """Intermediate numbers in 128 bits stay below this limit."""
 
 FLOAT_MARGIN = 1 + 1e-9
-"""A float beyond a bound by this factor is beyond it, regardless of how it was rounded."""
+"""A float beyond a bound by this factor is beyond it, however it was rounded."""
 
 
 def parse_number_cell(text: str, step: Fraction, limits: Limits) -> int | None:
-    """The cell as a whole number of steps within the bounds, or None if it is missing."""
+    """The cell as a whole number of steps within the bounds; None if it is missing."""
     text = text.strip(BLANKS)
     if not re.fullmatch(NUMBER[1:-1], text):
         return None
@@ -199,7 +203,7 @@ def parse_number_cell(text: str, step: Fraction, limits: Limits) -> int | None:
 
 
 def steps(text: pl.Expr, step: Fraction, limits: Limits) -> pl.Expr:
-    """Numbers in whole steps (Int128), halves to even; null if the step is not certain."""
+    """Numbers in whole steps (Int128), halves to even; null if the step is uncertain."""
     over, under = step.numerator, step.denominator
     decimals = len(str(under)) - 1
     if over == 1 and under == 10**decimals and decimals < DECIMAL_DIGITS:
@@ -307,7 +311,7 @@ def _declared_number(bare: pl.Expr, form: NumberFormat) -> pl.Expr:
 
 
 def _shortest_numbers(text: pl.Expr) -> pl.Expr:
-    """The shortest texts of plain numbers, as `shortest_number` gives them; null for others."""
+    """The shortest texts of plain numbers, as of `shortest_number`; null for others."""
     digits = text.str.strip_chars_start("+-0")
     bare = digits.str.strip_chars_end("0").str.strip_chars_end(".")
     digits = pl.when(digits.str.contains(".", literal=True)).then(bare).otherwise(digits)

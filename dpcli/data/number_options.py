@@ -40,7 +40,7 @@ NOT_PROPOSED = NOT_IN_AFFIXES | set("<>=~\u2264\u2265/:;\"'\ufffd")
 
 
 def _parts(cells: SampledTexts) -> Iterator[tuple[str, int, str, str, str, bool]]:
-    """Each text with its rows, what is before the number, the number, and what is after it.
+    """Each text, its rows, what is before the number, the number, what is after it.
 
     The last part is whether the words around the number say that it is open-ended.
     """

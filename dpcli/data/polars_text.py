@@ -39,7 +39,7 @@ def strip_blanks(text: pl.Expr) -> pl.Expr:
 
 
 def private_key(text: pl.Expr) -> pl.Expr:
-    """A text that may be published as a key: not too long, without `INVISIBLE` characters."""
+    """A text that may be published as a key: not too long, no `INVISIBLE` characters."""
     bare = strip_blanks(text)
     is_short = bare.str.len_chars() <= LONGEST_KEY
     return pl.when(is_short & ~bare.str.contains(INVISIBLE)).then(bare)
@@ -51,7 +51,7 @@ def lower_texts(texts: Sequence[str]) -> list[str]:
 
 
 def position_of_code(codes: pl.Expr, positions: Sequence[int]) -> pl.Expr:
-    """The position of the label of each declared text, from the index of the text (`Enum`)."""
+    """The position of each declared text's label, from the text's index (`Enum`)."""
     indices = list(range(len(positions)))
     codes = codes.to_physical()
     if positions == indices:

@@ -89,7 +89,7 @@ def name_of(path: Path) -> str:
 
 
 MAX_COLUMNS_TOGETHER = 20
-"""The k^2/2 products of k columns share epsilon, so more columns would be too noisy."""
+"""The k^2/2 products of k columns share epsilon, so more would be too noisy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +247,7 @@ class SectionModel(BaseModel):
         return node_at(self.node, *path).text
 
     def report(self, code: str, /, *path: str | int, **arguments: object) -> AlreadyReportedError:
-        """Records a problem of the value at a path, with its name, text and key as arguments."""
+        """Records a problem of the value at a path, with name, text and key as arguments."""
         node = node_at(self.node, *path)
         key = next((part for part in reversed(path) if isinstance(part, str)), "")
         common = {"name": name_of(path or self.path), "found": node.shown, "key": key}

@@ -54,7 +54,7 @@ def is_year(text: str) -> bool:
 
 
 def parse_day(text: str) -> int:
-    """The days from 1970-01-01 to a date such as 2010-01-31; raises `NumberSyntaxError`."""
+    """Days from 1970-01-01 to a date such as 2010-01-31; raises `NumberSyntaxError`."""
     if is_year(text):
         advice = f"write a day, as in `{text}-01-31`, or derive the year: `{{part: year, of: ...}}`"
         raise NumberSyntaxError("not-a-date", advice)
@@ -294,12 +294,12 @@ class _ByForm:
 
 
 ByForm = _ByForm()
-"""Chooses the type of a union by the form of the value: a text, a list or a mapping."""
+"""Chooses the type of a union by the value's form: a text, a list or a mapping."""
 
 Text = Annotated[str, WithJsonSchema({"type": ["string", "number", "boolean"]})]
 Number = Annotated[Fraction, ExactNumber()]
 GridNumber = Annotated[str, WithJsonSchema(ExactNumber().schema)]
-"""A number or day in the unit of a column, which is parsed when the column is known."""
+"""A number or day in the unit of a column, parsed once the column is known."""
 Texts = Annotated[list[Text], Field(min_length=1)]
 NumberPair = Annotated[list[Number], Field(min_length=2, max_length=2)]
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dpcli.noise.distribution import Noise
 
 MAX_PRODUCT = 1 << 80
-"""What one row adds to a sum stays below this, so that the sums of any file fit 128 bits."""
+"""What a row adds to a sum is below this, so that sums of any file fit 128 bits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,7 +210,7 @@ class Query:
 
     @property
     def valued_columns(self) -> tuple[Column, ...]:
-        """The columns whose values within their bounds decide the answer: operands and axes."""
+        """Columns whose values within their bounds decide the answer: operands and axes."""
         return (*self.operands, *(axis.column for axis in self.grouping_axes))
 
     @cached_property
@@ -253,7 +253,7 @@ class Query:
 
     @property
     def total_clamp(self) -> tuple[int, int] | None:
-        """The range to which the total of a user in a cell is clamped; None if rows are counted."""
+        """The range of a user's clamped total in a cell; None if rows are counted."""
         return None
 
     @property
@@ -302,7 +302,7 @@ class LinearQuery(Query):
 
     @cached_property
     def row_contribution(self) -> RowContribution:
-        """The least and the most that one row (with `user_clamp`, one user) can add to one cell.
+        """The least and most that a row (with `user_clamp`, a user) can add to one cell.
 
         This is interval arithmetic over the declared bounds. A factor that occurs twice is a
         square. The range includes zero if a row can be skipped.

@@ -130,7 +130,7 @@ class Rank(ScoreFunction):
         choices: int,  # noqa: ARG002 - their number does not matter here
         confidence: Fraction,
     ) -> Fraction:
-        """How far a rank misses the quantile at most, if values lie densely and evenly around it.
+        """The most a rank misses the quantile by, if values around it are dense and even.
 
         With one row between any two candidates, their scores fall by one row after another on both
         sides of the best. So a score falls short by t or more with a probability of at most
@@ -218,7 +218,7 @@ class Revenue(ScoreFunction):
 
 @dataclass(frozen=True, kw_only=True)
 class SelectionQuery(Query):
-    """For each group, how many rows each class has; candidates are chosen by these counts.
+    """Counts of rows by group and class, by which candidates are chosen.
 
     Rows are counted along the axes `classes`, the last one fastest.
     """

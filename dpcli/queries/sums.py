@@ -20,7 +20,7 @@ from dpcli.problems.light_dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """A multiple of a numeric column minus a public offset, in whole steps of the column."""
+    """A multiple of a numeric column minus a public offset, in whole column steps."""
 
     column: NumericColumn
     offset: int = 0
@@ -112,7 +112,7 @@ class UserTotals:
 
 @dataclass(frozen=True, slots=True)
 class DistinctValues:
-    """In each cell of these axes, the number of distinct values of a column in rows that pass."""
+    """The number of distinct values of a column, per cell of axes, in rows that pass."""
 
     axes: tuple[Axis, ...]
     column: Column
@@ -122,7 +122,7 @@ class DistinctValues:
 
 @dataclass(frozen=True, slots=True)
 class CountedFactors:
-    """For each combination of values of the factors that occurs, weighted sums of its rows.
+    """Weighted sums of the rows of each combination of factor values that occurs.
 
     The first sum counts rows. Combinations for which it is zero are left out.
     """

@@ -192,7 +192,7 @@ class ColumnModel(SectionModel):
         return f"{'an' if self.kind.startswith('i') else 'a'} `{self.kind}` column"
 
     def column(self, name: str) -> Column:
-        """The declared column without options; raises `AlreadyReportedError` if it has problems."""
+        """The declared column without options; `AlreadyReportedError` if it has problems."""
         raise NotImplementedError
 
     def with_options(self, column: Column, decimal: str) -> Column:

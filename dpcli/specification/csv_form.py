@@ -126,7 +126,7 @@ class CsvModel(SectionModel):
 
 
 def resolve_dialect(values: CsvModel | None, columns: MappingNode | None = None) -> Dialect:
-    """The dialect that a section states. Its `names`, if any, must include all of `columns`."""
+    """The dialect of a section, whose `names`, if any, must include all of `columns`."""
     if values is None:
         return UNDECLARED_DIALECT
     names = tuple(name.text for name in scalars_of(values.node.sequence("names")))

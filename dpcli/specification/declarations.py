@@ -71,7 +71,7 @@ def stated_caption(values: Any) -> Caption:
 def entry_caption(
     values: Any, request: Request, statistic: Statistic, captions: Mapping[str, Caption]
 ) -> Caption:
-    """The caption of a statistic. Without a unit, its numbers may have the unit of the column."""
+    """A statistic's caption; without a unit, its numbers may have that of the column."""
     caption = stated_caption(values)
     if caption.unit or request.column is None or not statistic.in_column_unit:
         return caption
@@ -170,12 +170,12 @@ MAX_LENGTH = 100
 
 ASCII = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 DATASET_PATTERN = r"[^\x00-/:-@\[-`{-\x7f][^\x00-,/:-@\[-^`{-\x7f]{0,99}"
-"""The part of the rule that a JSON Schema can check: which ASCII characters are allowed."""
+"""The part of the rule for a JSON Schema: which ASCII characters are allowed."""
 
 INVISIBLE = (
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-"""Letters and marks that identifiers may have, but that are invisible (UAX 31, 2.3)."""
+"""Invisible letters and marks that identifiers may have (UAX 31, 2.3)."""
 
 SCRIPTS_USED_TOGETHER = (
     {"LATIN", "CJK", "HIRAGANA", "KATAKANA"},
@@ -185,7 +185,7 @@ SCRIPTS_USED_TOGETHER = (
 """Scripts that some language uses together (UTS 39, highly restrictive)."""
 
 SCRIPT_ALIASES = {"IDEOGRAPHIC": "CJK", "KATAKANA-HIRAGANA": "KATAKANA", "HALFWIDTH": "KATAKANA"}
-"""The scripts of characters whose Unicode names do not begin with the name of the script."""
+"""Scripts of characters whose Unicode names do not begin with the script's name."""
 
 
 def dataset_name_fault(text: str) -> dict[str, str] | None:

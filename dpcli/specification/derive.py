@@ -173,7 +173,7 @@ Several = Annotated[Texts, Field(min_length=2, max_length=MAX_TERMS)]
 
 
 class DerivedModel(SectionModel):
-    """The declaration of a derived column; each kind is a subclass, listed in `DERIVED`."""
+    """The declaration of a derived column; each kind is a subclass in `DERIVED`."""
 
     kind: ClassVar[str]
 
@@ -194,7 +194,7 @@ class DerivedModel(SectionModel):
 
 
 class DerivedNumberModel(DerivedModel):
-    """A derived number. Its bounds and its step follow from the terms unless declared."""
+    """A derived number; its bounds and step follow from the terms unless declared."""
 
     bounds: Annotated[list[GridNumber], Field(min_length=2, max_length=2)] | None = None
     step: Step | None = None

@@ -32,7 +32,7 @@ WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 UNQUOTED = re.compile(
     r"-?[0-9]+(\.[0-9]+)?(e-?[0-9]+)?|[0-9]{4}-[0-9]{2}-[0-9]{2}|1-2-5|[A-Za-z]+(-[A-Za-z]+)+"
 )
-"""Values that need no quotes: numbers, days, names of candidate bounds, and words with hyphens."""
+"""Unquoted values: numbers, days, names of candidate bounds, hyphenated words."""
 
 AMBIGUOUS_WORDS = frozenset(
     ("y", "n", "yes", "no", "on", "off", "true", "false", "null", "fill_in")

@@ -63,7 +63,7 @@ Calibration = Annotated[str, Choice("unknown-calibration", _calibration_names)]
 
 
 class AnsweredModel(SectionModel):
-    """A mapping that requests budget for noisy answers; it has an order of keys of its own."""
+    """A mapping that requests budget for noisy answers, with its own order of keys."""
 
     if TYPE_CHECKING:
         mechanism: str | None
@@ -241,7 +241,7 @@ STEP_FORMS: tuple[tuple[str, Any], ...] = (
         {"type": "array", "items": NUMBER_SCHEMA, "minItems": 2, "maxItems": 2},
     ),
 )
-"""How a step with no, one or two numbers is written, and the JSON Schema of the numbers."""
+"""How a step with zero to two numbers is written, and the numbers' JSON Schema."""
 
 
 def _steps_schema() -> dict[str, Any]:
@@ -261,7 +261,7 @@ def _steps_schema() -> dict[str, Any]:
 
 
 Steps = Annotated[list[Any], WithJsonSchema({"type": "array", "items": _steps_schema()})]
-"""Each step is its name, or a mapping from its name to numbers. `read_steps` checks them."""
+"""Steps, each a name or a mapping from it to numbers; `read_steps` checks them."""
 
 
 class WithholdModel(SectionModel):

@@ -211,7 +211,7 @@ def parse_spec(text: bytes | str, source: str, folder: Path | None = None) -> Sp
 
 
 def resolve(document: CentralSpecModel | LocalSpecModel, context: SpecContext) -> Spec:
-    """The spec of a document; raises `AlreadyReportedError` after its problems are recorded."""
+    """The spec of a document; `AlreadyReportedError` after its problems are recorded."""
     root = document.node
     dialect = attempt(lambda: resolve_dialect(document.csv, root.mapping("columns")))
     with suppress(AlreadyReportedError):

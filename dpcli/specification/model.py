@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """What people read next to a name, or in its place; a text that is not stated is empty."""
+    """What people read next to or instead of a name; a text not stated is empty."""
 
     title: str = ""
     unit: str = ""
@@ -271,14 +271,14 @@ class CentralSpec(_Spec):
 
     @property
     def charged_entries(self) -> tuple[Entry, ...]:
-        """Every entry that spends budget after bounds are chosen: the quality check comes first."""
+        """All entries that spend budget after bounds are chosen, the quality check first."""
         return (*([self.quality.entry] if self.quality else []), *self.entries)
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalSpec(_Spec):
-    """How each record is randomized by itself, and which `public` columns stay as they are.
+    """How each record is randomized by itself, and the `public` columns that stay.
 
     There is at least one response, and no bounds are chosen.
     """

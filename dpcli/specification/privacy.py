@@ -178,7 +178,7 @@ MINIMUMS = ("min_rows", "min_people", "min_readable", "max_limited")
 
 
 def resolve_quality(section: QualityModel, context: SpecContext) -> QualityCheck:
-    """The quality check; raises `AlreadyReportedError` after all problems are recorded."""
+    """The quality check; `AlreadyReportedError` after all problems are recorded."""
     node = section.node
     if node.pairs and not node.pairs.keys() & QualityModel.model_fields.keys():
         # This is not a quality check, and its unknown keys have been reported.

@@ -137,7 +137,7 @@ ROWS = "rows"
 """The word for the part of a ratio that is the number of rows."""
 
 NOT_IN_REQUEST = ("bound", "unit_bounds", "keys")
-"""Fields of statistics that say how an entry is bounded or selected, not what it asks."""
+"""Fields of statistics on how an entry is bounded or selected, not what it asks."""
 
 
 class RequestReader:

@@ -256,7 +256,7 @@ def resolve_responses(
     root: MappingNode,
     context: SpecContext,
 ) -> tuple[tuple[Response, ...], tuple[ValuedColumn, ...]]:
-    """The responses and the public columns of a local spec; `models` is None if it is wrong."""
+    """Responses and public columns of a local spec; `models` is None if it is wrong."""
     if models is not None and not models:
         node_at(root, "responses").span.report("no-responses")
     if isinstance(context.unit, PersonUnit):

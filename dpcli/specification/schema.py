@@ -56,7 +56,7 @@ PLACES = {
     "ChosenBoundsModel": "bounds",
     "ChosenLimitModel": "max_rows",
 }
-"""The places of some models in reference pages; for others, the place is the model's name."""
+"""Places of some models in reference pages; others have their names as places."""
 
 
 class _SchemaForEditors(GenerateJsonSchema):
@@ -181,7 +181,7 @@ def _column_schema() -> Json:
 
 
 def _derived_schema(definitions: Json) -> Json:
-    """All keys of derived columns; each kind requires its own, and refuses those of others."""
+    """All keys of derived columns; each kind requires its own and refuses others'."""
     fields: Json = {}
     rules: list[Json] = []
     own: dict[str, Json] = {

@@ -35,7 +35,7 @@ CONTROLS_BEYOND_ASCII = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\
 
 PLACEHOLDER = "FILL_IN"
 NUMBERED = re.compile(f"{PLACEHOLDER}(_[0-9]+)?")
-"""Placeholders of `dpcli init`. Those for names of columns are numbered, so that they differ."""
+"""Placeholders of `dpcli init`, numbered for column names, so that these differ."""
 
 TO_THE_END = MAX_BYTES
 """The length of a span that continues on another line."""
