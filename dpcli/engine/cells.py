@@ -56,7 +56,7 @@ FLAGS = starts_with("odd_")
 
 
 class Decoder:
-    """Decodes columns of texts to columns of whole numbers, and computes derived columns.
+    """Decodes columns of texts to whole numbers, and computes derived columns.
 
     `inputs` are the columns of the file that are read, each with the name of its texts: `t0`, `t1`
     and so on. Some have whole steps (integers) instead of texts. Call `read`. If a column has
@@ -71,7 +71,7 @@ class Decoder:
         self._decided: dict[Column, dict[str, int | None]] = {}
 
     def read(self, texts: pl.LazyFrame, names: Mapping[Column, str]) -> pl.LazyFrame:
-        """The table with columns as whole numbers; ids and private keys are texts without blanks.
+        """The table with whole numbers; ids and private keys are texts without blanks.
 
         `names` maps the columns to the names of the results. A missing cell is null unless a
         constant replaces it. The flags `odd_t0` and so on mark undecided numbers.
@@ -194,7 +194,7 @@ Names = Mapping[Column, str]
 
 
 def derived_value(derivation: Derivation, names: Names) -> pl.Expr:
-    """The value of a derived column, in its steps or as the position of its label, or null.
+    """A derived column's value, in its steps or its label's position, or null.
 
     `names` are the names of the decoded inputs.
     """
@@ -283,7 +283,7 @@ def _divided(value: pl.Expr, divisor: int, dtype: pl.DataType) -> pl.Expr:
 
 
 def _rounded(above: pl.Expr, below: pl.Expr) -> pl.Expr:
-    """The nearest integer of a ratio whose denominator is positive, halves to the even one."""
+    """The nearest integer of a ratio with a positive denominator, halves to even."""
     # The floor of the ratio and a half; a tie has no rest, and is one too many if odd.
     shifted, twice = above * 2 + below, below * 2
     # Division and remainder are those of floors, also below zero.

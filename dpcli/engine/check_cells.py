@@ -263,7 +263,7 @@ def _column_cells(
 
 
 FREQUENT = 10
-"""The fewest rows with a text that may be named, so that the text is not about one person."""
+"""The fewest rows with a text that may be named, so it is not about one person."""
 
 V = TypeVar("V", bound=ValuedColumn)
 
@@ -375,7 +375,7 @@ def _alternative_words(column: V, best: V, sample: Sample) -> str:
 
 
 def missing_codes(cells: Mapping[str, int]) -> tuple[str, ...]:
-    """Usual codes of missing answers among numbers; at least `FREQUENT` rows have each."""
+    """Usual codes of missing answers among numbers; each in at least `FREQUENT` rows."""
     codes = Counter(cells)
     return tuple(
         text

@@ -37,7 +37,7 @@ WESTERN = "windows-1252"
 PLAUSIBLE = re.compile(
     "[\u00a0-\u00ff\u2013-\u2026\u20ac\u0152\u0153\u0160\u0161\u017d\u017e\u0178]*"
 )
-"""What Western texts hold besides ASCII: letters, quotes, dashes and the euro sign."""
+"""What Western texts have besides ASCII: letters, quotes, dashes, the euro sign."""
 
 ENCODING = "encoding: "
 """The key of an encoding in the section `csv`."""
@@ -47,7 +47,7 @@ Kind = Literal["short", "long", "joined", "unclosed", "footer", "encoding", "und
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One kind of fault in a file; `key` is what the section `csv` can declare against it."""
+    """A kind of fault in a file; the section `csv` can declare `key` against it."""
 
     kind: Kind
     file: str

@@ -38,12 +38,12 @@ class Progress:
         self.position: Position = lambda: None
 
     def begin(self, phase: str, total: int | None, position: Position = lambda: None) -> None:
-        """Begin a phase: its total bytes, if known, and a function for the bytes that are done."""
+        """Begin a phase, with its total bytes, if known, and a function for those done."""
         self.phase, self.total, self.position = phase, total, position
 
 
 def interruptible(work: Callable[[], T]) -> T:
-    """The result of `work`, run on a separate thread because it may be long native code.
+    """The result of `work`, run on its own thread because it may be long native code.
 
     The main thread waits, so that it can receive signals. A signal abandons the work. Raises the
     errors of `work`.
@@ -61,7 +61,7 @@ def interruptible(work: Callable[[], T]) -> T:
 
 
 class _Silence:
-    """Discards standard error while any thread asks for it; the last thread restores it."""
+    """Discards standard error while a thread asks for it; the last one restores it."""
 
     def __init__(self) -> None:
         self._lock, self._threads, self._end = threading.Lock(), 0, ExitStack()
@@ -96,7 +96,7 @@ A cell may cause a warning, and the environment may turn warnings into errors.
 
 @contextmanager
 def redacted_errors(code: str, **arguments: object) -> Iterator[None]:
-    """Replace errors of native code in the body, which may quote a cell, by one fixed sentence.
+    """Replace native errors in the body, which may quote cells, by a fixed sentence.
 
     Raises DataError with the code. A DpcliError passes: it quotes none.
     """

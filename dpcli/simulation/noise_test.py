@@ -15,7 +15,7 @@ from dpcli.numeric.arrays import Array, Floats, np
 from dpcli.planning.plan import PlannedQuery
 
 LOG_FALSE_ALARM = log(1e-9 / 4)
-"""Logarithm of the probability of a false alarm in one of up to four tests of a query."""
+"""Log probability of a false alarm in one of up to four tests of a query."""
 
 
 class NoiseVerdict(Enum):
@@ -27,7 +27,7 @@ class NoiseVerdict(Enum):
 
 
 Observed = dict[str, int | str | Fraction | None]
-"""Observed figures by their keys in reports; None if too few numbers were compared."""
+"""Observed figures by keys in reports; None if too few numbers were compared."""
 
 
 class ErrorSample:
@@ -84,7 +84,7 @@ class ErrorSample:
 
 
 class QueryTrial:
-    """The errors of one query in all runs, compared with the noise that the plan states.
+    """Errors of one query in all runs, compared with the noise that the plan states.
 
     The error of a selection is the best score minus the score of the chosen candidate. The verdict
     on a selection compares this error with a bound that holds for any data. The verdict is None if
@@ -113,7 +113,7 @@ class QueryTrial:
 
     @property
     def observed(self) -> Observed:
-        """The errors, the fraction within the prediction, and the fraction of best choices."""
+        """The errors, the fraction within the prediction, and that of best choices."""
         sizes, query = self.errors.sizes, self._query
         within = sizes <= float(self.predicted / self._unit)
         return {
@@ -171,7 +171,7 @@ def binomial_test(successes: int, trials: int, probability: Fraction) -> tuple[b
 
 
 def _kl_divergence(observed: float, expected: float) -> float:
-    """The divergence of two Bernoulli distributions, in nats (Kullback and Leibler 1951)."""
+    """Divergence of two Bernoulli distributions, in nats (Kullback and Leibler 1951)."""
     total = 0.0
     for p, q in ((observed, expected), (1 - observed, 1 - expected)):
         if p > 0:

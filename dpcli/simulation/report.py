@@ -45,7 +45,7 @@ TextTable = list[dict[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class SimulationReport:
-    """The report of a simulation: `document` for programs, the other fields for people.
+    """The report of a simulation: `document` for programs, other fields for people.
 
     `what` states what was done, and what was not; `tables` are by their titles; `captions` explain.
     """

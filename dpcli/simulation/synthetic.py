@@ -59,7 +59,7 @@ CONDITION_PERCENT = 25
 """Percent of cells that are spread evenly over the ranges that conditions define."""
 
 FIRST_WEIGHT = 1 << 20
-"""Weight of the first label. The second has half of it, the third a third, and so on."""
+"""Weight of the first label; the k-th label has a k-th of it."""
 
 OTHER_TEXT = "something else"
 """The text of cells that get a column's label for all other texts."""
@@ -101,7 +101,7 @@ class Stream:
 
 
 def fraction_of(fractions: Words, limit: int) -> Positions:
-    """floor(f * limit) for fractions f in units of 2^-64, and a limit of at most 2^63."""
+    """floor(f * limit) for fractions f in units of 2^-64, and a limit up to 2^63."""
     high, low = fractions >> _HALF, fractions & _LOW
     upper, lower = np.uint64(limit >> 32), np.uint64(limit & int(_LOW))
     first, second = high * lower, low * upper
@@ -146,7 +146,7 @@ def _with_blanks(texts: list[str], percent: int, stream: Stream, positions: Posi
 
 
 def _zipf(count: int, stream: Stream, positions: Positions) -> Positions:
-    """Numbers below `count`; the first is the most frequent, with a long tail (Zipf 1949)."""
+    """Numbers below `count`: the first is most frequent, the tail long (Zipf 1949)."""
     cumulative = np.cumsum(FIRST_WEIGHT // np.arange(1, count + 1) + 1)
     return np.searchsorted(cumulative, stream.below(int(cumulative[-1]), positions), side="right")
 
@@ -230,10 +230,10 @@ ROWS_PER_CHUNK = 1 << 15
 """Rows that are generated and written together."""
 
 MIN_PEOPLE = 20
-"""A small file has at least this number of people: no one has more than 1/20 of its rows."""
+"""The fewest people of a small file: no one has more than 1/20 of its rows."""
 
 REPEAT_PERCENT = 75
-"""Percent of cells of a person that have the same value as other cells of the person."""
+"""Percent of a person's cells with the same value as others of the person."""
 
 PERSON_OFFSET = 1 << 48
 """Positions from here on stand for people, smaller ones for rows."""
@@ -280,7 +280,7 @@ class _RowOwners:
 
 @final
 class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
-    """Synthetic rows of a spec and a seed, in a private temporary file without a name.
+    """Synthetic rows of a spec and seed, in a private temporary file without a name.
 
     The same spec, number of rows and seed give the same bytes on any machine. The constructor
     raises TypeError for columns that it cannot generate, and DataError if the disk is full.
@@ -322,7 +322,7 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
         self.__file.close()
 
     def aggregate(self, queries: Sequence[Query], unit: Unit) -> Sequence[ConfidentialAnswer]:
-        """The exact answers about the rows, as `Confidential` values, which `exact` opens."""
+        """Exact answers about the rows, as `Confidential` values, which `exact` opens."""
         from dpcli.engine.sums.aggregate import aggregate
 
         size = self.__file.seek(0, io.SEEK_END)
@@ -360,7 +360,7 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
             raise ValueError("the answer is not about these synthetic rows")
 
     def copy_to(self, target: BinaryIO, name: str) -> None:
-        """Write the whole file with its mark column, in the dialect of a file of this name.
+        """Write the whole file with its mark column, in the dialect that `name` implies.
 
         A file without a header line has the declared columns. Letters that the encoding lacks
         become question marks. If the dialect has no quotes, cells that need them become blank.

@@ -34,7 +34,7 @@ UNLIMITED = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class ExactAnswers:
-    """The exact answers to the queries of a statistic: numbers, or scores of all candidates.
+    """Exact answers to a statistic's queries: numbers, or scores of all candidates.
 
     `values` has an array for each query. `groups` are all groups of the dataset if they are
     private, and None if they are public.
@@ -111,7 +111,7 @@ def _outcome(planned_query: PlannedQuery, values: Cells) -> Cells:
 
 
 SAMPLINGS = 10
-"""How often the rows of people are sampled again. Noise is new in each run anyway."""
+"""How often rows of people are sampled again; noise is new in each run anyway."""
 
 MAX_ROWS = 1_000_000
 """The number of rows in all samplings together, unless two samplings have more."""
@@ -304,7 +304,7 @@ class SimulationResult:
 
     @property
     def violations(self) -> tuple[tuple[str, QueryTrial], ...]:
-        """The queries whose noise is not what the plan states, with the names of statistics."""
+        """Queries whose noise is not what the plan states, with names of statistics."""
         return tuple(
             (statistic.name, trial)
             for statistic in self.statistics
@@ -314,7 +314,7 @@ class SimulationResult:
 
 
 def simulate(plan: CentralPlan, rows: SyntheticDataset, runs: int) -> SimulationResult:
-    """Answer every query of a plan in this number of runs, and compare with exact answers.
+    """Answer each query of a plan in `runs` runs, and compare with exact answers.
 
     If rows are the unit, they are aggregated once. If people are, their rows are sampled at
     random several times, and the runs are divided among the samplings.

@@ -73,7 +73,7 @@ SETTINGS = {
     "spark.sql.files.ignoreMissingFiles": "false",
     "spark.sql.files.ignoreCorruptFiles": "false",
 }
-"""The lines that a task gets at a time, their types, and that Spark must not skip a file."""
+"""Lines that a task gets at a time, their types, and that Spark skips no file."""
 
 UNCUT = {"spark.sql.files.maxPartitionBytes": str(1 << 62), "spark.sql.files.minPartitionNum": "1"}
 
@@ -113,7 +113,7 @@ def aggregate_with_spark(
 
 
 def require_files(names: Sequence[str], dialect: Dialect, columns: Sequence[Column]) -> None:
-    """Raise DataError for files that Spark cannot read, as far as their headers show it."""
+    """Raise DataError for files that Spark cannot read, as far as headers show it."""
     _refuse_stdin(names)
     with redacted_errors("spark-failed"), _session() as spark:
         open_files(spark, names, dialect, columns)
@@ -152,7 +152,7 @@ def _session() -> Iterator[SparkSession]:
 def _partials(
     spark: SparkSession, tasks: Tasks, files: Sequence[File]
 ) -> tuple[list[Partial], set[int]]:
-    """The partials of all tasks, and the indices of files that one task must read as a whole."""
+    """All tasks' partials, and the indices of files that one task must read whole."""
     cutting, uncut = (_session_with(spark, settings) for settings in ({}, UNCUT))
     is_user = isinstance(tasks.unit, PersonUnit)
     kernel, schema = (tasks.rows, tasks.rows_schema) if is_user else (tasks.partial, RESULT)
@@ -218,7 +218,7 @@ def _mapped(frame: DataFrame, kernel: Any, schema: Any) -> DataFrame:
 
 
 COMPRESSED_ENDINGS = (".gz", ".bz2", ".deflate", ".lz4", ".snappy", ".zst", ".zstd")
-"""Endings of names of files that Spark decompresses; the local engine reads them instead."""
+"""Endings of files that Spark decompresses; the local engine reads them instead."""
 
 HIDDEN = ("_", ".")
 """First characters of the names of files that Spark skips silently."""
@@ -227,7 +227,7 @@ WHOLE_ENDINGS = (*COMPRESSED_ENDINGS, ZIP_ENDING)
 """Endings of names of files that one task reads."""
 
 LARGEST = 1 << 30
-"""Bytes of the largest file that one task reads: Java holds it in memory as one value."""
+"""Bytes of the largest file that one task reads: Java holds it as one value."""
 
 LOCAL = "file:"
 """The start of URLs of files on this machine."""
@@ -236,7 +236,7 @@ LOCAL = "file:"
 def open_files(
     spark: SparkSession, names: Sequence[str], dialect: Dialect, columns: Sequence[Column]
 ) -> list[File]:
-    """The named files, and the files in named folders. Raises DataError with all problems."""
+    """Named files, and files in named folders; raises DataError with all problems."""
     problems: list[Problem] = []
     files: dict[str, File] = {}
     for name in names:

@@ -225,7 +225,7 @@ def whole_lines(blocks: Iterable[bytes], header: bytes = b"") -> Iterator[bytes]
 
 
 BLOCK = 1 << 18
-"""Bytes that are examined together; one odd cell causes at most these to be rewritten."""
+"""Bytes examined together; one odd cell causes at most these to be rewritten."""
 
 FIRST_LINE = re.compile(rb"[\r\n]*+[^\n]*+\n")
 """The first line that is not blank, in text without quoted cells."""

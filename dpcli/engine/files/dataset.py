@@ -91,7 +91,7 @@ class Source:
 
 
 def regular_file(name: str, raw: BinaryIO, dialect: Dialect, progress: Progress) -> Source:
-    """The file, or a copy of its table, without the names of columns in its first line.
+    """The file, or a copy of its table, without column names in its first line.
 
     `raw` is closed if it is not used.
     """
@@ -219,7 +219,7 @@ class Dataset:
             raise DataError.about("data-unreadable") from None
 
     def _require_unchanged(self) -> None:
-        """Raise DataError `data-changed` if the size or time of a file is no longer the same."""
+        """Raise DataError `data-changed` if the size or time of a file has changed."""
         changed = [
             make_problem("data-changed", file=source.name)
             for source in self.sources

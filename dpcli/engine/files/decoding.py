@@ -22,7 +22,7 @@ from dpcli.data.formats import ENCODINGS, UTF16, Dialect
 from dpcli.problems.errors import DataError
 
 TYPED = "\ufdd0"
-"""The mark before a cell of a stated type (`declared_text`): a noncharacter, so in no text."""
+"""Precedes a cell of stated type (`declared_text`): a noncharacter, in no text."""
 
 UTF8_BOM = b"\xef\xbb\xbf"
 
@@ -53,7 +53,7 @@ COMPRESSED_STARTS = (
     *(b"\x1f\x8b", b"x\x01", b"x^", b"x\x9c", b"x\xda"),
     *(b"BZh", b"\x28\xb5\x2f\xfd", b"\xfd7z", b"\x04\x22\x4d\x18"),
 )
-"""The first bytes of compressed data; the name of a column may begin with `x^` too."""
+"""First bytes of compressed data; the name of a column may begin with `x^` too."""
 
 
 OTHER_FORMATS = {
@@ -71,7 +71,7 @@ OTHER_FORMATS = {
 """The first bytes of files that are certainly no CSV text."""
 
 FIRST_LINE = re.compile(rb"[\r\n]*[^\r\n]*")
-"""The first line that is not blank, in any encoding that has these bytes in its line ends."""
+"""The first line that is not blank, in encodings with these bytes in line ends."""
 
 MARKUP = re.compile(rb"\s*<(html|table|!doctype|[?]xml)", re.IGNORECASE)
 """The beginning of a web page, which some programs name `.xls`, or of XML."""
@@ -83,7 +83,7 @@ UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
 
 def is_parquet(start: bytes, name: str, encoding: str) -> bool:
-    """Whether the first bytes are of a Parquet file, and not of a column named PARENT.
+    """Whether first bytes are of a Parquet file, and not of a column named PARENT.
 
     Raises DataError `not-csv` if they are certainly neither that nor CSV text as declared. After
     its mark, a Parquet file has a number of Thrift, which is no letter. Only the first bytes are
@@ -147,7 +147,7 @@ def pread_blocks(file: BinaryIO, size: int) -> Iterator[bytes]:
 
 
 def to_utf8(blocks: Iterable[bytes], encoding: str, *, has_header: bool) -> Iterator[bytes]:
-    """The text in UTF-8; bytes that cannot be decoded become the replacement character.
+    """The text in UTF-8; bytes that cannot be decoded become replacement characters.
 
     No record decides how a text is decoded. Only in a text that has a header line does the mark of
     UTF-16 at its start choose the order of bytes; without the mark it is little-endian.
@@ -162,7 +162,7 @@ def to_utf8(blocks: Iterable[bytes], encoding: str, *, has_header: bool) -> Iter
 
 
 def split_start(blocks: Iterable[bytes], size: int) -> tuple[bytes, Iterator[bytes]]:
-    """At least `size` first bytes, or all if there are fewer, and all blocks from the start."""
+    """At least `size` first bytes, or all there are, and all blocks from the start."""
     upcoming = iter(blocks)
     start = b""
     while len(start) < size and (block := next(upcoming, None)) is not None:
@@ -181,7 +181,7 @@ def copy_to_temporary(blocks: Iterable[bytes]) -> BinaryIO:
 
 
 def parse_records(lines: Iterable[str], dialect: Dialect) -> Iterator[list[str]]:
-    """All records, from lines with their ends; a blank line is a record without cells."""
+    """All records of lines with their ends; a blank line is a record without cells."""
     csv.field_size_limit(sys.maxsize)
     if dialect.quote is None:
         return csv.reader(lines, delimiter=dialect.delimiter, quoting=csv.QUOTE_NONE)
@@ -189,7 +189,7 @@ def parse_records(lines: Iterable[str], dialect: Dialect) -> Iterator[list[str]]
 
 
 def parse_line(line: str, dialect: Dialect) -> list[str] | None:
-    """The cells of one line without its end; None if the line does not close a quoted cell."""
+    """The cells of a line without its end; None if it does not close a quoted cell."""
     # After an open quote, the second line is part of the first record.
     cells, *rest = parse_records((f"{line}\n", "\n"), dialect)
     return cells if rest else None

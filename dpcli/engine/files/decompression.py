@@ -33,7 +33,7 @@ def decompress(packed: CountingReader, name: str) -> Iterator[bytes]:
 
 
 def unpacked_blocks(read: Callable[[int], bytes], name: str) -> Iterator[bytes]:
-    """Unpacked content, one block at a time; `data-too-large` beyond `LARGEST_UNPACKED`."""
+    """Unpacked content, block by block; `data-too-large` beyond `LARGEST_UNPACKED`."""
     total = 0
     for block in read_blocks(read):
         total += len(block)
@@ -51,7 +51,7 @@ EXTRAS = "__MACOSX/"
 
 
 def zip_member(packed: BinaryIO | CountingReader, name: str) -> tuple[str, Iterator[bytes]]:
-    """The name of the only member of a zip archive, and its content, one block at a time.
+    """The name of the only member of a zip archive, and its content, block by block.
 
     Raises DataError `data-not-zip` for other content, for several members or none, for encryption,
     and while the member is read, if it is damaged.

@@ -82,7 +82,7 @@ class _Exported:
 
 
 def arrow_frame(rows: Any) -> pl.DataFrame:
-    """The table of an object with an Arrow stream, or of another one that polars reads.
+    """The table of an object with an Arrow stream, or of another that polars reads.
 
     Raises DataError `data-unreadable.decimal`, and `data-unreadable.seconds` if times in seconds
     cannot be read without the package `pyarrow`.
@@ -143,7 +143,7 @@ def _with_seconds(source: Any) -> pl.DataFrame:
 
 
 def times_of_seconds(seconds: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    """Whole seconds since 1970 as times of a type in milliseconds; null outside the calendar."""
+    """Whole seconds since 1970 as times in milliseconds; null outside the calendar."""
     first, last = (int((end - EPOCH).total_seconds()) for end in (FIRST, LAST))
     return (
         pl.when(seconds.is_between(first, last)).then(seconds.clip(first, last) * 1000).cast(dtype)
@@ -194,7 +194,7 @@ def cell_texts(values: Iterable[object]) -> pl.Series:
 
 
 def cell_text(value: object) -> str | None:
-    """The text of a cell that holds an object; None for missing values, and for other kinds.
+    """The text of a cell with an object; None for missing values and other kinds.
 
     >>> cell_text("3"), cell_text(True), cell_text(float("nan")), cell_text([3])
     ('3', 'true', None, None)

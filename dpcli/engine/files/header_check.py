@@ -50,7 +50,7 @@ VALUE = (
     r"|[0-9]{4}-[0-9]{2}-[0-9]{2}[t ].*"
     r"|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 )
-"""Cells with letters that are not names: numbers, missing marks, addresses, times, UUIDs."""
+"""Cells with letters, no names: numbers, missing marks, addresses, times, UUIDs."""
 
 MONTH = (
     r"(?<![a-z])(jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?"
@@ -65,7 +65,7 @@ LONGEST_DATE = 20
 def require_columns(
     dataset: Dataset, columns: Sequence[Column], *, every_record: bool = False
 ) -> None:
-    """Raise DataError with every declared column that is missing or ambiguous in a file.
+    """Raise DataError with each declared column missing or ambiguous in a file.
 
     Names must match exactly. Messages show only names from the spec, and the types of columns of a
     Parquet file. If `every_record` must be a row, because the number of rows is public, a file is
@@ -151,7 +151,7 @@ def _type_problems(source: Source, column: Column) -> Iterator[Problem]:
 
 
 def _is_separator_mark(header: Sequence[str]) -> bool:
-    """Whether a first line is `sep=;` or the like, in which spreadsheets state the delimiter."""
+    """Whether a first line is like `sep=;`, where spreadsheets state the delimiter."""
     line = "".join(header)
     return line[:4].lower() == "sep=" and len(line) <= 5
 
@@ -223,7 +223,7 @@ def doubtful_names(cells: Sequence[str]) -> str | None:
 
 
 def columns_without_names(source: Source) -> int:
-    """The number of cells in the first record of a file that is read without a header line.
+    """The number of cells in the first record of a file read without a header line.
 
     Only this number, which is the number of columns, leaves the function. Raises DataError
     `no-header.empty` if there is no record.
@@ -248,13 +248,13 @@ def _is_value(cell: str) -> bool:
 
 
 MARKS = (",", ";", "\t", "|")
-"""Delimiters that are recognised; if two fit a line equally well, the first is taken."""
+"""Recognized delimiters; if two fit a line equally well, the first is taken."""
 
 MAX_TITLE_LINES = 20
 """Lines that may precede a header."""
 
 USUAL_ENCODING = "windows-1252"
-"""The encoding to propose for titles that are not UTF-8, if the names below them are ASCII."""
+"""The encoding to propose for titles not in UTF-8, if names below them are ASCII."""
 
 
 @contextmanager
@@ -340,7 +340,7 @@ def _between_blanks(row: Sequence[str]) -> Sequence[str]:
 
 
 def _header_index(rows: Sequence[Sequence[str]], dialect: Dialect, file: str) -> int | None:
-    """The index of the row that can only be the header; None if the first row decides.
+    """The index of the row that must be the header; None if the first row decides.
 
     Raises DataError `not-column-names.title`.
     """

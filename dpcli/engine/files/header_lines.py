@@ -26,7 +26,7 @@ from dpcli.problems.errors import DataError
 def table_text(
     blocks: Iterable[bytes], dialect: Dialect, name: str
 ) -> tuple[tuple[str, ...], Iterator[bytes]]:
-    """The names of the columns, and the records in UTF-8 after a line of placeholders.
+    """Names of the columns, and the records in UTF-8 after a line of placeholders.
 
     Without a declared form of the header there are no names, and all the text: its first line that
     is not blank names the columns. Raises DataError `no-header`.
@@ -50,7 +50,7 @@ def table_text(
 
 
 def header_names(lines: Iterable[str], dialect: Dialect) -> tuple[str, ...]:
-    """The names in the next records that are not blank; none if there are too few records."""
+    """The names in the next records that are not blank; none if records are too few."""
     if dialect.multiline:
         records: Iterator[Sequence[str] | None] = parse_records(lines, dialect)
     else:

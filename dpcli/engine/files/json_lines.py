@@ -46,7 +46,7 @@ DECODER = json.JSONDecoder(parse_float=TYPED.__add__, parse_int=TYPED.__add__, p
 def json_table(
     blocks: Iterable[bytes], names: Sequence[str], file: str
 ) -> tuple[tuple[str, ...], Iterator[bytes]]:
-    """The names of the columns, and the rows as CSV in UTF-8 after a line of placeholders.
+    """Names of the columns, and rows as CSV in UTF-8 after a line of placeholders.
 
     Without `names`, for a draft of a spec, they are the keys of the first object; DataError
     `no-header.json` if the first line is no object with keys.

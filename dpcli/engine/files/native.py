@@ -12,7 +12,7 @@ from dpcli.engine.files.dataset import Source
 
 
 class NativeColumns:
-    """The columns of a file that the native reader parses, by index, until one has an odd cell.
+    """The columns that the native reader parses, by index, until one has an odd cell.
 
     The reader parses numbers and labels exactly as the rules of columns do, or refuses the whole
     piece, which is then read as texts. So odd cells change how long a release takes, and no number.
@@ -40,7 +40,7 @@ class NativeColumns:
         return cls(types)
 
     def drop_odd(self, are_readable: Callable[[Mapping[int, pl.DataType]], bool]) -> bool:
-        """Drop the columns with an odd cell in a piece of the file; False if there is none.
+        """Drop columns with an odd cell in a piece of the file; False if there is none.
 
         `are_readable` tries whether the native reader can read the piece with these columns.
         """

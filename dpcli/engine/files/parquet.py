@@ -49,7 +49,7 @@ BYTE_ARRAY = 6
 """The physical type of texts."""
 
 SCHEMA, ROW_GROUPS = 2, 4
-"""Fields of the footer. The constants below number fields of its parts, as in `parquet.thrift`."""
+"""Fields of the footer; below are those of its parts, as in `parquet.thrift`."""
 
 KIND, REPETITION, NAME, CHILDREN = 1, 3, 4, 5
 COLUMNS, GROUP_SIZE, GROUP_ROWS = 1, 2, 3
@@ -58,7 +58,7 @@ CHUNK_PATH = 3
 PACKED_SIZE, DATA_PAGE, INDEX_PAGE, DICTIONARY_PAGE = 7, 9, 10, 11
 
 CHUNK_FIELDS = (1, 2, CHUNK_PATH, 4, 5, 6, PACKED_SIZE, DATA_PAGE, INDEX_PAGE, DICTIONARY_PAGE)
-"""The fields of the footer that describe a column chunk; statistics and filters are left out."""
+"""Footer fields that describe a column chunk, without statistics and filters."""
 
 INVALID = "efbfbd"
 """The replacement character of Unicode in UTF-8, in hexadecimal digits."""
@@ -76,7 +76,7 @@ BEGUN = (
     f"e0[ab].|e[1-9a-cef]{LATER}|ed[89].|f0[9ab].(?:{LATER})?"
     f"|f[123]{LATER}(?:{LATER})?|f48.(?:{LATER})?"
 )
-"""Bytes that begin a character without its end: one replacement character, as in Python."""
+"""Bytes of a character without its end: one replacement character, as in Python."""
 
 
 def footer(file: BinaryIO) -> bytes:
@@ -93,7 +93,7 @@ def footer(file: BinaryIO) -> bytes:
 def copied_texts(
     name: str, file: BinaryIO, types: Sequence[pl.DataType], indices: Sequence[int]
 ) -> Iterator[BinaryIO | None]:
-    """A private Parquet file with the columns of texts at these indices; None if there are none."""
+    """A private Parquet file of the text columns at these indices; None without any."""
     indices = [index for index in sorted(set(indices)) if isinstance(types[index], TEXTS)]
     if not indices:
         yield None
@@ -234,10 +234,11 @@ class Rows:
 
 
 def parquet_source(name: str, file: BinaryIO) -> Source:
-    """A Parquet file with the names and types of its columns. Raises DataError `not-parquet`.
+    """A Parquet file with the names and types of its columns.
 
     `odd` columns cannot be read as texts. A type in `unfit_ids` may write one id as two texts, or
     two ids as one. The size is at least the number of rows, and a rough measure of their memory.
+    Raises DataError `not-parquet`.
     """
     with redacted_errors("not-parquet", file=name):
         frame = pl.scan_parquet(_footer(file), glob=False, hive_partitioning=False)
@@ -312,7 +313,7 @@ def parquet_rows(
 def parquet_frame(
     source: Source, wanted: Sequence[Column], decimal: str, rows: Rows
 ) -> pl.LazyFrame:
-    """The wanted columns as `t0` and so on; `odd_blank` is false, because a blank row is a row."""
+    """Wanted columns as `t0` and so on; `odd_blank` is false: a blank row is a row."""
     blank = pl.lit(value=False).alias("odd_blank")
     if not wanted:
         # A literal alone would be one row, and no column may be read that is not declared.

@@ -41,15 +41,14 @@ MAX_DECIMALS = 18
 """Decimals that fit a machine word."""
 
 PIECE = 1 << 23
-"""Bytes of a piece of a CSV file; about ten times as many are in memory while it is read."""
+"""Bytes of a piece of a CSV file; reading it takes about ten times the memory."""
 
 SEGMENT = 1 << 21
 """Rows of a Parquet file that one query reads."""
 
 
 FEWEST_CELLS = 2
-"""Cells of a row that are read; without any of them it may be a blank line, which costs a search.
-"""
+"""Cells read of a row; without any, it may be a blank line, which costs a search."""
 
 SAMPLE, SAMPLES = 1 << 9, 1 << 9
 """Bytes of a sample, and how many of them there are."""
@@ -62,7 +61,7 @@ ODD_END = re.compile(rb"\n\r?\n|\r[^\n]")
 
 
 class Inspection:
-    """Inspects every byte of a file on a separate thread, while others read it in place.
+    """Inspects every byte of a file on its own thread, while others read it in place.
 
     `quoted` states whether it is read as text with quoted cells. The inspection does not search for
     blank lines; `has_blank_lines` does.
@@ -75,7 +74,7 @@ class Inspection:
         self._thread.start()
 
     def is_right(self) -> bool:
-        """Whether native readers read the file correctly; waits until all bytes are inspected."""
+        """Whether native readers read the file correctly; waits until all is inspected."""
         self._thread.join()
         return self._is_right
 
@@ -102,7 +101,7 @@ def has_blank_lines(file: BinaryIO) -> bool:
 
 
 def has_odd_ends(file: BinaryIO, size: int) -> bool:
-    """Whether samples of a file have more odd line ends than one in `ODD_SHARE` bytes.
+    """Whether samples of a file have over one odd line end in `ODD_SHARE` bytes.
 
     Native readers take a blank line for a row, and lines that end in CR for one line.
     """
@@ -310,7 +309,7 @@ def _first_lines(source: Source) -> bytes:
 
 
 def _normalized_pieces(piece: Piece, blocks: Iterable[bytes]) -> Iterator[Piece]:
-    """The rows of a CSV file in pieces of plain text, each made one step ahead of its use."""
+    """Rows of a CSV file in pieces of plain text, each made one step before its use."""
     dialect = piece.source.dialect
     assert dialect is not None
     normalizer = CsvNormalizer(dialect, len(piece.source.header))
@@ -387,7 +386,7 @@ def prefetch(items: Iterator[T]) -> Iterator[T]:
 
 
 def decimal_texts(numbers: Array, decimals: int) -> pl.Series:
-    """Decimals with `decimals` digits after the point, from whole units of the last digit."""
+    """Numbers with `decimals` decimals, from whole units of the last digit."""
     if numbers.dtype == object or decimals > MAX_DECIMALS:
         return pl.Series(
             [fixed_point_text(int(number), decimals) for number in numbers], dtype=pl.String

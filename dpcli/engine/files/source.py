@@ -50,7 +50,7 @@ class MemoryTable:
         return not hasattr(self.rows, "sink_parquet") and not hasattr(self.rows, "__len__")
 
     def open(self) -> BinaryIO:
-        """Its rows as a file without a name. Raises DataError `data-unreadable`, without a cell."""
+        """Its rows as a nameless file; raises DataError `data-unreadable` without a cell."""
         with ExitStack() as stack:
             file = stack.enter_context(tempfile.TemporaryFile(prefix="dpcli-", buffering=0))
             with redacted_errors("data-unreadable.table"):
@@ -178,7 +178,7 @@ def _is_missing(name: str) -> bool:
 
 
 def open_file(name: str) -> BinaryIO:
-    """Open the named file; links are followed, patterns and URLs are not. Raises DataError."""
+    """Open the named file, also by links, not by patterns or URLs; raises DataError."""
     try:
         file = open(name, "rb", buffering=0)  # noqa: SIM115 - held open by the caller
     except IsADirectoryError:

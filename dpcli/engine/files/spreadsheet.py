@@ -59,7 +59,7 @@ REFERENCE = re.compile(rb"([A-Z]{1,3})([1-9][0-9]{0,6})")
 NUMBER = re.compile(rb"\s*[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?\s*")
 
 SECTION = re.compile(rb"<!\[CDATA\[(.*?)\]\]>|<!--.*?-->", re.DOTALL)
-"""A text without escapes, or a comment: either may hold what looks like the end of a cell."""
+"""A text without escapes or a comment: it may hold what looks like a cell's end."""
 
 ESCAPE = re.compile(rb"&(?:(?:amp|lt|gt|quot|apos|#([0-9]{1,7})|#x([0-9a-fA-F]{1,6}));)?")
 """A reference to a character, or an ampersand that begins none."""
@@ -68,7 +68,7 @@ INVALID = "\N{REPLACEMENT CHARACTER}".encode()
 
 
 def readable_workbook(content: bytes, dialect: Dialect) -> bytes:
-    """The workbook with cells and texts that every reader reads. Raises zipfile.BadZipFile."""
+    """The workbook with cells and texts for every reader; raises zipfile.BadZipFile."""
     written = io.BytesIO()
     with (
         zipfile.ZipFile(io.BytesIO(content)) as parts,
@@ -261,7 +261,7 @@ def sheet_text(blocks: Iterable[bytes], dialect: Dialect, file: str) -> bytes:
 def first_rows(
     blocks: Iterable[bytes], dialect: Dialect, file: str, count: int
 ) -> list[tuple[str, ...]]:
-    """The first `count` rows of a sheet, also blank ones, with the errors of `sheet_text`."""
+    """The first `count` rows of a sheet, also blank; raises what `sheet_text` raises."""
     sheet = _opened(blocks, dialect, file)
     with redacted_errors("not-xlsx", file=file):
         return interruptible(lambda: sheet.cells("string", count).fill_null("").rows())

@@ -15,10 +15,10 @@ TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT = range
 """The types of fields."""
 
 SHORT = 15
-"""Steps between fields, and lengths of lists, that are below it fit into a byte with the type."""
+"""Below it, steps between fields and lengths of lists share a byte with the type."""
 
 DEEPEST = 32
-"""The depth of nested values beyond which nothing is decoded; footers need less than ten."""
+"""The depth of nested values that is decoded at most; footers need less than ten."""
 
 
 @dataclass(slots=True)

@@ -66,7 +66,7 @@ def aggregate(
 
 
 class QueryAggregator:
-    """Aggregates all queries of one release: files to partials, partials to confidential answers.
+    """Aggregates a release's queries: files to partials, then confidential answers.
 
     The errors of methods that read files or partials may quote a record. The caller redacts them.
     """
@@ -111,7 +111,7 @@ class QueryAggregator:
         return self._with_users(sum(len(frames[0]) for frames in partials), merge)
 
     def merge(self, partials: Sequence[Partial]) -> Partial:
-        """The merged partial, one line per cell, from results of `partial` of different rows."""
+        """Results of `partial` of different rows, merged to one line per cell."""
         return [
             table.merge(pl.concat(frames, how="vertical_relaxed").lazy()).collect(
                 engine="streaming"
@@ -159,7 +159,7 @@ class QueryAggregator:
         return interruptible(lambda: self._with_users(dataset.size, scan))
 
     def _with_users(self, size: int, work: Callable[[UserScan], Partial]) -> Partial:
-        """The result of `work`, repeated with other random hashes if two ids have the same hash."""
+        """The result of `work`, repeated with other random hashes if two ids share one."""
         assert isinstance(self._unit, PersonUnit)
         while True:
             with suppress(HashCollisionError):
@@ -215,7 +215,7 @@ class RowScan:
 
 
 FORMAT = f"1 of dpcli {__version__}"
-"""The layout of the frames: other versions may number tables and columns differently."""
+"""Layout of the frames: other versions may number tables and columns otherwise."""
 
 LENGTH_BYTES = 8
 """Bytes of the length before each block."""

@@ -43,7 +43,7 @@ WAITING = 1 << 27
 """Bytes of rows that may wait in all shards together before one is compacted."""
 
 SHARD = 1 << 24
-"""Bytes of the file per shard: to compact a shard takes several times the memory of its rows."""
+"""Bytes of the file per shard: compacting takes several times its rows' memory."""
 
 MAX_SHARDS = 1 << 6
 
@@ -67,7 +67,7 @@ class Priorities:
 
 
 class UserScan:
-    """One scan of files whose rows belong to users: bounds their rows, then aggregates."""
+    """A scan of files whose rows belong to users: bounds their rows, then aggregates."""
 
     def __init__(
         self, tables: Sequence[JointTable], unit: PersonUnit, size: int, decoder: Decoder
@@ -257,7 +257,7 @@ def _in_order(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
 def cap_rows_per_group(
     rows: pl.LazyFrame, expressions: JointTableExpressions, unit: PersonUnit
 ) -> pl.LazyFrame:
-    """Keep `max_groups` groups of each user, and `max_rows_per_group` rows in each of them.
+    """Keep `max_groups` groups of each user, and `max_rows_per_group` rows in each.
 
     The groups, and the rows within them, with the smallest priorities are kept.
     """

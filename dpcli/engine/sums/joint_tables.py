@@ -222,11 +222,11 @@ Answer = Cells | Groups
 """The exact answer to a query, before it becomes `Confidential`."""
 
 Partial = list[pl.DataFrame]
-"""The exact sums of each joint table, or its distinct values, by cell: mergeable, confidential."""
+"""Joint tables' exact sums or distinct values by cell: mergeable, confidential."""
 
 
 def roll_up(merged: pl.DataFrame, table: JointTable) -> dict[int, Answer]:
-    """The answer to each query of a joint table by its position; the caller makes it confidential.
+    """Answers to a joint table's queries by position; callers make them confidential.
 
     `merged` has one line per occupied joint cell: `cell`, the texts of private axes and the sums.
     """

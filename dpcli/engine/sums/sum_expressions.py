@@ -15,7 +15,7 @@ from dpcli.queries.query import Query
 from dpcli.queries.sums import CountedFactors, Factor, PlainSum, RowSums, WeightedSum
 
 COUNTABLE_ROWS = 2**32
-"""Rows that polars can count in a group. A file has at most as many rows as bytes."""
+"""Rows that polars can count in a group; a file has at most as many as bytes."""
 
 
 def sum_expression(plain: PlainSum, names: Mapping[Column, str], size: int) -> pl.Expr:

@@ -28,7 +28,7 @@ def user_order() -> pl.Expr:
 
 
 def is_among_first(max_rows: int) -> pl.Expr:
-    """Whether a row is among the `max_rows` first of its user, in rows that are sorted by user."""
+    """Whether a row is among its user's first `max_rows`, in rows sorted by user."""
     user = pl.col("user")
     return user.ne_missing(user.shift(max_rows))
 
@@ -135,7 +135,7 @@ class UserShard:
 
 
 def scatter(rows: pl.DataFrame, shards: Sequence[UserShard]) -> None:
-    """Give each shard the rows of its users; the choice of the shard changes no answer."""
+    """Give each shard the rows of its users; the choice of shards changes no answer."""
     numbered = rows.with_columns((pl.col("user").hash() % len(shards)).alias("shard"))
     parts = numbered.partition_by("shard", include_key=False, as_dict=True)
     for (number,), part in parts.items():
@@ -143,7 +143,7 @@ def scatter(rows: pl.DataFrame, shards: Sequence[UserShard]) -> None:
 
 
 def concatenate(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """The rows of all frames; an `id` without any text has the type Null in some of them."""
+    """The rows of all frames; an `id` without any text has the type Null in some."""
     return pl.concat(frames, how="vertical_relaxed")
 
 
@@ -155,14 +155,14 @@ def bound_rows(rows: pl.DataFrame, limit: int) -> pl.DataFrame:
 
 
 FIRST_ANONYMOUS_ID = -(1 << 62)
-"""Numbers up to this one are rows without an id, each of which is a separate user."""
+"""Numbers up to this one are rows without an id, each a separate user."""
 
 DROPPED_BITS = 3
-"""Bits of a hash that are dropped, so that its number stays above `FIRST_ANONYMOUS_ID`."""
+"""Dropped bits of a hash, so that its number stays above `FIRST_ANONYMOUS_ID`."""
 
 
 class TextDictionary:
-    """Numbers texts from zero on, in the order of their first use; a text keeps its number."""
+    """Numbers texts from zero on, in order of first use; a text keeps its number."""
 
     def __init__(self) -> None:
         self._type = pl.Categorical(pl.Categories.random())
@@ -179,7 +179,7 @@ class TextDictionary:
 
 
 class HashCollisionError(Exception):
-    """Two ids have the same number: the scan must start again with other random hashes."""
+    """Two ids share a number: the scan must start again with other random hashes."""
 
 
 def id_column(unit: PersonUnit) -> IdColumn:
@@ -189,7 +189,7 @@ def id_column(unit: PersonUnit) -> IdColumn:
 
 
 class UserIdIndex:
-    """The user of each row: `user`, a whole number, and `id`, the text if it is no plain decimal.
+    """A row's user: `user`, a whole number, and `id`, the text if no plain decimal.
 
     Ids are texts without the spaces and tabs around them. A plain decimal is its own number, and
     `07` is not `7`. Other texts get a random hash below zero, which two ids may share: code that
@@ -228,7 +228,7 @@ class UserIdIndex:
 
 
 def require_distinct(rows: pl.DataFrame) -> None:
-    """Raise HashCollisionError if one number stands for two texts, in rows sorted by user."""
+    """Raise HashCollisionError if a number has two texts, in rows sorted by user."""
     if rows["id"].dtype != pl.Null:
         user, text = pl.col("user"), pl.col("id")
         collides = (user == user.shift()) & text.ne_missing(text.shift())
