@@ -129,7 +129,7 @@ class Account:
         return [(period_text(day), self.balance(terms, day)) for day in named]
 
     def require_likely_period(self, period: int | None, today: int) -> None:
-        """Raise LedgerError for a day that is probably a mistake, in an account with a window.
+        """Raise LedgerError for a day that is likely wrong, in an account with a window.
 
         Such a day is later than the day after `today`, which time zones allow, or more than a
         window before the last charged day that is not in the future. A charge for another day than
@@ -219,7 +219,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class RunsForecast:
-    """The number of runs that a user asked about, what they cost, and the most that fit.
+    """How many runs a user asked about, what they cost, and the most that fit.
 
     Unless the forecast is `exact`, the account may allow slightly more than `most` runs. The
     names of the fields are keys of `dpcli plan --json`.
@@ -362,7 +362,7 @@ class BalanceForecast:
         return isinstance(self.refused, BudgetError)
 
     def raise_refusal(self) -> None:
-        """Raise the error that the release, or the runs that were asked about, would meet."""
+        """Raise the error that the release, or the runs asked about, would meet."""
         if self.refused is not None:
             raise self.refused
         if self.runs is not None and not self.runs.fits:
@@ -370,7 +370,7 @@ class BalanceForecast:
 
 
 def sharing_warnings(shared: Mapping[str, set[str]]) -> list[str]:
-    """A warning if other accounts, each with its own budget, were charged for the same files."""
+    """A warning if accounts with other budgets were charged for the same files."""
     files = sorted({Path(path).name for paths in shared.values() for path in paths})
     if not shared:
         return []

@@ -197,7 +197,7 @@ def from_events_json(events_json: str) -> list[MechanismEvent]:
 
 
 def guarantee_of(event: MechanismEvent) -> Guarantee:
-    """The guarantee of a recorded answer; LedgerError if this version cannot compute it."""
+    """A recorded answer's guarantee; LedgerError if this version cannot compute it."""
     name = event.mechanism
     if name == NO_NOISE_NAME:
         return ZERO_GUARANTEE
@@ -232,7 +232,7 @@ def _pair_of(event: MechanismEvent) -> GuaranteePair:
 
 
 def require_proven(events: Iterable[MechanismEvent]) -> None:
-    """Raise ValueError unless the mechanisms prove the losses that these events state.
+    """Raise ValueError unless mechanisms prove the losses that these events state.
 
     The loss of jointly calibrated answers holds for all of them together; a single one reveals
     more than its part. Answers of mechanisms without a delta are not checked: each reveals no more

@@ -57,7 +57,7 @@ class LedgerEntry:
 
     @property
     def recovered(self) -> Payload | None:
-        """What an entry of `ledger recover` records of the lost entry; None for other entries.
+        """What an entry of `ledger recover` records of the lost entry; None for others.
 
         These are the number and the `head` that the report names, the SHA-256 of the `report`,
         and the digest that the anchor had recorded and that the entry `replaces`.
@@ -81,7 +81,7 @@ class LedgerEntry:
 
 
 def genesis(metadata: Mapping[str, str]) -> str:
-    """The hash that stands for the entry before the first: that of the ledger's metadata."""
+    """The hash in place of an entry before the first: that of the ledger's metadata."""
     return _hash("dpcli ledger 1", *(part for pair in sorted(metadata.items()) for part in pair))
 
 
@@ -148,7 +148,7 @@ _LINE = r"([0-9]{1,18}) ([0-9a-f]{64})"
 
 
 class ForeignAnchorError(Exception):
-    """The file is not an anchor, or belongs to another ledger; the message says which."""
+    """The file is no anchor, or belongs to another ledger; the message says which."""
 
 
 def default_anchor(path: Path) -> Path:
@@ -157,11 +157,11 @@ def default_anchor(path: Path) -> Path:
 
 
 def read_anchor(path: Path, identity: str | None) -> tuple[str | None, dict[int, str]]:
-    """The identity of the ledger that an anchor belongs to, and the digests by number.
+    """The identity of the ledger that an anchor belongs to, and digests by number.
 
     Without a file, the identity is None and there are no digests. A line that a crash cut short is
-    ignored. Raises
-    ForeignAnchorError unless the anchor belongs to the ledger `identity`; None accepts any ledger.
+    ignored. Raises ForeignAnchorError unless the anchor belongs to the ledger `identity`; None
+    accepts any ledger.
     """
     if path.exists() and not path.is_file():
         raise ForeignAnchorError("is no regular file")
@@ -180,7 +180,7 @@ def read_anchor(path: Path, identity: str | None) -> tuple[str | None, dict[int,
 
 
 def resolve_pointer(path: Path) -> Path:
-    """The path of the anchor: `path` itself, or the one that the file at `path` points to."""
+    """The path of the anchor: `path` itself, or the one that its file points to."""
     text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
     first = text.partition("\n")[0]
     return Path(first.removeprefix(f"{POINTER} ")) if first.startswith(f"{POINTER} ") else path

@@ -52,7 +52,7 @@ STOPPED = "stopped.json"
 """The output of a release that its quality check stopped: a JSON list of reasons."""
 
 RESPONSES = "responses.sha256"
-"""The output of a local collection in place of its responses, which are not stored."""
+"""The output of a local collection in place of responses, which are not stored."""
 
 
 @final
@@ -138,7 +138,7 @@ def charge_for(
 
 
 def resolved(names: Iterable[str]) -> tuple[str, ...]:
-    """The absolute paths of data files, links resolved; standard input and pipes are left out."""
+    """Absolute paths of data files, links resolved, without standard input and pipes."""
     paths = set()
     for name in names:
         with suppress(OSError, ValueError):
@@ -168,7 +168,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class NoisyRelease:
-    """All that may be published: a function of the plan, the noisy answers and the ledger."""
+    """All that may be published: a function of plan, noisy answers and ledger."""
 
     numbers: NoisyNumbers
     release_id: str
@@ -179,7 +179,7 @@ class NoisyRelease:
 
 @dataclass(frozen=True, slots=True)
 class RandomizedCollection:
-    """What may be published about a collection: plan, release id, digest, and receipt."""
+    """What may be published about a collection: plan, release id, digest and receipt."""
 
     plan: LocalPlan
     release_id: str

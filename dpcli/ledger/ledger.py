@@ -57,7 +57,7 @@ def undo_interrupted_creation(path: Path) -> None:
 
 
 def create_ledger(path: Path, anchor: Path | None = None, *, network: bool = False) -> OpenLedger:
-    """The ledger at `path`, created with its anchor if it does not exist; see `OpenLedger.created`.
+    """The ledger at `path`, made with its anchor if absent; see `OpenLedger.created`.
 
     With `network`, `path` may be on a network drive. Raises LedgerError if `path` cannot hold a
     ledger, or if an anchor shows that a ledger was lost.
@@ -158,7 +158,7 @@ class OpenLedger(Store):
         )
 
     def sharing(self, dataset: str, files: Sequence[str] = ()) -> dict[str, set[str]]:
-        """Other accounts that were charged for a file of this account, or for one of `files`."""
+        """Other accounts charged for a file of this account, or for one of `files`."""
         files_of = self.data_files()
         own = files_of.pop(dataset, set()).union(files)
         return {name: files_of[name] & own for name in sorted(files_of) if files_of[name] & own}
@@ -271,7 +271,7 @@ class OpenLedger(Store):
         return existing is None
 
     def commit(self, charge: Charge, render: Render) -> StoredRelease:
-        """Charge for a release and store its outputs, or return those that are stored already.
+        """Charge for a release and store its outputs, or return those stored already.
 
         Ledger, anchor and balance are checked again while no other process can write. Raises
         BudgetError or LedgerError if the release is refused; see `LedgerTransaction.commit`.

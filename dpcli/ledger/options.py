@@ -28,7 +28,7 @@ DEFAULT = "dpcli-ledger.sqlite"
 NAMED = "DPCLI_LEDGER"
 
 MUST_EXIST = "DPCLI_LEDGER_MUST_EXIST"
-"""The environment variable that requires an existing ledger with an account for the dataset."""
+"""Environment variable: requires an existing ledger with the dataset's account."""
 
 
 def must_exist(spec: Spec) -> bool:
@@ -65,7 +65,7 @@ def checked_id(release_id: str | None) -> str | None:
 
 
 def checked_entry_id(name: str) -> str:
-    """The name of a stored release, also of a later check; UsageError for other texts."""
+    """The name of a stored release, or of a later check; UsageError for other texts."""
     if re.fullmatch(ENTRY_ID, name):
         return name
     raise UsageError.about("bad-release-id")
@@ -93,7 +93,7 @@ NETWORK = frozenset(
 """File systems whose files are on another machine, as Linux names them."""
 
 LOCAL_FUSE = frozenset({"fuse.ntfs-3g", "fuse.exfat", "fuse.ext2", "fuse.encfs", "fuse.gocryptfs"})
-"""FUSE file systems on a local disk; the files of others may be on another machine."""
+"""FUSE file systems on a local disk; files of others may be on another machine."""
 
 MOUNTS = Path("/proc/self/mountinfo")
 """The list of mounts of Linux. Without it, no path is refused as a network drive."""
@@ -152,7 +152,7 @@ def require_creatable(path: Path, *, network: bool = False) -> None:
 
 
 def access_warnings(path: Path, anchor: Path) -> list[str]:
-    """A warning if every user of the machine may write a ledger, its anchor or their folders.
+    """A warning if everyone on the machine may write a ledger, its anchor or folders.
 
     In a folder that all may write, others can put another file in the place of one, unless the
     folder has the sticky bit.
@@ -179,7 +179,7 @@ def access_warnings(path: Path, anchor: Path) -> list[str]:
 
 
 def require_no_history(path: Path, anchor: Path | None = None) -> None:
-    """Raise LedgerError if an anchor records entries, which shows that a ledger was lost."""
+    """Raise LedgerError if an anchor records entries: then a ledger was lost."""
     usual = default_anchor(path)
     for named in {usual, anchor or usual}:
         try:
@@ -198,7 +198,7 @@ def require_no_history(path: Path, anchor: Path | None = None) -> None:
 
 @contextmanager
 def removed_if_empty(path: Path) -> Iterator[None]:
-    """Remove a new file that stayed empty, so that it does not look like a lost ledger."""
+    """Remove a new file that stayed empty, so it does not look like a lost ledger."""
     is_new = not path.exists()
     try:
         yield

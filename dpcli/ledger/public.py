@@ -37,7 +37,7 @@ class ChargedRelease:
 
 @final
 class Ledger:
-    """An open ledger: the budget of each dataset, and the releases that were charged to it.
+    """An open ledger: the budget of each dataset, and the releases charged to it.
 
     It is closed at the end of its `with` block. Releases are charged by `dpcli.release` alone.
 
@@ -56,7 +56,7 @@ class Ledger:
 
     @classmethod
     def create(cls, path: FileName) -> Self:
-        """A new ledger without accounts; LedgerError if the file exists, or a ledger was there."""
+        """A new, empty ledger; LedgerError if the file exists, or a ledger was there."""
         target = Path(path)
         require_file_name(target)
         with translated_os_errors(target):
@@ -75,7 +75,7 @@ class Ledger:
         return self._opened.path
 
     def balances(self) -> dict[str, Balance]:
-        """What each account has `spent` and what is `remaining` of its `budget`, by dataset.
+        """What each account has `spent` and has `remaining` of its `budget`, by dataset.
 
         If the budget covers a window of days, these are the numbers of the worst window.
         """
@@ -97,7 +97,7 @@ class Ledger:
         return [release for _, release in sorted(found, key=lambda pair: pair[0])]
 
     def outputs(self, release_id: str) -> Mapping[str, bytes]:
-        """The exact bytes that a release may publish, by name; LedgerError if there is none."""
+        """The exact bytes a release may publish, by name; LedgerError if there is none."""
         stored = self._opened.stored(release_id)
         if stored is None:
             raise LedgerError.about("no-such-release", release_id=release_id)

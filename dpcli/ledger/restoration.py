@@ -112,7 +112,7 @@ def recover(
     unproven: int = 0,
     anchor_lost: bool = False,
 ) -> Recovered:
-    """Charge the ledger at `path` for what reports prove; create it if it does not exist.
+    """Charge the ledger at `path` for what reports prove; create it if it is absent.
 
     Up to `unproven` entries may be missing without a report; if there are any, every account is
     closed. With `anchor_lost`, a ledger is accepted without its anchor. Raises LedgerError for a
@@ -265,7 +265,7 @@ def _append_opening(ledger: OpenLedger, proof: Proof, origin: Payload) -> None:
 def _lacking(
     proofs: Sequence[Proof], entries: Sequence[LedgerEntry], accounts: Mapping[str, AccountTerms]
 ) -> list[Proof]:
-    """The proofs of releases that the ledger lacks, in the order of entries; each once.
+    """Proofs of releases that the ledger lacks, in the order of entries; each once.
 
     Raises LedgerError with every report that contradicts the ledger or another report.
     """
@@ -331,7 +331,7 @@ def _lost_of_fork(
     recorded: Mapping[int, str],
     entries: Mapping[int, LedgerEntry],
 ) -> int:
-    """The number of entries of another history, from `start` on, that no report proves.
+    """How many entries of another history, from `start` on, no report proves.
 
     One missing entry is not counted for each account that the other history opened, which is known
     if a report says that its release was the first.
@@ -372,7 +372,7 @@ def _openings(firsts: Mapping[str, Proof], gaps: Sequence[int]) -> dict[int, Pro
 
 
 def _require_history(ledger: OpenLedger, proof: Proof, *, is_forked: bool, is_whole: bool) -> None:
-    """Raise LedgerError unless the account has the history that the report of a release states.
+    """Raise LedgerError unless the account has the history that a report states.
 
     With several histories, the account may have more than that. If the ledger is not `is_whole`,
     because entries are lost, it has less, and nothing is required.

@@ -100,7 +100,7 @@ SETTINGS = (
 """A rollback journal, every write synced, and no trust in the schema of the file."""
 
 LONGEST_WAIT = 300.0
-"""Seconds to wait for other processes that write; each needs a fraction of a second."""
+"""Seconds to wait for processes that write; each needs a fraction of a second."""
 
 WAIT_OF_SQLITE = 0.1
 """Seconds that SQLite waits by itself; no signal is handled during that time."""
@@ -199,7 +199,7 @@ class Store:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """A transaction in which no other process writes; after an error, nothing is written."""
+        """A transaction in which no other process writes; an error rolls it back."""
         self.query("BEGIN IMMEDIATE")
         try:
             yield
@@ -217,7 +217,7 @@ class Store:
         self.query("COMMIT", code="ledger-unusable.commit")
 
     def is_ledger(self) -> bool:
-        """Whether the file is marked as a ledger; LedgerError if a later version wrote it."""
+        """Whether the file is marked as a ledger; LedgerError if of a later version."""
         version = self.value("PRAGMA user_version")
         is_ours: bool = self.value("PRAGMA application_id") == APPLICATION
         if is_ours and version > VERSION:
@@ -270,7 +270,7 @@ class Store:
         self.created = True
 
     def check(self, *, incomplete: bool = False) -> None:
-        """Raise LedgerError unless file, tables, chain and anchor agree; see `first_fault`."""
+        """Raise LedgerError unless file, tables, chain and anchor agree (`first_fault`)."""
         fault = self.first_fault(incomplete=incomplete)
         if fault:
             raise in_doubt_error(self.path, fault)
@@ -347,7 +347,7 @@ class Store:
         return entries[0] if entries else None
 
     def charged_events(self, dataset: str, without: str) -> list[tuple[str, str | None, int]]:
-        """The events that an account was charged for, as JSON, with period and number of times.
+        """The events charged to an account, as JSON, with period and number of times.
 
         Those of the entry with the release id `without` are left out.
         """

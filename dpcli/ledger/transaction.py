@@ -95,7 +95,7 @@ class LedgerTransaction:
             self.__ledger.commit(self.__charge, lambda _: {})
 
     def draw_noise(self, check: tuple[MechanismEvent, ...] | None = None) -> NoisePermit:
-        """Begin to draw noise; `check` are the events of the quality check, if there is one.
+        """Begin to draw noise; `check` are the events of the quality check, if any.
 
         The permit covers each answer of the charge once, until the block ends or the charge is
         committed or stopped. Raises ValueError outside of the `with` block, where nothing would
@@ -145,7 +145,7 @@ class LedgerTransaction:
             self.__unanswered[left[0]] -= 1
 
     def charge_check_only(self) -> None:
-        """Reduce the charge to the failed quality check; the budget must cover the whole charge.
+        """Reduce the charge to the failed check; the budget must cover the whole charge.
 
         Raises ValueError if more than the check was answered.
         """
@@ -156,7 +156,7 @@ class LedgerTransaction:
         self.__charge = replace(self.__check, stopped=True, reserved=self.__charge.events)
 
     def commit(self, render: Render) -> StoredRelease:
-        """Charge for the release, and store the outputs that `render` makes from its receipt.
+        """Charge for the release, and store what `render` makes from its receipt.
 
         Raises BudgetError or LedgerError. Then nothing was charged, unless the disk failed during
         the commit itself. LedgerError is also raised if the release was charged for

@@ -32,7 +32,7 @@ from dpcli.specification.model import LocalSpec, Response
 
 
 class CollectedCounts:
-    """The counts of one response, for each group of its public columns in their order.
+    """Counts of one response, for each group of its public columns in their order.
 
     `records` has the shape (groups,), `counts` (groups, outputs), both Int64; `totals` are the sums
     of numbers. `unread` counts records with a response or group that the spec does not declare.
@@ -105,7 +105,7 @@ def count_responses(spec: LocalSpec, name: str) -> list[CollectedCounts]:
 
 
 def _columns(spec: LocalSpec) -> list[LabeledColumn]:
-    """The collected columns as columns of labels; a column of numbers has no labels here."""
+    """Collected columns as columns of labels; a column of numbers has none here."""
     labels: dict[str, Sequence[str]] = {}
     for response in spec.responses:
         outputs = ("0", "1") if response.randomizer.form == "bits" else response.outputs
@@ -119,7 +119,7 @@ def _columns(spec: LocalSpec) -> list[LabeledColumn]:
 
 @dataclass(frozen=True, slots=True)
 class GroupEstimate:
-    """The estimate of one frequency or mean of one group; `value` is None without records.
+    """A frequency or mean estimated in one group; `value` is None without records.
 
     `item` is the label of the frequency, or empty for a mean. `lower` and `upper` contain the
     frequency or mean of the records before randomization, with the requested confidence. They use

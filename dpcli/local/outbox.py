@@ -21,14 +21,14 @@ ENDING = ".responses"
 
 
 def waiting_path(ledger: Path, release_id: str) -> Path:
-    """The path at which the charged responses of a release wait, next to their ledger."""
+    """The path where the charged responses of a release wait, next to their ledger."""
     ledger = ledger.resolve()
     digest = hashlib.sha256(release_id.encode()).hexdigest()[:24]
     return ledger.with_name(f".{ledger.name}-{digest}{ENDING}")
 
 
 def remove_uncharged(ledger: Path, charged: Iterable[str]) -> None:
-    """Remove waiting files that belong to no charged release, as far as the system allows it.
+    """Remove waiting files of no charged release, as far as the system allows it.
 
     The caller holds the write lock of the ledger, so that no other process can charge.
     """
@@ -121,7 +121,7 @@ class Outbox:
 
 
 def _nameless(folder: Path) -> int | None:
-    """A new file without a name that can be linked later; None if this is not possible."""
+    """A new file without a name that can be linked later; None if impossible."""
     if not hasattr(os, "O_TMPFILE"):
         return None
     try:
@@ -139,7 +139,7 @@ def _descriptor_path(descriptor: int) -> str:
 
 
 def digest_of(path: Path) -> str | None:
-    """The SHA-256 of a regular file; None for other files and for one that cannot be read."""
+    """The SHA-256 of a regular file; None for other files and unreadable ones."""
     try:
         if path.is_file():
             with path.open("rb") as file:

@@ -37,7 +37,7 @@ from dpcli.problems.errors import DataError, LedgerError
 from dpcli.specification.model import LocalSpec, Response
 
 CELLS = 1 << 22
-"""Cells of responses that are generated at a time; memory grows with it, not with the file."""
+"""Cells of responses made at a time: memory grows with it, not with the file."""
 
 BUCKET = 1 << 25
 """Bytes of the data file per bucket: about as many are in memory at a time."""
@@ -55,7 +55,7 @@ def randomize_records(
     shuffle: bool,
     progress: Progress | None = None,
 ) -> StoredRelease:
-    """Randomize every record, charge for it, and keep the responses in the outbox of the ledger.
+    """Randomize all records, charge for it, and put responses in the ledger's outbox.
 
     At the charge all responses are on disk, so that every charge has its responses. Raises
     BudgetError, DataError, LedgerError or OutputError.
@@ -100,7 +100,7 @@ def write_responses(
     shuffle: bool,
     progress: Progress | None = None,
 ) -> None:
-    """Read the data once, and write one row of responses for each record. Raises DataError."""
+    """Read the data once, and write a row of responses per record; raises DataError."""
     spec = plan.spec
     with open_dataset(data, spec.dialect, progress) as dataset:
         require_columns(dataset, _columns(spec), every_record=True)
@@ -130,7 +130,7 @@ def _csv_bytes(frame: pl.DataFrame, *, header: bool = False) -> bytes:
 def responses(
     spec: LocalSpec, dataset: Dataset, progress: Progress | None = None
 ) -> Iterator[pl.DataFrame]:
-    """The output row of each record, some thousands at a time, in the order of the files.
+    """The output row of each record, some thousands at a time, in order of the files.
 
     The files must have the columns. A cell to be randomized is confidential as soon as it is a
     whole number, and only its randomizer opens it.
@@ -186,7 +186,7 @@ def _decimals(column: NumericColumn, steps: Array) -> pl.Series:
 
 
 def in_random_order(frames: Iterator[pl.DataFrame], size: int) -> Iterator[pl.DataFrame]:
-    """All rows of `frames` in a uniformly random order; `size` is the size of the data file.
+    """All rows of `frames` in uniformly random order; `size` is the data file's size.
 
     Each row goes to a uniformly random bucket, and the rows of each bucket are shuffled. Then
     every order of all rows is equally likely (Rao 1961; Sandelius 1962). Buckets are files without

@@ -75,7 +75,7 @@ def require_writable(
 
 
 def _mistake(target: Path, *, force: bool, expected: Collection[bytes]) -> str | None:
-    """The error code of a target that cannot be written or must not be replaced; else None."""
+    """Error code of a target that cannot be written or must not be replaced, or None."""
     if target.is_dir():
         return "output-folder.itself"
     if not target.resolve().parent.is_dir():
@@ -108,7 +108,7 @@ def _takes_file(final: Path) -> bool:
 
 
 def _takes_bytes(device: Path) -> bool:
-    """Whether a device can be opened to write; a pipe, which waits for its reader, is not tried."""
+    """Whether a device opens to write; a pipe, which waits for readers, is not tried."""
     if device.is_fifo():
         return os.access(device, os.W_OK)
     try:
@@ -149,7 +149,7 @@ def publish(files: Mapping[Path, bytes]) -> None:
 
 @contextlib.contextmanager
 def _temporary_file(final: Path, source: BinaryIO, mode: int = 0o666) -> Iterator[Path]:
-    """A synced temporary file next to the final one; it is deleted unless it is renamed.
+    """A synced temporary file next to the final one; it is deleted unless renamed.
 
     Its permissions are those of `mode` that the umask of the user allows. While it is used, it is
     locked: temporary files without a lock were left by killed processes, and are removed.
@@ -169,7 +169,7 @@ def _temporary_file(final: Path, source: BinaryIO, mode: int = 0o666) -> Iterato
 
 
 def _new_file(final: Path, mode: int) -> tuple[Path, int]:
-    """A new temporary file, with a descriptor that locks it where the file system can."""
+    """A new temporary file, with a descriptor that locks it where a file system can."""
     while True:
         temporary = _temporary_name(final)
         descriptor = os.open(temporary, NEW_FILE, mode)
@@ -252,7 +252,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def publish_file(waiting: Path, target: Path | None, *, force: bool) -> None:
-    """Publish a waiting file by a rename, or copy it to a device or to standard output.
+    """Publish a waiting file by a rename, or copy it to a device or standard output.
 
     Without `force` it replaces no file, even one that has just appeared. The waiting file is
     removed once its content is safe elsewhere. Raises OutputError.
@@ -304,7 +304,7 @@ def write_private(content: bytes, target: Path) -> None:
 
 
 def _move_or_link(source: Path, final: Path, *, force: bool) -> None:
-    """Move or link the file to its final path; without `force` only if nothing is there."""
+    """Move or link the file to its final path; without `force` only if that is free."""
     if force:
         source.replace(final)
         return

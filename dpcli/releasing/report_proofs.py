@@ -92,7 +92,7 @@ Stated = ReleaseReport | CollectionReport | PlanReport | LocalPlanReport
 
 @dataclass(frozen=True, slots=True)
 class ReportFile:
-    """A published report: its bytes, and the ledger entry, head and release that it names."""
+    """A published report: its bytes, and the ledger entry, head and release it names."""
 
     path: Path
     content: bytes
@@ -255,7 +255,7 @@ def _choices(stated: Stated) -> Sequence[Any]:
 
 
 def _spec_of(report: ReportFile) -> Spec:
-    """The spec of a report; raises LedgerError unless it has the digest that the report states.
+    """The spec of a report; LedgerError unless it has the digest the report states.
 
     The tables that a local spec names must lie next to the report: the digest covers them.
     """

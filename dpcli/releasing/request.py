@@ -68,7 +68,7 @@ class WrongTypeError(TypeError):
 
 
 def require_type(name: str, value: object, expected: str, *kinds: type | UnionType) -> None:
-    """Raise TypeError, which names what was expected, for an argument of another type."""
+    """Raise TypeError, naming what was expected, for an argument of another type."""
     if not isinstance(value, kinds):
         raise WrongTypeError(f"`{name}` is of type {type(value).__name__}, expected {expected}")
 
@@ -126,7 +126,7 @@ class Messages:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseRequest(Generic[PlanT]):
-    """What is to be charged for: a plan, its data, what reads them, and the account that pays.
+    """What to charge for: a plan, its data, what reads them, and the paying account.
 
     The ledger is a file or an open ledger; if None, the ledger next to the spec. With
     `check_again`, a release whose quality check failed is checked and charged again, and

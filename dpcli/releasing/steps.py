@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from dpcli.engine.sums.aggregate import ConfidentialAnswer
 
 Engine = Literal["local", "spark", "partials"]
-"""What aggregates the data: this process, Apache Spark, or earlier runs that sealed partials."""
+"""What aggregates data: this process, Apache Spark, or runs that sealed partials."""
 
 
 def require_quality(stored: StoredRelease, ledger: Path) -> None:
-    """Raise QualityError, with every reason, if the check stopped a release in a ledger.
+    """Raise QualityError, with all reasons, if the check stopped a stored release.
 
     For a check that was stored earlier, the error says when it was made, and that no file was read.
     """
@@ -74,7 +74,7 @@ def aggregate_data(
     progress: Progress | None = None,
     engine: Engine = "local",
 ) -> Sequence[ConfidentialAnswer]:
-    """Read all data files once, and return the confidential exact answers of the plan.
+    """Read all data files once, and return the plan's confidential exact answers.
 
     Raises DataError if the data do not fit the spec, and UsageError if Spark is not installed.
     """
@@ -121,7 +121,7 @@ def _spark_packages(plan: CentralPlan, names: Sequence[str]) -> Iterator[None]:
 
 
 def pack_data(plan: CentralPlan, data: tuple[str, ...], progress: Progress | None = None) -> bytes:
-    """Read all data files once, and return a sealed partial of a release; this spends nothing."""
+    """Read all data files once, and return a sealed partial; this spends nothing."""
     with _opened(plan, data, progress) as dataset:
         from dpcli.engine.sums.aggregate import QueryAggregator, pack_partial
 

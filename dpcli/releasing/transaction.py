@@ -115,7 +115,7 @@ class Transaction(Generic[PlanT]):
         return self.stored
 
     def begin(self) -> None:
-        """Check period and account before rows are read, and choose bounds that are left open.
+        """Check period and account before rows are read, and choose bounds left open.
 
         If a release with the same id is stored, nothing happens.
         """
@@ -176,7 +176,7 @@ class ReleaseTransaction(Transaction[CentralPlan]):
     """
 
     def aggregate(self, progress: Progress | None = None) -> Sequence[ConfidentialAnswer]:
-        """Read the data once, and return the confidential exact answers; raises DataError."""
+        """Read the data once, and return confidential exact answers; raises DataError."""
         return aggregate_data(self.request.plan, self.request.data, progress, self.request.engine)
 
     def answer(self, exact: Sequence[ConfidentialAnswer]) -> NoisyNumbers:
@@ -257,7 +257,7 @@ class CollectionTransaction(Transaction[LocalPlan]):
 
 
 BOUNDS = "bounds.json"
-"""The stored output of a choice of bounds and limits: its noisy counts, and what they chose."""
+"""The stored noisy counts of a choice of bounds and limits, and what they chose."""
 
 
 def choose_bounds(
@@ -268,7 +268,7 @@ def choose_bounds(
     engine: Engine = "local",
     progress: Progress | None = None,
 ) -> CentralPlan:
-    """The plan with the bounds that noisy counts of the data choose, or have chosen before.
+    """The plan with the bounds that noisy counts of the data choose, or chose before.
 
     `charge` is that of the release itself. Raises BudgetError, DataError, LedgerError, or
     UsageError for data that can be read only once.
