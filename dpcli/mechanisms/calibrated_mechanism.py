@@ -81,7 +81,7 @@ class CalibratedMechanism:
         selects_partitions: bool = False,
         delta: Fraction = Fraction(0),
     ) -> list[CalibratedMechanism]:
-        """Mechanisms with the least noise found for which all answers together meet `target`.
+        """Mechanisms of the least noise found for all answers together to meet `target`.
 
         Each answer is charged its weight of the target; with a target in rho, its loss at `delta`.
         Weights sum to at most one: what they leave is for answers of another mechanism. An answer
@@ -157,7 +157,7 @@ class CalibratedMechanism:
 
     @property
     def event(self) -> MechanismEvent:
-        """The event that the ledger charges; the plan adds the names of statistic and query."""
+        """The event that the ledger charges; the plan adds names of statistic and query."""
         delta = self.partition_selection.delta if self.partition_selection else None
         noise = self.noise
         return MechanismEvent(
@@ -205,7 +205,7 @@ class CalibratedMechanism:
 
 
 def _target_for_noise(mechanism: Mechanism, target: Loss) -> Loss:
-    """The part of `target` for the noise of group counts; the threshold gets the rest."""
+    """The part of `target` for noise of group counts; the threshold gets the rest."""
     needs_delta = mechanism.needs_delta and target.rho is None
     return replace(target, delta=target.delta / 2 if needs_delta else Fraction(0))
 

@@ -174,7 +174,7 @@ def _excess(delta: Fraction, allowed: Fraction) -> float:
 
 
 def _min_scale(loss: Callable[[Fraction], Loss], target: Loss) -> Fraction:
-    """A short scale whose loss meets `target`; a scale smaller by `TOLERANCE` does not.
+    """A short scale whose loss meets `target`; one smaller by `TOLERANCE` does not.
 
     The search starts at the sigma of continuous noise for L2 = 1, and uses the secant method in
     logarithms. The loss of the result was computed for that very scale, so neither floats nor

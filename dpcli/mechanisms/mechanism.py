@@ -34,7 +34,7 @@ SINGLE_WEIGHT = (Fraction(1),)
 
 
 class CalibrationError(Exception):
-    """No noise of this mechanism meets the target; `reason` and `hint` say why and what to do."""
+    """No noise of a mechanism meets the target; `reason` says why, `hint` what to do."""
 
     def __init__(self, reason: str, hint: str) -> None:
         self.reason, self.hint = reason, hint
@@ -42,7 +42,7 @@ class CalibrationError(Exception):
 
 
 class Mechanism(Unchangeable, ABC):
-    """A way to make an answer noisy: an `AdditiveMechanism` or a `SelectionMechanism`.
+    """A way to make an answer noisy: `AdditiveMechanism` or `SelectionMechanism`.
 
     A new mechanism is one subclass and one line in `MECHANISMS`. Its docstring has the privacy
     argument, and `dpcli explain` prints it. `name` is its name in specs, `distribution` the noise
@@ -71,7 +71,7 @@ class Mechanism(Unchangeable, ABC):
         weights: Sequence[Fraction],
         calibration: str = "exact",
     ) -> list[Noise]:
-        """The least noise found for each answer, so that all of them together meet `target`.
+        """The least noise found for each answer, so that all together meet `target`.
 
         Weights sum to one. Raises CalibrationError if no noise meets the target.
         """
@@ -107,7 +107,7 @@ class Mechanism(Unchangeable, ABC):
 
     @abstractmethod
     def respond(self, noise: Noise, query: Query, exact: Array) -> Array:
-        """The answer with noise, from the exact one; TypeError for a query of another kind."""
+        """The noisy answer, from the exact one; TypeError for a query of another kind."""
 
     def respond_without_noise(self, noise: Noise, query: Query, exact: Array) -> Array:
         """The answer without noise, a reference in trials; by default the exact answer."""
@@ -190,7 +190,7 @@ class Mechanism(Unchangeable, ABC):
         return noises
 
     def _noise_for_rho(self, sensitivity: Sensitivity, rho: Fraction) -> Noise:
-        """The least noise found whose zCDP loss is at most `rho`; its scale is a short rational."""
+        """The least noise found of zCDP loss up to `rho`; its scale is a short rational."""
         if sensitivity.l1 == 0:
             return NO_NOISE
         # No mechanism has a smaller rho than Gaussian noise of four times this scale.
@@ -203,7 +203,7 @@ class Mechanism(Unchangeable, ABC):
 
 
 class PureMechanism(Mechanism):
-    """A mechanism with delta zero, whose epsilon is the L1 sensitivity over the scale.
+    """A mechanism with delta zero whose epsilon is the L1 sensitivity over the scale.
 
     The dominating pair of the noise dominates an answer in which one cell changes. A
     `RandomizedResponsePair` dominates every pure answer.
@@ -289,7 +289,7 @@ class AdditiveMechanism(Mechanism):
 
 
 class SelectionMechanism(Mechanism):
-    """A mechanism that chooses among candidates by their scores: better ones are more likely.
+    """A mechanism that chooses candidates by scores: better ones are more likely.
 
     Neighbors change the differences of scores by at most the L1 sensitivity, summed over all
     groups and choices. The scale is the L1 sensitivity divided by epsilon. A candidate whose score
@@ -316,7 +316,7 @@ class SelectionMechanism(Mechanism):
 
     @final
     def choose(self, noise: Noise, scores: Array, k: int) -> Array:
-        """The indexes of k different candidates in each row of `scores`, as one array of int64.
+        """Indexes of k different candidates in each row of `scores`, as one int64 array.
 
         With `NO_NOISE`, the first of the best candidates is chosen.
         """

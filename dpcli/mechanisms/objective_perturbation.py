@@ -64,7 +64,7 @@ class ObjectivePerturbation(PureMechanism):
     def dominating_pairs(
         self, noise: Noise, sensitivity: Sensitivity
     ) -> tuple[DominatingPair, ...]:
-        """Randomized response with epsilon L1 / scale, for the whole vector of coefficients.
+        """Randomized response of epsilon L1 / scale, for the whole coefficient vector.
 
         This pair dominates every pure answer.
         """

@@ -33,7 +33,7 @@ class PartitionSelection:
 def threshold_for_delta(
     noise: Noise, sensitivity: Sensitivity, delta: Fraction
 ) -> PartitionSelection:
-    """The least threshold that meets `delta`; `sensitivity` is the sensitivity to one added unit.
+    """The least threshold that meets `delta`; `sensitivity` is to one added unit.
 
     For at most l0 groups with counts of at most linf, l0 P[noise >= threshold - linf] <= delta.
     This union bound adds less than a factor of 1 + delta. Raises ValueError for noise without a

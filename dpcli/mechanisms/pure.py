@@ -90,7 +90,7 @@ def _mean_loss(shift: Fraction, scale: Fraction) -> Fraction:
 
 
 def _small_mean_loss(loss: Fraction, step: Fraction) -> Fraction:
-    """`_mean_loss` for small numbers, by series in fixed point, because plans need many.
+    """`_mean_loss` of small numbers, by series in fixed point: plans need many.
 
     s + (u - s) (1 - x/sinh(x)) for the sum s = u - 1 + exp(-u), where x/sinh(x) is at least
     1 - x^2/6 + 7 x^4/360 - 31 x^6/15120.

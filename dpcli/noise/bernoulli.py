@@ -151,7 +151,7 @@ def _decide_ties(threshold: Threshold, count: int) -> Bools:
 
 
 def exponential_coins(estimates: Floats, exponent: Callable[[int], Fraction]) -> Bools:
-    """Independent coins, the i-th true with probability p = exp(-exponent(i)), exactly.
+    """Independent coins, the i-th true with exact probability p = exp(-exponent(i)).
 
     `estimates` are floats near 2^32 p, with an error below `MARGIN`. The first 32 bits of a
     uniform U, read as the whole number u, place 2^32 U in [u, u + 1). If the estimate is farther
@@ -173,7 +173,7 @@ def sign_array(count: int) -> Bools:
 
 
 def uniforms(limit: int | Ints, count: int) -> Ints:
-    """`count` independent uniform whole numbers below one limit, or each below its own.
+    """`count` independent uniform integers below one limit, or each below its own.
 
     Limits are from 1 to 2^32; raises ValueError for others. Random 64-bit words beyond the last
     full multiple of the limit are drawn again, so that all remainders are equally likely.

@@ -27,10 +27,10 @@ from dpcli.numeric.arrays import Array, Bools, Ints, largest_magnitude, np
 from dpcli.privacy.loss import BoundedRangePair
 
 MAX_GAP = 1 << 500
-"""Limit of gaps in the array path: divided by scales in `SCALES`, they fit floats."""
+"""Limit of gaps in the array path: over scales in `SCALES`, they fit floats."""
 
 SCALES = (Fraction(1, 1 << 400), Fraction(1 << 500))
-"""Least and greatest scale of the array path: both and their inverses fit a float."""
+"""Least and greatest scale of the array path: they and their inverses fit floats."""
 
 
 class ChoiceNoise(Noise):
@@ -151,7 +151,7 @@ def _flips(gaps: Array, scale: Fraction) -> Bools:
 
 
 def categorical_array(probabilities: Sequence[Fraction], count: int) -> Ints:
-    """`count` independent indexes, each with exactly its probability, as an array of int64.
+    """`count` independent indexes, each with exactly its probability, as int64.
 
     The probabilities cut [0, 1) into intervals, and a uniform U lies in one of them. The first 64
     bits of U decide which, unless they equal those of a cut; then more bits follow. Raises

@@ -15,7 +15,7 @@ from dpcli.privacy import deltas
 from dpcli.privacy.loss import GaussianPair
 
 LARGEST_SUMMED = 50
-"""Greatest scale at which tails are sums over the discrete distribution, not approximations."""
+"""Up to this scale, tails are sums of discrete probabilities, not approximations."""
 
 WIDEST = Fraction(1 << 49)
 """Greatest sigma of the array path: the Laplace proposals must fit 64 bits."""
@@ -104,7 +104,7 @@ def _gaussian_tails(sigma: float) -> tuple[float, ...]:
 
 
 def discrete_gaussian_scalar(sigma: Fraction) -> int:
-    """One sample, by integer arithmetic (Canonne, Kamath and Steinke 2020, algorithm 3)."""
+    """One sample, in integers (Canonne, Kamath and Steinke 2020, algorithm 3)."""
     scale = sigma.__floor__() + 1
     above, below = sigma.numerator**2, sigma.denominator**2
     while True:
@@ -116,7 +116,7 @@ def discrete_gaussian_scalar(sigma: Fraction) -> int:
 
 
 def discrete_gaussian_array(sigma: Fraction, count: int) -> Ints:
-    """Independent samples as an array of int64, for sigma from `NARROWEST` to `WIDEST`.
+    """Independent samples as an int64 array, for sigma from `NARROWEST` to `WIDEST`.
 
     Discrete Laplace proposals y have scale t = floor(sigma) + 1; each is accepted with
     probability exp(-(|y| - sigma^2/t)^2 / (2 sigma^2)) (Canonne, Kamath and Steinke

@@ -22,13 +22,13 @@ from dpcli.numeric.interval_arithmetic import exp as certified_exp
 from dpcli.privacy.loss import LaplacePair
 
 WIDEST = Fraction(1 << 50)
-"""Greatest scale of the array path: samples of a larger scale may not fit 64 bits."""
+"""Greatest scale of the array path: samples of larger scales may not fit 64 bits."""
 
 DIGITS_COVER = 28
-"""Scales that the binary digits cover: the tail beyond has probability exp(-28) < 2^-40."""
+"""Scales that binary digits cover: beyond, the probability is exp(-28) < 2^-40."""
 
 MAX_TAIL_EVENTS = 32
-"""Tail events in a row that fit 64 bits; one more has a probability below 2^-1280."""
+"""Tail events in a row that fit 64 bits; one more has probability below 2^-1280."""
 
 
 @final
@@ -106,7 +106,7 @@ class DiscreteLaplace(Noise):
 
 
 def discrete_laplace_scalar(scale: Fraction) -> int:
-    """One sample, by integer arithmetic (Canonne, Kamath and Steinke 2020, algorithm 2)."""
+    """One sample, in integers (Canonne, Kamath and Steinke 2020, algorithm 2)."""
     width, thinning = scale.numerator, scale.denominator
     while True:
         low = uniform_below(width)

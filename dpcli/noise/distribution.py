@@ -25,7 +25,7 @@ NoiseSamples = list[int] | Ints
 """Whole numbers: an array of int64, or a list if they are few or very large."""
 
 Family = Literal["l1", "l2", "choice", "slope"]
-"""How noise is used: added to numbers by L1 or L2 norm, in choices, or as a slope."""
+"""How noise is used: added to numbers by L1 or L2 norm, in choices, as a slope."""
 
 ADDITIVE: tuple[Family, ...] = ("l1", "l2")
 """The families of noise that is added to numbers."""
@@ -45,7 +45,7 @@ class Unchangeable:
 
 @dataclass(frozen=True)
 class Noise(Unchangeable, ABC):
-    """Noise for each whole number of an answer: symmetric around zero, with a scale in steps.
+    """Noise for each integer of an answer: symmetric around zero, its scale in steps.
 
     A new distribution defines its samples, its tail and its variance; the other members follow.
     `kind` names the noise in ledgers and reports. For a given loss, the scale is proportional to
@@ -103,7 +103,7 @@ class Noise(Unchangeable, ABC):
 
     @property
     def discrete_variance(self) -> float:
-        """The variance of the discrete distribution, in squared steps, to float precision."""
+        """The variance of the discrete distribution in squared steps, to float precision."""
         return float(self.variance)
 
     def fourth_cumulant(self, times: float) -> float:  # noqa: ARG002 - zero for normal tails
@@ -156,7 +156,7 @@ def normal_quantile(outside: float) -> float:
 
 
 def accepted_draws(count: int, block: Callable[[int], Ints]) -> Ints:
-    """`count` samples by rejection: `block(n)` makes n proposals and returns the accepted ones."""
+    """`count` samples by rejection: `block(n)` returns those accepted of n proposals."""
     samples = np.empty(count, np.int64)
     filled = 0
     while filled < count:
@@ -307,7 +307,7 @@ TERMS = 3000
 
 @lru_cache(maxsize=256)
 def laplace_sum_width(scales: tuple[float, ...], outside: float) -> float:
-    """About the t for which P[|sum| > t] is `outside`, for independent Laplace noises.
+    """About the t with P[|sum| > t] = `outside`, for independent Laplace noises.
 
     The characteristic function of the sum is the product of 1/(1 + b^2 u^2) over the scales b, and
     P[|sum| <= t] an integral of it (Gil-Pelaez 1951), here by the trapezoidal rule. The rule has a

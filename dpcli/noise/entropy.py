@@ -12,14 +12,14 @@ from collections.abc import Callable
 from typing import Final
 
 source: Final[Callable[[int], bytes]] = os.urandom
-"""Returns n random bytes for n. Only tests replace it, to make their samples repeatable."""
+"""Returns n random bytes for n; only tests replace it, for repeatable samples."""
 
 CHUNK = 4096
 """Bytes fetched at a time for small requests, because a system call is expensive."""
 
 
 class _Buffer(threading.local):
-    """Bytes that were fetched and are not used yet, for each thread, so that none is used twice."""
+    """Fetched bytes not used yet, for each thread, so that none is used twice."""
 
     def __init__(self) -> None:
         self.filled_by: Callable[[int], bytes] | None = None
@@ -56,7 +56,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def random_bytes(count: int) -> bytes:
-    """Independent uniform bytes; raises OSError if the operating system gives too few."""
+    """Independent uniform bytes; OSError if the operating system gives too few."""
     return _buffer.take(count) if count <= CHUNK // 8 else _fetch(count)
 
 

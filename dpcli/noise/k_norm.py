@@ -85,7 +85,7 @@ def _min_width(tail: Callable[[float], float], size: int, confidence: Fraction) 
 
 
 class KNormVector:
-    """One random vector with the density of `KNormNoise` of scale one, known to some digits.
+    """One draw from the density of `KNormNoise` of scale one, known to some digits.
 
     It is R (u_1, ..., u_k) for u_j uniform on [-1, 1] and R with the gamma distribution of shape
     k + 1, the sum of the k + 1 numbers -log(v_i) for v_i uniform on [0, 1]. All uniform

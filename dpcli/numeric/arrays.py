@@ -54,7 +54,7 @@ SAFE_INTEGER = 1 << 62
 
 
 def integer_array(numbers: Sequence[int] | Array) -> Array:
-    """Whole numbers as int64 if all are below `SAFE_INTEGER`, otherwise as Python integers."""
+    """Whole numbers as int64 if all are below `SAFE_INTEGER`, else Python integers."""
     if not isinstance(numbers, np.ndarray) or numbers.dtype != np.int64:
         numbers = np.asarray(numbers, dtype=object)
     small = largest_magnitude(numbers) < SAFE_INTEGER
@@ -99,13 +99,13 @@ def clip_exact(numbers: Array, low: int | None, high: int | None) -> Array:
 
 
 GOLDEN_GAMMA = 0x9E3779B97F4A7C15
-"""2^64 divided by the golden ratio: its multiples are spread evenly over all words."""
+"""2^64 over the golden ratio: its multiples are spread evenly over all words."""
 
 
 def scramble(words: Words) -> Words:
-    """A bijection that makes similar words unrelated: SplitMix64 (Steele, Lea and Flood 2014).
+    """A bijection that makes similar words unrelated: SplitMix64.
 
-    Words are uint64. It is reproducible, and never used for noise.
+    See Steele, Lea and Flood 2014. Words are uint64. It is reproducible, and never used for noise.
     """
     mixed = words ^ (words >> np.uint64(30))
     mixed *= np.uint64(0xBF58476D1CE4E5B9)

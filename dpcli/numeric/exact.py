@@ -108,7 +108,7 @@ def plain_text(value: Fraction) -> str:
 
 
 def readable_text(value: Fraction) -> str:
-    """A rational exactly, for people to read: `1e-7`, where `plain_text` has `0.0000001`."""
+    """An exact rational, for people: `1e-7`, where `plain_text` has `0.0000001`."""
     return with_exponent(plain_text(value))
 
 
@@ -125,7 +125,7 @@ def readable_down(value: Fraction) -> str:
 
 
 def with_exponent(text: str) -> str:
-    """A plain decimal, with an exponent instead of four or more zeros after its point.
+    """A plain decimal, with an exponent instead of four or more zeros after a point.
 
     For texts that people read. Tables, JSON and YAML keep plain decimals, because YAML 1.1 reads
     `1e-7` as text.
@@ -141,7 +141,7 @@ MAX_DECIMALS = 60
 """A number with more decimals is rounded."""
 
 ROUNDED_DIGITS = 12
-"""Significant digits of a number that is rounded because it has too many decimals."""
+"""Significant digits of a number rounded because it has too many decimals."""
 
 MAX_CELL_LENGTH = 10
 """Characters of a number that fits into a column of a table."""
@@ -199,7 +199,7 @@ def rounded_text(value: Fraction, digits: int = 4) -> str:
 
 
 def exact_or_rounded(value: Fraction) -> str:
-    """`value` for a column of a table: exact if that is short, else six significant digits."""
+    """`value` for a table column: exact if short, else six significant digits."""
     text = exact_or_up(value)
     return text if len(text) <= MAX_CELL_LENGTH else rounded_text(value, 6)
 

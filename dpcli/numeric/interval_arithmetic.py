@@ -16,7 +16,7 @@ PRECISION = 192
 """Significant bits of the ends of an interval by default: ample for a delta."""
 
 GUARD = 40
-"""Extra bits inside a series, whose rounding errors add up to less than 2^20 units."""
+"""Extra bits in a series, whose rounding errors add up to less than 2^20 units."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +195,7 @@ def _log_end(x: Fraction, bits: int, up: int) -> Fraction:
 
 
 def _exp_end(x: Fraction, bits: int, up: int) -> Fraction:
-    """exp(x) = 2^k exp(r) with 0 <= r < 1; exp(r) is Taylor's series at r/2^h, squared h times."""
+    """exp(x) as 2^k exp(r), 0 <= r < 1: Taylor's series at r/2^h, squared h times."""
     if not x:
         return Fraction(1)
     limit = max(1 << 14, 4 * bits)

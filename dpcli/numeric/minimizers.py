@@ -22,7 +22,7 @@ Matrix = Sequence[Sequence[Fraction]]
 
 
 def constrained_least_squares(matrix: Matrix, vector: Sequence[Fraction]) -> Vector | None:
-    """The minimizer of x'Ax/2 - v'x over all x whose absolute values add up to at most one.
+    """The minimizer of x'Ax/2 - v'x over all x with an L1 norm of at most one.
 
     The matrix A is symmetric and positive definite, so there is one minimizer. At each point of
     the path, the residual v - Ax has the absolute value `level` for all active coefficients, and a
@@ -96,7 +96,7 @@ def _sign(value: Fraction) -> int:
 
 
 def solve_equations(equations: Sequence[Sequence[Fraction]]) -> Vector:
-    """The solution of linear equations with a positive definite matrix (Gauss and Jordan).
+    """Solve linear equations with a positive definite matrix (Gauss and Jordan).
 
     The last column of the equations is the right side.
     """
@@ -132,7 +132,7 @@ def farthest(bits: int) -> int:
 
 
 def logistic(margins: Array, bits: int) -> Array:
-    """1/(1 + exp(-m)) for margins in units of 2^-bits, in units of 2^-(bits + `EXTRA_BITS`).
+    """1/(1 + exp(-m)) in units of 2^-(bits + `EXTRA_BITS`), for margins m in 2^-bits.
 
     Results are within 8 units, for |m| up to `farthest(bits)`. Arrays are of int64 if `bits` are
     `WORD_BITS`, else of Python integers.
@@ -198,13 +198,13 @@ def _table(bits: int) -> list[Array]:
 
 
 MAX_HALF_WIDTH = 1 << 30
-"""Inputs are at most this many steps from their middle: their products fit machine words."""
+"""The most steps of inputs from their middle: their products fit machine words."""
 
 BLOCK = 1 << 14
 """The number of lines processed at a time, so that arrays stay in the cache."""
 
 SPLIT = 28
-"""Bits of a coefficient beyond those of a margin. In words, they are multiplied separately."""
+"""Bits of a coefficient beyond a margin's, multiplied separately in words."""
 
 SHORT = 1e-6
 """Newton's method in floating point stops after a step shorter than this."""
@@ -333,7 +333,7 @@ class LogisticMinimizer:
         return point, gradient, sqrt_up(sum((part**2 for part in gradient), start=Fraction(0)))
 
     def _margins(self, inputs: Array, multiples: Sequence[int]) -> Array:
-        """The margin of each line in units of 2^-bits, rounded down and limited to `farthest`.
+        """Each line's margin in units of 2^-bits, rounded down and limited to `farthest`.
 
         In words, sums of products are exact but for multiples of 2^64. Where floating point has a
         margin below the limit, it is below 2^63 units, so that no multiple is missing.
@@ -362,7 +362,7 @@ class LogisticMinimizer:
 
 
 def _newton_step(here: Expansion, gradient: Floats) -> Floats:
-    """The step to the minimizer of a quadratic function with this curvature and gradient."""
+    """The step to the minimizer of a quadratic of this curvature and gradient."""
     sizes, directions = np.linalg.eigh(here.curvature)
     # The least ones are positive, but rounding could make them zero or negative.
     step: Floats = directions @ (directions.T @ gradient / np.maximum(sizes, sizes[-1] * 1e-15))

@@ -28,7 +28,7 @@ def bisect(
     close: Callable[[Number, Number], bool] | None = None,
     middle: Callable[[Number, Number], Number] = _halfway,
 ) -> tuple[Number, Number]:
-    """Both ends of a bracket, narrowed until they are `close` or no number lies between them.
+    """Both ends of a bracket, narrowed until `close` or without a number in between.
 
     If `holds` is true for a number, it is true for every greater one. It must be true for `high`
     and false for `low`. Each end of the result was tried itself, or was given, so that rounding in
@@ -72,7 +72,7 @@ def search_max(
 
 
 def min_scale(too_little: Callable[[Fraction], bool], start: Fraction) -> Fraction:
-    """A short rational scale that is not too little, within `TOLERANCE` of the least one.
+    """A short rational scale, not too little, within `TOLERANCE` of the least one.
 
     If a scale is too little, so is every smaller one. The search starts at `start`. The result was
     tried itself.

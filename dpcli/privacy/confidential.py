@@ -19,7 +19,7 @@ from dpcli.privacy.unit import Relation, Unit
 T = TypeVar("T")
 
 Cells = Array
-"""The cells of an answer: an array of int64, or of Python integers where int64 is too small."""
+"""The cells of an answer: int64, or Python integers where int64 is too small."""
 
 Group = tuple[str, ...]
 """The labels of a group whose key is private."""
@@ -27,7 +27,7 @@ Group = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Groups:
-    """The groups that occur in the data, in the order of `names`, and their nonzero cells.
+    """The groups in the data, in the order of `names`, and their nonzero cells.
 
     `group`, `cell` and `value` are arrays of one length: each element adds a `value` to a `cell` of
     the group with index `group`. A group has `width` cells. `answer` is the function of the query
@@ -86,7 +86,7 @@ class Confidential(Generic[T]):
         return self.__origin  # type: ignore[attr-defined, no-any-return]
 
     def in_groups(self: Confidential[Groups], groups: Sequence[Group]) -> Confidential[Cells]:
-        """The cells of selected groups, still confidential; zeros for a group without rows.
+        """Cells of selected groups, still confidential; zeros for a group without rows.
 
         `groups` and their order are already public. Raises TypeError unless labels are plain texts.
         """

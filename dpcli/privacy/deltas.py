@@ -34,7 +34,7 @@ from dpcli.numeric.search import search_max
 from dpcli.problems.light_dataclasses import dataclass
 
 LARGEST_SUMMED = 64**2
-"""Greatest variance for which tails are sums; for a larger one, integrals enclose them."""
+"""Greatest variance for which tails are sums; beyond, integrals enclose them."""
 
 MAX_BITS = 4096
 """Most bits of a sum: probabilities below 2^-4000 are only bounded."""
@@ -139,7 +139,7 @@ def _shorten(delta: Fraction) -> Fraction:
 
 
 def _unevenness(sigma: Fraction, cells: int) -> Fraction:
-    """Sum of exp(-2 pi^2 sigma^2 |w|^2) over the dual lattice without zero, rounded up.
+    """Sum of exp(-2 pi^2 sigma^2 |w|^2) over nonzero dual lattice points, rounded up.
 
     The dual of the zero-sum lattice is the projection of Z^m along (1, ..., 1). Each point w is the
     projection of one z with last coordinate zero, and |w|^2 = |z|^2 - (sum z)^2/m is at least
@@ -174,7 +174,7 @@ def _line_delta(variance: Fraction, shift: int, epsilon: Fraction) -> Fraction:
 
 
 def _wide_tail(variance: Fraction, first: int) -> Interval:
-    """Sum of f(y) = exp(-y^2/(2 variance)) over y >= `first`, by the Euler-Maclaurin formula.
+    """Sum of f(y) = exp(-y^2/(2 variance)) over y >= `first`, by Euler-Maclaurin.
 
     With x = first - 1/2, the sum is the integral of f beyond x, plus f'(x)/24. The remainder is at
     most sqrt(3)/216 < 1/124 times the integral of |f'''| beyond x. The integral of |f'''| is f''(x)
@@ -204,7 +204,7 @@ def _narrow_tails(
     one = 1 << scale
 
     def weights(up: int) -> list[int]:
-        """f at 0, 1 and so on, rounded down or up; the last number is the sum of all others."""
+        """f at 0, 1 and so on, rounded down or up; the last number sums all the rest."""
         powers = (exp(Interval.of(-1 / (part * variance), scale)) for part in (2, 1))
         ratio, step = (ceil(one * x.high) if up else floor(one * x.low) for x in powers)
         weight, terms = one, []
@@ -302,7 +302,7 @@ def zcdp_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
 
 @lru_cache(maxsize=1024)
 def zcdp_rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The greatest rho found with at most `epsilon` at `delta`, rounded down to a short decimal."""
+    """Greatest rho found for `epsilon` at `delta`, rounded down to a short decimal."""
     rho = search_max(
         lambda rho: zcdp_epsilon.__wrapped__(rho, delta) <= epsilon,
         Fraction(0),
@@ -334,7 +334,7 @@ def sum_rounded_up(values: Iterable[tuple[Fraction, int]]) -> Fraction:
 
 
 def float_log(value: Fraction) -> float:
-    """The natural logarithm of a positive number that may be too large or small for a float."""
+    """The natural logarithm of a positive number that may not fit a float."""
     return log(value.numerator) - log(value.denominator)
 
 
@@ -353,7 +353,7 @@ LARGEST_SHUFFLED = 50
 
 @dataclass(frozen=True, slots=True)
 class ShuffledGuarantee:
-    """The central guarantee of shuffled responses, if the bound applies to their number.
+    """Central guarantee of shuffled responses, if the bound applies to their number.
 
     `epsilon` is None if there are fewer than the `needed_records` for which the bound is proven.
     `needed_records` is None if no realistic number of records is large enough.

@@ -23,7 +23,7 @@ NO_NOISE_NAME = "none"
 """The `mechanism` of an answer that no neighbor can change."""
 
 RECOVERED = "recovered"
-"""The `mechanism` of a whole release of which only the plain sum of losses is known."""
+"""The `mechanism` of a whole release with only the plain sum of losses known."""
 
 NORMS = ("l0", "l1", "l2_squared", "linf")
 
@@ -33,7 +33,7 @@ class UnknownEventError(Exception):
 
 
 class DamagedEventError(ValueError):
-    """An event that no mechanism can have: a value is missing, unreadable or impossible."""
+    """An event that no mechanism has: a value is missing, unreadable or impossible."""
 
 
 @final
@@ -113,7 +113,7 @@ class MechanismEvent:
 
     @classmethod
     def from_json(cls, written: Mapping[str, object]) -> Self:
-        """The event that `to_json` wrote; else raises UnknownEventError or DamagedEventError."""
+        """The event that `to_json` wrote; else UnknownEventError or DamagedEventError."""
         try:
             remaining = dict(written)
             mechanism, version = str(remaining.pop("mechanism")), remaining.pop("version", VERSION)

@@ -42,7 +42,7 @@ LARGEST_EPSILON = 350.0
 """A greater epsilon is shown as this one: an epsilon this large protects no one."""
 
 EXCESS = 0.1
-"""How far a loss may exceed epsilon, except with the probability of `failure_probability`."""
+"""How far a loss may exceed epsilon, except with `failure_probability`."""
 
 LARGEST_WRITTEN = 10**15
 """A factor above it is written as a power of ten."""
@@ -77,7 +77,7 @@ def loss_at_distance_two(loss: Loss) -> Loss:
 
 
 def failure_probability(loss: Loss) -> float:
-    """An upper bound of the probability that odds change by more than e^(epsilon + EXCESS).
+    """Upper bound of the probability that odds change by over e^(epsilon + EXCESS).
 
     The docstring of this module has the proof. A bound above one half is returned as one: then
     nothing is promised.
@@ -96,7 +96,7 @@ def exception_text(loss: Loss) -> str:
 
 
 def posterior_range(loss: Loss, prior: float) -> tuple[float, float]:
-    """The least and the greatest posterior belief in one of two answers with this loss.
+    """Least and greatest posterior belief in one of two answers with this loss.
 
     By the rule of Bayes, odds change by a factor of at most exp(epsilon) (Dwork and Roth 2014,
     section 2.3); with a delta, of at most exp(epsilon + EXCESS) except with the probability
@@ -126,7 +126,7 @@ def detection_power(loss: Loss, alarm: float) -> float:
 
 
 def guess_accuracy(loss: Loss) -> float:
-    """The probability that the best guess between two equally likely neighbors is right.
+    """Probability that the best guess between two equally likely neighbors is right.
 
     (exp(epsilon) + delta) / (1 + exp(epsilon)) (Kairouz, Oh and Viswanath 2015).
     """

@@ -21,7 +21,7 @@ MAX_DEVIATIONS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class DominatingPair(ABC):
-    """Two distributions that are at least as distinguishable as any answers on neighbors.
+    """Two distributions at least as distinguishable as any answers on neighbors.
 
     A dominating pair (Zhu, Dong and Wang 2022), repeated independently `times` times, for noise of
     this scale and an answer that changes by `shift`. If a class of pairs is `ordered`, pairs of a
@@ -72,7 +72,7 @@ class RandomizedResponsePair(DominatingPair):
 
 
 class BoundedRangePair(DominatingPair):
-    """The worst pair whose loss has a range of shift/scale (Dong, Durfee and Rogers 2020)."""
+    """The worst pair with a loss range of shift/scale (Dong, Durfee and Rogers 2020)."""
 
     def _deltas(self, epsilons: Floats) -> Floats:
         """Delta at each epsilon e: (exp(n/2) - exp(e/2))^2 / (exp(n) - 1).
@@ -92,7 +92,7 @@ class LaplacePair(DominatingPair):
     """
 
     def _deltas(self, epsilons: Floats) -> Floats:
-        """P[Y <= k] - exp(e) P[Y <= k - v], where k is the last number with a loss above e."""
+        """P[Y <= k] - exp(e) P[Y <= k - v], with k the last number with a loss above e."""
         shift, scale = float(self.shift), float(self.scale)
         last = np.ceil((shift - epsilons * scale) / 2) - 1
         near, far = _laplace_below(last, scale), _laplace_below(last - shift, scale)
@@ -114,7 +114,10 @@ class GaussianPair(DominatingPair):
         return self.strength**2 / 2 + MAX_DEVIATIONS * self.strength
 
     def _deltas(self, epsilons: Floats) -> Floats:
-        """P[Y > e s^2/v - v/2] - exp(e) P[Y > e s^2/v + v/2] (Canonne, Kamath and Steinke 2020)."""
+        """P[Y > e s^2/v - v/2] - exp(e) P[Y > e s^2/v + v/2].
+
+        See Canonne, Kamath and Steinke 2020.
+        """
         shift, sigma = float(self.shift), float(self.scale)
         first = np.floor(epsilons * sigma**2 / shift - shift / 2) + 1
         tail = _summed_tail if sigma <= LARGEST_SUMMED else _wide_tail
@@ -225,7 +228,7 @@ def _loss_text(loss: Loss, text: Callable[[Fraction], str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class BudgetRequest:
-    """What an entry may spend: one of epsilon, rho, error or weight, and possibly a delta.
+    """What an entry may spend: one of epsilon, rho, error, weight, and maybe a delta.
 
     `epsilon` and `rho` are losses. `error` is the greatest half-width of an answer, in its own
     unit; the entry gets the least loss that reaches it. `weight` divides the budget that other

@@ -73,7 +73,7 @@ class Sensitivity:
     linf: int
 
     def to_json(self) -> dict[str, object]:
-        """Plain JSON for events; numbers that JSON readers may not hold exactly are texts."""
+        """Plain JSON for events; numbers that readers may not hold exactly are texts."""
         return {
             "l0": self.l0,
             "l1": str(self.l1),
@@ -168,7 +168,7 @@ def readability_sensitivity(
 def indicator_sensitivity(
     tests: int, max_counted: int, neighbors: Neighbors, unit: Unit, groups: int | None
 ) -> Sensitivity:
-    """The sensitivity of counts of k tests in each group; a row adds one to at most m of them.
+    """Sensitivity of counts of k tests in each group; a row adds one to at most m.
 
     With t rows per unit, r of them in one group, and q the largest sum of the squares of its
     numbers of rows in the groups (r^2 for each full group, and the rest squared):
@@ -199,7 +199,7 @@ def indicator_sensitivity(
 def signed_sensitivity(
     tests: int, neighbors: Neighbors, unit: Unit, groups: int | None
 ) -> Sensitivity:
-    """The sensitivity of k numbers in each group, to each of which a row adds one or minus one.
+    """The sensitivity of k numbers per group; a row adds one or minus one to each.
 
     With t rows per unit, r of them in one group, and q the largest sum of the squares of its
     numbers of rows in the groups:
@@ -221,7 +221,7 @@ def signed_sensitivity(
 
 
 def centered_sensitivity(times: int, less: int, unit: PersonUnit, cells: int) -> Sensitivity:
-    """The sensitivity of b counts minus c people in each of k cells, under add-remove.
+    """Sensitivity of b counts minus c people in each of k cells, under add-remove.
 
     A person with m rows in a cell changes it by b m - c, also for m = 0. With at most r rows in a
     cell, in at most l cells, and t in all, L1 and L2 squared are the largest sums of |b m - c| and
@@ -261,7 +261,7 @@ def divided_sensitivity(
 
 
 def limits(unit: Unit, cells: int | None) -> tuple[int, int, int]:
-    """The most rows of a unit per cell and in all cells, and the most cells it enters."""
+    """The most rows of a unit per cell and in all cells, and the most of its cells."""
     if not isinstance(unit, PersonUnit):
         return 1, 1, 1
     max_groups = unit.max_groups if cells is None else min(unit.max_groups, cells)
@@ -288,7 +288,7 @@ def _packed(rows: int, total: int, cells: int) -> tuple[int, int]:
 
 
 def _exchanged(contribution: RowContribution, rows: int, full: int, remaining: int) -> int:
-    """The largest sum of squares if the rows of one unit are replaced by those of another.
+    """The largest sum of squares if one unit's rows are replaced by another's.
 
     Each unit has `full` cells with `rows` rows and one with `remaining` rows. A cell of one unit
     may also be a cell of the other, full or not: the result is the worst arrangement.

@@ -67,12 +67,12 @@ class PersonUnit:
 
     @property
     def for_totals(self) -> PersonUnit:
-        """The unit for per-user totals: a person adds one total to each of `max_groups` cells."""
+        """Per-user totals: a person adds one total to each of `max_groups` cells."""
         return replace(self, max_rows_per_group=1, max_rows=self.max_groups)
 
     @property
     def in_one_cell(self) -> PersonUnit:
-        """The unit where a person adds once to one cell, or where one row of each is used."""
+        """The unit where a person adds once to one cell, or one row of each is used."""
         return replace(self, max_rows_per_group=1, max_groups=1, max_rows=1)
 
 

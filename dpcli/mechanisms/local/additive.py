@@ -44,7 +44,7 @@ class AdditiveRandomizer(CalibratedRandomizer):
 
     @property
     def sensitivity(self) -> Sensitivity:
-        """The width of the bounds: the greatest difference between the numbers of two records."""
+        """The width of the bounds: the greatest difference between two records' numbers."""
         return _width(self.column)
 
     @property

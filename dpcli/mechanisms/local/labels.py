@@ -231,7 +231,7 @@ def false_label_probability(epsilon: Fraction, false_labels: int) -> Fraction:
 
 @dataclass(frozen=True, slots=True)
 class KaryRandomizer(PureProtocolRandomizer):
-    """Responds with the true label with probability p, and with each other label with q."""
+    """Gives the true label with probability p, and each other label with q."""
 
     def __post_init__(self) -> None:
         super(KaryRandomizer, self).__post_init__()  # noqa: UP008 - slots make a second class

@@ -37,7 +37,7 @@ class ProbabilityTable:
 
 
 class RandomizerError(Exception):
-    """No probabilities meet the request; `code` and `arguments` are those of the message."""
+    """No probabilities meet the request; `code` and `arguments` are the message's."""
 
     def __init__(self, code: str, **arguments: object) -> None:
         self.code, self.arguments = code, arguments
@@ -77,7 +77,7 @@ class ResponseCounts:
 
 
 Responses = tuple[Array, ...]
-"""Responses of records: for each column of the response, an array of whole numbers."""
+"""Responses of records: for each response column, an array of whole numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class CalibratedRandomizer(ABC):
 
     @property
     def is_certified(self) -> bool:
-        """Whether the loss that is recomputed from the parameters is within the stated loss.
+        """Whether the loss recomputed from the parameters is within the stated loss.
 
         By default: whether `ratio` is at most exp(epsilon), rounded down.
         """
@@ -153,7 +153,7 @@ class CalibratedRandomizer(ABC):
 
     @abstractmethod
     def estimates(self, responses: ResponseCounts) -> tuple[Fraction, ...]:
-        """Unbiased frequencies of the labels, or the unbiased mean, from at least one response."""
+        """Unbiased frequencies of labels, or the unbiased mean, of one or more responses."""
 
     @abstractmethod
     def variances(self, frequencies: Sequence[float]) -> list[float]:

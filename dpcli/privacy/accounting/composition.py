@@ -25,7 +25,7 @@ GuaranteeCounts = Mapping[Guarantee, int]
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A proven bound on the loss of all answers together; `name` says which theorem proves it."""
+    """A proven bound on the loss of all answers together; `name` is its theorem."""
 
     loss: Loss
     name: str
@@ -145,7 +145,7 @@ ZERO_PAIR = GuaranteePair(ZERO_GUARANTEE, ZERO_GUARANTEE)
 def parallel_composition(
     statistics: Iterable[tuple[Iterable[GuaranteePair], Branch | None]], neighbors: Neighbors
 ) -> dict[Guarantee, int]:
-    """Guarantees whose sum is an upper bound of the loss of any unit, each with its count.
+    """Guarantees whose sum is an upper bound of any unit's loss, each with its count.
 
     Privacy: adding or removing a row changes the answers about one disjoint part only (McSherry
     2009, theorem 4), so the worst part counts. Replacing a row by another of the same part changes
@@ -174,7 +174,7 @@ def parallel_composition(
 def _worst_parts(
     parts: Iterable[list[GuaranteePair]],
 ) -> tuple[list[GuaranteePair], list[GuaranteePair]]:
-    """The worst part for neighbors, and the worst of the other parts under add-remove.
+    """The worst part for neighbors, and the worst other part under add-remove.
 
     If these two bound all other parts, answer by answer, they are returned as they are. Otherwise
     each part is composed to one pair. The first result is then an upper bound of all parts, the
@@ -267,7 +267,7 @@ def upper_bound(guarantees: Sequence[Guarantee]) -> Guarantee:
 
 
 def _worst_pairs(groups: Sequence[tuple[DominatingPair, ...]]) -> tuple[DominatingPair, ...]:
-    """Pairs whose product is at least as distinguishable as the product of each group.
+    """Pairs whose product is at least as distinguishable as that of each group.
 
     Pairs of one kind are matched across groups, the strongest first. A match becomes a pair with
     its smallest scale and its largest shift. Pairs of different kinds are all taken. Pairs that are

@@ -37,7 +37,7 @@ SMALLEST_WIDTH = 1e-7
 """Least width of the grid: floats are not precise enough for a smaller one."""
 
 MAX_PAIRS = 1000
-"""Most different pairs that are composed as they are; more pairs are rounded to fewer."""
+"""Most different pairs composed as they are; more pairs are rounded to fewer."""
 
 MAX_DOUBLED = 64
 """Most repetitions for which doubling is faster than `self_compose`."""
@@ -124,7 +124,7 @@ def composed_epsilon(pairs: Mapping[DominatingPair, int], delta: float) -> Fract
 
 
 def _repeated(single: PrivacyLossDistribution, times: int) -> PrivacyLossDistribution:
-    """The distribution of `times` answers; for a few, doubling is faster than `self_compose`."""
+    """The distribution of `times` answers, doubled where faster than `self_compose`."""
     if times > MAX_DOUBLED:
         return single.self_compose(times)
     composed = single
