@@ -68,11 +68,11 @@ def compare_compositions(plan: Plan) -> tuple[CompositionComparison, ...]:
 
 
 SEARCH_TOLERANCE = Fraction(1, 1000)
-"""The relative difference of losses that the search for a plan can cause by itself."""
+"""Relative difference of losses that the search for a plan can cause by itself."""
 
 
 BeforeAfter = tuple[Fraction | None, Fraction | None]
-"""A number before and after a change; None if it is absent, or not known in advance."""
+"""A number before and after a change; None if absent or not known in advance."""
 
 
 @dataclass(frozen=True, slots=True)

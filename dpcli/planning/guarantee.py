@@ -52,7 +52,7 @@ def promise(spec: Spec) -> str:
 
 
 def headline(plan: Plan) -> str:
-    """The meaning of the loss in one sentence: the greatest belief in a fact about one unit."""
+    """The loss's meaning in one sentence: the greatest belief in a fact about a unit."""
     loss, spec = plan.cost, plan.spec
     if not loss.epsilon and not loss.delta:
         return _nothing(spec)

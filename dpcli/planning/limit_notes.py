@@ -15,7 +15,7 @@ from dpcli.statistics.quality_counts import counted_limits
 
 
 def bounding_notes(plan: CentralPlan) -> list[str]:
-    """How the contribution of one person is bounded; empty if the privacy unit is a row."""
+    """How one person's contribution is bounded; empty if the privacy unit is a row."""
     unit, rows = plan.spec.privacy.unit, plan.spec.rows_are
     if not isinstance(unit, PersonUnit):
         return []
@@ -54,7 +54,7 @@ def bounding_notes(plan: CentralPlan) -> list[str]:
 
 
 def left_out_note(planned: PlannedStatistic, spec: CentralSpec) -> str:
-    """What limits on people leave out, and which values chosen bounds clamp; empty if nothing."""
+    """What limits on people leave out and what chosen bounds clamp; empty if neither."""
     queries, unit, notes = _queries(planned), spec.privacy.unit, list[str]()
     published = "choice" if queries[0].chooses else "interval"
     if isinstance(unit, PersonUnit):
@@ -236,7 +236,7 @@ def rule_sentences(
 
 
 def simulated_bounds(plan: CentralPlan) -> Iterator[str]:
-    """What a simulation uses in place of the bounds and the limit that a release would choose."""
+    """What a simulation has in place of the bounds and limit that a release chooses."""
     if plan.spec.choices:
         chosen = " and ".join(choice.noun for choice in plan.spec.choices)
         yield (

@@ -203,7 +203,7 @@ def composition_rule(plan: Plan) -> str:
 
 
 def selection_notes(plan: CentralPlan) -> list[str]:
-    """The noisy count that a private group or label needs, and the bias that this causes."""
+    """The noisy count that a private group or label needs, and the bias it causes."""
     notes, unit = [], plan.spec.unit_noun
     for planned in plan.statistics:
         # The first query is the count that selects.

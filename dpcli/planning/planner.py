@@ -261,7 +261,7 @@ def make_plan(spec: Spec) -> Plan:
 
 
 def require_plan_fits(plan: Plan) -> None:
-    """Raise BudgetError, with what would fit, unless the budget of the spec allows the plan."""
+    """Raise BudgetError, with what fits, unless the spec's budget allows the plan."""
     if plan.fits:
         return
     budget, cost = plan.spec.privacy.budget, plan.cost
@@ -304,7 +304,7 @@ LEAST_SIZE = {"rho": MIN_RHO, "epsilon": MIN_EPSILON}
 """The least loss that a search tries, by its measure."""
 
 SEARCH_FACTOR = 32
-"""A search multiplies or divides losses by this until it has one that is too small or too large."""
+"""A search multiplies or divides losses by this until one is too small or large."""
 
 SUPPORTING = Laplace()
 """The mechanism of queries that say how good the other answers of an entry are."""

@@ -124,7 +124,7 @@ def clauses(text: str) -> list[str]:
 
 
 def quoted_list(texts: Iterable[str], last: str = "and", max_items: int = MAX_LISTED) -> str:
-    """Quoted texts, such as "`a`, `b` and `c`"; after the first `max_items` only their number."""
+    """Quoted texts, as in "`a`, `b` and `c`"; beyond `max_items`, only their number."""
     items = texts if isinstance(texts, Sequence) else list(texts)
     quoted = [quote(text) for text in items[:max_items]]
     if len(items) > max_items:
@@ -139,7 +139,7 @@ MAX_COMPARED = 500
 
 
 MIN_SIMILARITY, MIN_SIMILARITY_OF_SHORT = 0.7, 0.66
-"""The smallest share of equal letters. One wrong letter of three leaves two thirds."""
+"""The smallest share of equal letters; one wrong of three leaves two thirds."""
 
 
 def closest_match(word: str, choices: Iterable[str]) -> str | None:

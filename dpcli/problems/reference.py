@@ -159,7 +159,7 @@ def variant_code(code: str, name: str) -> str:
 
 
 def advice(kind: str, text: str) -> str:
-    """What to write instead of a text; empty if no pattern of `syntax_advice.toml` fits."""
+    """What to write instead of a text; empty if none of `syntax_advice.toml` fits."""
     patterns = texts("syntax_advice")[kind].items()
     return next((says for pattern, says in patterns if re.fullmatch(pattern, text[:100])), "")
 

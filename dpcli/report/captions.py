@@ -37,7 +37,7 @@ RESPONSIBLE = {
     "Purpose": "intended_use",
     "Region": "region",
 }
-"""Who is responsible for a release: titles, and the keys of `declarations` that state it."""
+"""Titles of who is responsible for a release, and their keys in `declarations`."""
 
 _DECIMAL = re.compile(r"(-?)(\d{1,3}(?:,\d{3})+|\d+)(?:\.(\d+))?(%?)")
 
@@ -81,7 +81,7 @@ def number_writer(example: str | None) -> Callable[[str], str]:
 
 
 Digits = Literal["interval", "all"]
-"""Which digits people read: those that the interval supports, or all that are published."""
+"""Which digits people read: those that the interval supports, or all published."""
 
 SHOWN = 2
 """Significant digits that are shown of half the width of an interval.

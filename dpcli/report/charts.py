@@ -30,7 +30,7 @@ STEP_PARTS = 4
 """The ends of a scale are multiples of its step divided by this number."""
 
 MAX_BARS = 20
-"""Up to this number of bins, bars are drawn; more bins, and dates, are drawn as a line."""
+"""Bars are drawn for up to this number of bins; more, and dates, are a line."""
 
 MAX_NAMES = 5
 
@@ -54,7 +54,7 @@ class Scale:
     def covering(
         cls, numbers: Iterable[Fraction], *, zero: bool, ticks: int = 4, dates: bool = False
     ) -> Scale:
-        """A range that contains all numbers, and also zero if requested; dates are whole days."""
+        """A range of all numbers, and zero if requested; dates are whole days."""
         values = [*numbers, *([Fraction(0)] if zero else [])] or [Fraction(0)]
         low, high = min(values), max(values)
         if low == high and dates:
@@ -87,7 +87,7 @@ class Scale:
 
     @property
     def shows_zero(self) -> bool:
-        """Whether zero lies in the range and means something, unlike the day zero of dates."""
+        """Whether zero lies in the range and means something, unlike day zero of dates."""
         return not self.dates and self.low <= 0 <= self.high
 
     @property
@@ -104,7 +104,7 @@ def interval_ends(cells: Iterable[CellText]) -> list[Fraction]:
 
 
 def tick_text(number: Fraction, dates: bool = False, example: str = "") -> str:
-    """A number in few characters: 1k for a thousand, 1M for a million; or the date of a day.
+    """A short number (1k for a thousand, 1M for a million), or the date of a day.
 
     The decimal separator is that of the `example`; without an example, it is a point.
     """
@@ -123,7 +123,7 @@ def tick_text(number: Fraction, dates: bool = False, example: str = "") -> str:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Positions of a number and its interval on a scale; `at` is the position on the other axis."""
+    """Positions of a number and interval on a scale; `at` is that on the other axis."""
 
     at: float
     value: float

@@ -186,7 +186,7 @@ MAX_CHART_BINS = 5_000
 
 
 def layout_report(published: EstimatedStatistic, table: str, columns: list[str]) -> LayoutReport:
-    """The layout of the numbers of a statistic: its wide `table`, its scale and its axis."""
+    """The layout of a statistic's numbers: its wide `table`, its scale and its axis."""
     entry = published.planned.entry
     statistic, scale = entry.statistic, "each" if entry.statistic.mixed_units else "common"
     if statistic.chooses and isinstance(entry.request.column, NumericColumn):

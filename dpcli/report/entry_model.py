@@ -110,13 +110,13 @@ class StatisticReport(JsonObject):
     """What readers must know, if stated."""
     statistic: str
     counts: str
-    """What is counted, or what values are taken over: rows under their name in the spec, people,
-    or different values."""
+    """What is counted, or what values are taken over.
+
+    Rows under their name in the spec, people, or different values."""
     left_out: str | None
-    """What the limits on people leave out, and which values chosen bounds clamp; null where there
-    is neither."""
+    """What limits on people leave out and what chosen bounds clamp; null if neither."""
     interval_about: str | None = None
-    """What intervals are about, if not about all rows of the file, such as `what is used`."""
+    """What intervals are about, if not all rows of the file, such as `what is used`."""
     column: str | None
     columns: list[str]
     quantiles: list[JsonNumber] | None = None
@@ -262,7 +262,7 @@ class QualityRuleReport(JsonObject):
     min_people: Positive | None = None
     """The least number of people in a complete file; absent if none is required."""
     max_limited: JsonNumber | None = None
-    """The largest share of the rows that limits on the rows of a person may leave out."""
+    """The largest share of the rows that limits on a person's rows may leave out."""
     false_stop: JsonNumber
     """Probability with which a file that meets all minimums is stopped, at most."""
     rule: Sentences

@@ -75,10 +75,10 @@ FORMATS: tuple[Format, ...] = (
     Format("html", (".html", ".htm"), partial(_page, "html"), partial(_page, "html", digits="all")),
     Format("registry", (".yaml", ".yml"), partial(_page, "yaml")),
 )
-"""Every format: JSON for programs, two for people, and a draft for the public registry."""
+"""All formats: JSON for programs, two for people, a draft for a public registry."""
 
 FACTS = FORMATS[0].output()
-"""The JSON report. It is always stored, because every other output can be made from it."""
+"""The JSON report, always stored, because all other outputs can be made from it."""
 
 
 def _renderers() -> dict[str, Callable[[Report], bytes]]:
@@ -128,7 +128,7 @@ def _wide_parts(report: Report, name: str) -> tuple[list[NumberTable], list[str]
 
 
 def metadata_name(tables: Mapping[str, str]) -> str:
-    """The name of a release's CSVW metadata; `tables` has the name of each table by its URL.
+    """The name of a release's CSVW metadata; `tables` has table names by their URLs.
 
     The metadata state these URLs, so their name contains the URLs.
     """
@@ -171,7 +171,7 @@ def require_table_name(path: Path, *others: str) -> None:
 
 
 def output_name(path: Path, named: str | None = None, digits: Digits = "interval") -> str:
-    """The output for a report file, by the ending of the file unless a format is named.
+    """The output for a report file, by its ending unless a format is named.
 
     Raises UsageError for an unknown ending or name, and if the two contradict each other.
     """
@@ -211,7 +211,7 @@ def report_schema() -> str:
     from pydantic.json_schema import GenerateJsonSchema
 
     class Generator(GenerateJsonSchema):
-        """Schemas without titles of fields; what has a default is absent rather than null."""
+        """Schemas without field titles; what has a default is absent rather than null."""
 
         def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - for any field
             return False

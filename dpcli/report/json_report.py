@@ -156,7 +156,7 @@ def _texts(cells: pl.DataFrame, estimates: Estimates) -> pl.DataFrame:
 
 
 def number_texts(estimates: Estimates, numbers: Array) -> pl.Series:
-    """Numbers of the estimates, counted in steps, as a String series of decimals or dates."""
+    """Numbers of estimates, in steps, as a String series of decimals or dates."""
     import polars as pl
 
     from dpcli.engine.files.pieces import decimal_texts
@@ -191,7 +191,7 @@ SLICE = 1 << 14
 BETWEEN = ",\n        "
 
 FIRST, LAST = b'"cells": [\n        {"', b"\n      ]"
-"""The text before and after the numbers of a statistic; no JSON string contains it."""
+"""The text around the numbers of a statistic; no JSON string contains it."""
 
 FORM = (
     r"(?<named>\{.*)"
@@ -208,7 +208,7 @@ _PLACE = json.dumps(CELLS_PLACE)
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What is stated about a release or collection, and the numbers that it publishes.
+    """What is stated about a release or collection, and the numbers it publishes.
 
     `content` is the JSON of all that is `stated`, with the published `numbers` of each statistic.
     """
@@ -264,7 +264,7 @@ class Report:
 
 
 def without_numbers(content: bytes) -> bytes:
-    """The JSON of a report without its published numbers, of which there may be millions."""
+    """A report's JSON without its published numbers, which may be millions."""
     return _split_numbers(content)[0]
 
 

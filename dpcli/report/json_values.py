@@ -54,7 +54,7 @@ REPORT_VERSION = 2
 """The version of the keys of reports, and of the JSON of plans and simulations."""
 
 CELLS_PLACE = "\u0000cells"
-"""What stands in JSON for the numbers of a statistic; no spec can contain this text."""
+"""What stands in JSON for a statistic's numbers; no spec can contain this text."""
 
 KEYS = {"no_information": "no-information"}
 
@@ -181,7 +181,7 @@ def parsed_json(text: str | bytes) -> Any:
 
 
 def _encodable(fact: Any) -> Any:
-    """A value for `json.dumps`: numbers are marked strings, so that they never become floats."""
+    """A value for `json.dumps`: numbers are marked strings, never floats."""
     match fact:
         case JsonNumber():
             return _MARK + fact

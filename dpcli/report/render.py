@@ -121,7 +121,7 @@ def _digits_filter(text_of: Callable[..., str]) -> Callable[..., str]:
 
 @cache
 def environment(form: str) -> Environment:
-    """The templates of a format with their filters; compiled templates go to `__pycache__`."""
+    """Templates of a format with their filters; compiled ones go to `__pycache__`."""
     package = Path(__file__).parent
     compiled = package / "__pycache__"
     keeps = not sys.dont_write_bytecode and os.access(compiled, os.W_OK)
@@ -179,7 +179,7 @@ def markdown_text(text: str) -> str:
 
 
 def markdown_block(text: str) -> str:
-    """Text escaped for the beginning of a line, where it must not start a list or heading."""
+    """Text escaped for the start of a line, where it must begin no list or heading."""
     return _BLOCK.sub(r"\1\\\2", markdown_text(text).lstrip())
 
 
@@ -190,7 +190,7 @@ def grouped(text: str) -> str:
 
 
 def prose(text: str) -> Markup:
-    """A sentence as HTML: keys as code, and no line break between a number and its unit."""
+    """A sentence as HTML: keys as code, no line break between a number and its unit."""
     joined = str(escape(_UNIT.sub("\u00a0", text)))
     return Markup(_CODE.sub(r"<code>\1</code>", joined))  # noqa: S704 - escaped before
 
@@ -228,7 +228,7 @@ def yaml_scalar(value: str, depth: int = 0) -> str:
 
 
 MAX_LINES = 1_000
-"""Lines of a statistic that a page shows; the CSV table and the JSON report have all."""
+"""Lines of a statistic that a page shows; CSV table and JSON report have all."""
 
 MAX_CHARTS = 12
 

@@ -50,7 +50,7 @@ _FORMULA = f"^[{re.escape(''.join(FORMULA_STARTS))}]"
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A published table, all columns String, and the names of its columns with numbers.
+    """A published table, all columns String, and the names of those with numbers.
 
     Columns in `dates` have dates. In a long table, numbers and dates share columns: `dated` are the
     names of the statistics whose numbers are dates.
@@ -115,7 +115,7 @@ def _blank_as_null() -> pl.Expr:
 
 
 def long_table(published: Sequence[NumberTable]) -> Table:
-    """One line per published number: statistic, keys, item, value, lower, upper, flag.
+    """A line per published number: statistic, keys, item, value, lower, upper, flag.
 
     Keys are in the order of their first use. If a key has the name `flag`, the last column is
     `flag_2`.
