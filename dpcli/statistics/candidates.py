@@ -29,7 +29,7 @@ from dpcli.statistics.estimates import IMPRECISE, NO_INTERVAL, UNBOUNDED, Estima
 from dpcli.statistics.postprocessing import IMPRECISE_SHARE
 
 CACHED = 4
-"""The number of axes that are cached: statistics with the same candidates share one."""
+"""The number of cached axes: statistics with the same candidates share one."""
 
 
 @lru_cache(maxsize=CACHED)
@@ -61,7 +61,7 @@ def classes_from_each(column: NumericColumn, points: Points) -> tuple[Axis, Poin
 
 
 def _cut(column: NumericColumn, starts: Sequence[int], points: Points) -> tuple[Axis, Points]:
-    """The axis of classes that begin at `starts`, and the index of the class of each point."""
+    """The axis of classes that begin at `starts`, and the class index of each point."""
     indices = {start: index for index, start in enumerate(starts)}
     return Axis(column, tuple(starts)), tuple(indices[point] for point in points)
 
@@ -75,11 +75,11 @@ def candidate_values(points: Points, indices: Ints) -> Ints:
 
 
 SIZE_SHARE = Fraction(1, 10)
-"""The share of the loss of a choice that its size gets: with a tenth, errors are a ninth larger."""
+"""The share of a choice's loss for its size: a tenth makes errors a ninth larger."""
 
 
 FLAG_CONFIDENCE = Fraction(19, 20)
-"""Of the groups without rows, at least this share is flagged, whatever confidence a spec states."""
+"""At least this share of groups without rows is flagged, at any `confidence`."""
 
 
 class SizeLimits(NamedTuple):

@@ -29,7 +29,7 @@ MEASURES: tuple[Measure, ...] = ("epsilon", "rho")
 
 @dataclass(frozen=True, slots=True)
 class SampleDesign:
-    """A simple random sample without replacement; `size` is its number of rows, if public.
+    """A simple random sample without replacement; `size` is its row count, if public.
 
     Every unit of the population had the same chance, and each row of the file is one unit.
     """
@@ -40,7 +40,7 @@ class SampleDesign:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One entry of a spec with its names resolved: what to compute, not its budget request.
+    """A spec entry with names resolved: what to compute, not its budget request.
 
     Attributes:
         bins: The axis along which a histogram counts.
@@ -229,7 +229,7 @@ class Design:
         return None
 
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
-        """Why these queries answer the request, if there are several designs, and their error."""
+        """Why these queries answer the request, if designs are several, and their error."""
         return (self.reason,) if self.reason else ()
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:

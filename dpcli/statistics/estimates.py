@@ -30,11 +30,11 @@ HAS_INTERVAL = 0
 NO_INTERVAL = 1
 """No interval is given, because no correct one is known for this statistic."""
 UNBOUNDED = 2
-"""No interval is given, because the noisy answers leave every noise-free value possible."""
+"""No interval is given: the noisy answers leave every noise-free value possible."""
 SUPPRESSED = 3
 """The number is not shown."""
 IMPRECISE = 4
-"""No interval is given, and the stated error is large next to the noisy size of the group."""
+"""No interval is given, and the stated error is large for the group's noisy size."""
 
 SIGNED_PART = Fraction(1, 5)
 """The least size of a number that can be negative, as a share of its range.
@@ -43,7 +43,7 @@ Half-widths are compared with sizes.
 """
 
 Limits = tuple[Fraction | None, Fraction | None]
-"""The least and the greatest value that a number can have; None if there is no limit."""
+"""The least and greatest value that a number can have; None without a limit."""
 
 ANY: Limits = (None, None)
 
@@ -249,7 +249,7 @@ class Estimates:
         return covers
 
     def wider_than(self, share: Fraction) -> Bools:
-        """Whether the half-width of each interval exceeds a share of the size of the number.
+        """Whether the half-width of each interval exceeds a share of the number's size.
 
         The size is the absolute value. If a number can be negative or is a date, its size is at
         least `SIGNED_PART` of the range of possible values, if this range has both limits. Numbers

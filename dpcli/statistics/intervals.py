@@ -32,7 +32,7 @@ from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import HAS_INTERVAL, UNBOUNDED, Estimates, Limits, common_step
 
 Outcome = Callable[[Floats], Floats]
-"""Computes outcomes, shape (items, cells), from answers, shape (queries, cells); both float64."""
+"""Outcomes, shape (items, cells), of answers, shape (queries, cells); in float64."""
 
 DRAWS = 2000
 """Draws of each noise. They are evenly spaced quantiles, so 2000 are enough."""
@@ -47,7 +47,7 @@ MAX_DRAWS_IN_MEMORY = 1 << 17
 """The most plausible answers in memory at a time, to fit the processor cache."""
 
 ROUNDED_BELOW = 10
-"""Draws of noise with a smaller scale are rounded to whole numbers, as the noise itself is."""
+"""Draws of noise with a smaller scale are rounded to whole numbers, as noise is."""
 
 EXTRA_DECIMALS = 6
 """Decimals that are kept beyond the printed ones."""

@@ -18,13 +18,13 @@ from dpcli.queries.sums import Factor
 from dpcli.statistics.design import Request, WeightedQuery
 
 TYPICAL_MEAN, TYPICAL_SQUARE = 0.5, 0.35
-"""The mean and mean square of typical values, in half-widths from the middle of the bounds.
+"""Mean and mean square of typical values, in half-widths from the bounds' middle.
 
 Plans compare mechanisms by their errors for typical values.
 """
 
 TYPICAL_VARIANCE = TYPICAL_SQUARE - TYPICAL_MEAN**2
-"""The variance of typical values, in squared half-widths: a deviation of about a third."""
+"""Variance of typical values, in squared half-widths: a deviation near a third."""
 
 MOMENTS_REASON = (
     "the number of rows, and the sums of the distances from the middle of the bounds, of "
@@ -36,7 +36,7 @@ MOMENTS_REASON = (
 
 
 class CenteredMoments(NamedTuple):
-    """Moments of centered columns in units of their half-widths, cell by cell; all float64.
+    """Moments of centered columns in half-widths of these, cell by cell; all float64.
 
     Attributes:
         rows: The number of rows, at least one; shape (cells,).
@@ -115,7 +115,7 @@ class Moments:
         return tuple(replace(weighted, weight=weighted.weight / total) for weighted in queries)
 
     def centered(self, answers: Floats, *, clamp: bool = False) -> CenteredMoments:
-        """The number of rows, means and covariances of noisy answers, shape (queries, cells).
+        """Number of rows, means and covariances of noisy answers, shape (queries, cells).
 
         With `clamp`, means and mean products are clamped to the values that the bounds allow.
         """

@@ -25,7 +25,7 @@ from dpcli.statistics.intervals import FiducialInterval
 from dpcli.statistics.moments import Moments, bernstein_moments
 
 MEAN_SQUARES, SUM_SQUARES = Fraction(1, 10), Fraction(1, 5)
-"""The parts of epsilon for the squares that show the variance of a mean, and of a sum.
+"""Parts of epsilon for squares that show the variance of a mean, and of a sum.
 
 A bound on the variance from the bounds alone makes most intervals two to five times as wide. For
 400 to 10,000 rows and epsilon from 0.5 to 2, these parts give the narrowest intervals, or nearly
@@ -73,7 +73,7 @@ def sum_with_squares(total: WeightedQuery, request: Request) -> tuple[WeightedQu
 
 
 def population_counts(request: Request, answer: NoisyAnswer, confidence: Fraction) -> Estimates:
-    """The number of units in each cell of the population, from a sample of public size."""
+    """Numbers of units in the population's cells, from a sample of public size."""
     design = design_of(request)
     size = float(design.size or design.population)
 
@@ -92,7 +92,7 @@ def population_counts(request: Request, answer: NoisyAnswer, confidence: Fractio
 def population_means(
     request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
 ) -> Estimates:
-    """The mean of each group of the population, from the sum, the count and the squares.
+    """The mean of each population group, from the sum, the count and the squares.
 
     If there is a single answer, it has the sums of Bernstein polynomials of degree two, from which
     these three follow. The variance comes from the noisy answers, clamped to the range from zero to

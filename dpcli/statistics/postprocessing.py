@@ -29,7 +29,7 @@ from dpcli.statistics.estimates import (
 )
 
 Reconcile = Callable[[Estimates], Estimates]
-"""Makes the numbers of an entry agree with each other: `Statistic.make_consistent`."""
+"""Makes the numbers of an entry agree (`Statistic.make_consistent`)."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class SuppressBelow(PostProcessingStep):
 
 @dataclass(frozen=True)
 class SuppressWide(PostProcessingStep):
-    """Leaves out numbers with a wide interval in proportion to the value; always the last step.
+    """Leaves out numbers whose interval is wide for the value; always the last step.
 
     `withhold: {wider_than: 0.5}` leaves out numbers whose interval has a half-width of more
     than half of the value. It uses noisy numbers alone, and serves quality, not privacy.
@@ -191,10 +191,10 @@ and suppresses estimates above (release guidelines of the Canadian Community Hea
 
 
 IMPRECISE_SHARE = Fraction(1, 4)
-"""A choice is flagged if its error may be more than this share of the rows of its group."""
+"""A choice is flagged if its error may exceed this share of its group's rows."""
 
 LIMITED_SHARE = Fraction(1, 100)
-"""A number is flagged if more than this share of its rows was left out, as charged counts show."""
+"""Flags a number if charged counts show more than this share of rows left out."""
 
 
 class Flag(StrEnum):

@@ -26,7 +26,7 @@ BY_ROWS_WEIGHT = Fraction(1, 4)
 """The share of the loss for people by their number of rows, if there are limits."""
 
 PEOPLE_WEIGHT = Fraction(1, 8)
-"""The share of the loss for the number of people, if a minimum of people is required.
+"""The share of the loss for the number of people, if a minimum is required.
 
 A person changes the number of people by one, but the numbers of rows and cells by much more.
 """
@@ -40,7 +40,7 @@ PEOPLE = "people"
 
 @dataclass(frozen=True, kw_only=True)
 class ReadabilityQuery(Query):
-    """The number of rows, and for each column its readable minus its unreadable cells.
+    """The number of rows, and each column's readable minus its unreadable cells.
 
     A cell is readable if it can be read as the column declares. The columns in `checked` have no
     constants that replace unreadable cells. Every row adds one to the number of rows, and one or
@@ -80,7 +80,7 @@ class ReadabilityQuery(Query):
 
 
 class QualityCounts(Statistic):
-    """The number of rows, for each checked column its readable cells, and people by their rows.
+    """Numbers of rows, of readable cells by checked column, of people by their rows.
 
     A cell is readable if it can be read as its column declares, before any constant replaces
     it. The answer is one vector: the number of rows, and for each column its readable minus
@@ -304,10 +304,10 @@ def _min_rows(people: NoisyAnswer, starts: tuple[int, ...], limit: int, outside:
 
 
 def noticed_rows(noise: Noise, limit: int) -> int:
-    """About how many left-out rows noise alone may explain, if people have up to twice the limit.
+    """About how many left-out rows noise alone may explain.
 
-    If more than twice this number is left out, most releases show it. If few people have very many
-    rows, more left-out rows are needed.
+    It assumes that people have up to twice the limit. If more than twice this number is left out,
+    most releases show it. If few people have very many rows, more left-out rows are needed.
     """
     starts = [start for start in bin_starts([limit]) if limit < start <= 2 * limit]
     weights = [start - limit for start in starts]

@@ -116,7 +116,7 @@ class Statistic(ABC):
         return self.estimate(design, answers, confidence).within(self.limits(design.request))
 
     def rows_for_interval(self, request: Request, noises: Sequence[Noise]) -> int:
-        """About how many rows are needed for a bounded interval; zero if every number has one."""
+        """About how many rows a bounded interval needs; zero if every number has one."""
         return 0
 
     def has_population(self, request: Request) -> bool:
@@ -148,7 +148,7 @@ class Statistic(ABC):
         return ()
 
     def items(self, request: Request) -> tuple[str, ...]:
-        """The names of the numbers of each group; one empty name if there is a single number."""
+        """Names of the numbers of each group; one empty name for a single number."""
         return self.names(request) if self.item else ("",)
 
     def names(self, request: Request) -> tuple[str, ...]:

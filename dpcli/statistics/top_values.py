@@ -223,7 +223,7 @@ class Mode(TopK):
 
 
 MAX_PRIVATE_LABELS = 1_000
-"""The largest `k` of labels that are not declared, because a line is published for every rank."""
+"""The largest `k` of undeclared labels: a line is published for every rank."""
 
 
 class TopKPrivate(TopK):
@@ -253,7 +253,7 @@ class TopKPrivate(TopK):
     def estimate(
         self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
-        """The labels of each group by falling noisy count, then by label; blank if too few."""
+        """Labels of each group by falling noisy count, then by label; blank if too few."""
         (answer,), request = answers, design.request
         counted = zip(answer.values.tolist(), answer.groups or (), strict=True)
         labels: dict[Group, list[str]] = {}
@@ -279,4 +279,4 @@ class ModePrivate(TopKPrivate):
 PRIVATE_LABELS: dict[str, TopKPrivate] = {
     statistic.name: statistic for statistic in (TopKPrivate(), ModePrivate())
 }
-"""By the names of statistics that choose labels, those that select labels that are private."""
+"""Statistics that select private labels, by names of those that choose labels."""

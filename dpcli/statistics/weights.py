@@ -36,7 +36,7 @@ def min_denominator(request: Request) -> int:
 
 
 class WeightedStatistic(Statistic):
-    """A statistic whose rows may have weights; `weighted_derivation` then replaces `derivation`."""
+    """Rows may have weights; `weighted_derivation` then replaces `derivation`."""
 
     weighted_derivation: ClassVar[str] = ""
 

@@ -53,7 +53,7 @@ class BoundsHistogram(Statistic):
 
 
 class RowsHistogram(BoundsHistogram):
-    """The number of people in each bin of a grid of numbers of rows; it chooses `max_rows`.
+    """Numbers of people in bins of a grid of numbers of rows; it chooses `max_rows`.
 
     Privacy: a person lies in one bin, that of the number of all their rows, whatever these hold.
     No limit is needed for that: adding or removing a person changes one count by one, 1 in L1, and
@@ -135,7 +135,7 @@ class BoundsChoice:
         return self.name
 
     def counted(self, rows: str, cells: str) -> str:
-        """What the histogram counts: the `cells` of its column, or people by their `rows`."""
+        """What the histogram counts: `cells` of its column, or people by their `rows`."""
         return cells
 
     def beyond(self, rows: str) -> str:
@@ -250,7 +250,7 @@ class BoundsChoice:
 
 
 PARTS = (1, 2, 3)
-"""The thirds of the candidates for which a plan shows errors: near, middle and outermost."""
+"""The thirds of candidates whose errors a plan shows: near, middle and outermost."""
 
 ROW_CLAMPING_WEIGHT = 0.4
 """The `clamping_weight` of row limits: an expected value as share of its bound.

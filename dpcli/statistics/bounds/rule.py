@@ -61,7 +61,7 @@ GRID_KINDS = (
 
 @dataclass(frozen=True)
 class BoundsGrid:
-    """The candidate bounds of a column, in its steps, within the `column`'s outermost bounds.
+    """Candidate bounds of a `column`, in its steps, within its outermost bounds.
 
     Those above zero are for the upper bound, and those below zero for the lower one. A side without
     candidates keeps its outermost bound.
@@ -79,20 +79,20 @@ class BoundsGrid:
 
     @cached_property
     def above(self) -> tuple[int, ...]:
-        """The candidates for the upper bound from zero outward; empty if it is not above zero."""
+        """Candidates of the upper bound, from zero outward; empty if it is not positive."""
         low, high = self.column.limits
         return (*self._between(max(low, 0), high), high) if high > 0 else ()
 
     @cached_property
     def below(self) -> tuple[int, ...]:
-        """The candidates for the lower bound from zero outward; empty if it is not below zero."""
+        """Candidates of the lower bound, from zero outward; empty if it is not negative."""
         low, high = self.column.limits
         candidates = self._between(max(-high, 0), -low) if low < 0 else ()
         return (*(-candidate for candidate in candidates), low) if low < 0 else ()
 
     @cached_property
     def axis(self) -> Axis:
-        """The bins: bin k holds the values between candidate k - 1 and candidate k of a side."""
+        """The bins: bin k has the values between candidates k - 1 and k of a side."""
         low = self.column.lower
         inner = (
             (max(low, 0), *(candidate + 1 for candidate in self.above[:-1])) if self.above else ()
@@ -124,7 +124,7 @@ class BoundsGrid:
 
 
 FALSE_ALARM = 1e-3
-"""The greatest probability that noise alone, in any bin or bins, exceeds a threshold."""
+"""Greatest probability that noise alone, in any bin or bins, exceeds a threshold."""
 
 WINDOW = 4
 """The most neighboring counts that can be clear by their sum if no count is."""

@@ -38,7 +38,7 @@ from dpcli.statistics.statistic import Statistic
 
 @dataclass(frozen=True, slots=True)
 class PassesAmongFirst(Filter):
-    """True if a test is true and fewer than `max_counted` of the tests before it are, else false.
+    """Whether a test is true and fewer than `max_counted` of those before it are.
 
     So at most `max_counted` of all tests are counted for a row: the first tests that are true.
     """
@@ -60,7 +60,7 @@ class PassesAmongFirst(Filter):
 
 @dataclass(frozen=True, kw_only=True)
 class IndicatorQuery(Query):
-    """For each group and each of several tests, the number of rows for which the test is true.
+    """For each group, the number of rows for which each of several tests is true.
 
     A row adds one for at most `max_counted` tests: the first tests that are true for the row. With
     `signed`, the row also adds minus one for each other test. Raises ValueError if groups are

@@ -27,7 +27,7 @@ MAX_RELATIVE_DEVIATION = 0.95
 
 
 class PersonCounts(Statistic):
-    """A statistic whose numbers are counts by groups, or sums of such counts and of people.
+    """A statistic of counts by groups, or of sums of such counts and of people.
 
     If a person can raise many of the counts, two other answers need less Gaussian noise: each
     count less a multiple of the number of people, and the number of people. A person who raises a

@@ -39,7 +39,7 @@ Coefficients = tuple[int, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class BernsteinQuery(Query):
-    """For each group, sums of the Bernstein polynomials of a value x within its bounds [L, U].
+    """By group, sums of Bernstein polynomials of a value x in its bounds [L, U].
 
     In steps, the polynomials of degree d are comb(d, j) (x - L)^j (U - x)^(d - j) for j from 0 to
     d. They are never negative, and sum to (U - L)^d, whatever x is. So what a row adds to all sums
@@ -149,7 +149,7 @@ def _times(
 
 
 SUM_WEIGHT = Fraction(3, 5)
-"""The part of epsilon that a centered sum gets if it is divided by a number of rows.
+"""The part of epsilon for a centered sum that is divided by a number of rows.
 
 The noise of the sum affects the mean in full. The noise of the count is multiplied by the distance
 of the mean from the center, in half-widths: it affects the mean at most as much, usually less.
@@ -203,7 +203,7 @@ class Quotient:
         )  # fmt: skip
 
     def _outcome(self, answers: Floats) -> Floats:
-        """The quotients of plausible answers; not a number if the divisor is below the least."""
+        """Quotients of plausible answers; not a number if the divisor is below the least."""
         above, below = (np.array(row, float) @ answers for row in (self.above, self.below))
         quotient = above / np.maximum(below, self.min_below)
         usable: Floats = np.where(below >= self.min_below, quotient, np.nan)[None]
@@ -298,7 +298,7 @@ SQUARED_DISTANCES = (
 
 @dataclass(frozen=True, kw_only=True)
 class DistancesFromBounds(QuotientDesign):
-    """Sums of distances of a column from both bounds, and of their products, for pure noise."""
+    """Sums of a column's distances from bounds and of their products, for pure noise."""
 
     distances: BernsteinQuery
 

@@ -25,11 +25,11 @@ FARTHEST = 12
 """Standard deviations from the quotient at which the search for an end begins."""
 
 BISECTIONS = 16
-"""Steps of the search. An end is too far outside by less than the first step / 2**BISECTIONS."""
+"""Search steps: an end is too far out by less than the first step/2**BISECTIONS."""
 
 
 class QuotientInterval(FiducialInterval):
-    """The interval of one quotient, within finite `limits`, in the units of `outcome`.
+    """The interval of a quotient, within finite `limits`, in the units of `outcome`.
 
     `above` and `below` are the coefficients of the answers in the dividend and the divisor. The
     divisor is at least `min_below`.

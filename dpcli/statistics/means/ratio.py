@@ -52,13 +52,13 @@ from dpcli.statistics.weights import WeightedStatistic, min_denominator, weight_
 HALF = Fraction(1, 2)
 
 DECIMALS, MAX_DECIMALS = 6, 12
-"""The printed decimals of a share, and of any ratio. A ratio of large numbers has fewer."""
+"""Printed decimals of a share and of a ratio; one of large numbers has fewer."""
 
 TRUE = ((1, 1),)
 """The position of the label `true` of a boolean column, as ranges."""
 
 Part = NumericColumn | LabeledColumn | None
-"""A sum of numbers, the number of rows whose boolean is true, or the number of rows."""
+"""A sum of numbers, the number of rows with a true boolean, or of all rows."""
 
 Per = Annotated[int, whole_number(10**8, "rows or units a rate is for"), Field(examples=[1000])]
 

@@ -67,7 +67,7 @@ class Covariance(Statistic):
         return request.columns
 
     def pairs(self, request: Request) -> Sequence[Pair]:
-        """The pair of columns of each item: every two columns, and each column with itself."""
+        """Pairs of columns, one per item: every two columns, and each with itself."""
         return Moments(self.columns(request)).pairs
 
     def names(self, request: Request) -> tuple[str, ...]:

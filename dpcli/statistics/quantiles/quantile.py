@@ -36,9 +36,11 @@ POWERS: dict[Measure, int] = {"epsilon": 1, "rho": 2}
 """The power p by unit of the budget: noise to the power p is inverse to shares."""
 
 USUAL_PART = 0.5
-"""The part of `usual_error` with which choices are compared: counts that are not negative have
-smaller errors, for incomes and for even values about half on average. Where rows share values,
-counts are better than that by far, and choices in rounds can be worse than single choices."""
+"""The part of `usual_error` with which choices are compared.
+
+Counts that are not negative have smaller errors, for incomes and for even values about half on
+average. Where rows share values, counts are better than that by far, and choices in rounds can be
+worse than single choices."""
 
 
 def may_count(request: Request, relation: Relation) -> bool:

@@ -23,7 +23,7 @@ from dpcli.queries.query import AnswerWords
 from dpcli.queries.scores import Chooser, Points, Rank, SelectionQuery
 
 MIN_QUANTILES_FOR_RECURSION = 3
-"""From this number of quantiles on, recursion needs fewer rounds than there are quantiles."""
+"""From this number of quantiles on, recursion needs fewer rounds than quantiles."""
 
 MAX_SUBSTEPS = 1 << 16
 """The most sub-steps of a class: two random bytes choose one of them."""
@@ -76,7 +76,7 @@ class PartQuantile:
 
 @dataclass(frozen=True, kw_only=True)
 class QuantilesQuery(SelectionQuery):
-    """For each group, how many rows each class has; several quantiles are then chosen.
+    """Counts of rows by group and class, by which several quantiles are chosen.
 
     A quantile near the middle is chosen from all rows of the group. Then those below it are chosen
     from the rows below, those above it from the rows above, and so on (Kaplan, Schnapp and Stemmer
@@ -235,7 +235,7 @@ class QuantilesQuery(SelectionQuery):
 
 
 def choose_quantiles(noise: Noise, counts: Array, query: QuantilesQuery) -> Array:
-    """The index of a candidate for each quantile, group by group, as one array of int64.
+    """A candidate's index for each quantile, group by group, as one array of int64.
 
     `counts` has the shape (groups, classes). With `NO_NOISE`, each quantile is the first of
     its best candidates, from all rows of the group. Raises TypeError for additive noise.

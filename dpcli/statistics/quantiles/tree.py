@@ -95,14 +95,14 @@ class CountTree:
 
 
 TEST_SHARE = Fraction(9, 10)
-"""The part of the error probability of an interval that each of its two tests has.
+"""The part of an interval's error probability that each of its two tests has.
 
 More than half: a class that holds rows is hardly at risk in both tests.
 `python -m tests.benchmarks.quantile_intervals` shows which coverage follows.
 """
 
 EMPTY_SHARE = Fraction(1, 5)
-"""The part of the error probability for noise beyond the margin of an empty group.
+"""The part of the error probability for noise beyond an empty group's margin.
 
 The margin has two sides: at 95%, one in 200 intervals of empty groups excludes some class.
 """
@@ -428,7 +428,7 @@ class _Levels:
         return self._up_to(found)
 
     def _leaves(self) -> Iterator[Ints]:
-        """For each level, how many leaves each child of each node has: shape (1, nodes, children).
+        """By level, leaf counts of each node's children: shape (1, nodes, children).
 
         The nodes of the first level are the children of one root.
         """
@@ -447,7 +447,7 @@ class _Levels:
 
 
 def _nearest(wanted: Floats, total: Floats) -> Floats:
-    """The nearest numbers along the last axis that are not negative and sum to `total`.
+    """Nearest numbers along the last axis that are not negative and sum to `total`.
 
     A threshold is subtracted from all numbers above it, and all other numbers become zero (Held,
     Wolfe and Crowder 1974).

@@ -32,7 +32,7 @@ CURVATURE_RISK = Fraction(1, 5)
 """The part of the risk for the curvature; the rest is for the random slope."""
 
 TRIED = 80
-"""How many curvatures of a logistic loss are tried, each a tenth smaller than the one before."""
+"""Curvatures of a logistic loss to try, each a tenth smaller than the one before."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +100,7 @@ class ObjectiveDesign(Design):
 
 
 def curvature_sentence() -> str:
-    """A sentence for the plan: what the noisy products of the inputs are for, and their cost."""
+    """A sentence for the plan: what noisy products of inputs are for, and their cost."""
     percent = exact_or_up(CURVATURE_SHARE * 100)
     return (
         "no error of the coefficients is known before a release; intervals follow from noisy "
@@ -112,7 +112,7 @@ def curvature_sentence() -> str:
 
 @dataclass(frozen=True, slots=True)
 class CoefficientBounds:
-    """How far the slope may have moved coefficients, by what the noisy products of inputs prove.
+    """How far the slope may have moved coefficients, as noisy input products prove.
 
     Let t be the published minimizer of J(t) + <b, t> for the random slope b, and t* that of J, the
     objective with its ridge but without noise, both over the same convex set. With d = t - t*, the
@@ -228,7 +228,7 @@ def with_bounds(
     confidence: Fraction,
     origin: Fraction = Fraction(0),
 ) -> Estimates:
-    """Coefficients with their intervals, in these units of the scaled ones, the intercept first.
+    """Coefficients with intervals in these units of the scaled ones, intercept first.
 
     The intercept is that of scaled columns less the slopes times the middles of the inputs, plus an
     `origin`. Ends are rounded outwards to the last decimal, after a step of the grid for each

@@ -31,7 +31,7 @@ RIDGE_CONFIDENCE = Fraction(19, 20)
 """A ridge covers noise up to the half-width of this confidence."""
 
 SINGULAR = 1e-9
-"""Covariances with an eigenvalue up to this, in squared half-widths, have no slopes."""
+"""Covariances with an eigenvalue up to this (squared half-widths) have no slopes."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class LeastSquares(Moments):
         return coefficients, unsolved | ((self.ridge is None) & (ridge > 0))
 
     def noise_bound(self, noises: Sequence[Noise]) -> float:
-        """A bound on the noise in the covariances of the inputs, times the number of rows."""
+        """A bound on the noise in covariances of the inputs, times the number of rows."""
         inputs = len(self.columns) - 1
         return inputs * max(
             noise.half_width(RIDGE_CONFIDENCE) / (self.halves[i] * self.halves[j])
@@ -116,7 +116,7 @@ def _matrices(covariances: Floats) -> Floats:
 
 
 METHODS = ("moments", "objective", "output")
-"""What noise is added to: the moments, the objective that is minimized, or its minimizer."""
+"""What gets noise: the moments, the minimized objective, or its minimizer."""
 
 Method = Annotated[str, Choice("unknown-method", METHODS)]
 Ridge = Annotated[

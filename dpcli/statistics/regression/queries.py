@@ -33,7 +33,7 @@ from dpcli.queries.query import AnswerWords, LinearQuery, Query
 from dpcli.queries.sums import CountedFactors, Factor, PlainSum, RowSums, Shape
 
 GRID_STEPS = 1 << 10
-"""The steps of the grid in the largest change of a coefficient; rounding adds one more."""
+"""Steps of the grid in the largest change of a coefficient; rounding adds one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,12 +139,12 @@ class RidgeQuery(LinearRegressionQuery):
 
     @cached_property
     def grid(self) -> Fraction:
-        """The step of the coefficients: a power of two, at most 1/`GRID_STEPS` of the `change`."""
+        """The coefficients' step: a power of two, at most 1/`GRID_STEPS` of the `change`."""
         return round_down(self.change / GRID_STEPS, 1)
 
     @cached_property
     def change_in_steps(self) -> Sensitivity:
-        """The most that replacing a row changes, in steps; rounding adds one per coefficient."""
+        """The most a replaced row changes, in steps; rounding adds one per coefficient."""
         size, steps = self.cells, self.change / self.grid
         root = sqrt_up(Fraction(size))
         return Sensitivity(
@@ -157,7 +157,7 @@ class RidgeQuery(LinearRegressionQuery):
         return RowContribution(-self.change_in_steps.linf, self.change_in_steps.linf)
 
     def sensitivity(self, relation: Relation) -> Sensitivity:
-        """The `change_in_steps`; ValueError unless rows are replaced, and none is skipped."""
+        """The `change_in_steps`; ValueError unless rows are replaced and none is skipped."""
         if not relation.size_is_public or self.may_skip or self.axes:
             raise ValueError("coefficients have a bound if rows are replaced, and none is skipped")
         return self.change_in_steps
@@ -181,7 +181,7 @@ Locator = Callable[[Sequence[Fraction]], Located | None]
 
 
 class Perturbation(NamedTuple):
-    """What is added to the objective: <b, theta> for random b, and ridge |theta|^2 / 2.
+    """What is added to the objective: <b, theta>, b random, and ridge |theta|^2 / 2.
 
     The density of b is proportional to exp(-max |b_j| / scale).
     """

@@ -89,7 +89,7 @@ class MeasuredTable:
 
 @dataclass(frozen=True, eq=False)
 class MeasuredEffect:
-    """The noisy scaled effect of some axes, in each group; `numbers` has the shape of the table."""
+    """The noisy scaled effect of some axes by group; `numbers` has the table's shape."""
 
     axes: Axes
     numbers: Array

@@ -287,7 +287,7 @@ def _useful(tables: Sequence[Table], shares: Sequence[float]) -> Shares:
 
 
 def _with_shares(tables: Sequence[Table], shares: Sequence[float]) -> Shares:
-    """Tables or effects with shares as exact fractions, equal if they are nearly equal."""
+    """Tables or effects with shares as exact fractions, equal if nearly equal."""
     max_share = max(shares)
     # Under change-one, the number of rows has no share, because it needs no noise.
     units = [max(1, round(SHARE_UNITS * share / max_share)) if share else 0 for share in shares]
