@@ -202,7 +202,9 @@ class NumericColumn(ValuedColumn):
                     if part
                 )
                 return sum(passed, value * 0)
-        bins = pl.lit(pl.Series(inner, dtype=pl.Int64)).search_sorted(value, side="right")
+        bins = pl.lit(pl.Series(inner, dtype=pl.Int64)).search_sorted(
+            value.cast(pl.Int64), side="right"
+        )
         return pl.when(value.is_not_null()).then(bins.cast(pl.Int64))
 
 

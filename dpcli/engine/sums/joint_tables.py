@@ -15,7 +15,7 @@ from typing import cast
 import numpy as np
 import polars as pl
 
-from dpcli.data.column import Column
+from dpcli.data.column import Column, ValuedColumn
 from dpcli.data.kinds import Axis
 from dpcli.engine.cells import row_filter
 from dpcli.engine.sums.sum_expressions import factor_value, sum_expression, weighted_sums
@@ -29,6 +29,8 @@ from dpcli.queries.sums import CountedFactors, DistinctValues, Factor, PlainSum,
 JOINT_CELLS = 1 << 14
 """A table of at most this number of cells costs about as much as a single cell."""
 
+SMALL = 1 << 30
+"""Numbers below it are added in 32 bits."""
 
 SUMS = pl.col(r"^s\d+$")
 """The columns of a partial that hold sums."""
@@ -93,6 +95,20 @@ class JointTable:
             return self.combine_partials(partials.with_columns(SUMS.cast(pl.Int128)))
         count = pl.col("value").is_not_null().cast(pl.Int64).sum()
         return self.combine_partials(partials).group_by(self.keys).agg(count.alias("s0"))
+
+    @property
+    def index_type(self) -> pl.DataType:
+        """A type that fits all joint cells, and values of the columns of all axes.
+
+        The sum of two such values fits it too. Rows are grouped faster by half a machine word.
+        """
+        columns = (axis.column for axis in self.axes)
+        limits = [column.limits for column in columns if isinstance(column, ValuedColumn)]
+        sizes = (
+            prod(len(axis) + 1 for axis in self.axes),
+            *(abs(end) for ends in limits for end in ends),
+        )
+        return pl.Int32() if max(sizes) < SMALL else pl.Int64()
 
     @property
     def sums(self) -> dict[PlainSum, str]:
@@ -171,10 +187,11 @@ class JointTableExpressions:
 
     def assign_cells(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """The rows with the columns to group by, and a column `row` of ones to count by."""
+        word = self.table.index_type
         # One past the end for a row outside an axis.
         indices = {
             axis: axis.column.axis_index(
-                pl.col(self.names[axis.column]).cast(pl.Int64), axis.starts
+                pl.col(self.names[axis.column]).cast(word), axis.starts
             ).fill_null(len(axis))
             for axis in self.table.axes
         }
@@ -183,7 +200,7 @@ class JointTableExpressions:
             for axis, name in zip(self.table.kind.private, self.private_names, strict=True)
         ]
         groups = [indices[axis].alias(name) for name, axis in self._group_axes.items()]
-        cell = pl.lit(0, dtype=pl.Int64)
+        cell = pl.lit(0, dtype=word)
         for axis in self.table.axes:
             cell = cell * (len(axis) + 1) + indices[axis]
         row = pl.lit(1, dtype=pl.Int64).alias("row")
@@ -200,6 +217,13 @@ class JointTableExpressions:
         inside += [pl.col(name).is_not_null() for name in self.private_names]
         return pl.all_horizontal(inside) if inside else pl.lit(value=True)
 
+    def group(
+        self, rows: pl.LazyFrame, aggregates: Sequence[pl.Expr], first: Sequence[str] = ()
+    ) -> pl.LazyFrame:
+        """One line per occupied cell, and value of the columns `first`, with these aggregates."""
+        lines = rows.group_by(*first, *self.keys).agg(aggregates)
+        return lines.with_columns(pl.col("cell").cast(pl.Int64))
+
     def partial(self, rows: pl.LazyFrame, also: Sequence[pl.Expr] = ()) -> pl.LazyFrame:
         """One line per occupied cell with its sums, or per distinct value in the cell.
 
@@ -211,9 +235,10 @@ class JointTableExpressions:
             value = pl.col(self.names[distinct.column])
             # A row that does not count has the value null.
             value = value if mask is None else pl.when(mask).then(value)
-            return rows.select(*self.keys, value.alias("value")).unique()
+            lines = rows.select(*self.keys, value.alias("value")).unique()
+            return lines.with_columns(pl.col("cell").cast(pl.Int64))
         if self.table.axes or len(self.table.keys) > 1:
-            return rows.group_by(self.keys).agg(*self._sums, *also)
+            return self.group(rows, [*self._sums, *also])
         # Without axes there is one cell, even if there is no row.
         return rows.select(pl.lit(0, dtype=pl.Int64).alias("cell"), *self._sums, *also)
 

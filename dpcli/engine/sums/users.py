@@ -60,8 +60,7 @@ class UserTotalsTable:
                 value = sum_expression(plain, expressions.names, expressions.size)
                 aggregates.append(value.alias(f"{name}{position}"))
         in_cells = expressions.assign_cells(rows.lazy()).filter(expressions.in_user_group)
-        lines = in_cells.group_by("user", *expressions.keys).agg(aggregates)
-        return lines.collect(engine="streaming")
+        return expressions.group(in_cells, aggregates, ["user"]).collect(engine="streaming")
 
     def add(self, table: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
         """The table with the totals of more rows added."""
