@@ -220,7 +220,7 @@ class JointTableExpressions:
     def group(
         self, rows: pl.LazyFrame, aggregates: Sequence[pl.Expr], first: Sequence[str] = ()
     ) -> pl.LazyFrame:
-        """One line per occupied cell, and value of the columns `first`, with these aggregates."""
+        """One line per occupied cell and value of `first`, with the aggregates."""
         lines = rows.group_by(*first, *self.keys).agg(aggregates)
         return lines.with_columns(pl.col("cell").cast(pl.Int64))
 
