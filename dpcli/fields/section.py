@@ -262,9 +262,12 @@ class SectionModel(BaseModel):
 
     # How messages of a model differ from those of all models.
 
-    def missing_line(self, key: str) -> str:  # noqa: ARG002
-        """A line to propose for a missing field; if empty, its type gives an example."""
-        return ""
+    missing_lines: ClassVar[Mapping[str, str]] = {}
+    """Lines to propose for missing fields; for others the type of the field gives an example."""
+
+    def missing_line(self, key: str) -> str:
+        """The line to propose for a missing field, or an empty text."""
+        return self.missing_lines.get(key, "")
 
     def report_unknown(self, key: str) -> bool:  # noqa: ARG002
         """Records the problem that this model has for an unknown key; False without one."""

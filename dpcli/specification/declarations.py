@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -131,22 +131,18 @@ Units = Annotated[
 ]
 
 
-LINES = {
-    "design": "`design: simple-random`, if every unit had the same chance and none was drawn twice",
-    "population": "`population: 250000`: how many units the sample was drawn from",
-}
-"""What to write for missing fields."""
-
-
 class SampleModel(SectionModel):
     """The file is a sample of a population: how it was drawn, and from how many."""
+
+    missing_lines: ClassVar[Mapping[str, str]] = {
+        "design": "`design: simple-random`, if every unit had the same chance and none was drawn "
+        "twice",
+        "population": "`population: 250000`: how many units the sample was drawn from",
+    }
 
     design: Annotated[str, Choice("unknown-design", DESIGNS)]
     population: Units
     size: Units | None = None
-
-    def missing_line(self, key: str) -> str:
-        return LINES.get(key, "")
 
 
 def resolve_sample(section: SampleModel, context: SpecContext) -> SampleDesign:

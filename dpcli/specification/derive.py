@@ -185,9 +185,6 @@ class DerivedModel(SectionModel):
     def subject(self) -> str:
         return name_of(self.path)
 
-    def missing_line(self, key: str) -> str:
-        return "`step: 0.001`: ratios are rounded to multiples of it" * (key == "step")
-
     def column(self, name: str, context: SpecContext) -> Column:
         """The derived column; raises `AlreadyReportedError` if it has problems."""
         raise NotImplementedError
@@ -246,6 +243,9 @@ class RatioModel(DerivedNumberModel):
     """The first column or constant divided by the second; missing where that is zero."""
 
     kind = "ratio"
+    missing_lines: ClassVar[Mapping[str, str]] = {
+        "step": "`step: 0.001`: ratios are rounded to multiples of it"
+    }
     ratio: Pair
     step: Step
 

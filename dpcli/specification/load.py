@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -127,6 +127,10 @@ class SpecModel(SectionModel):
     """The keys that specs of both models have."""
 
     noun = "the spec"
+    missing_lines: ClassVar[Mapping[str, str]] = {
+        "dataset": "`dataset: NAME`, the ledger account that pays",
+        "privacy": "`privacy: {unit: row, neighbors: add-remove, budget: {epsilon: ...}}`",
+    }
 
     dpcli: Annotated[
         str,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -48,6 +48,10 @@ Limit = Annotated[int, ExactNumber("limit-not-whole", min_value=1, max_value=MAX
 class UnitModel(SectionModel):
     """All rows of one person are protected together, within enforced limits."""
 
+    missing_lines: ClassVar[Mapping[str, str]] = {
+        "max_rows": "`max_rows: ...`: the maximum number of rows used of one person"
+    }
+
     column: Text
     max_rows: Annotated[Limit | ChosenLimitModel, ByForm]
     max_groups: Limit | None = None
@@ -66,6 +70,12 @@ class BudgetModel(SectionModel):
 
 class PrivacyModel(SectionModel):
     """The guarantee: the privacy unit, its neighbors, the budget and the composition."""
+
+    missing_lines: ClassVar[Mapping[str, str]] = {
+        "unit": "`unit: row` if no person has two rows, else `unit: {column: ..., max_rows: ...}`",
+        "neighbors": "`neighbors: add-remove`, or `change-one` if the number of rows is public",
+        "budget": "`budget: {epsilon: ...}`: the most that all releases may reveal",
+    }
 
     unit: Annotated[Annotated[str, Choice("unknown-unit", ("row",))] | UnitModel, ByForm]
     neighbors: Annotated[str, Choice("unknown-choice", ("add-remove", "change-one"))]
