@@ -201,8 +201,10 @@ def csv_text(lines: Iterable[Iterable[str]]) -> bytes:
 
 def _harmless_text(name: str) -> pl.Expr:
     import polars as pl
+    from polars.selectors import by_name
 
-    text = pl.col(name)
+    # The name of a key is its own: `pl.col` takes `*` and `^a.*$` for patterns of names.
+    text = by_name(name).as_expr()
     formula = text.str.contains(_FORMULA) & ~text.str.contains(f"^{_NUMBER.pattern}$")
     return pl.when(formula).then("'" + text).otherwise(text).alias(name)
 

@@ -93,6 +93,30 @@ def test_keys_from_the_data_are_not_read_as_formulas(
     assert keys == {"'=1+1", "'+x", "-2", "'-y", "'@SUM(A1)", "''quoted", *TOWNS[6:]}
 
 
+@pytest.mark.parametrize("layout", ["long", "wide"])
+def test_the_name_of_a_key_is_no_pattern(dpcli: Command, layout: str, tmp_path: Path) -> None:
+    """Names that polars takes for all columns, or for those that match, are written as they are."""
+    names = ["*", "^.*$", "^town$"]
+    spec, data, out = (tmp_path / name for name in ("spec.yaml", "data.csv", "out.csv"))
+    columns = "".join(f'  "{name}": {{type: category, values: [a, b]}}\n' for name in names)
+    by = ", ".join(f'"{name}"' for name in names)
+    head = PRIVATE[: PRIVATE.index("  town:")].replace("columns:", "quality: none\ncolumns:")
+    statistic = f"  - {{name: people, statistic: count, by: [{by}], epsilon: 10}}\n"
+    spec.write_text(f"{head}{columns}statistics:\n{statistic}", encoding="utf-8")
+    data.write_text(",".join(names) + "\na,b,a\n", encoding="utf-8")
+    done = dpcli("release", spec, data, "-q", "-o", out, "--layout", layout)
+    assert done.status == 0, done.err
+    (table,) = tmp_path.glob("out*.csv")
+    header = table.read_text(encoding="utf-8").splitlines()[0].split(",")
+    lines = _cells_in_both_readers(table)
+
+    first = header.index("*")
+    assert header[first : first + 3] == names
+    assert [line[first : first + 3] for line in lines] == [
+        list(key) for key in product("ab", repeat=3)
+    ]
+
+
 LAYOUTS = list(product(SAMPLES, ("long", "wide")))
 
 
