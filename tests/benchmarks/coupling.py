@@ -15,6 +15,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from types import FrameType
@@ -41,12 +42,18 @@ def sources() -> dict[str, str]:
     }
 
 
+@cache
+def walked(tree: ast.Module) -> tuple[ast.AST, ...]:
+    """All nodes of a module; several figures look at each."""
+    return tuple(ast.walk(tree))
+
+
 def subclasses(trees: Mapping[str, ast.Module], base: str) -> dict[str, str]:
     """The classes that inherit from a class, and it, with the path of the file of each."""
     classes = {
         node.name: (path, [ast.unparse(parent).split("[")[0] for parent in node.bases])
         for path, tree in trees.items()
-        for node in ast.walk(tree)
+        for node in walked(tree)
         if isinstance(node, ast.ClassDef)
     }
     found = {base}
@@ -63,7 +70,7 @@ def column_kinds(trees: Mapping[str, ast.Module]) -> dict[str, str]:
         node.name: path
         for path, tree in trees.items()
         if path.startswith("dpcli/data/")
-        for node in ast.walk(tree)
+        for node in walked(tree)
         if isinstance(node, ast.ClassDef) and node.name.endswith("Column")
     }
 
@@ -71,7 +78,9 @@ def column_kinds(trees: Mapping[str, ast.Module]) -> dict[str, str]:
 def type_switches(tree: ast.Module, kinds: Iterable[str]) -> Iterator[int]:
     """The lines that choose by the class of an object: each form in which Python writes that."""
     kinds = with_named_tuples(tree, kinds)
-    for node in ast.walk(tree):
+    for node in walked(tree):
+        if not isinstance(node, ast.Call | ast.MatchClass | ast.Compare | ast.Dict):
+            continue
         match node:
             case ast.Call(func=ast.Name(id="isinstance" | "issubclass"), args=[_, classes]):
                 if kinds & names(classes):
@@ -138,7 +147,7 @@ def imports(trees: Mapping[str, ast.Module]) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for path, tree in trees.items():
         named = found.setdefault(module_name(path), set())
-        for node in ast.walk(tree):
+        for node in walked(tree):
             if isinstance(node, ast.Import):
                 named |= {alias.name for alias in node.names} & modules
             elif isinstance(node, ast.ImportFrom) and node.module in modules:
@@ -180,7 +189,7 @@ def long_functions(trees: Mapping[str, ast.Module], longest: int = 60) -> list[s
     return [
         f"{path}:{node.name} {lines}"
         for path, tree in trees.items()
-        for node in ast.walk(tree)
+        for node in walked(tree)
         if isinstance(node, ast.FunctionDef) and (lines := _body_lines(node)) > longest
     ]
 

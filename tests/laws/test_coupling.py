@@ -18,9 +18,7 @@ from tests.benchmarks.coupling import (
     switches_outside,
     trace_of_a_mean,
 )
-
-TEXTS = sources()
-TREES = {path: ast.parse(text) for path, text in TEXTS.items()}
+from tests.support.syntax import trees
 
 LONG = {
     "dpcli/cli/plan.py:plan",
@@ -34,7 +32,7 @@ LONG = {
 )
 def test_no_flag_splits_types(flag: str) -> None:
     """What two models, two choices or two kinds of columns have apart, stands in their types."""
-    assert lines_with(TEXTS, flag) == 0
+    assert lines_with(sources(), flag) == 0
 
 
 def test_a_flag_is_found() -> None:
@@ -44,15 +42,15 @@ def test_a_flag_is_found() -> None:
 
 def test_kinds_of_queries_have_methods() -> None:
     """Code outside the file of a kind of query seldom chooses by the kind."""
-    assert switches_outside(TREES, subclasses(TREES, "Query")).total() <= 3
+    assert switches_outside(trees(), subclasses(trees(), "Query")).total() <= 3
 
 
 def test_kinds_of_columns_have_methods() -> None:
     """Code outside the file of a kind of column seldom chooses by the kind."""
-    kinds = column_kinds(TREES)
+    kinds = column_kinds(trees())
 
     assert {"DateColumn", "BooleanColumn", "IdColumn"} <= kinds.keys()
-    assert switches_outside(TREES, kinds).total() <= 59
+    assert switches_outside(trees(), kinds).total() <= 59
 
 
 def test_a_switch_is_found() -> None:
@@ -74,7 +72,7 @@ match x:
 
 def test_functions_are_short() -> None:
     """No other function has more than 60 lines after its docstring."""
-    assert {name.rpartition(" ")[0] for name in long_functions(TREES)} <= LONG
+    assert {name.rpartition(" ")[0] for name in long_functions(trees())} <= LONG
 
 
 def test_a_mean_passes_few_functions() -> None:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from functools import cache
 
 import pytest
 
-from tests.benchmarks.coupling import cycles, imports, module_name, sources
+from tests.benchmarks.coupling import cycles, imports, module_name, sources, walked
+from tests.support.syntax import trees
 
 LAYERS: dict[str, tuple[str, ...]] = {
     "problems": ("problems", "version"),
@@ -34,12 +34,6 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "cli": ("cli", "__main__"),
 }
 """The layers, the lowest first, and their packages."""
-
-
-@cache
-def trees() -> dict[str, ast.Module]:
-    """The syntax of every module of the package, by its path."""
-    return {path: ast.parse(text) for path, text in sources().items()}
 
 
 def layer(module: str) -> int:
@@ -85,7 +79,7 @@ def test_nothing_imports_the_root_of_the_package() -> None:
     for path, tree in trees().items():
         named = {
             f"dpcli.{alias.name}"
-            for node in ast.walk(tree)
+            for node in walked(tree)
             if isinstance(node, ast.ImportFrom) and node.module == "dpcli"
             for alias in node.names
         }

@@ -12,7 +12,9 @@ import pytest
 
 import dpcli
 from dpcli.problems import messages, reference
+from tests.benchmarks.coupling import walked
 from tests.support.rules import for_each
+from tests.support.syntax import trees
 
 PACKAGE = sorted(Path(dpcli.__file__).parent.rglob("*.py"))
 
@@ -44,12 +46,6 @@ def templates() -> Iterator[str]:
 
 
 @cache
-def trees() -> list[tuple[Path, ast.Module]]:
-    """The syntax of every file of the package."""
-    return [(path, ast.parse(path.read_text(encoding="utf-8"))) for path in PACKAGE]
-
-
-@cache
 def text_of_package() -> str:
     """Everything that may name a code."""
     places = [*PACKAGE, reference.FOLDER / "syntax_advice.toml"]
@@ -58,8 +54,8 @@ def text_of_package() -> str:
 
 def calls() -> Iterator[tuple[str, str, set[str] | None]]:
     """Where each code is reported with which arguments; None where they are collected before."""
-    for path, tree in trees():
-        for node in ast.walk(tree):
+    for path, tree in trees().items():
+        for node in walked(tree):
             if not isinstance(node, ast.Call) or not node.args:
                 continue
             called = ast.unparse(node.func).split(".")
@@ -72,11 +68,7 @@ def calls() -> Iterator[tuple[str, str, set[str] | None]]:
             is_complete = all(word.arg for word in node.keywords)
             for leaf in ast.walk(node.args[0]):
                 if isinstance(leaf, ast.Constant) and isinstance(leaf.value, str):
-                    yield (
-                        f"{path.name}:{node.lineno}",
-                        leaf.value,
-                        arguments if is_complete else None,
-                    )
+                    yield (f"{path}:{node.lineno}", leaf.value, arguments if is_complete else None)
 
 
 def arguments_of(code: str) -> dict[str, object]:
@@ -128,16 +120,16 @@ def sentences() -> Iterator[tuple[str, str]]:
     """Each text of the package with its file and line: of risks, and strings on several lines."""
     for risk, table in reference.texts("risks").items():
         yield from ((f"{risk}.{key}", text) for key, text in table.items())
-    for path, tree in trees():
-        documented = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-        for node in ast.walk(tree):
+    for path, tree in trees().items():
+        documented = {node.value for node in walked(tree) if isinstance(node, ast.Expr)}
+        for node in walked(tree):
             if not isinstance(node, ast.JoinedStr | ast.Constant) or node in documented:
                 continue
             parts = node.values if isinstance(node, ast.JoinedStr) else [node]
             values = [part.value if isinstance(part, ast.Constant) else "x" for part in parts]
             text = "".join(map(str, values))
             if node.end_lineno != node.lineno and "\n" not in text:
-                yield f"{path.name}:{node.lineno}", text
+                yield f"{path}:{node.lineno}", text
 
 
 def test_a_sentence_is_short() -> None:

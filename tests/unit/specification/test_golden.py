@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-import dpcli.specification
 from dpcli.problems.errors import SpecError
 from dpcli.problems.reference import code_pages
 from dpcli.specification.load import parse_central_spec, read_central_spec
+from tests.benchmarks.coupling import walked
 from tests.support.diagnostics import UPDATE, Case, read_cases, write_cases
 from tests.support.rules import mostly_extended
 from tests.support.specs import completed
+from tests.support.syntax import trees
 
 CASES = read_cases()
 
@@ -67,18 +69,16 @@ def test_texts_keep_the_house_style(*, large: bool) -> None:
                 assert "pydantic" not in text and "yaml.org" not in text and "\n" not in text
 
 
-def sources() -> list[Path]:
-    """The files that record problems of specs."""
-    package = Path(dpcli.specification.__file__).parents[1]
-    folders = ("specification", "statistics", "fields", "data")
-    return [path for folder in folders for path in (package / folder).rglob("*.py")]
+SOURCES = tuple(f"dpcli/{name}/" for name in ("specification", "statistics", "fields", "data"))
+"""The packages that record problems of specs."""
 
 
+@cache
 def used_codes() -> set[str]:
     """Every code in these files: in calls that record problems, and in values of `code`."""
     literals: set[str] = set()
-    for path in sources():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for tree in (tree for path, tree in trees().items() if path.startswith(SOURCES)):
+        for node in walked(tree):
             parts: list[ast.AST] = []
             if isinstance(node, ast.Call) and node.args:
                 function = node.func
