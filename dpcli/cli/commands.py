@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
+from functools import cache
 from importlib import import_module
 from inspect import getdoc
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
@@ -232,6 +233,7 @@ def _choices(hint: Any) -> tuple[str, ...]:
     return get_args(hint) if get_origin(hint) is Literal else ()
 
 
+@cache
 def _load(name: str) -> Any:
     if PLACES[name] == GROUP:
         return LazyGroup(name=name, help=help_page(help_prose(name)), rich_markup_mode=None)

@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cache
 from inspect import getdoc
 from typing import Annotated, Any
 
@@ -100,6 +101,12 @@ def _root(
 app.callback(help=help_page(getdoc(_root) or ""))(_root)
 
 
+@cache
+def _parser() -> Any:
+    """The parser of all commands, made once for those that run in one process."""
+    return typer.main.get_command(app)
+
+
 def main() -> None:
     """Run the command line and exit with a documented status, never a traceback."""
     try:
@@ -136,7 +143,7 @@ def run() -> int:
         try:
             words = _without_global_options(sys.argv[1:])
             # Completion uses the same name, however the program was started.
-            status = app(words, standalone_mode=False, prog_name="dpcli")
+            status = _parser()(words, standalone_mode=False, prog_name="dpcli")
             sys.stdout.flush()
         except StoppedBySignal as stop:
             return 128 + stop.number

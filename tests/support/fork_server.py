@@ -70,10 +70,10 @@ def serve(address: str, module: str) -> None:
     """Fork a process for each client, until standard input ends."""
     if module != "dpcli":
         import_module(module)
-    from dpcli.cli.commands import PLACES
+    from dpcli.cli.commands import PLACES, _load
 
-    for place in set(PLACES.values()):
-        import_module(f"dpcli.cli.{place.partition(':')[0]}")
+    for name in PLACES:
+        _load(name)
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(address)
         listener.listen()
