@@ -16,7 +16,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from itertools import product
 from math import comb, floor, prod
 from typing import Literal, cast
@@ -678,6 +678,7 @@ def _decoded(data: bytes, encoding: str) -> str:
     return data.decode({"shift_jis": "cp932"}.get(encoding, encoding), errors="replace")
 
 
+@lru_cache(maxsize=1 << 14)
 def value(column: Column, cell: str, decimal: str = ".") -> int | str | None:
     """The value of a cell, a whole number or a text, or None if it is missing."""
     text = cell.strip(" \t")
