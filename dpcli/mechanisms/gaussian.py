@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import count
 from math import erfc, exp, sqrt
 
@@ -224,6 +225,7 @@ def _short(sigma: float) -> Fraction:
     return round_up(Fraction(sigma), SIGMA_BITS)
 
 
+@lru_cache(maxsize=1024)
 def _continuous_sigma(epsilon: float, delta: float) -> float:
     """About the least sigma of continuous noise for L2 = 1 (Balle and Wang 2018)."""
 

@@ -46,6 +46,7 @@ DELTA_BITS = 48
 """Significant bits of a published delta."""
 
 
+@lru_cache(maxsize=1024)
 def cells_delta(sigma: Fraction, cells: int, change: int, epsilon: Fraction) -> Fraction:
     """Delta at `epsilon` when at most `cells` cells change, each by at most `change`.
 
@@ -112,6 +113,7 @@ def _joint_delta(answers: Sequence[ChangedCells], epsilon: Fraction, bits: int) 
     return _shorten(max(delta, Fraction(0)) * (1 + log_factor + log_factor**2))
 
 
+@lru_cache(maxsize=1024)
 def _continuous_delta(change_squared: Fraction, epsilon: Fraction) -> Fraction:
     """Delta of continuous noise of scale 1 for a change with this square, rounded up."""
     # A greater change has a greater delta.
