@@ -43,6 +43,9 @@ def _folders_in_memory() -> bool:
 if "TMPDIR" not in os.environ and _folders_in_memory():
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
+# Tests start many processes, of which each would compile all modules again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # No test is garbage: all of them are made first, and stay.
 gc.disable()
 
