@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import beta
+from scipy.special import betaincinv
 
 import dpcli
 from dpcli.fields.section import column_role, example_line
@@ -247,10 +247,9 @@ def least_epsilon(one: Floats, other: Floats, delta: float) -> float:
 def _bound(one: np.ndarray, other: np.ndarray, delta: float) -> float:
     """The bound of one test, from how often it is true of the draws of either."""
     above, below = int(one.sum()), int(other.sum())
-    least = float(beta.ppf(WRONG / 2, above, len(one) - above + 1)) if above else 0.0
-    most = (
-        float(beta.ppf(1 - WRONG / 2, below + 1, len(other) - below)) if below < len(other) else 1.0
-    )
+    least = float(betaincinv(above, len(one) - above + 1, WRONG / 2)) if above else 0.0
+    rest = len(other) - below
+    most = float(betaincinv(below + 1, rest, 1 - WRONG / 2)) if rest else 1.0
     return log((least - delta) / most) if least > delta else -1.0
 
 

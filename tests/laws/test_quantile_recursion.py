@@ -12,11 +12,12 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import combinations_with_replacement, product
-from math import exp, lgamma, log, log1p
+from math import exp, log
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import betaincinv
 
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import CategoryColumn
@@ -27,7 +28,6 @@ from dpcli.mechanisms.pure import Laplace
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.noise.candidate_choice import ChoiceNoise, ExponentialChoice
 from dpcli.noise.discrete_laplace import DiscreteLaplace
-from dpcli.numeric.search import bisect
 from dpcli.privacy.confidential import Confidential
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit
@@ -358,27 +358,12 @@ def test_an_audit_of_neighbors_finds_no_greater_loss(
 
 def clopper_pearson(successes: int, trials: int) -> tuple[float, float]:
     """Bounds of a probability, wrong with a probability of at most 1e-6 (Clopper, Pearson)."""
-
-    def at_most(probability: float, number: int) -> float:
-        """P[X <= number]."""
-        logs = [
-            lgamma(trials + 1) - lgamma(k + 1) - lgamma(trials - k + 1)
-            + k * log(probability) + (trials - k) * log1p(-probability)
-            for k in range(number + 1)
-        ]  # fmt: skip
-        return sum(map(exp, logs))
-
-    low, high = 0.0, 1.0
+    failures, low, high = trials - successes, 0.0, 1.0
     if successes:
-        low, _ = bisect(lambda p: 1 - at_most(p, successes - 1) >= 5e-7, 0.0, 1.0, close)
-    if successes < trials:
-        _, high = bisect(lambda p: at_most(p, successes) <= 5e-7, 0.0, 1.0, close)
+        low = float(betaincinv(successes, failures + 1, 5e-7))
+    if failures:
+        high = float(betaincinv(successes + 1, failures, 1 - 5e-7))
     return low, high
-
-
-def close(low: float, high: float) -> bool:
-    """Whether a bracket is narrow enough."""
-    return high - low < 1e-7
 
 
 @pytest.mark.parametrize("points", [range(40), range(0, 40, 7), (3, 4, 30)], ids=str)

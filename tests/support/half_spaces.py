@@ -5,19 +5,19 @@ from __future__ import annotations
 from math import log
 
 import numpy as np
-from scipy import stats
+from scipy.special import betaincinv
 
 from dpcli.numeric.arrays import Floats
 
 
 def lower_limit(successes: int, draws: int) -> float:
     """The Clopper-Pearson lower limit of a probability, at 1 - 1e-6."""
-    return float(stats.beta.ppf(1e-6, successes, draws - successes + 1)) if successes else 0.0
+    return float(betaincinv(successes, draws - successes + 1, 1e-6)) if successes else 0.0
 
 
 def upper_limit(successes: int, draws: int) -> float:
     """The Clopper-Pearson upper limit of a probability, at 1 - 1e-6."""
-    return float(stats.beta.ppf(1 - 1e-6, successes + 1, draws - successes))
+    return float(betaincinv(successes + 1, draws - successes, 1 - 1e-6))
 
 
 def least_epsilon(one: Floats, other: Floats) -> float:
