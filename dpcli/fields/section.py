@@ -263,7 +263,7 @@ class SectionModel(BaseModel):
     # How messages of a model differ from those of all models.
 
     missing_lines: ClassVar[Mapping[str, str]] = {}
-    """Lines to propose for missing fields; for others the type of the field gives an example."""
+    """Lines to propose for missing fields; the types of others give examples."""
 
     def missing_line(self, key: str) -> str:
         """The line to propose for a missing field, or an empty text."""
