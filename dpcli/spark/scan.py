@@ -7,9 +7,10 @@ ends, Spark may cut a file within a record. The first stretch of a file begins w
 stretch does not end within a quoted cell, the next one begins with a record, too. Each task checks
 the end of its stretch. If some stretch ends within a quoted cell, one task reads the whole file.
 
-Rows of users are shuffled as texts, by a hash of the id with a random key. Priorities are assigned
-after the shuffle, by the task that has all rows of some users. So a task that is repeated before
-the shuffle gives the same rows again. Partials are results of one attempt per task, so each task
+Rows of users are shuffled as texts, by a hash of the id with a random key. Spark moves them in
+packets, because each row costs it as much as a packet. Priorities are assigned after the shuffle,
+by the task that has all rows of some users. So a task that is repeated before the shuffle gives the
+same rows again. Partials are results of one attempt per task, so each task
 counts once.
 
 Privacy: all rows of a user meet in one task, which bounds them like the local engine, by
@@ -65,7 +66,7 @@ from dpcli.noise.entropy import random_bytes
 from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.problems.errors import DataError, Problem, UsageError, make_problem
 from dpcli.queries.query import Query
-from dpcli.spark.tasks import LINES, RESULT, File, Tasks
+from dpcli.spark.tasks import LINES, RESULT, SHUFFLED, File, Tasks
 
 SETTINGS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(LINES),
@@ -79,6 +80,9 @@ UNCUT = {"spark.sql.files.maxPartitionBytes": str(1 << 62), "spark.sql.files.min
 
 OWN_SESSION = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
 """Settings of a new session: other users of the machine could open its web pages."""
+
+HASHED = 32
+"""Numbers for each task that are tried as a bucket: almost surely each task gets one."""
 
 BYTES_PER_TASK = 1 << 27
 """Bytes of the files for each task after the shuffle."""
@@ -155,7 +159,10 @@ def _partials(
     """All tasks' partials, and the indices of files that one task must read whole."""
     cutting, uncut = (_session_with(spark, settings) for settings in ({}, UNCUT))
     is_user = isinstance(tasks.unit, PersonUnit)
-    kernel, schema = (tasks.rows, tasks.rows_schema) if is_user else (tasks.partial, RESULT)
+    count = sum(file.state[0] for file in files) // BYTES_PER_TASK + 1
+    count = max(count, spark.sparkContext.defaultParallelism)
+    kernel = partial(tasks.rows, _buckets(spark, count)) if is_user else tasks.partial
+    schema = SHUFFLED if is_user else RESULT
     stretches = [
         _mapped(
             _bytes(uncut if file.whole else cutting, file), partial(kernel, index, file), schema
@@ -169,9 +176,7 @@ def _partials(
         ]
     (rows,) = stretches
     if is_user:
-        count = sum(file.state[0] for file in files) // BYTES_PER_TASK + 1
-        count = max(count, spark.sparkContext.defaultParallelism)
-        gathered = rows.repartition(count, "shard").sortWithinPartitions("row")
+        gathered = rows.repartition(count, "bucket").sortWithinPartitions("order")
         rows = _mapped(gathered, tasks.users, RESULT)
     results = rows.collect()
     reports = [json.loads(text) for text, _ in results if text is not None]
@@ -190,6 +195,13 @@ def _partials(
             # Each byte of a file must be read exactly once.
             raise DataError.about("spark-failed")
     return partials, {report["file"] for report in reports if report["cut"]}
+
+
+def _buckets(spark: SparkSession, count: int) -> list[int]:
+    """Numbers that Spark's hash gives different tasks, one for each of `count` tasks."""
+    numbers = f"sequence(0L, {HASHED * count}L)"
+    (hashed,) = spark.sql(f"SELECT transform({numbers}, x -> pmod(hash(x), {count}))").first()
+    return [hashed.index(task) for task in set(hashed)]
 
 
 def _session_with(spark: SparkSession, settings: dict[str, str]) -> SparkSession:

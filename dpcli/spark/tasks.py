@@ -7,29 +7,30 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyarrow import parquet
 from pyspark import TaskContext
 
 from dpcli.data.column import Column, file_columns
 from dpcli.data.formats import Dialect
 from dpcli.data.labels import IdColumn
-from dpcli.engine.files.csv_normalizer import CsvNormalizer
+from dpcli.engine.files.csv_normalizer import BLOCK, CsvNormalizer
 from dpcli.engine.files.dataset import Dataset, Source
 from dpcli.engine.files.decoding import placeholder_header, pread_blocks, read_first_record
 from dpcli.engine.files.header_check import require_columns
-from dpcli.engine.files.parquet import parquet_source, untyped_text
-from dpcli.engine.files.pieces import read_texts
+from dpcli.engine.files.parquet import untyped_text
+from dpcli.engine.files.pieces import TextPiece, read_texts
 from dpcli.engine.files.source import open_source
-from dpcli.engine.progress import Progress
-from dpcli.engine.sums.aggregate import QueryAggregator, pack_blocks
+from dpcli.engine.progress import Progress, redacted_errors
+from dpcli.engine.sums.aggregate import QueryAggregator, pack_blocks, read_block
+from dpcli.engine.sums.joint_tables import Partial
 from dpcli.engine.sums.users import id_column
 from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.problems.errors import DpcliError
@@ -38,11 +39,22 @@ from dpcli.queries.query import Query
 
 Batches = Iterator[pa.RecordBatch]
 
-LINES = 1 << 16
-"""Lines or rows that Spark and a task exchange at a time."""
+LINES = 1 << 11
+"""Lines of a file, or rows of the shuffle, that Spark gives a task at a time."""
+
+PACKED = 1 << 15
+"""Bytes of the rows that one row of the shuffle holds, about."""
+
+GATHERED = 1 << 23
+"""Bytes of packed rows that are read together."""
 
 RESULT = pa.schema([("report", pa.string()), ("content", pa.binary())])
 """The schema of results: reports on stretches of files, and partials."""
+
+SHUFFLED = pa.schema(
+    [("bucket", pa.int64()), ("order", pa.int64()), ("report", pa.string()), ("rows", pa.binary())]
+)
+"""The schema of the shuffle: rows of users in one bucket, in the stream format of Arrow."""
 
 ROWS_OF_TASK = 1 << 40
 """More rows than one task has before the shuffle."""
@@ -90,80 +102,99 @@ class Tasks:
         sources = dict.fromkeys(column.file_key for column in columns)
         return tuple(IdColumn(str(source), source=source) for source in sources)
 
-    @property
-    def rows_schema(self) -> pa.Schema:
-        """Rows of the shuffle: shard of the user, order of the row, report, and texts."""
-        texts = [(f"t{index}", pa.string()) for index in range(len(self._texts))]
-        return pa.schema(
-            [("shard", pa.int64()), ("row", pa.int64()), ("report", pa.string()), *texts]
-        )
-
     def partial(self, file_index: int, file: File, batches: Batches) -> Batches:
         """The report and the partial of a stretch of a file."""
 
-        def work(dataset: Dataset) -> pa.Table:
-            frames = self.aggregator.partial(dataset, Progress())
-            return pa.Table.from_pylist([{"content": pack_blocks(frames)}], RESULT)
+        def work(dataset: Dataset) -> list[pa.RecordBatch]:
+            return [_result(self.aggregator.partial(dataset, Progress()))]
 
         yield from self._reported(file_index, file, batches, work, RESULT)
 
-    def rows(self, file_index: int, file: File, batches: Batches) -> Batches:
-        """The report and the rows of a stretch of a file, as texts."""
+    def rows(
+        self, buckets: Sequence[int], file_index: int, file: File, batches: Batches
+    ) -> Batches:
+        """The report and the rows of a stretch of a file, as texts, packed for each bucket."""
         assert isinstance(self.unit, PersonUnit)
-        columns, schema, task = self._texts, self.rows_schema, TaskContext.get()
+        columns, task = self._texts, TaskContext.get()
         sources = [column.source for column in columns]
         ids = id_column(self.unit)
         cell = untyped_text(pl.col(f"t{sources.index(ids.file_key)}"))
         user = ids.plain_text(cell)
-        row = (task.partitionId() if task else 0) * ROWS_OF_TASK + pl.int_range(pl.len())
+        first = (task.partitionId() if task else 0) * ROWS_OF_TASK
+        row = first + pl.int_range(pl.len())
         # Rows without an id need not meet in one task.
-        shard = pl.when(user.is_null()).then(row.hash(self.key)).otherwise(user.hash(self.key))
+        key = pl.when(user.is_null()).then(row.hash(self.key)).otherwise(user.hash(self.key))
+        bucket = (key % len(buckets)).cast(pl.Int64).alias("bucket")
 
-        def work(dataset: Dataset) -> pa.Table:
+        def work(dataset: Dataset) -> list[pa.RecordBatch]:
             # The columns that read a text are not known here.
-            texts = pl.concat(read_texts(dataset, columns, raw=True))
-            none = pl.lit(None, pl.String).alias("report")
-            rows = texts.select(
-                shard.reinterpret(signed=True).alias("shard"), row.alias("row"), none,
-                pl.col(r"^t\d+$"),
-            )  # fmt: skip
-            return rows.to_arrow().cast(schema)
+            texts = pl.concat(read_texts(dataset, columns, raw=True)).with_columns(bucket)
+            parts = texts.partition_by("bucket", include_key=False, as_dict=True)
+            packed = [
+                (buckets[index], content)
+                for (index,), part in parts.items()
+                for content in _packed(part.to_arrow())
+            ]
+            rows = pa.table(
+                {
+                    "bucket": pa.array((number for number, _ in packed), pa.int64()),
+                    "order": pa.array(range(first, first + len(packed)), pa.int64()),
+                    "report": pa.nulls(len(packed), pa.string()),
+                    "rows": pa.array((content for _, content in packed), pa.binary()),
+                }
+            )
+            return list(rows.to_batches(LINES))
 
-        yield from self._reported(file_index, file, batches, work, schema)
+        yield from self._reported(file_index, file, batches, work, SHUFFLED)
 
     def users(self, batches: Batches) -> Batches:
-        """The partial of all rows of some users, and the reports among the rows."""
+        """The reports among rows of the shuffle, and the partial of all rows of some users."""
         with TemporaryFile(prefix="dpcli-") as copy:
-            with parquet.ParquetWriter(copy, self.rows_schema, compression="none") as writer:
-                for batch in batches:
-                    reports = [{"report": text} for text in batch["report"].to_pylist() if text]
-                    if reports:
-                        yield pa.RecordBatch.from_pylist(reports, RESULT)
-                    writer.write_batch(batch.filter(batch["report"].is_null()))
-            copy.flush()
-            copy.seek(0)
-            sources = ["", "", "", *(column.source for column in self._texts)]
-            source = replace(
-                parquet_source("", copy),
-                header=tuple(map(str, sources)),
-                positions={key: at for at, key in enumerate(sources) if isinstance(key, int)},
-            )
-            dataset = Dataset((source,), self.dialect)
-            with dataset.redacted_errors():
-                frames = self.aggregator.partial(dataset, Progress())
-        yield pa.RecordBatch.from_pylist([{"content": pack_blocks(frames)}], RESULT)
+            for batch in batches:
+                for report in batch["report"].drop_null().to_pylist():
+                    yield _row({"report": report}, RESULT)
+                copy.write(pack_blocks(batch["rows"].drop_null().to_pylist()))
+            size = copy.tell()
+            with redacted_errors("data-unreadable"):
+                frames = self.aggregator.partial_of_users(partial(self._pieces, copy), size)
+        yield _result(frames)
+
+    @property
+    def _empty(self) -> pa.Table:
+        """No rows of texts."""
+        names = [f"t{at}" for at in range(len(self._texts))]
+        return pa.schema([(name, pa.large_string()) for name in names]).empty_table()
+
+    def _pieces(self, copy: BinaryIO, columns: Sequence[Column]) -> Iterator[TextPiece]:
+        """All rows of packed texts as pieces with these columns."""
+        positions = {column.file_key: at for at, column in enumerate(self._texts)}
+        wanted = [positions[column.file_key] for column in columns]
+
+        def piece(tables: Sequence[pa.Table]) -> TextPiece:
+            texts = pl.DataFrame(pa.concat_tables(tables))
+            return TextPiece(texts, columns, wanted, self.dialect.decimal)
+
+        copy.seek(0)
+        tables, size = [self._empty], 0
+        while packed := read_block(copy):
+            tables.append(pa.ipc.open_stream(packed).read_all())
+            size += len(packed)
+            if size > GATHERED:
+                yield piece(tables)
+                tables, size = [self._empty], 0
+        yield piece(tables)
 
     def _reported(
         self,
         file_index: int,
         file: File,
         batches: Batches,
-        work: Callable[[Dataset], pa.Table],
+        work: Callable[[Dataset], list[pa.RecordBatch]],
         schema: pa.Schema,
     ) -> Batches:
         """The report on a stretch, and the result of `work` on it if it is not cut."""
         report: dict[str, Any] = {"file": file_index, "cut": False, "problems": []}
-        result = schema.empty_table()
+        results: list[pa.RecordBatch] = []
         with TemporaryFile(prefix="dpcli-") as copy:
             report["read"], begin = self._copied(file, batches, copy)
             try:
@@ -173,13 +204,13 @@ class Tasks:
                         or _is_cut(dataset.sources[0])
                     )
                     if not report["cut"]:
-                        result = work(dataset)
+                        results = work(dataset)
             except DpcliError as failure:
                 report["problems"] = [
                     (problem.code, problem.message, problem.hint) for problem in failure.problems
                 ]
-        yield pa.RecordBatch.from_pylist([{"report": json.dumps(report)}], schema)
-        yield from result.to_batches(LINES)
+        yield _row({"report": json.dumps(report)}, schema)
+        yield from results
 
     def _has_header(self, source: Source, begin: int | None) -> bool:
         """Whether a stretch begins with the header, if it must: at the start of a file."""
@@ -229,11 +260,29 @@ class Tasks:
         return Dataset((Source(file.name, copy, size, file.header, size, dialect),), self.dialect)
 
 
+def _row(values: Mapping[str, object], schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([values], schema)
+
+
+def _result(frames: Partial) -> pa.RecordBatch:
+    return _row({"content": pack_blocks(frames)}, RESULT)
+
+
+def _packed(rows: pa.Table) -> Iterator[bytes]:
+    """The rows in their order, some of them in each text of Arrow's stream format."""
+    count = max(1, len(rows) * PACKED // max(1, rows.nbytes))
+    for batch in rows.combine_chunks().to_batches(count):
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, rows.schema) as writer:
+            writer.write_batch(batch)
+        yield sink.getvalue().to_pybytes()
+
+
 def _is_cut(source: Source) -> bool:
     """Whether a stretch of CSV ends within a quoted cell."""
     if source.dialect is None or not source.dialect.multiline:
         return False
     text = CsvNormalizer(source.dialect, len(source.header))
-    for _ in text.pieces(pread_blocks(source.file, LINES)):
+    for _ in text.pieces(pread_blocks(source.file, BLOCK)):
         pass
     return text.unclosed

@@ -236,6 +236,40 @@ class Piece:
         return _normalized_pieces(self, pread_blocks(self.source.file, PIECE))
 
 
+@dataclass(frozen=True, slots=True)
+class TextPiece:
+    """Some rows in memory, as `read_texts` gives them with `raw`.
+
+    `positions` has the number of the text for each wanted column.
+    """
+
+    texts: pl.DataFrame
+    columns: Sequence[Column]
+    positions: Sequence[int]
+    decimal: str
+
+    @property
+    def frame(self) -> pl.LazyFrame:
+        """The wanted columns as `t0` and so on; `odd_blank` is false: blank lines are gone."""
+        from dpcli.engine.files.parquet import declared_text
+
+        texts = [
+            declared_text(pl.col(f"t{position}"), column, self.decimal).alias(f"t{at}")
+            for at, (column, position) in enumerate(zip(self.columns, self.positions, strict=True))
+        ]
+        return self.texts.lazy().select(*texts, pl.lit(value=False).alias("odd_blank"))
+
+    def drop_odd(self) -> bool:
+        """False: no column is native."""
+        return False
+
+    def with_replacement_characters(self) -> None:
+        """None: all texts are UTF-8."""
+
+    def corrected(self, *, has_blank_row: bool) -> None:
+        """None: the rows are right."""
+
+
 def read_pieces(
     dataset: Dataset,
     columns: Sequence[Column],
@@ -320,7 +354,9 @@ def _normalized_pieces(piece: Piece, blocks: Iterable[bytes]) -> Iterator[Piece]
 
 
 def scan_piece(
-    piece: Piece, decoder: Decoder, scan: Callable[[pl.LazyFrame], tuple[T, pl.DataFrame]]
+    piece: Piece | TextPiece,
+    decoder: Decoder,
+    scan: Callable[[pl.LazyFrame], tuple[T, pl.DataFrame]],
 ) -> Iterator[T]:
     """The results of `scan` on the rows of a piece; it may be scanned again in parts.
 

@@ -12,9 +12,10 @@ import hashlib
 import io
 import json
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
+from typing import BinaryIO
 
 import polars as pl
 
@@ -22,7 +23,7 @@ from dpcli.data.column import Column
 from dpcli.engine.cells import FLAGS, Decoder
 from dpcli.engine.files.dataset import Dataset
 from dpcli.engine.files.decoding import PARTIAL_MARK
-from dpcli.engine.files.pieces import read_pieces, scan_piece
+from dpcli.engine.files.pieces import Piece, TextPiece, read_pieces, scan_piece
 from dpcli.engine.files.source import collect_problems, open_file
 from dpcli.engine.progress import Progress, interruptible
 from dpcli.engine.sums.bounding import UserScan
@@ -45,6 +46,9 @@ from dpcli.version import __version__
 ConfidentialAnswer = Confidential[Cells] | Confidential[Groups]
 
 ConfidentialAnswers = list[ConfidentialAnswer]
+
+PiecesOf = Callable[[Sequence[Column]], Iterable[Piece | TextPiece]]
+"""All rows as pieces with the wanted columns; each call begins again."""
 
 WAITING = 1 << 20
 """Lines of partials that may wait to be merged."""
@@ -99,6 +103,10 @@ class QueryAggregator:
             return self._scan_users(dataset, progress, UserScan.bounded_rows)
         return self.partial(dataset, progress)
 
+    def partial_of_users(self, pieces: PiecesOf, size: int) -> Partial:
+        """The partial of all rows of some users, at most `size` rows in pieces."""
+        return self._bounded(pieces, size, UserScan.partial)
+
     def merge_users(self, partials: Sequence[Partial]) -> Partial:
         """The merged partial of all rows, from the partials of `mergeable_partial`."""
         if not isinstance(self._unit, PersonUnit):
@@ -150,13 +158,21 @@ class QueryAggregator:
     def _scan_users(
         self, dataset: Dataset, progress: Progress, finish: Callable[[UserScan], Partial]
     ) -> Partial:
+        def pieces(columns: Sequence[Column]) -> Iterator[Piece]:
+            return read_pieces(dataset, columns, progress, native=True)
+
+        return self._bounded(pieces, dataset.size, finish)
+
+    def _bounded(
+        self, pieces: PiecesOf, size: int, finish: Callable[[UserScan], Partial]
+    ) -> Partial:
         def scan(users: UserScan) -> Partial:
-            for piece in read_pieces(dataset, tuple(users.decoder.inputs), progress, native=True):
+            for piece in pieces(tuple(users.decoder.inputs)):
                 for rows in scan_piece(piece, users.decoder, users.scan):
                     users.add(rows)
             return finish(users)
 
-        return interruptible(lambda: self._with_users(dataset.size, scan))
+        return interruptible(lambda: self._with_users(size, scan))
 
     def _with_users(self, size: int, work: Callable[[UserScan], Partial]) -> Partial:
         """The result of `work`, repeated with other random hashes if two ids share one."""
@@ -246,6 +262,11 @@ def unpack_blocks(content: bytes) -> list[bytes]:
         start = begin + int.from_bytes(content[start:begin])
         blocks.append(content[begin:start])
     return blocks
+
+
+def read_block(file: BinaryIO) -> bytes:
+    """The next block that `pack_blocks` wrote; empty at the end of the file."""
+    return file.read(int.from_bytes(file.read(LENGTH_BYTES)))
 
 
 def read_frames(blocks: Iterable[bytes]) -> Partial:

@@ -394,9 +394,11 @@ class UnluckyUsers(Tasks):
 
     __slots__ = ()
 
-    def rows(self, file_index: int, file: File, batches: Batches) -> Batches:
+    def rows(
+        self, buckets: Sequence[int], file_index: int, file: File, batches: Batches
+    ) -> Batches:
         """The rows of a second attempt."""
-        yield from super().rows(file_index, file, batches)
+        yield from super().rows(buckets, file_index, file, batches)
         kill_first_attempt()
 
     def users(self, batches: Batches) -> Batches:
