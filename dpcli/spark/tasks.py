@@ -54,7 +54,7 @@ RESULT = pa.schema([("report", pa.string()), ("content", pa.binary())])
 SHUFFLED = pa.schema(
     [("bucket", pa.int64()), ("order", pa.int64()), ("report", pa.string()), ("rows", pa.binary())]
 )
-"""The schema of the shuffle: rows of users in one bucket, in the stream format of Arrow."""
+"""The schema of the shuffle: rows of one bucket, in the stream format of Arrow."""
 
 ROWS_OF_TASK = 1 << 40
 """More rows than one task has before the shuffle."""
@@ -113,7 +113,7 @@ class Tasks:
     def rows(
         self, buckets: Sequence[int], file_index: int, file: File, batches: Batches
     ) -> Batches:
-        """The report and the rows of a stretch of a file, as texts, packed for each bucket."""
+        """The report and the rows of a stretch, as texts, packed for each bucket."""
         assert isinstance(self.unit, PersonUnit)
         columns, task = self._texts, TaskContext.get()
         sources = [column.source for column in columns]
