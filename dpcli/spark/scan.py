@@ -82,7 +82,7 @@ OWN_SESSION = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "fal
 """Settings of a new session: other users of the machine could open its web pages."""
 
 HASHED = 32
-"""Numbers for each task that are tried as a bucket: almost surely each task gets one."""
+"""Numbers that are tried for each task; almost surely each task gets a bucket."""
 
 BYTES_PER_TASK = 1 << 27
 """Bytes of the files for each task after the shuffle."""

@@ -148,7 +148,7 @@ class Tasks:
         yield from self._reported(file_index, file, batches, work, SHUFFLED)
 
     def users(self, batches: Batches) -> Batches:
-        """The reports among rows of the shuffle, and the partial of all rows of some users."""
+        """The reports in the shuffle, and the partial of all rows of some users."""
         with TemporaryFile(prefix="dpcli-") as copy:
             for batch in batches:
                 for report in batch["report"].drop_null().to_pylist():

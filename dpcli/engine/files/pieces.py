@@ -250,7 +250,7 @@ class TextPiece:
 
     @property
     def frame(self) -> pl.LazyFrame:
-        """The wanted columns as `t0` and so on; `odd_blank` is false: blank lines are gone."""
+        """The wanted columns as `t0` and so on. `odd_blank` is false: no line is blank."""
         from dpcli.engine.files.parquet import declared_text
 
         texts = [
