@@ -13,8 +13,8 @@ from dpcli.data.formats import Dialect
 from dpcli.fields.values import MAX_BUDGET, MIN_EPSILON, MIN_RHO, NumberSyntaxError, parse_number
 from dpcli.ledger.options import NAMED, checked_day, checked_id
 from dpcli.privacy.accounting import COMPOSITIONS
-from dpcli.privacy.deltas import zcdp_epsilon
 from dpcli.privacy.loss import Loss
+from dpcli.privacy.zcdp_conversion import zcdp_epsilon
 from dpcli.problems.errors import SpecError, UsageError
 from dpcli.specification.csv_form import parse_dialect
 

@@ -25,7 +25,7 @@ from dpcli.specification.model import LocalSpec
 
 if TYPE_CHECKING:
     from dpcli.planning.compare import BeforeAfter
-    from dpcli.privacy.deltas import ShuffledGuarantee
+    from dpcli.privacy.shuffling import ShuffledGuarantee
 
 MOST = 10**15
 
@@ -175,7 +175,7 @@ def _amplified(plan: LocalPlan, records: int, delta: str | None) -> ShuffledGuar
     responses = plan.spec.responses
     if names := [response.column.name for response in responses if response.randomizer.loss.delta]:
         raise UsageError.about("shuffle-pure", columns=names)
-    from dpcli.privacy.deltas import amplify_by_shuffling
+    from dpcli.privacy.shuffling import amplify_by_shuffling
 
     # The responses of a record count as one with the sum of their epsilons.
     return amplify_by_shuffling(plan.requested_loss.epsilon, records, chosen)
@@ -204,7 +204,7 @@ def _difference(
 
 
 def _print_risks(plan: Plan, window: int | None) -> None:
-    from dpcli.planning.guarantee import Verdict, risks
+    from dpcli.planning.risks import Verdict, risks
 
     assessed = risks(plan, window)
     for risk in assessed:

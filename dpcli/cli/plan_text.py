@@ -46,7 +46,7 @@ from dpcli.specification.model import Response
 from dpcli.statistics.counts.person_counts import PersonCounts
 
 if TYPE_CHECKING:
-    from dpcli.privacy.deltas import ShuffledGuarantee
+    from dpcli.privacy.shuffling import ShuffledGuarantee
 
 SPARE = ("cost", "L2", "L1", "adds", "delta", "scale")
 """Columns that a narrow terminal leaves out first."""

@@ -14,16 +14,10 @@ from dpcli.noise.distribution import Noise
 from dpcli.numeric.exact import short_up
 from dpcli.numeric.interval_arithmetic import log_up, round_up, sqrt_up
 from dpcli.numeric.search import search_min
-from dpcli.privacy.deltas import (
-    ChangedCells,
-    cells_delta,
-    float_log,
-    joint_delta,
-    zcdp_delta,
-    zcdp_epsilon,
-)
+from dpcli.privacy.deltas import ChangedCells, cells_delta, joint_delta
 from dpcli.privacy.loss import DominatingPair, Loss
 from dpcli.privacy.sensitivity import Sensitivity
+from dpcli.privacy.zcdp_conversion import float_log, zcdp_delta, zcdp_epsilon
 
 SIGMA_BITS = 30
 """Significant bits of a published sigma: rounding up adds less than 2^-29 of it."""

@@ -11,9 +11,9 @@ from dpcli.noise.distribution import NO_NOISE, Family, Noise
 from dpcli.noise.k_norm import KNormNoise, KNormVector
 from dpcli.numeric.arrays import Array, integer_array
 from dpcli.numeric.interval_arithmetic import sqrt_up
-from dpcli.privacy.deltas import pure_rho
 from dpcli.privacy.loss import DominatingPair, RandomizedResponsePair
 from dpcli.privacy.sensitivity import Sensitivity
+from dpcli.privacy.zcdp_conversion import pure_rho
 from dpcli.queries.query import Query
 from dpcli.statistics.regression.queries import ObjectiveQuery, Perturbation
 

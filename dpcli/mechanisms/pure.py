@@ -12,8 +12,8 @@ from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.exact import short_up
 from dpcli.numeric.interval_arithmetic import Interval, exp, sqrt_up
-from dpcli.privacy.deltas import pure_rho
 from dpcli.privacy.sensitivity import Sensitivity
+from dpcli.privacy.zcdp_conversion import pure_rho
 
 
 def worst_case_rho(sensitivity: Sensitivity, rho: Callable[[Fraction], Fraction]) -> Fraction:

@@ -33,8 +33,8 @@ from dpcli.planning.plan import (
     guarantee_counts,
 )
 from dpcli.privacy.accounting.composition import Branch, MissingDependencyError, total_failure_delta
-from dpcli.privacy.deltas import zcdp_rho_within
 from dpcli.privacy.loss import Loss, sum_losses
+from dpcli.privacy.zcdp_conversion import zcdp_rho_within
 from dpcli.problems.errors import BudgetError, Problem, SpecError
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.specification.chosen_bounds import choice_entry

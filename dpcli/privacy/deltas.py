@@ -1,36 +1,27 @@
-"""Proven deltas and epsilons: of Gaussian noise, zCDP and shuffling.
+"""Proven deltas of Gaussian noise.
 
 Everything is certified and rounded to the safe side: tails are sums or enclosures with directed
 rounding, and every approximation has a bound on its remainder.
-
-A mechanism is rho-zCDP if the Renyi divergence of every order alpha > 1 between its outputs on
-neighbors is at most alpha rho (Bun and Steinke 2016). Rhos add up, even if each query is chosen
-after seeing the answers before it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil, floor, log, log1p
+from math import ceil, floor
 
-from dpcli.numeric.exact import short_down, short_up
 from dpcli.numeric.interval_arithmetic import (
     PRECISION,
     Interval,
     erfc,
     exp,
     exp_down,
-    log_up,
     pi,
-    round_down,
     round_up,
     sqrt,
     sqrt_up,
 )
-from dpcli.numeric.interval_arithmetic import log as certified_log
-from dpcli.numeric.search import search_max
 from dpcli.problems.light_dataclasses import dataclass
 
 LARGEST_SUMMED = 64**2
@@ -233,163 +224,3 @@ def _sum_from(weights: list[int], start: int) -> int:
     if start > 0:
         return sum(weights[min(start, len(weights) - 1) :])
     return sum(weights) + sum(weights[1 : 1 - start])
-
-
-MAX_EXACT_TERMS = 256
-"""Number of terms up to which a sum is exact."""
-
-
-def pure_rho(epsilon: Fraction) -> Fraction:
-    """The least rho that holds for every epsilon-private mechanism, rounded up.
-
-    No epsilon-private mechanism reveals more than randomized response (Kairouz, Oh and Viswanath
-    2015), whose loss is epsilon or -epsilon with mean epsilon tanh(epsilon/2). That the mean is the
-    rho is the inequality of Kearns and Saul 1998 for the exponential moments of the loss.
-    """
-    if epsilon <= Fraction(1, 8):
-        # Plans need many small ones: three terms of the alternating series are fast.
-        above = round_up(epsilon * epsilon, 80)
-        rest = Fraction(1, 24) - above / 240
-        return short_up(above / 2 - round_down(epsilon * epsilon, 80) ** 2 * rest)
-    falling = exp(Interval.of(-epsilon, 128))
-    return short_up(((1 - falling.low) / (1 + falling.low)) * epsilon)
-
-
-@lru_cache(maxsize=1024)
-def zcdp_delta(rho: Fraction, epsilon: Fraction) -> Fraction:
-    """Delta at `epsilon` of any rho-zCDP mechanism, rounded up.
-
-    For every alpha > 1, exp((alpha - 1)(alpha rho - epsilon)) (1 - 1/alpha)^alpha
-    / (alpha - 1) (Canonne, Kamath and Steinke 2020, proposition 12). Floats choose alpha, for
-    which every value gives a valid bound; the bound itself is certified.
-    """
-    if not rho:
-        return Fraction(0)
-
-    def logarithm_of_bound(power: float) -> float:
-        u: float = 2.0**power
-        # With log(u) and log(1 + u), a large order would cancel.
-        return u * ((1 + u) * float(rho) - float(epsilon)) - u * log1p(1 / u) - log1p(u)
-
-    above = Fraction(2.0 ** _minimize(logarithm_of_bound))
-    alpha = 1 + above
-    try:
-        exponent = certified_log(Interval.of(above / alpha)) * alpha
-        bound = exp(exponent + above * (alpha * rho - epsilon)).high / above
-    except OverflowError:
-        return Fraction(1)
-    return min(round_up(bound, DELTA_BITS), Fraction(1))
-
-
-@lru_cache(maxsize=1024)
-def zcdp_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
-    """Epsilon at `delta` of any rho-zCDP mechanism, rounded up to a short decimal.
-
-    The bound of `zcdp_delta`, solved for epsilon: for every alpha > 1, alpha rho + log(1 - 1/alpha)
-    - (log delta + log alpha)/(alpha - 1).
-    """
-    if not rho:
-        return Fraction(0)
-    target = float(float_log(delta))
-
-    def bound(above: float) -> float:
-        return (1 + above) * float(rho) - log1p(1 / above) - (target + log1p(above)) / above
-
-    above = Fraction(2.0 ** _minimize(lambda power: bound(2.0**power)))
-    alpha = 1 + above
-    logarithms = certified_log(Interval.of(delta)) + certified_log(Interval.of(alpha))
-    epsilon = certified_log(Interval.of(above / alpha)) + alpha * rho - logarithms / above
-    return max(short_up(epsilon.high), Fraction(0))
-
-
-@lru_cache(maxsize=1024)
-def zcdp_rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Greatest rho found for `epsilon` at `delta`, rounded down to a short decimal."""
-    rho = search_max(
-        lambda rho: zcdp_epsilon.__wrapped__(rho, delta) <= epsilon,
-        Fraction(0),
-        epsilon + 1,
-        lambda low, high: high - low <= low / 10**12,
-        # More digits than the search has found would only cost time.
-        lambda low, high: short_up((low + high) / 2, 15),
-    )
-    return short_down(rho)
-
-
-def sum_rounded_up(values: Iterable[tuple[Fraction, int]]) -> Fraction:
-    """The sum of value * times over pairs of a nonnegative value and its count.
-
-    Exact for up to `MAX_EXACT_TERMS` values. More values are each rounded up to a grid of 2^-160 of
-    the largest, and so is the sum to a short decimal.
-    """
-    terms = [(value, times) for value, times in values if value]
-    if len(terms) <= MAX_EXACT_TERMS:
-        return sum((value * times for value, times in terms), start=Fraction(0))
-    largest = max(
-        value.numerator.bit_length() - value.denominator.bit_length() for value, _ in terms
-    )
-    shift = max(160 - largest, 0)
-    total = sum(
-        -((-value.numerator << shift) // value.denominator) * times for value, times in terms
-    )
-    return short_up(Fraction(total, 1 << shift), 18)
-
-
-def float_log(value: Fraction) -> float:
-    """The natural logarithm of a positive number that may not fit a float."""
-    return log(value.numerator) - log(value.denominator)
-
-
-def _minimize(function: Callable[[float], float]) -> float:
-    """About the point from -30 to 100 where a function with one minimum is least."""
-    low, high = -30.0, 100.0
-    for _ in range(60):
-        first, second = low + (high - low) * 0.382, high - (high - low) * 0.382
-        low, high = (low, second) if function(first) < function(second) else (first, high)
-    return (low + high) / 2
-
-
-LARGEST_SHUFFLED = 50
-"""Above this epsilon, the shuffling bound needs more records than are realistic."""
-
-
-@dataclass(frozen=True, slots=True)
-class ShuffledGuarantee:
-    """Central guarantee of shuffled responses, if the bound applies to their number.
-
-    `epsilon` is None if there are fewer than the `needed_records` for which the bound is proven.
-    `needed_records` is None if no realistic number of records is large enough.
-    """
-
-    records: int
-    delta: Fraction
-    epsilon: Fraction | None
-    needed_records: int | None
-
-
-def amplify_by_shuffling(epsilon: Fraction, records: int, delta: Fraction) -> ShuffledGuarantee:
-    """The guarantee of epsilon-private responses that are published in random order.
-
-    If epsilon <= log(n / (16 log(2/delta))), neighbors that differ in one record cannot be
-    distinguished at delta by more than
-
-        log(1 + (e^epsilon - 1)/(e^epsilon + 1) (8 sqrt(e^epsilon log(4/delta)/n) + 8 e^epsilon/n))
-
-    (Feldman, McMillan and Talwar 2021, theorem 3.1); the result is never above epsilon. All
-    records must be randomized in the same way, and nothing but the order may distinguish them. The
-    result is rounded up, and so is the number of records that the condition needs.
-    """
-    if epsilon > LARGEST_SHUFFLED:
-        return ShuffledGuarantee(records, delta, None, None)
-    exp_epsilon = exp(Interval.of(epsilon))
-    needed = 16 * log_up(2 / delta) * exp_epsilon.high
-    needed_records = -(-needed.numerator // needed.denominator)
-    if records < needed_records:
-        return ShuffledGuarantee(records, delta, None, needed_records)
-    first = 8 * sqrt_up(exp_epsilon.high * log_up(4 / delta) / records)
-    # (x - 1)/(x + 1) grows with x.
-    spread = (
-        (exp_epsilon.high - 1) / (exp_epsilon.high + 1) * (first + 8 * exp_epsilon.high / records)
-    )
-    amplified = short_up(log_up(1 + spread))
-    return ShuffledGuarantee(records, delta, min(amplified, epsilon), needed_records)

@@ -34,9 +34,9 @@ from fractions import Fraction
 from math import ceil, exp, expm1, floor, log10
 
 from dpcli.numeric.exact import plain_text, readable_text, short_down, short_up
-from dpcli.privacy.deltas import zcdp_delta
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.unit import Neighbors
+from dpcli.privacy.zcdp_conversion import zcdp_delta
 
 LARGEST_EPSILON = 350.0
 """A greater epsilon is shown as this one: an epsilon this large protects no one."""

@@ -9,7 +9,7 @@ from math import ceil, exp, expm1, sqrt
 
 from dpcli.numeric.arrays import Floats, np
 from dpcli.numeric.exact import readable_down, readable_up, require_exact
-from dpcli.privacy.deltas import pure_rho
+from dpcli.privacy.zcdp_conversion import pure_rho
 from dpcli.problems.light_dataclasses import dataclass
 
 LARGEST_SUMMED = 1000.0

@@ -82,12 +82,12 @@ def aggregate_data(
     names = [name for name in data if isinstance(name, str)]
     assert engine == "local" or len(names) == len(data), "this process alone reads its memory"
     if engine == "partials":
-        from dpcli.engine.sums.aggregate import aggregate_partials
+        from dpcli.engine.sums.partials import aggregate_partials
 
         return aggregate_partials(*queries_and_unit, plan.spec.digest, names)
     if engine == "spark":
         with _spark_packages(plan, names):
-            from dpcli.spark.scan import aggregate_with_spark
+            from dpcli.spark.aggregate import aggregate_with_spark
 
         return aggregate_with_spark(*queries_and_unit, plan.spec.dialect, plan.spec.columns, names)
     with _opened(plan, data, progress) as dataset:
@@ -101,7 +101,7 @@ def require_data(plan: CentralPlan, data: tuple[str, ...], engine: Engine = "loc
     """Raise DataError if the headers of the data files do not fit the spec."""
     if engine == "spark":
         with _spark_packages(plan, data):
-            from dpcli.spark.scan import require_files
+            from dpcli.spark.aggregate import require_files
 
         require_files(data, plan.spec.dialect, plan.spec.columns)
         return
@@ -123,7 +123,8 @@ def _spark_packages(plan: CentralPlan, names: Sequence[str]) -> Iterator[None]:
 def pack_data(plan: CentralPlan, data: tuple[str, ...], progress: Progress | None = None) -> bytes:
     """Read all data files once, and return a sealed partial; this spends nothing."""
     with _opened(plan, data, progress) as dataset:
-        from dpcli.engine.sums.aggregate import QueryAggregator, pack_partial
+        from dpcli.engine.sums.aggregate import QueryAggregator
+        from dpcli.engine.sums.partials import pack_partial
 
         aggregator = QueryAggregator(plan.engine_queries, plan.spec.privacy.unit)
         with dataset.redacted_errors():

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 from dpcli.ledger.balance import DAYS_A_YEAR
 from dpcli.numeric.exact import exact_or_up
 from dpcli.planning import notes
-from dpcli.planning.guarantee import headline, meaning, promise, risks
+from dpcli.planning.guarantee import headline, meaning, promise
 from dpcli.planning.limit_notes import bounding_notes, counts_left_out, limit_warnings
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan
 from dpcli.planning.quality_check import kept_rows_warnings
+from dpcli.planning.risks import risks
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.unit import RowUnit
 from dpcli.report.entry_facts import (
@@ -62,7 +63,7 @@ if TYPE_CHECKING:
     from dpcli.ledger.account import BalanceForecast
     from dpcli.ledger.balance import Balance
     from dpcli.ledger.charge import NoisyRelease, RandomizedCollection, Receipt
-    from dpcli.privacy.deltas import ShuffledGuarantee
+    from dpcli.privacy.shuffling import ShuffledGuarantee
 
 
 def release_report(release: NoisyRelease) -> Report:

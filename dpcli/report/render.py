@@ -28,7 +28,7 @@ from markupsafe import Markup, escape
 from dpcli.data.kinds import NUMERIC_COLUMNS, Axis
 from dpcli.numeric.exact import exact_or_rounded, exact_or_up, rounded_text
 from dpcli.planning import notes
-from dpcli.planning.guarantee import Finding, Verdict
+from dpcli.planning.risks import Finding, Verdict
 from dpcli.privacy.loss import loss_text
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.messages import quoted_list

@@ -28,9 +28,9 @@ from dpcli.fields.values import (
     summaries_by_name,
 )
 from dpcli.privacy.accounting import COMPOSITIONS
-from dpcli.privacy.deltas import zcdp_epsilon
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit, Unit
+from dpcli.privacy.zcdp_conversion import zcdp_epsilon
 from dpcli.specification.chosen_bounds import MAX_LIMIT, ChosenLimitModel
 from dpcli.specification.context import SpecContext
 from dpcli.specification.entry_fields import AnsweredModel, MechanismName, read_answer_settings

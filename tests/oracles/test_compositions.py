@@ -27,9 +27,10 @@ from dpcli.privacy.accounting.advanced import (
     strong_composition,
 )
 from dpcli.privacy.accounting.pld import PldComposition
-from dpcli.privacy.deltas import cells_delta, zcdp_delta, zcdp_epsilon, zcdp_rho_within
+from dpcli.privacy.deltas import cells_delta
 from dpcli.privacy.loss import Guarantee, Loss
 from dpcli.privacy.sensitivity import Sensitivity
+from dpcli.privacy.zcdp_conversion import zcdp_delta, zcdp_epsilon, zcdp_rho_within
 from tests.support.mechanisms import fitted
 
 ABOVE = 1.001

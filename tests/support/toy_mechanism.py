@@ -8,8 +8,8 @@ from math import exp
 from dpcli.mechanisms.mechanism import AdditiveMechanism, PureMechanism
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import Noise
-from dpcli.privacy.deltas import pure_rho
 from dpcli.privacy.sensitivity import Sensitivity
+from dpcli.privacy.zcdp_conversion import pure_rho
 
 
 class TwoLaplaces(Noise):

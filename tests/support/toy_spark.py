@@ -17,7 +17,7 @@ from dpcli.data.labels import CategoryColumn
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import Factor
-from dpcli.spark import scan
+from dpcli.spark import aggregate
 from dpcli.spark.tasks import Tasks
 from tests.oracles.opened import engine, opened
 from tests.support.toy_column import DurationColumn
@@ -40,8 +40,8 @@ def main() -> None:
     """Print the answers from a file, of both engines."""
     path = sys.argv[1]
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    setattr(scan, "Tasks", ToyTasks)  # noqa: B010 - not exported
+    setattr(aggregate, "Tasks", ToyTasks)  # noqa: B010 - not exported
     columns = (SITE, SPENT)
-    sealed = scan.aggregate_with_spark(QUERIES, RowUnit(), STANDARD_DIALECT, columns, (path,))
+    sealed = aggregate.aggregate_with_spark(QUERIES, RowUnit(), STANDARD_DIALECT, columns, (path,))
     print("local:", engine(QUERIES, RowUnit(), Path(path)))
     print("spark:", opened(sealed))

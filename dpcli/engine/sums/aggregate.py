@@ -1,30 +1,21 @@
 """Aggregates the rows for all queries in one pass; answers are `Confidential`.
 
 A partial has the sums of some rows, and is as confidential as they are. The partials of one spec
-merge to the result of one scan of all rows. A packed partial, for a later release, is a file with a
-magic word, the SHA-256 of all that follows, and blocks, each after its length: a header as JSON
-(format, digest of the spec, random id), then frames as Arrow files.
+merge to the result of one scan of all rows.
 """
 
 from __future__ import annotations
 
-import hashlib
-import io
-import json
-import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
-from typing import BinaryIO
 
 import polars as pl
 
 from dpcli.data.column import Column
 from dpcli.engine.cells import FLAGS, Decoder
 from dpcli.engine.files.dataset import Dataset
-from dpcli.engine.files.decoding import PARTIAL_MARK
 from dpcli.engine.files.pieces import Piece, TextPiece, read_pieces, scan_piece
-from dpcli.engine.files.source import collect_problems, open_file
 from dpcli.engine.progress import Progress, interruptible
 from dpcli.engine.sums.bounding import UserScan
 from dpcli.engine.sums.joint_tables import (
@@ -39,9 +30,7 @@ from dpcli.engine.sums.users import HashCollisionError, id_column
 from dpcli.mechanisms.query_sensitivity import require_plain
 from dpcli.privacy.confidential import Cells, Confidential, Groups
 from dpcli.privacy.unit import PersonUnit, Unit
-from dpcli.problems.errors import DataError, Problem
 from dpcli.queries.query import Query
-from dpcli.version import __version__
 
 ConfidentialAnswer = Confidential[Cells] | Confidential[Groups]
 
@@ -228,100 +217,3 @@ class RowScan:
             expressions.table.combine_partials(pl.concat(frames).lazy()).collect(engine="streaming")
             for expressions, *frames in zip(self._expressions, *self._waiting, strict=True)
         ]
-
-
-FORMAT = f"1 of dpcli {__version__}"
-"""Layout of the frames: other versions may number tables and columns otherwise."""
-
-LENGTH_BYTES = 8
-"""Bytes of the length before each block."""
-
-DIGEST_BYTES = hashlib.sha256().digest_size
-
-SHOWN_DIGITS = 12
-"""Digits of a digest that messages show."""
-
-
-def pack_blocks(blocks: Iterable[bytes | pl.DataFrame]) -> bytes:
-    """Blocks after their lengths, with frames as Arrow files."""
-    packed: list[bytes] = []
-    for block in blocks:
-        if isinstance(block, pl.DataFrame):
-            buffer = io.BytesIO()
-            block.write_ipc(buffer)
-            block = buffer.getvalue()  # noqa: PLW2901 - the same block in bytes
-        packed += len(block).to_bytes(LENGTH_BYTES), block
-    return b"".join(packed)
-
-
-def unpack_blocks(content: bytes) -> list[bytes]:
-    """The blocks that `pack_blocks` joined, in their order."""
-    blocks, start = [], 0
-    while start < len(content):
-        begin = start + LENGTH_BYTES
-        start = begin + int.from_bytes(content[start:begin])
-        blocks.append(content[begin:start])
-    return blocks
-
-
-def read_block(file: BinaryIO) -> bytes:
-    """The next block that `pack_blocks` wrote; empty at the end of the file."""
-    return file.read(int.from_bytes(file.read(LENGTH_BYTES)))
-
-
-def read_frames(blocks: Iterable[bytes]) -> Partial:
-    """The frames that blocks of `pack_blocks` hold as Arrow files."""
-    return [pl.read_ipc(io.BytesIO(block)) for block in blocks]
-
-
-def pack_partial(digest: str, frames: Partial) -> bytes:
-    """The bytes of a file with a new partial, for the spec with this digest."""
-    header = {"format": FORMAT, "spec": digest, "part": secrets.token_hex(16)}
-    body = pack_blocks([json.dumps(header).encode(), *frames])
-    return PARTIAL_MARK + hashlib.sha256(body).digest() + body
-
-
-def aggregate_partials(
-    queries: Sequence[Query], unit: Unit, digest: str, names: Sequence[str]
-) -> ConfidentialAnswers:
-    """The confidential answer to every query, from the partials of all rows.
-
-    Raises DataError with the problems of all files: files that cannot be read, and `not-a-part` for
-    a file that is no partial, damaged, of another spec or format, or named twice.
-    """
-    problems: list[Problem] = []
-    partials: list[Partial] = []
-    names_by_id: dict[str, str] = {}
-    for name in names:
-        with collect_problems(problems), open_file(name) as file, Dataset(()).redacted_errors():
-            partials.append(_read_partial(file.read(), name, digest, names_by_id))
-    if problems:
-        raise DataError(problems)
-    with Dataset(()).redacted_errors():
-        aggregator = QueryAggregator(queries, unit)
-        return aggregator.confidential_answers(aggregator.merge_users(partials))
-
-
-def _read_partial(content: bytes, name: str, digest: str, names_by_id: dict[str, str]) -> Partial:
-    """The frames of a packed partial, which must be of the spec with this digest.
-
-    `names_by_id` has the files of earlier partials by their ids; this file is added to it.
-    """
-    if not content.startswith(PARTIAL_MARK):
-        raise DataError.about("not-a-part", file=name)
-    body = content[len(PARTIAL_MARK) + DIGEST_BYTES :]
-    if content[len(PARTIAL_MARK) :][:DIGEST_BYTES] != hashlib.sha256(body).digest():
-        raise DataError.about("not-a-part.damaged", file=name)
-    first, *blocks = unpack_blocks(body)
-    header: dict[str, str] = json.loads(first)
-    layout, spec, part = header["format"], header["spec"], header["part"]
-    if layout != FORMAT:
-        found = {"what": "the format", "found": layout, "expected": FORMAT}
-        raise DataError.about("not-a-part.spec", file=name, **found)
-    if spec != digest:
-        digests = {"found": spec[:SHOWN_DIGITS], "expected": digest[:SHOWN_DIGITS]}
-        raise DataError.about("not-a-part.spec", file=name, what="the spec", **digests)
-    if part in names_by_id:
-        raise DataError.about("not-a-part.twice", file=name, same=names_by_id[part])
-    names_by_id[part] = name
-    return read_frames(blocks)

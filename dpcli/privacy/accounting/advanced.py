@@ -10,8 +10,8 @@ from fractions import Fraction
 from dpcli.numeric.exact import short_up
 from dpcli.numeric.interval_arithmetic import Interval, exp, log, round_down, sqrt, sqrt_up
 from dpcli.privacy.accounting.composition import Bound, Composition, GuaranteeCounts, plain_sum
-from dpcli.privacy.deltas import float_log, pure_rho, sum_rounded_up
 from dpcli.privacy.loss import Loss
+from dpcli.privacy.zcdp_conversion import float_log, pure_rho, sum_rounded_up
 
 EULER_UP = exp(Interval.of(1)).high
 """The number e, rounded up."""

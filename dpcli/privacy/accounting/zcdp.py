@@ -12,8 +12,13 @@ from dpcli.privacy.accounting.composition import (
     plain_sum,
     total_failure_delta,
 )
-from dpcli.privacy.deltas import MAX_EXACT_TERMS, sum_rounded_up, zcdp_epsilon, zcdp_rho_within
 from dpcli.privacy.loss import Loss
+from dpcli.privacy.zcdp_conversion import (
+    MAX_EXACT_TERMS,
+    sum_rounded_up,
+    zcdp_epsilon,
+    zcdp_rho_within,
+)
 
 MAX_MIXED = 32
 """Most mixtures of a sum of epsilons and a sum of rhos that are tried."""

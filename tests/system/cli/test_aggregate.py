@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dpcli import __version__
-from dpcli.engine.sums.aggregate import FORMAT
+from dpcli.engine.sums.partials import FORMAT
 from dpcli.noise import entropy
 from tests.support.cli import DATA, Command, remove_ledger
 from tests.support.streams import Stream

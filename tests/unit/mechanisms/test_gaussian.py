@@ -12,9 +12,10 @@ from dpcli.mechanisms.gaussian import Gaussian
 from dpcli.mechanisms.mechanism import CalibrationError
 from dpcli.numeric.interval_arithmetic import Interval
 from dpcli.privacy import deltas
-from dpcli.privacy.deltas import ChangedCells, cells_delta, joint_delta, zcdp_delta
+from dpcli.privacy.deltas import ChangedCells, cells_delta, joint_delta
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.sensitivity import Sensitivity
+from dpcli.privacy.zcdp_conversion import zcdp_delta
 from tests.support.mechanisms import fitted
 
 COUNT = Sensitivity(1, 1, 1, 1)

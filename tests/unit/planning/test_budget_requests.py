@@ -9,7 +9,7 @@ import pytest
 from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.accounting import COMPOSITIONS
-from dpcli.privacy.deltas import zcdp_epsilon
+from dpcli.privacy.zcdp_conversion import zcdp_epsilon
 from dpcli.problems.errors import SpecError
 from dpcli.specification.load import parse_central_spec
 

@@ -10,7 +10,7 @@ from functools import cache
 import pytest
 
 from dpcli.planning import notes
-from dpcli.planning.guarantee import headline, meaning, promise, protection, risks
+from dpcli.planning.guarantee import headline, meaning, promise, protection
 from dpcli.planning.limit_notes import bounding_notes, left_out_note, limit_warnings
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan
 from dpcli.planning.planner import make_plan
@@ -21,6 +21,7 @@ from dpcli.planning.quality_check import (
     missed_sentence,
     required_minimums,
 )
+from dpcli.planning.risks import risks
 from dpcli.privacy.loss import Loss
 from dpcli.problems import messages
 from dpcli.problems.messages import clauses
@@ -215,7 +216,7 @@ def test_every_judgment_of_a_risk_is_made_of_a_plan(monkeypatch: pytest.MonkeyPa
         used.add(template)
         return fill(template, **facts)
 
-    monkeypatch.setattr("dpcli.planning.guarantee.fill_sentence", remember)
+    monkeypatch.setattr("dpcli.planning.risks.fill_sentence", remember)
     for plan in all_plans():
         for window in (None, 30):
             for finding in risks(plan, window):

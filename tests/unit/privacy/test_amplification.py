@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dpcli.privacy.deltas import amplify_by_shuffling
+from dpcli.privacy.shuffling import amplify_by_shuffling
 
 CASES = [
     (epsilon, records, delta)

@@ -11,7 +11,6 @@ import pytest
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from dpcli.privacy.deltas import zcdp_epsilon
 from dpcli.privacy.interpretation import (
     EXCESS,
     at_least,
@@ -28,6 +27,7 @@ from dpcli.privacy.interpretation import (
 )
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.unit import Neighbors
+from dpcli.privacy.zcdp_conversion import zcdp_epsilon
 
 Exceeds = Callable[[float], float]
 """P[|loss| > x] of answers to two questions, as a function of x."""

@@ -36,7 +36,7 @@ from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.problems.errors import DataError, UsageError
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import Factor
-from dpcli.spark import scan as runner
+from dpcli.spark import aggregate as runner
 from dpcli.spark.tasks import Batches, File, Tasks
 from dpcli.statistics.counts.counts import DistinctQuery
 from tests.oracles import users

@@ -60,8 +60,9 @@ from dpcli.engine.files.decoding import (
 from dpcli.engine.files.header_check import require_columns
 from dpcli.engine.files.source import collect_problems
 from dpcli.engine.progress import redacted_errors
-from dpcli.engine.sums.aggregate import ConfidentialAnswers, read_frames, unpack_blocks
+from dpcli.engine.sums.aggregate import ConfidentialAnswers
 from dpcli.engine.sums.joint_tables import Partial
+from dpcli.engine.sums.partials import read_frames, unpack_blocks
 from dpcli.noise.entropy import random_bytes
 from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.problems.errors import DataError, Problem, UsageError, make_problem
