@@ -247,7 +247,7 @@ def test_an_interruption_keeps_its_status_in_any_library(
             raise error from None
 
     monkeypatch.setattr(main, "_signals", [])
-    monkeypatch.setattr(main, "app", wrapped)
+    monkeypatch.setattr(main, "_parser", lambda: wrapped)
     assert main.run() == 143
 
 
