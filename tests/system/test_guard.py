@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.benchmarks import cells, guard
-from tests.benchmarks.guard import SIZES, Case, Ratios, all_cases, main, python, read_figures
+from tests.benchmarks.guard import SIZES, Ratios, all_cases, python, read_figures
 from tests.benchmarks.timing import Run
 
 
@@ -39,18 +38,25 @@ def test_the_process_that_measures_is_small() -> None:
     [("pass", False), ("sum(range(3_000_000))", True), ("b'x' * 10_000_000", True)],
     ids=["nothing", "processor time", "memory"],
 )
-def test_a_slower_or_larger_command_fails(
-    planted: str, worse: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_slower_or_larger_command_fails(planted: str, worse: bool) -> None:
     """A command that is equal to its program passes; one with more work, or more memory, fails."""
+    # The process is small: what it starts has at least its own peak memory.
+    program = f"""
+import sys
+from tests.benchmarks import guard
 
-    def planted_case(folder: Path, size: object) -> Iterator[tuple[str, Case]]:
-        yield "planted", Case(python(planted), python("pass"), rounds=5)
+def planted_case(folder, size):
+    yield "planted", guard.Case(guard.python({planted!r}), guard.python("pass"), rounds=5)
 
-    monkeypatch.setattr(guard, "all_cases", planted_case)
-    monkeypatch.setattr(guard, "read_figures", lambda size: {"planted": Ratios(1.0, 1.0)})
-    assert main([]) == int(worse)
-    assert ("Worse than" in capsys.readouterr().out) == worse
+guard.all_cases = planted_case
+guard.read_figures = lambda size: {{"planted": guard.Ratios(1.0, 1.0)}}
+sys.exit(guard.main([]))
+"""
+    found = subprocess.run(
+        python(program), capture_output=True, text=True, check=False, cwd=guard.ROOT
+    )
+    assert found.returncode == int(worse), found.stderr
+    assert ("Worse than" in found.stdout) == worse
 
 
 def test_a_ratio_may_exceed_its_figure_by_the_tolerance() -> None:

@@ -95,7 +95,7 @@ def test_a_file_that_is_not_a_part_of_this_release_is_refused(
     assert dpcli("aggregate", other, data, "-o", foreign).status == 0
     cut.write_bytes(parts[0].read_bytes()[:-1])
     with monkeypatch.context() as patched:
-        patched.setattr("dpcli.engine.sums.aggregate.FORMAT", "0 of dpcli 0.0")
+        patched.setattr("dpcli.engine.sums.partials.FORMAT", "0 of dpcli 0.0")
         assert dpcli("aggregate", spec, data, "-o", old).status == 0
     copy = tmp_path / "copy.sealed"
     copy.write_bytes(parts[0].read_bytes())
