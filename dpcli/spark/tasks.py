@@ -270,7 +270,7 @@ def _result(frames: Partial) -> pa.RecordBatch:
 
 
 def _packed(rows: pa.Table) -> Iterator[bytes]:
-    """The rows in their order, some of them in each text of Arrow's stream format."""
+    """The rows in their order, as packets in the stream format of Arrow."""
     count = max(1, len(rows) * PACKED // max(1, rows.nbytes))
     for batch in rows.combine_chunks().to_batches(count):
         sink = pa.BufferOutputStream()

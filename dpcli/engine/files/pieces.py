@@ -48,7 +48,10 @@ SEGMENT = 1 << 21
 
 
 FEWEST_CELLS = 2
-"""Cells read of a row; without any, it may be a blank line, which costs a search."""
+"""The least number of cells that are read of each row.
+
+A row without any of them may be a blank line, and to find out takes another pass.
+"""
 
 SAMPLE, SAMPLES = 1 << 9, 1 << 9
 """Bytes of a sample, and how many of them there are."""
@@ -183,7 +186,7 @@ class Piece:
             first = untyped_text(pl.col(names[0])).str.strip_chars(BLANKS)
             is_footer = pl.any_horizontal(first.str.starts_with(text) for text in dialect.footer)
             table = table.filter(~is_footer.fill_null(value=False))
-        cells_read = list(dict.fromkeys([*wanted, *names]))[: max(FEWEST_CELLS, len(wanted))]
+        cells_read = list(dict.fromkeys([*wanted, *names]))[: max(FEWEST_CELLS, len({*wanted}))]
         blank = pl.all_horizontal(pl.col(name).is_null() for name in cells_read)
         return table.select(*texts, blank.alias("odd_blank"))
 

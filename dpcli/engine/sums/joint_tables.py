@@ -29,8 +29,8 @@ from dpcli.queries.sums import CountedFactors, DistinctValues, Factor, PlainSum,
 JOINT_CELLS = 1 << 14
 """A table of at most this number of cells costs about as much as a single cell."""
 
-SMALL = 1 << 30
-"""Numbers below it are added in 32 bits."""
+FITS_32_BITS = 1 << 30
+"""The sum of two numbers below it fits 32 bits."""
 
 SUMS = pl.col(r"^s\d+$")
 """The columns of a partial that hold sums."""
@@ -108,7 +108,7 @@ class JointTable:
             prod(len(axis) + 1 for axis in self.axes),
             *(abs(end) for ends in limits for end in ends),
         )
-        return pl.Int32() if max(sizes) < SMALL else pl.Int64()
+        return pl.Int32() if max(sizes) < FITS_32_BITS else pl.Int64()
 
     @property
     def sums(self) -> dict[PlainSum, str]:
@@ -187,11 +187,11 @@ class JointTableExpressions:
 
     def assign_cells(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """The rows with the columns to group by, and a column `row` of ones to count by."""
-        word = self.table.index_type
+        dtype = self.table.index_type
         # One past the end for a row outside an axis.
         indices = {
             axis: axis.column.axis_index(
-                pl.col(self.names[axis.column]).cast(word), axis.starts
+                pl.col(self.names[axis.column]).cast(dtype), axis.starts
             ).fill_null(len(axis))
             for axis in self.table.axes
         }
@@ -200,7 +200,7 @@ class JointTableExpressions:
             for axis, name in zip(self.table.kind.private, self.private_names, strict=True)
         ]
         groups = [indices[axis].alias(name) for name, axis in self._group_axes.items()]
-        cell = pl.lit(0, dtype=word)
+        cell = pl.lit(0, dtype=dtype)
         for axis in self.table.axes:
             cell = cell * (len(axis) + 1) + indices[axis]
         row = pl.lit(1, dtype=pl.Int64).alias("row")

@@ -29,10 +29,8 @@ from dpcli.version import __version__
 FORMAT = f"1 of dpcli {__version__}"
 """Layout of the frames: other versions may number tables and columns otherwise."""
 
-
 LENGTH_BYTES = 8
 """Bytes of the length before each block."""
-
 
 DIGEST_BYTES = hashlib.sha256().digest_size
 
