@@ -344,6 +344,13 @@ class Column(ABC):
         """Cells of the type `dtype` as Int64; None if they must be read as texts."""
         return None
 
+    def strict_cells(self, cell: pl.Expr, dtype: pl.DataType) -> pl.Expr | None:
+        """Cells of a file with types, as whole steps like the rules; an odd one is an error.
+
+        None if no cell of the type `dtype` may be read without its text.
+        """
+        return None
+
     def native_type(self, decimal: str, quote: str | None) -> pl.DataType | None:
         """The type as which a native reader parses cells like the rules, or refuses them.
 
@@ -355,7 +362,7 @@ class Column(ABC):
     def rules_are_native(self) -> bool:
         """Whether `native_type` is about the column's own `rules`, not those of a base.
 
-        A subclass with other rules has no native type unless it states one.
+        A subclass with other rules has neither native type nor strict cells until it states one.
         """
         owners = [
             kind for kind in type(self).__mro__ if {"rules", "native_type"} & vars(kind).keys()

@@ -180,6 +180,11 @@ class LabeledColumn(ValuedColumn):
         is_odd = any(not text or (quote is not None and quote in text) for text in self.texts)
         return None if is_odd or self.needs_plain_text else pl.Enum(self.texts)
 
+    def strict_cells(self, cell: pl.Expr, dtype: pl.DataType) -> pl.Expr | None:
+        native = self.native_type(".", None)
+        is_text = dtype == pl.String and native is not None
+        return self.native_steps(cell.cast(native)) if is_text else None
+
     def native_steps(self, cell: pl.Expr) -> pl.Expr:
         return position_of_code(cell, [self.positions[label] for _, label in self.values])
 

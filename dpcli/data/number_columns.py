@@ -7,6 +7,7 @@ decides every text, one by one.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_05UP, Context
@@ -117,6 +118,17 @@ class NumberColumn(NumericColumn):
     def whole_cells(self, cell: pl.Expr, dtype: pl.DataType) -> pl.Expr | None:
         is_whole = self.step == 1 and fits_a_word(dtype) and self.reads_types
         return cell.cast(pl.Int64) if is_whole else None
+
+    def strict_cells(self, cell: pl.Expr, dtype: pl.DataType) -> pl.Expr | None:
+        native = self.native_type(".", None)
+        if native is None or not self.reads_types:
+            return None
+        if dtype == pl.Float64:
+            return nearest_steps(cell, 1 / self.step)
+        is_exact = dtype.is_integer() or (
+            isinstance(dtype, pl.Decimal) and dtype.scale <= getattr(native, "scale", 0)
+        )
+        return self.native_steps(cell.cast(native)) if is_exact else None
 
     def native_type(self, decimal: str, quote: str | None) -> pl.DataType | None:
         if self.needs_plain_text or decimal != ".":
@@ -277,6 +289,22 @@ def is_number_of(plain: pl.Expr, texts: Iterable[str]) -> pl.Expr | None:
     else:
         is_number = _shortest_numbers(plain).is_in(shortest)
     return is_number.fill_null(value=False)
+
+
+CERTAIN = 1e12
+"""Fewer steps than these: as a double, a number of steps is wrong by less than 0.001."""
+
+
+def nearest_steps(cell: pl.Expr, steps_per_unit: Fraction) -> pl.Expr:
+    """Doubles in whole steps, as their shortest texts would be read; one near a half is an error.
+
+    The number of steps of a unit is a double itself.
+    """
+    exact = cell.fill_nan(None) * float(steps_per_unit)
+    nearest = exact.round()
+    # To have no nearest step that is certain is to be no whole number, which is an error below.
+    is_odd = (exact.abs() >= CERTAIN) | ((exact - nearest).abs() >= 0.499)
+    return pl.when(is_odd).then(math.nan).otherwise(nearest).cast(pl.Int64)
 
 
 def fits_a_word(dtype: pl.DataType) -> bool:

@@ -1,4 +1,4 @@
-"""Columns that the native reader of CSV text parses by itself."""
+"""Columns that native readers parse by themselves."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from dpcli.engine.files.dataset import Source
 
 
 class NativeColumns:
-    """The columns that the native reader parses, by index, until one has an odd cell.
+    """The columns that a native reader parses, by index, until one has an odd cell.
 
     The reader parses numbers and labels exactly as the rules of columns do, or refuses the whole
     piece, which is then read as texts. So odd cells change how long a release takes, and no number.
+    A type is that of the parsed cells of CSV text, or of the cells in a Parquet file.
     """
 
     def __init__(self, types: Mapping[int, pl.DataType]) -> None:
@@ -25,8 +26,10 @@ class NativeColumns:
     def of(cls, source: Source, columns: Sequence[Column], decimal: str) -> Self:
         """The columns whose cells have a native type, as long as no cell is odd."""
         dialect = source.dialect
+        if dialect is None:
+            return cls(_strict_types(source, columns))
         # Copies of other formats have typed cells of their own.
-        if dialect is None or source.kind != "csv":
+        if source.kind != "csv":
             return cls({})
         read = [source.index_of(column) for column in columns]
         types = {
@@ -49,3 +52,16 @@ class NativeColumns:
         types = self.types
         self.types = {at: types[at] for at in types if are_readable({at: types[at]})}
         return len(self.types) < len(types)
+
+
+def _strict_types(source: Source, columns: Sequence[Column]) -> dict[int, pl.DataType]:
+    """The types of a Parquet file for columns whose cells are read without their texts."""
+    from dpcli.engine.files.parquet import scan_parquet_file
+
+    types = scan_parquet_file(source.file).collect_schema().dtypes()
+    found = {index: types[source.index_of(column)] for index, column in enumerate(columns)}
+    return {
+        index: found[index]
+        for index, column in enumerate(columns)
+        if column.rules_are_native and column.strict_cells(pl.first(), found[index]) is not None
+    }

@@ -19,7 +19,7 @@ from __future__ import annotations
 import io
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import BinaryIO, cast
 
@@ -298,22 +298,30 @@ def scan_parquet_file(file: BinaryIO) -> pl.LazyFrame:
 
 @contextmanager
 def parquet_rows(
-    source: Source, wanted: Sequence[Column], max_rows: int
+    source: Source, wanted: Sequence[Column], max_rows: int | None
 ) -> Iterator[Iterator[Rows]]:
-    """All rows in their order, a limited number at a time."""
+    """All rows in their order, a limited number at a time, or all at once."""
     frame = scan_parquet_file(source.file)
     types = frame.collect_schema().dtypes()
     total: int = frame.select(pl.len()).collect(engine="streaming").item()
     indices = [*map(source.index_of, wanted)]
     with copied_texts(source.name, source.file, types, indices) as copy:
-        starts = range(0, max(1, total), max_rows)
-        yield (Rows(start, min(max_rows, total - start), copy) for start in starts)
+        size = max_rows or max(1, total)
+        starts = range(0, max(1, total), size)
+        yield (Rows(start, min(size, total - start), copy) for start in starts)
 
 
 def parquet_frame(
-    source: Source, wanted: Sequence[Column], decimal: str, rows: Rows
+    source: Source,
+    wanted: Sequence[Column],
+    decimal: str,
+    rows: Rows,
+    native: Collection[int] = (),
 ) -> pl.LazyFrame:
-    """Wanted columns as `t0` and so on; `odd_blank` is false: a blank row is a row."""
+    """Wanted columns as `t0` and so on; `odd_blank` is false: a blank row is a row.
+
+    The columns at the positions `native` are read without their texts, or an odd cell is an error.
+    """
     blank = pl.lit(value=False).alias("odd_blank")
     if not wanted:
         # A literal alone would be one row, and no column may be read that is not declared.
@@ -323,6 +331,11 @@ def parquet_frame(
     read, copied = [], []
     for position, column in enumerate(wanted):
         index = source.index_of(column)
+        if position in native:
+            cell = column.strict_cells(pl.nth(index), types[index])
+            assert cell is not None
+            read.append(cell.alias(f"t{position}"))
+            continue
         if isinstance(types[index], TEXTS):
             text = decoded(pl.col(copied_name(index)), is_valid=rows.are_valid)
             copied.append(declared_text(text, column, decimal).alias(f"t{position}"))

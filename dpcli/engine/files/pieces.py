@@ -44,7 +44,7 @@ PIECE = 1 << 23
 """Bytes of a piece of a CSV file; reading it takes about ten times the memory."""
 
 SEGMENT = 1 << 21
-"""Rows of a Parquet file that one query reads."""
+"""Rows of a Parquet file that one query reads, unless it reads the file in place."""
 
 
 FEWEST_CELLS = 2
@@ -148,7 +148,9 @@ class Piece:
             from dpcli.engine.files.parquet import parquet_frame
 
             assert self.rows is not None
-            return parquet_frame(self.source, self.columns, self.decimal, self.rows)
+            return parquet_frame(
+                self.source, self.columns, self.decimal, self.rows, self.native.types
+            )
         names = [f"c{index}" for index in range(len(self.source.header))]
         wanted = [names[self.source.index_of(column)] for column in self.columns]
         types = self.native.types
@@ -198,7 +200,7 @@ class Piece:
         """
 
         def are_readable(types: Mapping[int, pl.DataType]) -> bool:
-            cells = [pl.col(f"t{at}").count() for at in types]
+            cells = [pl.col(f"t{at}").max() for at in types]
             tried = replace(self, native=NativeColumns(types))
             try:
                 tried.frame.select(cells).collect(engine="streaming")
@@ -303,15 +305,15 @@ def read_pieces(
     progress.begin(phase, dataset.bytes, position)
     for source in dataset.sources:
         piece = Piece(source, columns, dataset.dialect.decimal, raw=raw)
-        if source.dialect is None:
-            from dpcli.engine.files.parquet import parquet_rows
-
-            with parquet_rows(source, columns, SEGMENT) as parts:
-                yield from (replace(piece, rows=rows) for rows in parts)
-            continue
         if native:
             parsed = NativeColumns.of(source, columns, dataset.dialect.decimal)
             piece = replace(piece, native=parsed)
+        if source.dialect is None:
+            from dpcli.engine.files.parquet import parquet_rows
+
+            with parquet_rows(source, columns, None if in_place else SEGMENT) as parts:
+                yield from (replace(piece, rows=rows) for rows in parts)
+            continue
         plain = PlainText(source.dialect)
         quoted = _seems_quoted(plain, source) if in_place and source.size > PIECE else None
         if quoted is not None:
