@@ -182,8 +182,9 @@ class LabeledColumn(ValuedColumn):
 
     def strict_cells(self, cell: pl.Expr, dtype: pl.DataType) -> pl.Expr | None:
         native = self.native_type(".", None)
-        is_text = dtype == pl.String and native is not None
-        return self.native_steps(cell.cast(native)) if is_text else None
+        if native is None or dtype != pl.String:
+            return None
+        return self.native_steps(cell.cast(native))
 
     def native_steps(self, cell: pl.Expr) -> pl.Expr:
         return position_of_code(cell, [self.positions[label] for _, label in self.values])

@@ -30,7 +30,8 @@ from itertools import chain
 
 from dpcli.data.formats import Dialect
 from dpcli.engine.files.decoding import UTF8_BOM, placeholder_header, split_start
-from dpcli.numeric.arrays import Array, np
+from dpcli.engine.files.quoted_bytes import packed, positions, quoted_bytes
+from dpcli.numeric.arrays import np
 
 LONGEST_CELL = 1 << 20
 """Bytes of the longest quoted cell that is read; no value needs nearly as many."""
@@ -52,8 +53,7 @@ class PlainText:
 
     def __init__(self, dialect: Dialect) -> None:
         self._quote, self._multiline = (dialect.quote or "").encode(), dialect.multiline
-        self._is_edge = np.zeros(256, bool)
-        self._is_edge[list(f"{dialect.delimiter}\r\n{dialect.quote or ''}".encode())] = True
+        self._edges = f"{dialect.delimiter}\r\n".encode()
         self._quoted_starts = [
             mark + self._quote for mark in (dialect.delimiter.encode(), b"\n", b"\r")
         ]
@@ -66,27 +66,31 @@ class PlainText:
         if not self.has_plain_lines(text):
             return 0
         letters = np.frombuffer(text, np.uint8)
-        quotes = np.flatnonzero(letters == self._quote[0])
-        if not self._multiline:
-            ends = np.flatnonzero(letters == LINE_FEED)
-            if len(quotes) % 2 or _any_within(ends, quotes):
+        is_quote = letters == self._quote[0]
+        count, quotes = np.count_nonzero(is_quote), packed(is_quote)
+        within = quoted_bytes(quotes)
+        if not self._multiline and (count % 2 or (packed(letters == LINE_FEED) & within).any()):
+            return 0
+        may_touch = is_quote.copy()
+        for edge in self._edges:
+            may_touch |= letters == edge
+        # The text begins with a line, and ends with one. A doubled quote is an end and a beginning.
+        before, after = np.append(True, may_touch[:-1]), np.append(may_touch[1:], True)
+        opening, closing = quotes & within, quotes & ~within
+        if (opening & ~packed(before)).any() or (closing & ~packed(after)).any():
+            return 0
+        if len(text) > LONGEST_CELL:
+            follows, precedes = np.append(False, is_quote[:-1]), np.append(is_quote[1:], False)
+            first = positions(opening & ~packed(follows))
+            last = positions(closing & ~packed(precedes))
+            ended = min(len(first), len(last))
+            if ended and (last[:ended] - first[:ended]).max() > LONGEST_CELL:
                 return 0
-        opening, closing = quotes[::2], quotes[1::2]
-        # A doubled quote counts as an end and a beginning.
-        before, after = letters[opening - 1], letters.take(closing + 1, mode="clip")
-        # The text begins with a line, and ends with one.
-        before[:1][opening[:1] == 0] = LINE_FEED
-        after[-1:][closing[-1:] == len(text) - 1] = LINE_FEED
-        if not (self._is_edge[before].all() and self._is_edge[after].all()):
-            return 0
-        first, last = opening[before != self._quote[0]], closing[after != self._quote[0]]
-        ended = min(len(first), len(last))
-        if ended and (last[:ended] - first[:ended]).max() > LONGEST_CELL:
-            return 0
         end = len(text)
-        while len(quotes) % 2:
-            end = text.rfind(b"\n", 0, quotes[-1]) + 1
-            quotes = quotes[: np.searchsorted(quotes, end)]
+        while count % 2:
+            line = text.rfind(b"\n", 0, text.rfind(self._quote, 0, end)) + 1
+            count -= text.count(self._quote, line, end)
+            end = line
         return end
 
     def is_plain(self, text: bytes) -> bool:
@@ -152,37 +156,17 @@ class PlainText:
                 blank |= returns[2:] & feeds[1:-1]
                 blank |= feeds[2:] & returns[1:-1] & feeds[:-2]
             if has_quotes:
-                quotes = np.flatnonzero(chunk[2:] == self._quote[0])
+                is_quote = chunk[2:] == self._quote[0]
                 if blank.any():
-                    blank &= ~_is_within(quotes, len(blank), begins_within=number % 2 == 1)
-                number += len(quotes)
+                    within = quoted_bytes(packed(is_quote), begins_within=number % 2 == 1)
+                    blank[positions(within)] = False
+                number += int(np.count_nonzero(is_quote))
             if blank.any():
                 found = True
                 kept.append(chunk[2:][~blank].data)
             else:
                 kept.append(chunk[2:].data)
         return b"".join(kept) if found else text
-
-
-def _is_within(quotes: Array, count: int, *, begins_within: bool) -> Array:
-    """Whether each of `count` bytes is between an opening quote and its end.
-
-    `quotes` are the positions of quotes; with `begins_within`, the first one ends a cell.
-    """
-    lengths = np.diff(quotes, prepend=0, append=count)
-    is_within = np.arange(len(lengths)) % 2 == (0 if begins_within else 1)
-    return np.repeat(is_within, lengths)
-
-
-def _any_within(ends: Array, quotes: Array) -> bool:
-    """Whether some line end lies between an opening quote and the next quote.
-
-    The number of quotes is even.
-    """
-    if len(ends) <= len(quotes):
-        return bool((np.searchsorted(quotes, ends) % 2).any())
-    before = np.searchsorted(ends, quotes)
-    return bool((before[::2] != before[1::2]).any())
 
 
 def with_line_feeds(text: bytes) -> bytes:

@@ -312,11 +312,7 @@ def parquet_rows(
 
 
 def parquet_frame(
-    source: Source,
-    wanted: Sequence[Column],
-    decimal: str,
-    rows: Rows,
-    native: Collection[int] = (),
+    source: Source, wanted: Sequence[Column], decimal: str, rows: Rows, native: Collection[int] = ()
 ) -> pl.LazyFrame:
     """Wanted columns as `t0` and so on; `odd_blank` is false: a blank row is a row.
 

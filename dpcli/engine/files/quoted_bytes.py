@@ -1,0 +1,40 @@
+"""Which bytes of a text are in quoted cells, 64 bytes in one operation.
+
+A flag of each byte is one bit of a word. So the number of quotes before each byte is counted for 64
+bytes by six shifts, modulo two (Langdale and Lemire 2019).
+"""
+
+from __future__ import annotations
+
+from dpcli.numeric.arrays import Array, np
+
+WORD = 8
+"""Bytes of a word."""
+
+
+def packed(flags: Array) -> Array:
+    """Flags as bits of words (uint64), the first one in the lowest bit; zeros at the end."""
+    words = np.zeros(-(-len(flags) // (8 * WORD)), "<u8")
+    bits = np.packbits(flags, bitorder="little")
+    words.view(np.uint8)[: len(bits)] = bits
+    return words
+
+
+def positions(words: Array) -> Array:
+    """The positions of the bits that are set, in ascending order."""
+    return np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
+
+
+def quoted_bytes(quotes: Array, *, begins_within: bool = False) -> Array:
+    """The bytes of quoted cells, with the quote that opens each and without the one that ends it.
+
+    With `begins_within`, the text begins in a quoted cell. All arrays are `packed`.
+    """
+    within = quotes.copy()
+    for shift in (1, 2, 4, 8, 16, 32):
+        within ^= within << np.uint64(shift)
+    is_odd = within >> np.uint64(63)
+    # Whether the bytes before each word have an odd number of quotes.
+    begins = np.bitwise_xor.accumulate(is_odd) ^ is_odd ^ np.uint64(begins_within)
+    within ^= np.negative(begins)
+    return within
