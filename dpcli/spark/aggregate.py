@@ -2,6 +2,8 @@
 
 Noise and ledger stay in this process. Spark hands out bytes, and the local engine reads them in
 each task, so both engines read the same rows. Lines of CSV in UTF-8 are distributed over tasks.
+Of a local file, Spark hands out positions only: to pass each line through Java costs more than all
+else. Tasks read the lines that begin in their stretch, and so each line is read once.
 Other files (Parquet, `.gz`, other encodings) are each read by one task. If a cell may hold line
 ends, Spark may cut a file within a record. The first stretch of a file begins with a record. If a
 stretch does not end within a quoted cell, the next one begins with a record, too. Each task checks
@@ -214,12 +216,27 @@ def _session_with(spark: SparkSession, settings: dict[str, str]) -> SparkSession
 
 
 def _bytes(spark: SparkSession, file: File) -> DataFrame:
-    """The lines of a file with the start of their stretch, or the file in one row."""
+    """The lines of a file with the start of their stretch, or the file in one row.
+
+    For a local file, the start and the end of each stretch; tasks read the lines themselves.
+    """
+    if file.path is not None:
+        size = file.state[0]
+        step = size if file.whole else _stretch(spark, size)
+        starts = spark.range(0, size, step, numPartitions=-(-size // step))
+        return starts.select(col("id").alias("begin"), (col("id") + step).alias("end"))
     reader = spark.read.options(__globPaths__="false", lineSep="\n")
     if file.header is None:
         return reader.format("binaryFile").load(file.address).selectExpr("content", "0L AS begin")
     table = reader.format("text").load(file.address)
     return table.select(col("value").cast("binary"), col("_metadata.file_block_start"))
+
+
+def _stretch(spark: SparkSession, size: int) -> int:
+    """Bytes of the stretches in which Spark would cut a file of this size."""
+    conf = spark._jsparkSession.sessionState().conf()  # noqa: SLF001 - no other way
+    share = -(-size // spark.sparkContext.defaultParallelism)
+    return min(int(conf.filesMaxPartitionBytes()), max(int(conf.filesOpenCostInBytes()), share))
 
 
 def _mapped(frame: DataFrame, kernel: Any, schema: Any) -> DataFrame:
@@ -349,7 +366,10 @@ def _file(name: str, system: Any, status: Any, dialect: Dialect, columns: Sequen
                 raise
             source = Source(name, copy, size, header, dialect=file_dialect)
             require_columns(Dataset((source,)), columns)
-            return replace(file, header=header, ended=_read(system, status, size - 1, 1) == b"\n")
+            ended = _read(system, status, size - 1, 1) == b"\n"
+            path = file.address.removeprefix(LOCAL)
+            is_local = path != file.address
+            return replace(file, header=header, ended=ended, path=path if is_local else None)
     raise AssertionError
 
 

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO
 
@@ -23,7 +24,12 @@ from dpcli.data.formats import Dialect
 from dpcli.data.labels import IdColumn
 from dpcli.engine.files.csv_normalizer import BLOCK, CsvNormalizer
 from dpcli.engine.files.dataset import Dataset, Source
-from dpcli.engine.files.decoding import placeholder_header, pread_blocks, read_first_record
+from dpcli.engine.files.decoding import (
+    UTF8_BOM,
+    placeholder_header,
+    pread_blocks,
+    read_first_record,
+)
 from dpcli.engine.files.header_check import require_columns
 from dpcli.engine.files.parquet import untyped_text
 from dpcli.engine.files.pieces import TextPiece, read_texts
@@ -46,6 +52,9 @@ LINES = 1 << 11
 PACKED = 1 << 15
 """Bytes of the rows that one row of the shuffle holds, about."""
 
+COPIED = 1 << 20
+"""Bytes of a local file that are copied at a time."""
+
 GATHERED = 1 << 23
 """Bytes of packed rows that are read together."""
 
@@ -66,7 +75,8 @@ class File:
     """A file that Spark reads; `state` is its size and the time of its last change.
 
     Without a `header`, one task reads the whole file as bytes. With `whole`, one task gets all its
-    lines. `ended` states that the last line ends in a line feed.
+    lines. `ended` states that the last line ends in a line feed. With a `path`, tasks read the
+    lines themselves: the file is on a file system of all executors.
     """
 
     name: str
@@ -75,6 +85,7 @@ class File:
     header: tuple[str, ...] | None
     whole: bool = False
     ended: bool = True
+    path: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +233,12 @@ class Tasks:
 
     def _copied(self, file: File, batches: Batches, copy: BinaryIO) -> tuple[int, int | None]:
         """Copy a stretch behind a header line; return the bytes read and where it starts."""
+        if file.path is not None:
+            ((begin, end),) = (row.values() for batch in batches for row in batch.to_pylist())
+            self._write_header(file, copy, begin)
+            read = copy_lines(file.path, begin, min(end, file.state[0]), copy)
+            copy.seek(0)
+            return read, begin
         read, first = 0, None
         for batch in batches:
             content, begin = batch.columns
@@ -259,6 +276,37 @@ class Tasks:
         size = os.fstat(copy.fileno()).st_size
         dialect = replace(self.dialect.of_file(file.name), names=())
         return Dataset((Source(file.name, copy, size, file.header, size, dialect),), self.dialect)
+
+
+def copy_lines(path: str, begin: int, end: int, copy: BinaryIO) -> int:
+    """Copy the lines whose first byte is from `begin` to before `end`; return their size.
+
+    Each line of a file is in exactly one of its stretches.
+    """
+    with Path(path).open("rb") as file:
+        start, stop = _next_line(file, begin), _next_line(file, end)
+        position = start
+        if not start and os.pread(file.fileno(), len(UTF8_BOM), 0) == UTF8_BOM:
+            # The mark would not be the first text after a header line.
+            position = len(UTF8_BOM)
+        while position < stop:
+            block = os.pread(file.fileno(), min(COPIED, stop - position), position)
+            if not block:
+                raise EOFError
+            position += copy.write(block)
+    return stop - start
+
+
+def _next_line(file: BinaryIO, position: int) -> int:
+    """Where the first line that begins at a position or after it begins, or the file ends."""
+    if not position:
+        return 0
+    # A line begins at the position if the byte before is a line feed.
+    file.seek(position - 1)
+    while line := file.readline(COPIED):
+        if line.endswith(b"\n"):
+            break
+    return file.tell()
 
 
 def _row(values: Mapping[str, object], schema: pa.Schema) -> pa.RecordBatch:

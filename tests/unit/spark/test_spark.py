@@ -82,6 +82,11 @@ def short_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
     cut(monkeypatch, STRETCH)
 
 
+def read_lines(patch: pytest.MonkeyPatch, *, by_spark: bool) -> None:
+    """Get lines from Spark, as for remote files, or let tasks read them."""
+    patch.setattr(runner, "LOCAL", "no scheme:" if by_spark else "file:")
+
+
 def on_spark(
     queries: Sequence[Query],
     unit: Unit,
@@ -105,6 +110,7 @@ def test_odd_files_give_the_integers_of_the_local_engine(
         data, columns, generated = generate(seed)
         path.write_bytes(data)
         cut(monkeypatch, len(data))
+        read_lines(monkeypatch, by_spark=seed % 2 == 1)
         distinct = DistinctQuery(column=Random(seed).choice(columns), by=generated[-1].by)
         queries = [*generated, *vectors(seed, columns), distinct]
         assert on_spark(queries, RowUnit(), columns, path) == engine(queries, RowUnit(), path), seed
@@ -135,6 +141,7 @@ def test_users_keep_the_rows_that_the_local_engine_keeps(
         columns = [*dict.fromkeys(column for query in queries for column in query.columns)]
         path.write_bytes(data)
         cut(monkeypatch, len(data))
+        read_lines(monkeypatch, by_spark=seed % 2 == 1)
         actual = without_empty(on_spark(queries, unit, columns, path))
         assert actual == without_empty(engine(queries, unit, path)), seed
 
@@ -180,8 +187,12 @@ def forms(folder: Path) -> dict[str, tuple[Dialect, list[Path]]]:
 
 
 @pytest.mark.usefixtures("spark", "short_stretches")
-def test_every_form_of_file_is_read_as_by_the_local_engine(tmp_path: Path) -> None:
+@pytest.mark.parametrize("by_spark", [False, True])
+def test_every_form_of_file_is_read_as_by_the_local_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, by_spark: bool
+) -> None:
     """Compressed, in other encodings, Parquet, without names, line by line, several files."""
+    read_lines(monkeypatch, by_spark=by_spark)
     for name, (dialect, paths) in forms(tmp_path).items():
         actual = on_spark(ASKED, RowUnit(), [A, B], *paths, dialect=dialect)
         assert actual == engine(ASKED, RowUnit(), *paths, dialect=dialect), name

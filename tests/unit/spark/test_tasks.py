@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from io import BytesIO
 from pathlib import Path
 from random import Random
 
@@ -17,7 +18,7 @@ from dpcli.engine.files.decoding import UTF8_BOM
 from dpcli.engine.sums.joint_tables import Partial
 from dpcli.engine.sums.partials import read_frames, unpack_blocks
 from dpcli.privacy.unit import RowUnit
-from dpcli.spark.tasks import File, Tasks
+from dpcli.spark.tasks import File, Tasks, copy_lines
 from dpcli.statistics.counts.counts import DistinctQuery
 from tests.oracles.files import batches, generate, vectors
 from tests.oracles.opened import engine, opened
@@ -71,3 +72,21 @@ def test_stretches_add_up_to_the_integers_of_the_whole_file(start: int, tmp_path
         actual = opened(aggregator.confidential_answers(aggregator.merge(partials)))
         assert actual == engine(queries, RowUnit(), path), seed
     assert again > 0
+
+
+def test_each_line_of_a_local_file_is_in_one_stretch(tmp_path: Path) -> None:
+    """For stretches of every length, without the byte order mark."""
+    path = tmp_path / "data.csv"
+    for text in (b"a,b\n1,2\n\n\n3,4\n", b"a\r\nlonger line\n1", b"\n\n", b"x", b"1\r2\n\r\n"):
+        for mark in (b"", UTF8_BOM):
+            data = mark + text
+            path.write_bytes(data)
+            for step in range(1, len(data) + 2):
+                read, copy = 0, BytesIO()
+                for begin in range(0, len(data), step):
+                    before = copy.tell()
+                    end = min(begin + step, len(data))
+                    read += copy_lines(str(path), begin, end, copy)
+                    stretch = copy.getvalue()[before:]
+                    assert not stretch or copy.tell() == len(text) or stretch.endswith(b"\n")
+                assert (copy.getvalue(), read) == (text, len(data)), step
