@@ -235,7 +235,7 @@ def _bytes(spark: SparkSession, file: File) -> DataFrame:
 def _stretch(spark: SparkSession, size: int) -> int:
     """Bytes of the stretches in which Spark would cut a file of this size."""
     conf = spark._jsparkSession.sessionState().conf()  # noqa: SLF001 - no other way
-    share = -(-size // spark.sparkContext.defaultParallelism)
+    share: int = -(-size // spark.sparkContext.defaultParallelism)
     return min(int(conf.filesMaxPartitionBytes()), max(int(conf.filesOpenCostInBytes()), share))
 
 
@@ -367,9 +367,8 @@ def _file(name: str, system: Any, status: Any, dialect: Dialect, columns: Sequen
             source = Source(name, copy, size, header, dialect=file_dialect)
             require_columns(Dataset((source,)), columns)
             ended = _read(system, status, size - 1, 1) == b"\n"
-            path = file.address.removeprefix(LOCAL)
-            is_local = path != file.address
-            return replace(file, header=header, ended=ended, path=path if is_local else None)
+            path = file.address.removeprefix(LOCAL) if file.address.startswith(LOCAL) else None
+            return replace(file, header=header, ended=ended, path=path)
     raise AssertionError
 
 

@@ -279,9 +279,10 @@ class Tasks:
 
 
 def copy_lines(path: str, begin: int, end: int, copy: BinaryIO) -> int:
-    """Copy the lines whose first byte is from `begin` to before `end`; return their size.
+    """Copy the lines that begin in a stretch, and return their size.
 
-    Each line of a file is in exactly one of its stretches.
+    The stretch is from `begin` to before `end`. Each line of a file is in exactly one of its
+    stretches.
     """
     with Path(path).open("rb") as file:
         start, stop = _next_line(file, begin), _next_line(file, end)
@@ -298,7 +299,7 @@ def copy_lines(path: str, begin: int, end: int, copy: BinaryIO) -> int:
 
 
 def _next_line(file: BinaryIO, position: int) -> int:
-    """Where the first line that begins at a position or after it begins, or the file ends."""
+    """Where the first line from a position on begins, or else the end of the file."""
     if not position:
         return 0
     # A line begins at the position if the byte before is a line feed.
