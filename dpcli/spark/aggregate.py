@@ -2,8 +2,8 @@
 
 Noise and ledger stay in this process. Spark hands out bytes, and the local engine reads them in
 each task, so both engines read the same rows. Lines of CSV in UTF-8 are distributed over tasks.
-Of a local file, Spark hands out positions only: to pass each line through Java costs more than all
-else. Tasks read the lines that begin in their stretch, and so each line is read once.
+Of a local file, Spark hands out positions only, because each line that passes through Java costs
+time. Tasks read the lines that begin in their stretch, and so each line is read once.
 Other files (Parquet, `.gz`, other encodings) are each read by one task. If a cell may hold line
 ends, Spark may cut a file within a record. The first stretch of a file begins with a record. If a
 stretch does not end within a quoted cell, the next one begins with a record, too. Each task checks
