@@ -11,7 +11,6 @@ import os
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from typing import TypeVar
 
@@ -48,6 +47,9 @@ def interruptible(work: Callable[[], T]) -> T:
     The main thread waits, so that it can receive signals. A signal abandons the work. Raises the
     errors of `work`.
     """
+    # Every command imports this module, and few of them run such work.
+    from concurrent.futures import Future
+
     result: Future[T] = Future()
 
     def run() -> None:
