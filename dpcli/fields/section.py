@@ -2,9 +2,9 @@
 
 The problems of a mapping are recorded when its model reads it. A field with a problem is left out,
 so that the other fields are still resolved, and what uses it later reports nothing more.
-"""
 
-from __future__ import annotations
+Annotations are evaluated here: each model of a spec would evaluate those of `SectionModel` again.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
