@@ -167,6 +167,9 @@ class SectionModel(BaseModel):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
+            # The base class takes several times as long to find a private attribute.
+            if name == "_mapping" and name in (private := self.__pydantic_private__ or {}):
+                return private[name]
             if name in type(self).model_fields:
                 raise AlreadyReportedError
             return super().__getattr__(name)
