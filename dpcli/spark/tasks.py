@@ -107,13 +107,6 @@ class Tasks:
         """The aggregator of the queries."""
         return QueryAggregator(self.queries, self.unit)
 
-    @property
-    def _texts(self) -> tuple[IdColumn, ...]:
-        """The columns of the files for all queries, as texts that are not decoded."""
-        columns = file_columns(self.aggregator.columns)
-        sources = dict.fromkeys(column.file_key for column in columns)
-        return tuple(IdColumn(str(source), source=source) for source in sources)
-
     def partial(self, file_index: int, file: File, batches: Batches) -> Batches:
         """The report and the partial of a stretch of a file."""
 
@@ -127,7 +120,7 @@ class Tasks:
     ) -> Batches:
         """The report and the rows of a stretch, as texts, packed for each bucket."""
         assert isinstance(self.unit, PersonUnit)
-        columns, task = self._texts, TaskContext.get()
+        columns, task = _text_columns(self.aggregator), TaskContext.get()
         sources = [column.source for column in columns]
         ids = id_column(self.unit)
         cell = untyped_text(pl.col(f"t{sources.index(ids.file_key)}"))
@@ -166,20 +159,19 @@ class Tasks:
                 for report in batch["report"].drop_null().to_pylist():
                     yield _row({"report": report}, RESULT)
                 copy.write(pack_blocks(batch["rows"].drop_null().to_pylist()))
-            size = copy.tell()
+            size, aggregator = copy.tell(), self.aggregator
+            pieces = partial(self._pieces, copy, _text_columns(aggregator))
             with redacted_errors("data-unreadable"):
-                frames = self.aggregator.partial_of_users(partial(self._pieces, copy), size)
+                frames = aggregator.partial_of_users(pieces, size)
         yield _result(frames)
 
-    @property
-    def _empty(self) -> pa.Table:
-        """No rows of texts."""
-        names = [f"t{at}" for at in range(len(self._texts))]
-        return pa.schema([(name, pa.large_string()) for name in names]).empty_table()
-
-    def _pieces(self, copy: BinaryIO, columns: Sequence[Column]) -> Iterator[TextPiece]:
+    def _pieces(
+        self, copy: BinaryIO, packed_columns: Sequence[Column], columns: Sequence[Column]
+    ) -> Iterator[TextPiece]:
         """All rows of packed texts as pieces with these columns."""
-        positions = {column.file_key: at for at, column in enumerate(self._texts)}
+        positions = {column.file_key: at for at, column in enumerate(packed_columns)}
+        names = [f"t{at}" for at in range(len(packed_columns))]
+        empty = pa.schema([(name, pa.large_string()) for name in names]).empty_table()
         wanted = [positions[column.file_key] for column in columns]
 
         def piece(tables: Sequence[pa.Table]) -> TextPiece:
@@ -187,13 +179,13 @@ class Tasks:
             return TextPiece(texts, columns, wanted, self.dialect.decimal)
 
         copy.seek(0)
-        tables, size = [self._empty], 0
+        tables, size = [empty], 0
         while packed := read_block(copy):
             tables.append(pa.ipc.open_stream(packed).read_all())
             size += len(packed)
             if size > GATHERED:
                 yield piece(tables)
-                tables, size = [self._empty], 0
+                tables, size = [empty], 0
         yield piece(tables)
 
     def _reported(
@@ -308,6 +300,12 @@ def _next_line(file: BinaryIO, position: int) -> int:
         if line.endswith(b"\n"):
             break
     return file.tell()
+
+
+def _text_columns(aggregator: QueryAggregator) -> tuple[IdColumn, ...]:
+    """The columns of the files for all queries, as texts that are not decoded."""
+    sources = dict.fromkeys(column.file_key for column in file_columns(aggregator.columns))
+    return tuple(IdColumn(str(source), source=source) for source in sources)
 
 
 def _row(values: Mapping[str, object], schema: pa.Schema) -> pa.RecordBatch:
