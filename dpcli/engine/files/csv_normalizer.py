@@ -30,7 +30,7 @@ from itertools import chain
 
 from dpcli.data.formats import Dialect
 from dpcli.engine.files.decoding import UTF8_BOM, placeholder_header, split_start
-from dpcli.engine.files.quoted_bytes import packed, positions, quoted_bytes
+from dpcli.engine.files.quoted_bytes import packed, quoted_bytes, unpacked
 from dpcli.numeric.arrays import np
 
 LONGEST_CELL = 1 << 20
@@ -71,18 +71,19 @@ class PlainText:
         within = quoted_bytes(quotes)
         if not self._multiline and (count % 2 or (packed(letters == LINE_FEED) & within).any()):
             return 0
-        may_touch = is_quote.copy()
-        for edge in self._edges:
-            may_touch |= letters == edge
         # The text begins with a line, and ends with one. A doubled quote is an end and a beginning.
-        before, after = np.append(True, may_touch[:-1]), np.append(may_touch[1:], True)
+        may_touch = np.ones(len(text) + 2, bool)
+        may_touch[1:-1] = is_quote
+        for edge in self._edges:
+            may_touch[1:-1] |= letters == edge
         opening, closing = quotes & within, quotes & ~within
-        if (opening & ~packed(before)).any() or (closing & ~packed(after)).any():
+        before, after = packed(may_touch[:-2]), packed(may_touch[2:])
+        if (opening & ~before).any() or (closing & ~after).any():
             return 0
         if len(text) > LONGEST_CELL:
             follows, precedes = np.append(False, is_quote[:-1]), np.append(is_quote[1:], False)
-            first = positions(opening & ~packed(follows))
-            last = positions(closing & ~packed(precedes))
+            first = np.flatnonzero(unpacked(opening, len(text)) & ~follows)
+            last = np.flatnonzero(unpacked(closing, len(text)) & ~precedes)
             ended = min(len(first), len(last))
             if ended and (last[:ended] - first[:ended]).max() > LONGEST_CELL:
                 return 0
@@ -159,7 +160,7 @@ class PlainText:
                 is_quote = chunk[2:] == self._quote[0]
                 if blank.any():
                     within = quoted_bytes(packed(is_quote), begins_within=number % 2 == 1)
-                    blank[positions(within)] = False
+                    blank &= ~unpacked(within, len(blank))
                 number += int(np.count_nonzero(is_quote))
             if blank.any():
                 found = True

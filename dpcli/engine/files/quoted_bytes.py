@@ -20,9 +20,9 @@ def packed(flags: Array) -> Array:
     return words
 
 
-def positions(words: Array) -> Array:
-    """The positions of the bits that are set, in ascending order."""
-    return np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
+def unpacked(words: Array, count: int) -> Array:
+    """The first `count` flags of packed words."""
+    return np.unpackbits(words.view(np.uint8), count=count, bitorder="little").view(bool)
 
 
 def quoted_bytes(quotes: Array, *, begins_within: bool = False) -> Array:
