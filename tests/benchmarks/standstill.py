@@ -32,11 +32,11 @@ from dpcli.engine.files import pieces
 from dpcli.engine.sums import bounding
 from dpcli.planning.planner import make_plan
 from dpcli.releasing.steps import aggregate_data
-from dpcli.specification.load import read_spec
+from dpcli.specification.load import read_spec_file
 bounding.WAITING, bounding.SHARD = 50_000, 1 << 16
 pieces.PIECE, pieces.SEGMENT = 1 << 16, 3_000
 row, user, *paths = sys.argv[1:]
-plans = [make_plan(read_spec(Path(spec))) for spec in (row, user)]
+plans = [make_plan(read_spec_file(Path(spec))) for spec in (row, user)]
 for _ in range({REPEATS}):
     for path in paths:
         for plan in plans:
