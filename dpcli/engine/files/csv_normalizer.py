@@ -31,7 +31,7 @@ from itertools import chain
 from dpcli.data.formats import Dialect
 from dpcli.engine.files.decoding import UTF8_BOM, placeholder_header, split_start
 from dpcli.engine.files.quoted_bytes import packed, quoted_bytes, unpacked
-from dpcli.numeric.arrays import np
+from dpcli.numeric.arrays import Array, np
 
 LONGEST_CELL = 1 << 20
 """Bytes of the longest quoted cell that is read; no value needs nearly as many."""
@@ -49,11 +49,16 @@ CHUNK = 1 << 17
 
 
 class PlainText:
-    """Decides for text of a dialect whether it is plain; it may have blank lines."""
+    """Decides for text of a dialect whether it is plain; it may have blank lines.
+
+    It serves one thread at a time.
+    """
 
     def __init__(self, dialect: Dialect) -> None:
         self._quote, self._multiline = (dialect.quote or "").encode(), dialect.multiline
-        self._edges = f"{dialect.delimiter}\r\n".encode()
+        self._edges = f"{dialect.delimiter}\n\r".encode()
+        # New memory for the flags of each text would cost more than the flags.
+        self._memory = np.empty((3, 0), bool)
         self._quoted_starts = [
             mark + self._quote for mark in (dialect.delimiter.encode(), b"\n", b"\r")
         ]
@@ -65,29 +70,28 @@ class PlainText:
         """
         if not self.has_plain_lines(text):
             return 0
-        letters = np.frombuffer(text, np.uint8)
-        is_quote = letters == self._quote[0]
+        letters, size = np.frombuffer(text, np.uint8), len(text)
+        if self._memory.shape[1] < size + 2:
+            self._memory = np.empty((3, size + 2), bool)
+        is_quote, is_edge = self._memory[:2, :size]
+        may_touch = self._memory[2, : size + 2]
+        np.equal(letters, self._quote[0], out=is_quote)
         count, quotes = np.count_nonzero(is_quote), packed(is_quote)
         within = quoted_bytes(quotes)
         if not self._multiline and (count % 2 or (packed(letters == LINE_FEED) & within).any()):
             return 0
         # The text begins with a line, and ends with one. A doubled quote is an end and a beginning.
-        may_touch = np.ones(len(text) + 2, bool)
+        may_touch[0] = may_touch[-1] = True
         may_touch[1:-1] = is_quote
-        for edge in self._edges:
-            may_touch[1:-1] |= letters == edge
+        for edge in self._edges if b"\r" in text else self._edges[:-1]:
+            may_touch[1:-1] |= np.equal(letters, edge, out=is_edge)
         opening, closing = quotes & within, quotes & ~within
         before, after = packed(may_touch[:-2]), packed(may_touch[2:])
         if (opening & ~before).any() or (closing & ~after).any():
             return 0
-        if len(text) > LONGEST_CELL:
-            follows, precedes = np.append(False, is_quote[:-1]), np.append(is_quote[1:], False)
-            first = np.flatnonzero(unpacked(opening, len(text)) & ~follows)
-            last = np.flatnonzero(unpacked(closing, len(text)) & ~precedes)
-            ended = min(len(first), len(last))
-            if ended and (last[:ended] - first[:ended]).max() > LONGEST_CELL:
-                return 0
-        end = len(text)
+        if size > LONGEST_CELL and _longest_cell(is_quote, opening, closing) > LONGEST_CELL:
+            return 0
+        end = size
         while count % 2:
             line = text.rfind(b"\n", 0, text.rfind(self._quote, 0, end)) + 1
             count -= text.count(self._quote, line, end)
@@ -168,6 +172,19 @@ class PlainText:
             else:
                 kept.append(chunk[2:].data)
         return b"".join(kept) if found else text
+
+
+def _longest_cell(is_quote: Array, opening: Array, closing: Array) -> int:
+    """The bytes of the longest quoted cell; a larger number if no cell exceeds `LONGEST_CELL`."""
+    ends = closing & ~packed(np.append(is_quote[1:], False))
+    words = np.flatnonzero(ends)
+    longest: int = 64 * (np.diff(words, prepend=0).max(initial=0) + 1)
+    if longest > LONGEST_CELL:
+        last = np.flatnonzero(unpacked(ends, len(is_quote)))
+        begins = opening & ~packed(np.append(False, is_quote[:-1]))
+        first = np.flatnonzero(unpacked(begins, len(is_quote)))[: len(last)]
+        longest = (last[: len(first)] - first).max(initial=0)
+    return longest
 
 
 def with_line_feeds(text: bytes) -> bytes:

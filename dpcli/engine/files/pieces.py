@@ -43,9 +43,6 @@ MAX_DECIMALS = 18
 PIECE = 1 << 23
 """Bytes of a piece of a CSV file; reading it takes about ten times the memory."""
 
-INSPECTED = 1 << 16
-"""Bytes that are inspected together: memory for the flags of more is asked for again each time."""
-
 SEGMENT = 1 << 21
 """Rows of a Parquet file that one query reads, unless it reads the file in place."""
 
@@ -321,7 +318,7 @@ def read_pieces(
         quoted = _seems_quoted(plain, source) if in_place and source.size > PIECE else None
         if quoted is not None:
             replace(piece, text=_first_lines(source), quoted=quoted).drop_odd()
-            inspection = Inspection(plain, blocks(source, INSPECTED), quoted=quoted)
+            inspection = Inspection(plain, blocks(source, BLOCK), quoted=quoted)
             yield replace(piece, inspection=inspection, quoted=quoted)
         else:
             yield from _normalized_pieces(piece, blocks(source, PIECE))
