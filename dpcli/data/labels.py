@@ -182,7 +182,7 @@ class LabeledColumn(ValuedColumn):
 
     def strict_cells(self, cell: pl.Expr, dtype: pl.DataType) -> pl.Expr | None:
         native = self.native_type(".", None)
-        if native is None or dtype != pl.String:
+        if native is None or not isinstance(dtype, (pl.String, pl.Categorical, pl.Enum)):
             return None
         return self.native_steps(cell.cast(native))
 
