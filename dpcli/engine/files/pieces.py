@@ -311,7 +311,9 @@ def read_pieces(
         if source.dialect is None:
             from dpcli.engine.files.parquet import parquet_rows
 
-            with parquet_rows(source, columns, None if in_place else SEGMENT) as parts:
+            # The counts of texts for `check --cells` take memory for each row of a query.
+            max_rows = None if in_place and native else SEGMENT
+            with parquet_rows(source, columns, max_rows) as parts:
                 yield from (replace(piece, rows=rows) for rows in parts)
             continue
         plain = PlainText(source.dialect)

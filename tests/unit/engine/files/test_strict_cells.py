@@ -14,6 +14,7 @@ from dpcli.data.column import Column
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import CategoryColumn
 from dpcli.data.number_columns import IntegerColumn, NumberColumn, parse_number_cell
+from dpcli.engine.files import pieces
 from dpcli.engine.files.parquet import column_text
 from dpcli.engine.files.pieces import read_pieces
 from dpcli.engine.files.source import open_dataset
@@ -114,10 +115,22 @@ def test_an_odd_cell_anywhere_changes_no_answer(
     cells.write_csv(tmp_path / "t.csv")
     assert engine(QUERIES, RowUnit(), path) == engine(QUERIES, RowUnit(), tmp_path / "t.csv")
     with open_dataset((str(path),)) as dataset:
-        pieces = read_pieces(dataset, COLUMNS, Progress(), in_place=True, native=True)
+        found = read_pieces(dataset, COLUMNS, Progress(), in_place=True, native=True)
         # The copy of texts is open until the next piece is read.
-        piece = next(pieces)
+        piece = next(found)
         assert set(piece.native.types) == {0, 1, 2}
         assert piece.drop_odd()
         assert {COLUMNS[index].name for index in piece.native.types} == set(cells.columns) - {name}
         assert not piece.drop_odd()
+
+
+def test_texts_of_a_large_file_are_read_in_segments(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A check of cells counts texts, which takes memory for each row of a query; sums do not."""
+    monkeypatch.setattr(pieces, "SEGMENT", 100)
+    table(250).write_parquet(path := tmp_path / "t.parquet")
+    with open_dataset((str(path),)) as dataset:
+        for native, expected in ((False, [100, 100, 50]), (True, [250])):
+            found = read_pieces(dataset, COLUMNS, Progress(), in_place=True, native=native)
+            assert [piece.frame.collect().height for piece in found] == expected
