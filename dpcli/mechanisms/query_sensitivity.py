@@ -25,6 +25,7 @@ from dpcli.queries.sums import Factor
 from dpcli.statistics.counts.centered_counts import CenteredCountQuery
 from dpcli.statistics.counts.counts import DistinctQuery
 from dpcli.statistics.counts.multiple_answers import IndicatorQuery, PassesAmongFirst
+from dpcli.statistics.means.centered_pair import CenteredPairQuery
 from dpcli.statistics.means.quotient import BernsteinQuery
 from dpcli.statistics.quality_counts import ReadabilityQuery
 from dpcli.statistics.quantiles.recursion import QuantilesQuery
@@ -41,6 +42,7 @@ QUERIES: Final[frozenset[type]] = frozenset(
         QuantilesQuery,
         IndicatorQuery,
         BernsteinQuery,
+        CenteredPairQuery,
         EffectQuery,
         CenteredCountQuery,
         LeastSquaresQuery,

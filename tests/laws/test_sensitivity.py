@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, product
 from math import comb
 
 import pytest
 
+from dpcli.data.number_columns import NumberColumn
 from dpcli.privacy.sensitivity import (
     RowContribution,
     Sensitivity,
@@ -16,7 +18,8 @@ from dpcli.privacy.sensitivity import (
     readability_sensitivity,
     sensitivity,
 )
-from dpcli.privacy.unit import Neighbors, PersonUnit, RowUnit, Unit
+from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit, Unit
+from dpcli.statistics.means.centered_pair import CenteredPairQuery
 from tests.support.rules import for_each
 
 CONTRIBUTIONS = [(1, 1), (0, 1), (0, 3), (-2, 1), (-1, 1), (2, 3), (-3, -2), (0, 0), (-3, 0)]
@@ -278,6 +281,34 @@ def test_the_table_of_divided_rows_is_never_exceeded_and_reached_with_enough_cel
         assert (reached.l1, reached.l2_squared) == (claimed.l1, claimed.l2_squared)
     if limits is None:
         assert reached == claimed
+
+
+@pytest.mark.parametrize("neighbors", Neighbors)
+@pytest.mark.parametrize("bounds", [(0, 2), (0, 3), (-1, 0), (5, 9)])
+@pytest.mark.parametrize("max_rows", [None, 1, 2, 3])
+def test_a_centered_sum_and_a_number_of_rows_change_as_stated_and_no_more(
+    neighbors: Neighbors, bounds: tuple[int, int], max_rows: int | None
+) -> None:
+    """Every row, skipped or not, and every person with up to the most rows."""
+    query = CenteredPairQuery(column=NumberColumn("x", Fraction(1), bounds))
+    low, high = bounds
+    times = 2 if (low + high) % 2 else 1
+    rows = [(0, 0)]
+    rows += [
+        ((2 * x - low - high) * times // 2, (high - low) * times // 2) for x in range(low, high + 1)
+    ]
+    several = combinations_with_replacement(rows, max_rows or 1)
+    vectors = {tuple(map(sum, zip(*chosen, strict=True))) for chosen in several}
+    others = vectors if neighbors is Neighbors.CHANGE_ONE else {(0, 0)}
+    changes = [(abs(a - c), abs(b - d)) for a, b in vectors for c, d in others]
+    unit: Unit = RowUnit() if max_rows is None else PersonUnit("id", max_rows, 1, max_rows)
+
+    assert query.sensitivity(Relation(unit, neighbors)) == Sensitivity(
+        l0=2,
+        l1=max(map(sum, changes)),
+        l2_squared=max(a**2 + b**2 for a, b in changes),
+        linf=max(map(max, changes)),
+    )
 
 
 def readability_vectors(columns: int, rows: int, *, with_rows: bool) -> set[tuple[int, ...]]:

@@ -51,6 +51,7 @@ from dpcli.queries.sums import UserTotals
 from dpcli.statistics.counts.centered_counts import CenteredCountQuery
 from dpcli.statistics.counts.counts import DistinctQuery
 from dpcli.statistics.counts.multiple_answers import IndicatorQuery, PassesAmongFirst
+from dpcli.statistics.means.centered_pair import CenteredPairQuery
 from dpcli.statistics.means.quotient import BernsteinQuery
 from dpcli.statistics.quality_counts import ReadabilityQuery
 from dpcli.statistics.quantiles.recursion import QuantilesQuery
@@ -86,6 +87,7 @@ OWN_FORMULAS = (
     RowsPerUserQuery,
     IndicatorQuery,
     BernsteinQuery,
+    CenteredPairQuery,
     EffectQuery,
     DistinctQuery,
     LinearQuery,
@@ -444,7 +446,7 @@ def _adds(
             cells.setdefault(cell, []).append(row)
     for cell, inside in cells.items():
         passed = [row for row in inside if _passes(query, row)]
-        if isinstance(query, IndicatorQuery | BernsteinQuery):
+        if isinstance(query, IndicatorQuery | BernsteinQuery | CenteredPairQuery):
             # A private group with rows is one, even if no row passes.
             yield (cell[0], 0), 0
             for row in passed:
@@ -460,7 +462,9 @@ def _adds(
             yield cell, total
 
 
-def _parts(query: IndicatorQuery | BernsteinQuery, row: Row) -> Iterator[tuple[int, int]]:
+def _parts(
+    query: IndicatorQuery | BernsteinQuery | CenteredPairQuery, row: Row
+) -> Iterator[tuple[int, int]]:
     """The places of the numbers to which one row adds, each with what it adds."""
     if isinstance(query, IndicatorQuery):
         true = [place for place, test in enumerate(query.tests) if truth(test, row)]
@@ -470,6 +474,11 @@ def _parts(query: IndicatorQuery | BernsteinQuery, row: Row) -> Iterator[tuple[i
         yield from ((place, 1) for place in true[: query.max_counted])
         return
     low, high = query.column.limits
+    if isinstance(query, CenteredPairQuery):
+        times = 2 if (low + high) % 2 else 1
+        yield 0, times * row[query.column] - times * (low + high) // 2
+        yield 1, times * (high - low) // 2
+        return
     above, below = row[query.column] - low, high - row[query.column]
     weight = 1 if query.weight is None else row[query.weight]
     degree = query.degree

@@ -15,6 +15,7 @@ from dpcli.queries.query import LinearQuery, Query
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
+from dpcli.statistics.means.centered_pair import CenteredPairQuery
 from dpcli.statistics.means.quotient import BernsteinQuery
 
 CONFIDENCE = Fraction(19, 20)
@@ -54,6 +55,9 @@ def _terms(query: Query, files: Mapping[str, Ints]) -> list[Array]:
             weights * comb(degree, j) * (values - low) ** j * (high - values) ** (degree - j)
             for j in range(degree + 1)
         ]
+    if isinstance(query, CenteredPairQuery):
+        values, factor = files[query.column.name], query.factor
+        return [factor.times * values - factor.offset, np.full_like(values, query.half)]
     assert isinstance(query, LinearQuery)
     terms: Array = np.ones_like(next(iter(files.values())))
     for factor in query.factors:

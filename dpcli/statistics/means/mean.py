@@ -13,10 +13,11 @@ from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from dpcli.statistics.design import Design, NoisyAnswer, Queries, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.means.quotient import SUM_WEIGHT, CenteredMean, Quotient
+from dpcli.statistics.means.centered_pair import CenteredPair
+from dpcli.statistics.means.quotient import SUM_WEIGHT, CenteredMean
 from dpcli.statistics.population import mean_with_squares, population_means
 from dpcli.statistics.statistic import Statistic
-from dpcli.statistics.weights import WeightedStatistic, min_denominator, weight_factors, weight_step
+from dpcli.statistics.weights import WeightedStatistic, weight_factors, weight_step
 
 
 def _is_share(request: Request) -> bool:
@@ -37,12 +38,14 @@ class Mean(WeightedStatistic):
     With Laplace noise, two sums are answered: of the distances of the values from the lower
     bound, and of those from the upper bound. Both together are the width between the bounds
     times the number of rows, so they give the average and the number of rows (Kulesza, Suresh
-    and Wang 2024). With Gaussian noise, a sum of distances from the middle of the bounds gets
-    3/5 of the rho of the entry, and a count the rest. The noisy divisor is at least one row, and
-    the result is clamped to the bounds. The interval covers the means of all exact sums that are
-    plausible given the noisy ones. With `weight`, distances are multiplied by the weights of
-    their rows, and the sum of the weights replaces the count. If a `sample` is declared, the
-    squares that show its error are answered too. The average of dates is rounded to a day, and
+    and Wang 2024). If neighbors change a row and there are no groups, a sum of distances from the
+    middle of the bounds and the number of rows are answered together instead, which is more
+    accurate by the square root of two. With Gaussian noise, a sum of distances from the middle of
+    the bounds gets 3/5 of the rho of the entry, and a count the rest. The noisy divisor is at least
+    one row, and the result is clamped to the bounds. The interval covers the means of all exact
+    sums that are plausible given the noisy ones. With `weight`, distances are multiplied by the
+    weights of their rows, and the sum of the weights replaces the count. If a `sample` is declared,
+    the squares that show its error are answered too. The average of dates is rounded to a day, and
     the ends of its interval outwards to whole days. The mean of a boolean column is the
     `proportion` of rows in which it is true.
 
@@ -51,7 +54,8 @@ class Mean(WeightedStatistic):
     is where the mean lies between them. With noises d and e in both sums, the error is
     ((1 - t) d - (1 + t) e)/(2 n), up to terms of second order, and each noise has the standard
     deviation sqrt(2) 2 h / epsilon. If neighbors change a row, or people have several, all is
-    multiplied by the L1 sensitivity over 2 h.
+    multiplied by the L1 sensitivity over 2 h. For a sum and a number of rows together, it is
+    multiplied by the square root of two as well.
 
     Privacy: a row adds its distances x - L and U - x to two sums. These are U - L together,
     whatever x is, so adding or removing a row changes the sums by U - L in L1 and by at most
@@ -62,9 +66,13 @@ class Mean(WeightedStatistic):
     number of rows is public: the divisor is exact at no privacy cost, the average of n rows has
     sensitivity (U-L)/n, and a centered sum gets all of epsilon. With weights up to W, a row
     changes the answers by at most W times as much. With a `sample`, the distances are those of
-    `variance`, for the same loss.
+    `variance`, for the same loss. `CenteredPairQuery` has the proof for a centered sum and a number
+    of rows that are answered together.
 
     >>> l1("statistic: mean, column: x", x="{type: integer, bounds: [0, 10]}")
+    {'add-remove': [10], 'change-one': [10]}
+    >>> s = "{type: category, values: [a, b]}"
+    >>> l1("statistic: mean, column: x, by: [s]", x="{type: integer, bounds: [0, 10]}", s=s)
     {'add-remove': [10], 'change-one': [20]}
     >>> l1("statistic: mean, column: x", x="{type: integer, bounds: [0, 10], missing: 0}")
     {'add-remove': [10], 'change-one': [10, 0]}
@@ -103,6 +111,8 @@ class Mean(WeightedStatistic):
         )
         queries = mean_with_squares(queries, request, relation) if sampled else queries
         centered = CenteredMean(request, queries, column=column)
+        if rows.may_skip and not sampled and (pair := CenteredPair.of(request, column, relation)):
+            return replace(centered, families=("l2",)), *pair
         return centered.or_distances(degree=2 if sampled else 1)
 
     def has_population(self, request: Request) -> bool:
@@ -120,29 +130,6 @@ class Mean(WeightedStatistic):
     def estimate(
         self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
-        request = design.request
-        if _is_share(request):
+        if _is_share(design.request):
             return _proportion().estimate(design, answers, confidence)
-        column, smallest = request.numeric, min_denominator(request)
-        if len(answers) == 1:
-            # The polynomials sum to a power of the width for each row.
-            degree = 2 if self.has_population(request) else 1
-            width, unit, shift = column.upper - column.lower, column.step, column.lower
-            above: tuple[int, ...] = tuple(width * index for index in range(degree + 1))
-            below: tuple[int, ...] = (degree,) * (degree + 1)
-            smallest *= degree * width**degree
-            answers = answers[0].divided(degree + 1)
-        else:
-            above, below, distance = (1, 0), (0, 1), Factor.centered(column)
-            unit, shift = distance.step, distance.offset
-        quotient = Quotient(
-            above,
-            below,
-            unit=unit,
-            decimals=column.mean_decimals,
-            limits=(column.lower * column.step, column.upper * column.step),
-            shift=shift,
-            min_below=smallest,
-        )
-        estimates = quotient.estimates(answers[: len(above)], confidence)
-        return replace(estimates, date_range=column.date_range)
+        return design.estimate(answers, confidence)

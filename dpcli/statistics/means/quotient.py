@@ -31,7 +31,7 @@ from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.intervals import FiducialInterval
 from dpcli.statistics.means.quotient_interval import QuotientInterval
 from dpcli.statistics.moments import TYPICAL_MEAN
-from dpcli.statistics.weights import weight_step
+from dpcli.statistics.weights import min_denominator, weight_step
 
 Coefficients = tuple[int, ...]
 """Whole coefficients of answers, or of the powers of a value from zero on."""
@@ -172,6 +172,7 @@ class Quotient:
     limits: Limits
     shift: int = 0
     min_below: int = 1
+    date_range: int | None = None
 
     def estimates(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         """The exact quotient of each cell, with an interval for the noise of all answers."""
@@ -185,7 +186,8 @@ class Quotient:
         divisor = multiply_exact(below, factor.denominator)
         exact = divide_exact(above, divisor, factor.numerator)
         ends = (None if limit is None else int(limit / estimates.step) for limit in self.limits)
-        return replace(estimates, value=clip_exact(exact, *ends), raw=exact)
+        value = clip_exact(exact, *ends)
+        return replace(estimates, value=value, raw=exact, date_range=self.date_range)
 
     def _interval(
         self,
@@ -214,6 +216,27 @@ def _combined(coefficients: Sequence[int], answers: Sequence[NoisyAnswer]) -> Ar
     pairs = zip(coefficients, answers, strict=True)
     terms = [multiply_exact(answer.values, factor) for factor, answer in pairs if factor]
     return reduce(add_exact, terms)
+
+
+def mean_quotient(
+    column: NumericColumn,
+    above: Coefficients,
+    below: Coefficients,
+    unit: Fraction,
+    shift: int,
+    min_below: int,
+) -> Quotient:
+    """The quotient that is published as the mean of a column, within its bounds."""
+    return Quotient(
+        above,
+        below,
+        unit=unit,
+        decimals=column.mean_decimals,
+        limits=(column.lower * column.step, column.upper * column.step),
+        shift=shift,
+        min_below=min_below,
+        date_range=column.date_range,
+    )
 
 
 @dataclass(frozen=True)
@@ -255,6 +278,13 @@ class CenteredMean(QuotientDesign):
         """
         half = float((self.column.upper - self.column.lower) * self.column.step) / 2
         return hypot(errors[0], TYPICAL_MEAN * half * errors[1])
+
+    def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+        distance, smallest = Factor.centered(self.column), min_denominator(self.request)
+        quotient = mean_quotient(
+            self.column, (1, 0), (0, 1), distance.step, distance.offset, smallest
+        )
+        return quotient.estimates(answers[:2], confidence)
 
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
         answered = [part for part in self.queries if part.weight]
@@ -324,6 +354,16 @@ class DistancesFromBounds(QuotientDesign):
         column = self.distances.column
         width = float((column.upper - column.lower) * column.step)
         return errors[0] * hypot(1 - TYPICAL_MEAN, TYPICAL_MEAN, 1 + TYPICAL_MEAN) / (2 * width)
+
+    def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+        query = self.distances
+        degree, width, column = query.degree, query.width, query.column
+        # The polynomials sum to a power of the width for each row.
+        smallest = min_denominator(self.request) * degree * width**degree
+        above = tuple(width * index for index in range(degree + 1))
+        below = (degree,) * (degree + 1)
+        quotient = mean_quotient(column, above, below, column.step, column.lower, smallest)
+        return quotient.estimates(answers[0].divided(degree + 1), confidence)
 
     def error_of_rows(
         self, noises: Sequence[Noise], rows: Fraction, confidence: Fraction
