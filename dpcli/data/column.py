@@ -345,9 +345,10 @@ class Column(ABC):
         return None
 
     def strict_cells(self, cell: pl.Expr, dtype: pl.DataType) -> pl.Expr | None:
-        """Cells of a file with types, as whole steps like the rules; an odd one is an error.
+        """Cells of a typed file in whole steps, or an error if one is odd.
 
-        None if no cell of the type `dtype` may be read without its text.
+        The values are those of the rules. None if no cell of the type `dtype` may be read without
+        its text.
         """
         return None
 

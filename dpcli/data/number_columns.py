@@ -292,13 +292,14 @@ def is_number_of(plain: pl.Expr, texts: Iterable[str]) -> pl.Expr | None:
 
 
 CERTAIN = 1e12
-"""Fewer steps than these: as a double, a number of steps is wrong by less than 0.001."""
+"""Below it, a number of steps as a double is wrong by less than 0.001."""
 
 
 def nearest_steps(cell: pl.Expr, steps_per_unit: Fraction) -> pl.Expr:
-    """Doubles in whole steps, as their shortest texts would be read; one near a half is an error.
+    """Doubles in whole steps; one near half a step is an error.
 
-    The number of steps of a unit is a double itself.
+    They are what their shortest texts would be read as. The number of steps of a unit is a double
+    itself.
     """
     exact = cell.fill_nan(None) * float(steps_per_unit)
     nearest = exact.round()

@@ -175,7 +175,10 @@ class PlainText:
 
 
 def _longest_cell(is_quote: Array, opening: Array, closing: Array) -> int:
-    """The bytes of the longest quoted cell; a larger number if no cell exceeds `LONGEST_CELL`."""
+    """The bytes of the longest quoted cell.
+
+    It may be a larger number if no cell exceeds `LONGEST_CELL`.
+    """
     ends = closing & ~packed(np.append(is_quote[1:], False))
     words = np.flatnonzero(ends)
     longest: int = 64 * (np.diff(words, prepend=0).max(initial=0) + 1)

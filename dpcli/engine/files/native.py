@@ -55,7 +55,7 @@ class NativeColumns:
 
 
 def _strict_types(source: Source, columns: Sequence[Column]) -> dict[int, pl.DataType]:
-    """The types of a Parquet file for columns whose cells are read without their texts."""
+    """The types of Parquet columns whose cells are read without texts."""
     from dpcli.engine.files.parquet import scan_parquet_file
 
     types = scan_parquet_file(source.file).collect_schema().dtypes()

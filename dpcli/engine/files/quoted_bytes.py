@@ -13,7 +13,10 @@ WORD = 8
 
 
 def packed(flags: Array) -> Array:
-    """Flags as bits of words (uint64), the first one in the lowest bit; zeros at the end."""
+    """Flags as bits of words (uint64), the first one in the lowest bit.
+
+    The bits after the last flag are zeros.
+    """
     words = np.zeros(-(-len(flags) // (8 * WORD)), "<u8")
     bits = np.packbits(flags, bitorder="little")
     words.view(np.uint8)[: len(bits)] = bits
@@ -26,9 +29,9 @@ def unpacked(words: Array, count: int) -> Array:
 
 
 def quoted_bytes(quotes: Array, *, begins_within: bool = False) -> Array:
-    """The bytes of quoted cells, with the quote that opens each and without the one that ends it.
+    """The bytes of quoted cells, from the quote that opens each on.
 
-    With `begins_within`, the text begins in a quoted cell. All arrays are `packed`.
+    The quote that ends a cell is left out. With `begins_within`, the text begins in a quoted cell. All arrays are `packed`.
     """
     within = quotes.copy()
     for shift in (1, 2, 4, 8, 16, 32):

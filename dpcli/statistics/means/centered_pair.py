@@ -1,4 +1,4 @@
-"""A centered sum and a number of rows, protected together where neighbors change a row."""
+"""A centered sum and a number of rows, protected together under change-one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ REASON = (
 
 @dataclass(frozen=True, kw_only=True)
 class CenteredPairQuery(Query):
-    """Two numbers: the sum of the distances from the middle of the bounds, and h for each row.
+    """The sum of distances from the middle of the bounds, and h for each row.
 
     Everything is in steps of `Factor.centered`. A distance is from -h to h, and `half` is h.
     Raises ValueError for groups, and without a width between the bounds.
@@ -108,7 +108,10 @@ class CenteredPair(QuotientDesign):
 
     @classmethod
     def of(cls, request: Request, column: NumericColumn, relation: Relation) -> tuple[Design, ...]:
-        """The design; empty under add-remove, by groups, with weights, or without a width."""
+        """The design, if it is possible.
+
+        It is not under add-remove, by groups, with weights, or without a width.
+        """
         changes = relation.neighbors is Neighbors.CHANGE_ONE
         if not changes or request.by or request.weight or column.lower == column.upper:
             return ()
@@ -118,7 +121,10 @@ class CenteredPair(QuotientDesign):
         return (cls(request, queries, ("l1",), reason=REASON, pair=query),)
 
     def expected_error(self, errors: Sequence[float]) -> float:
-        """The error of the mean times the number of rows; both numbers have the same noise."""
+        """The error of the mean times the number of rows.
+
+        Both numbers have the same noise.
+        """
         return errors[0] * hypot(1, TYPICAL_MEAN)
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
@@ -131,7 +137,10 @@ class CenteredPair(QuotientDesign):
     def error_of_rows(
         self, noises: Sequence[Noise], rows: Fraction, confidence: Fraction
     ) -> Fraction | None:
-        """A bound on the error of the mean: 2 s over n h - s, for noise of at most s, times h."""
+        """A bound on the error of a mean of n rows: 2 h s / (n h - s).
+
+        The noise of either number is at most s. None if n h may be less.
+        """
         noise = noises[0].half_width((1 + confidence) / 2)
         least = rows * self.pair.half - noise
         half = self.pair.half * self.pair.factor.step
