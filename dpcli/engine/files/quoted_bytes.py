@@ -31,7 +31,8 @@ def unpacked(words: Array, count: int) -> Array:
 def quoted_bytes(quotes: Array, *, begins_within: bool = False) -> Array:
     """The bytes of quoted cells, from the quote that opens each on.
 
-    The quote that ends a cell is left out. With `begins_within`, the text begins in a quoted cell. All arrays are `packed`.
+    The quote that ends a cell is left out. With `begins_within`, the text begins in a quoted cell.
+    All arrays are `packed`.
     """
     within = quotes.copy()
     for shift in (1, 2, 4, 8, 16, 32):
