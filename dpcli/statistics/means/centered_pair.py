@@ -107,13 +107,9 @@ class CenteredPair(QuotientDesign):
     pair: CenteredPairQuery
 
     @classmethod
-    def of(cls, request: Request, column: NumericColumn, relation: Relation) -> tuple[Design, ...]:
-        """The design, if it is possible.
-
-        It is not under add-remove, by groups, with weights, or without a width.
-        """
-        changes = relation.neighbors is Neighbors.CHANGE_ONE
-        if not changes or request.by or request.weight or column.lower == column.upper:
+    def of(cls, request: Request, column: NumericColumn) -> tuple[Design, ...]:
+        """The design; empty by groups, with weights, or without a width."""
+        if request.by or request.weight or column.lower == column.upper:
             return ()
         query = CenteredPairQuery(column=column, where=request.where)
         step = query.factor.step

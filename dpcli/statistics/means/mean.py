@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from dpcli.fields.section import field_types
 from dpcli.fields.statistic_fields import AveragedColumnName, WeightColumnName
-from dpcli.privacy.unit import Relation
+from dpcli.privacy.unit import Neighbors, Relation
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from dpcli.statistics.design import Design, NoisyAnswer, Queries, Request, WeightedQuery
@@ -111,7 +111,8 @@ class Mean(WeightedStatistic):
         )
         queries = mean_with_squares(queries, request, relation) if sampled else queries
         centered = CenteredMean(request, queries, column=column)
-        if rows.may_skip and not sampled and (pair := CenteredPair.of(request, column, relation)):
+        changes = relation.neighbors is Neighbors.CHANGE_ONE and rows.may_skip
+        if changes and not sampled and (pair := CenteredPair.of(request, column)):
             return replace(centered, families=("l2",)), *pair
         return centered.or_distances(degree=2 if sampled else 1)
 
