@@ -11,18 +11,15 @@ import polars as pl
 import pytest
 
 from dpcli.data.column import Column
-from dpcli.data.kinds import Axis
-from dpcli.data.labels import CategoryColumn
-from dpcli.data.number_columns import IntegerColumn, NumberColumn, parse_number_cell
+from dpcli.data.number_columns import NumberColumn, parse_number_cell
 from dpcli.engine.files import pieces
 from dpcli.engine.files.parquet import column_text
 from dpcli.engine.files.pieces import read_pieces
 from dpcli.engine.files.source import open_dataset
 from dpcli.engine.progress import Progress
 from dpcli.privacy.unit import RowUnit
-from dpcli.queries.query import LinearQuery
-from dpcli.queries.sums import Factor
 from tests.oracles.opened import engine
+from tests.unit.engine.files.test_native import COLUMNS, QUERIES
 
 WIDE = (-(10**40), 10**40)
 
@@ -41,15 +38,15 @@ def read_alone(column: Column, cells: pl.Series) -> list[int | str | None]:
 
 
 def doubles(step: Fraction, random: Random) -> list[float]:
-    """Doubles of all sizes: multiples of the step, halves of it, and the doubles beside them."""
+    """Doubles of all sizes: multiples of the step, halves of it, and the doubles next to them."""
     sizes = [random.uniform(-1, 1) * 10**power for power in range(-9, 20) for _ in range(9)]
     halves = [
         float(random.randint(-(10**digits), 10**digits) * step / 2)
         for digits in range(1, 15)
         for _ in range(40)
     ]
-    beside = [math.nextafter(half, side) for half in halves for side in (-math.inf, math.inf)]
-    return [*sizes, *halves, *beside, 0.0, -0.0, math.nan, math.inf, -math.inf, 5e-324]
+    adjacent = [math.nextafter(half, side) for half in halves for side in (-math.inf, math.inf)]
+    return [*sizes, *halves, *adjacent, 0.0, -0.0, math.nan, math.inf, -math.inf, 5e-324]
 
 
 @pytest.mark.parametrize("decimals", [0, 1, 2, 6])
@@ -76,17 +73,6 @@ def test_decimals_and_whole_numbers_are_exact_or_odd() -> None:
     assert column.strict_cells(pl.first(), pl.Decimal(38, 3)) is None
     assert column.strict_cells(pl.first(), pl.Float32()) is None
     assert column.strict_cells(pl.first(), pl.String()) is None
-
-
-INCOME = NumberColumn("income", Fraction(1, 100), (-(10**6), 10**6))
-AGE = IntegerColumn("age", bounds=(0, 120))
-SEX = CategoryColumn("sex", (("f", "female"), ("w", "female"), ("m", "male")))
-COLUMNS = (INCOME, AGE, SEX)
-QUERIES = [
-    LinearQuery(factors=(Factor(INCOME),)),
-    LinearQuery(factors=(Factor(AGE),)),
-    LinearQuery(by=(Axis(SEX),)),
-]
 
 
 def table(rows: int) -> pl.DataFrame:
