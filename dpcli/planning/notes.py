@@ -288,6 +288,7 @@ def post_processing_notes(plan: CentralPlan) -> list[str]:
     for planned in plan.statistics:
         entry = planned.entry
         steps = [*entry.statistic.sentences(entry.request), *(step.summary for step in entry.post)]
+        steps += [planned.design.derivation] if planned.design.derivation else []
         steps += ["the noisy numbers before that are published too"] if entry.raw else []
         if min_rows := entry.statistic.rows_for_interval(entry.request, planned.noises):
             rows = count_text(int(short_up(Fraction(min_rows), 2)), "row")

@@ -345,6 +345,8 @@ class StatisticPlanner:
         if design.agrees and {step.name for step in entry.post} == {"consistent"}:
             # The sums of a single table, or of effects, agree: they are the published numbers.
             entry = replace(entry, raw=False)
+        if design.derivation:
+            entry = replace(entry, raw=True)
         branch = self.branches.get(entry.request.name)
         return PlannedStatistic(entry, target, design, queries, alternative, branch)
 
@@ -367,8 +369,9 @@ class StatisticPlanner:
         """The natural logarithm of the expected error, to compare plans of one statistic."""
         # No published number has the error of a supporting query.
         published = (query for query in planned.queries if not query.weighted.supports)
-        errors = [float(query.error(self.spec.confidence)) for query in published]
-        error = planned.design.expected_error(errors)
+        confidence = self.spec.confidence
+        errors = [float(query.error(confidence)) for query in published]
+        error = planned.design.compared_error(errors, planned.noises, confidence)
         return log(error) if error else 0.0
 
     def total_loss(self, statistics: Sequence[PlannedStatistic]) -> Loss:

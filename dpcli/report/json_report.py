@@ -107,7 +107,7 @@ def published_numbers(published: EstimatedStatistic) -> tuple[NumberTable, ...]:
             name,
             keys,
             _texts(cells, estimates),
-            entry.statistic.chooses_labels,
+            entry.statistic.chooses_labels and estimates is published.estimates,
             estimates.date_range is not None,
         )
         for name, estimates in named.items()
@@ -340,7 +340,7 @@ def _numbers(statistic: PublishedStatisticReport, block: bytes) -> Iterator[Numb
         if not key or getattr(statistic, key):
             selected = frame.filter(pl.col("ending") == ending).drop("ending")
             name, dates = statistic.name + ending, layout.unit == DATE_UNIT
-            yield NumberTable(name, keys, selected, layout.chosen, dates)
+            yield NumberTable(name, keys, selected, layout.chosen and not ending, dates)
 
 
 def _read(lines: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:

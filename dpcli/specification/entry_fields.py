@@ -154,19 +154,22 @@ def read_answer_settings(
     is the problem of an entry without a budget request.
     """
     families: Collection[Family] = statistic.families
+    ordered = False
     # Only where counts can take the place of choices, they depend on the request.
     if designs is not None and _counts_or_chooses(statistic):
         with suppress(AlreadyReportedError):
-            families = {family for design in designs() for family in design.families}
+            possible = designs()
+            families = {family for design in possible for family in design.families}
+            ordered = any(design.derivation for design in possible)
     suitable = suitable_mechanisms(families)
     read_chosen = attempt(read_mechanisms, section, statistic, suitable)
     budget_key = read_budget_key(section, context, missing_code)
     chosen = read_chosen()
     by = section.node.sequence("by")
     preferred: tuple[Mechanism, ...] = ()
-    if budget_key == "error":
+    if budget_key == "error" and not ordered:
         # The error of a number that follows from several counts depends on the rows, so a search
-        # cannot reach it.
+        # cannot reach it. That of an order of counts does not.
         preferred = tuple(known for known in chosen if isinstance(known, SelectionMechanism))
     elif by is not None and by.items:
         # Choices have no interval.

@@ -178,6 +178,8 @@ class Design:
         measures: The units of the budget that the weights divide, unless noise is Gaussian.
         reason: A sentence on why these queries are answered, or an empty text.
         error_is_known: Whether a published number has the error of the single answer.
+        derivation: How the published numbers follow from noisy ones that are published as well;
+            empty for a design that does not publish both.
     """
 
     request: Request
@@ -186,6 +188,7 @@ class Design:
     measures: tuple[Measure, ...] = MEASURES
     reason: str = ""
     error_is_known: ClassVar[bool] = True
+    derivation: ClassVar[str] = ""
 
     def serves(self, family: Family, measure: Measure) -> bool:
         """Whether the design is meant for noise of this family and a budget in this unit.
@@ -211,6 +214,12 @@ class Design:
         It may lack a factor that is the same for all designs of a statistic.
         """
         return prod(error for error in errors if error) ** (1 / max(len(errors), 1))
+
+    def compared_error(
+        self, errors: Sequence[float], noises: Sequence[Noise], confidence: Fraction
+    ) -> float:
+        """The error by which the plan compares designs; by default, `expected_error`."""
+        return self.expected_error(errors)
 
     def known_error(self, noises: Sequence[Noise], confidence: Fraction) -> Fraction | None:
         """The half-width of a published interval; None if it depends on the answers.

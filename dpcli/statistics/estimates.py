@@ -81,6 +81,7 @@ class Estimates:
         status: Which numbers have an interval from `lower` to `upper`, and which are shown; int8.
         raw: The values before they were clamped into their range.
         items: The chosen categories.
+        before: The noisy numbers that decided these ones, with intervals of their own.
         sizes: The sizes with which half-widths are compared, if not the absolute values.
         limits: The noise-free values that the spec alone makes possible, for each item or for all.
         date_range: The days between the bounds of a column of dates. The numbers are then days
@@ -96,6 +97,7 @@ class Estimates:
     status: Array
     raw: Array | None = None
     items: Array | None = None
+    before: Estimates | None = None
     sizes: Array | None = None
     limits: tuple[Limits, ...] = (ANY,)
     date_range: int | None = None
@@ -290,7 +292,9 @@ class Estimates:
 
     @property
     def before_postprocessing(self) -> Estimates:
-        """The noisy numbers before they were clamped or processed."""
+        """The noisy numbers before they were clamped, put in order or processed."""
+        if self.before is not None:
+            return replace(self.before, is_limited=self.is_limited)
         if self.raw is None:
             return self
         # The interval was clamped as well, so it cannot contain a number outside the range.
