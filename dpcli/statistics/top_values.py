@@ -34,6 +34,7 @@ from dpcli.queries.scores import Accuracy, Frequency, Revenue, ScoreFunction, Sc
 from dpcli.statistics.candidates import Choices, classes_from_each
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.ranked_counts import RankedCounts
 from dpcli.statistics.statistic import Statistic
 
 SCORE_FUNCTIONS: dict[str, type[ScoreFunction]] = {"revenue": Revenue, "accuracy": Accuracy}
@@ -119,23 +120,38 @@ LabelCount = Annotated[
 class TopK(Statistic):
     """The `k` most frequent categories of a column, most frequent first.
 
-    They are chosen overall or in each group of `by`. Of the declared labels, one is chosen
-    by the number of rows that have it, then one of the others, and so on. `item` is the
-    label, `value` its rank. The number of rows that have a label is not published; a
-    `histogram` publishes that. The expected error in `plan` is a number of rows: the most
-    by which a chosen label falls short of a better one.
+    They are found overall or in each group of `by`. `item` is the label, `value` its rank. The
+    expected error in `plan` is a number of rows: the most by which a published label falls
+    short of a better one.
+
+    Declared labels are put in order by noisy counts, or chosen. In groups, counts answer,
+    because they have intervals; else the way with the smaller expected error, which depends
+    on the spec alone. Counts have all of epsilon, whatever k is, so they nearly always have
+    it. They are published as NAME.raw. In 95% of cases, or as `confidence` says, all intervals
+    of the counts of a group hold together, and so do those of the ranks: an interval has all
+    ranks that the counts leave possible. The flag is `no-information` if these are all ranks.
+    Choices (`mechanism: permute_and_flip`) take one label by its number of rows, then one of
+    the others, and so on; the numbers of rows are not published.
 
     Labels that are not declared are as private as the rows, and a `delta` is needed. Every
     label in the data gets a noisy count. Of those that reach a threshold, the k greatest
     are published, as many as there are: the other ranks are blank and flagged `suppressed`.
     Equal noisy counts are ordered by label. The expected error is that of a count.
 
-    Privacy: a row that is added or removed changes the count of one label by 1, and the
-    difference of two counts by at most 1; changing a row changes it by at most 2. Each of
-    the k choices gets 1/k of nine tenths of epsilon (McSherry and Talwar 2007), the number of
-    rows, which changes by 1, a tenth.
+    Privacy: the counts of declared labels are a `histogram`: a row that is added or removed
+    changes one count by 1, and a row that is changed two. Order, ranks and intervals are
+    computed from the noisy counts.
 
-    >>> l1("statistic: top_k, column: sex, k: 2", sex="{type: category, values: [f, m]}")
+    >>> sex = "{type: category, values: [f, m]}"
+    >>> two = "statistic: top_k, column: sex, k: 2, mechanism: "
+    >>> l1(two + "laplace", sex=sex)
+    {'add-remove': [1], 'change-one': [2]}
+
+    For choices, adding or removing a row changes the difference of two counts by at most 1,
+    changing a row by at most 2. Each of the k choices gets 1/k of nine tenths of epsilon
+    (McSherry and Talwar 2007), the number of rows, which changes by 1, a tenth.
+
+    >>> l1(two + "permute_and_flip", sex=sex)
     {'add-remove': [2, 1], 'change-one': [4, 1]}
 
     Labels that are not declared are selected as private keys are. A row has one label, so
@@ -149,8 +165,8 @@ class TopK(Statistic):
     >>> l1("statistic: top_k, column: city, k: 9, delta: 1e-6", city="{type: category}")
     {'add-remove': [1], 'change-one': [2]}
 
-    No interval is given: a rank is not a number with an error, and how much less frequent
-    the other labels are is private. For declared labels, a noisy number of rows, with a tenth
+    No interval is given for choices and for labels that are not declared: how much less
+    frequent the other labels are is private. For choices, a noisy number of rows, with a tenth
     of the loss, flags what noise may have chosen, as for `median`. Labels that are not declared
     have reached a threshold.
     """
@@ -160,7 +176,7 @@ class TopK(Statistic):
     item = "rank"
     chooses_labels = True
     takes = field_types(column=LabelColumnName, k=LabelCount)
-    families: ClassVar[tuple[Family, ...]] = ("choice",)
+    families: ClassVar[tuple[Family, ...]] = ("choice", *ADDITIVE)
     steps = ()
 
     def variant(self, column: Column | None, method: str = "") -> Statistic:
@@ -180,7 +196,8 @@ class TopK(Statistic):
             score_function=Frequency(range(len(column.labels))),
             k=request.k,
         )
-        return (LabelChoices.of(request, relation, ("frequency", query, Fraction(1))),)
+        choices = LabelChoices.of(request, relation, ("frequency", query, Fraction(1)))
+        return RankedCounts.of(request), choices
 
     def names(self, request: Request) -> tuple[str, ...]:
         return tuple(str(rank + 1) for rank in range(request.k))
@@ -199,22 +216,26 @@ class LabelChoices(Choices):
 class Mode(TopK):
     """The most frequent category of a column, overall or in each group of `by`.
 
-    One of the declared labels is chosen by the number of rows that have it: `item` is the
-    label, and `value` its rank, one. The number of rows that have it is not published; a
-    `histogram` publishes that. Labels that are not declared need a `delta`, as for `top_k`;
-    if none of them has a noisy count that reaches the threshold, `item` is blank.
+    It is the `top_k` with k = 1: `item` is the label, and `value` its rank, one. Of declared
+    labels, it has the greatest noisy count, which is published as NAME.raw, or is chosen by the
+    number of rows that have it. In groups, counts answer; else the way with the smaller
+    expected error. Labels that are not declared need a `delta`, as for `top_k`; if none of them
+    has a noisy count that reaches the threshold, `item` is blank.
 
-    Privacy: a row that is added or removed changes the count of one label by 1, and the
-    difference of two counts by at most 1; changing a row changes it by at most 2 (McSherry
-    and Talwar 2007), and the number of rows by 1. Labels that are not declared are protected
-    as for `top_k`.
+    Privacy: a row that is added or removed changes the count of one label by 1, and a row
+    that is changed two counts. For a choice, the difference of two counts changes by at most
+    1, or 2 if a row is changed (McSherry and Talwar 2007), and the number of rows by 1. Labels
+    that are not declared are protected as for `top_k`.
 
-    >>> l1("statistic: mode, column: sex", sex="{type: category, values: [f, m]}")
+    >>> sex = "{type: category, values: [f, m]}"
+    >>> l1("statistic: mode, column: sex, mechanism: laplace", sex=sex)
+    {'add-remove': [1], 'change-one': [2]}
+    >>> l1("statistic: mode, column: sex, mechanism: permute_and_flip", sex=sex)
     {'add-remove': [1, 1], 'change-one': [2, 1]}
 
-    No interval is given: a label is not a number with an error. A noisy number of rows, with
-    a tenth of the loss, flags what noise may have chosen, as for `median`; not for labels that
-    are not declared, which have reached a threshold.
+    No interval is given for a choice and for labels that are not declared. Counts give the
+    interval of the rank. A noisy number of rows, with a tenth of the loss, flags a choice that
+    noise may have made, as for `median`; labels that are not declared have reached a threshold.
     """
 
     name = "mode"

@@ -1,0 +1,133 @@
+"""Labels in the order of their noisy counts, and the ranks that noise leaves possible."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import lru_cache
+from math import floor
+
+from dpcli.data.kinds import Axis
+from dpcli.data.labels import require_labeled
+from dpcli.noise.distribution import Noise, blended_margin
+from dpcli.numeric.arrays import Array, Ints, add_exact, multiply_exact, np
+from dpcli.numeric.exact import exact_or_up
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.queries.query import LinearQuery
+from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
+from dpcli.statistics.estimates import HAS_INTERVAL, NONNEGATIVE, Estimates
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankedCounts(Design):
+    """A noisy count of every label in each group; the k greatest are published, in order.
+
+    Privacy: the answer is a histogram of the labels. A row has at most one label, so it adds one to
+    at most one count: adding or removing it changes the counts by 1 in L1 and in L2. Changing it
+    moves it from one count to another: 2 in L1, sqrt(2) in L2. A person changes as many rows as the
+    limits allow. Neither depends on k. The order, ranks and intervals are computed from the noisy
+    counts, the noise and the spec alone.
+
+    Intervals: each of the m noises of a group exceeds w with a probability of at most (1 - p)/m. So
+    all m intervals of half-width w hold together with the confidence p (union bound), and those of
+    the k greatest noisy counts as well, although noise decides which these are. If all hold, labels
+    whose intervals lie above that of a label are more frequent, and those below less frequent. So
+    the noise-free rank lies between one more than the former, and m minus the latter.
+
+    Error: of any j labels, j < k, one of the k most frequent labels is missing, and the best label
+    missing has the count of one of these. A label is published before a label that is better by
+    more than t only if their noises differ by more than t. There are k (m - 1) such pairs of one of
+    the k most frequent labels and another label.
+    """
+
+    derivation = "labels are put in order by their noisy counts"
+
+    @classmethod
+    def of(cls, request: Request) -> RankedCounts:
+        """The design for a request about a column with declared labels."""
+        axis = Axis(require_labeled(request.column))
+        query = LinearQuery(by=request.by, items=(axis,), where=request.where)
+        reason = (
+            "the rows of every label are counted with noise, for all of the loss, whatever the "
+            "number of ranks; the interval of a rank has all ranks that the intervals of the "
+            "counts leave possible"
+        )
+        return cls(request, (WeightedQuery("count", query),), reason=reason)
+
+    @property
+    def labels(self) -> int:
+        """The number of labels."""
+        return self.queries[0].query.cells_per_group
+
+    def compared_error(
+        self, errors: Sequence[float], noises: Sequence[Noise], confidence: Fraction
+    ) -> float:
+        return float(self.known_error(noises, confidence))
+
+    def known_error(self, noises: Sequence[Noise], confidence: Fraction) -> Fraction:
+        """The most rows by which a published label falls short of a better one after it."""
+        pairs = self.request.k * (self.labels - 1)
+        return Fraction(largest_difference(noises[0], pairs, confidence))
+
+    def width(self, noise: Noise, confidence: Fraction) -> int:
+        """The half-width of the counts with which all intervals of a group hold together."""
+        return noise.half_width(1 - (1 - confidence) / self.labels)
+
+    def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
+        percent, in_group = exact_or_up(confidence * 100), " of a group" if self.request.by else ""
+        stated = (
+            f"in {percent}% of cases all published counts{in_group} are within "
+            f"{self.width(noises[0], confidence):,} of the noise-free ones, and all ranks in their "
+            f"intervals; in {percent}% of cases no label falls short of a label after it by more "
+            f"than {exact_or_up(self.known_error(noises, confidence))}"
+        )
+        return self.reason, stated
+
+    def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+        """Ranks with intervals, and before them the counts, in the same order.
+
+        Equal noisy counts are in the order of the declared labels.
+        """
+        (answer,), k = answers, self.request.k
+        labels = np.array(require_labeled(self.request.column).labels, object)
+        counts = answer.values.reshape(-1, len(labels))
+        order = np.argsort(multiply_exact(counts, -1), axis=1, kind="stable")[:, :k]
+        shown = np.take_along_axis(counts, order, axis=1)
+        width = self.width(answer.noise, confidence)
+        above = _counts_below(
+            multiply_exact(add_exact(shown, 2 * width), -1), multiply_exact(counts, -1)
+        )
+        below = _counts_below(add_exact(shown, -2 * width)[:, ::-1], counts)[:, ::-1]
+        items = labels[order.ravel()]
+        numbered = replace(Estimates.around(shown.ravel(), width, Fraction(1)), items=items)
+        ranks = np.tile(np.arange(1, k + 1), len(counts))
+        return replace(
+            Estimates.chosen(ranks, items=items),
+            lower=1 + above.ravel(),
+            upper=len(labels) - below.ravel(),
+            status=np.full(len(ranks), HAS_INTERVAL, np.int8),
+            limits=((Fraction(1), Fraction(len(labels))),),
+            before=numbered.within((NONNEGATIVE,)),
+        )
+
+
+@lru_cache(maxsize=256)
+def largest_difference(noise: Noise, pairs: int, confidence: Fraction) -> int:
+    """What the differences of all these pairs of noises do not exceed, with this confidence."""
+    if not pairs:
+        return 0
+    one = Fraction(1)
+    return floor(blended_margin(noise, one, noise, one, float((1 - confidence) / pairs)))
+
+
+def _counts_below(ends: Array, counts: Array) -> Ints:
+    """How many counts of each group lie below each end; shape (groups, ends).
+
+    The ends of a group do not decrease.
+    """
+    # In a stable order, an end stands before equal counts, and after all ends before it.
+    order = np.argsort(np.concatenate([ends, counts], axis=1), axis=1, kind="stable")
+    places = np.argsort(order, axis=1)[:, : ends.shape[1]]
+    below: Ints = places - np.arange(ends.shape[1])
+    return below
