@@ -13,10 +13,19 @@ from dpcli.data.labels import require_labeled
 from dpcli.noise.distribution import Noise, blended_margin
 from dpcli.numeric.arrays import Array, Ints, add_exact, multiply_exact, np
 from dpcli.numeric.exact import exact_or_up
+from dpcli.privacy.unit import PersonUnit, Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import HAS_INTERVAL, NONNEGATIVE, Estimates
+
+
+def may_rank(relation: Relation) -> bool:
+    """Whether counts of labels are about the same rows as choices: no limit on groups.
+
+    Labels of counts are groups of a person, so such a limit would leave out more rows.
+    """
+    return not (isinstance(relation.unit, PersonUnit) and relation.unit.limits_groups)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,7 +34,7 @@ from dpcli.queries.scores import Accuracy, Frequency, Revenue, ScoreFunction, Sc
 from dpcli.statistics.candidates import Choices, classes_from_each
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.ranked_counts import RankedCounts
+from dpcli.statistics.ranked_counts import RankedCounts, may_rank
 from dpcli.statistics.statistic import Statistic
 
 SCORE_FUNCTIONS: dict[str, type[ScoreFunction]] = {"revenue": Revenue, "accuracy": Accuracy}
@@ -127,7 +127,8 @@ class TopK(Statistic):
     Declared labels are put in order by noisy counts, or chosen. In groups, counts answer,
     because they have intervals; else the way with the smaller expected error, which depends
     on the spec alone. Counts have all of epsilon, whatever k is, so they nearly always have
-    it. They are published as NAME.raw. In 95% of cases, or as `confidence` says, all intervals
+    it, unless a limit on the groups of a person rules them out: each label of a group would
+    count as one. They are published as NAME.raw. In 95% of cases, or as `confidence` says, all intervals
     of the counts of a group hold together, and so do those of the ranks: an interval has all
     ranks that the counts leave possible. The flag is `no-information` if these are all ranks.
     Choices (`mechanism: permute_and_flip`) take one label by its number of rows, then one of
@@ -197,7 +198,7 @@ class TopK(Statistic):
             k=request.k,
         )
         choices = LabelChoices.of(request, relation, ("frequency", query, Fraction(1)))
-        return RankedCounts.of(request), choices
+        return (RankedCounts.of(request), choices) if may_rank(relation) else (choices,)
 
     def names(self, request: Request) -> tuple[str, ...]:
         return tuple(str(rank + 1) for rank in range(request.k))

@@ -45,7 +45,8 @@ class AuditedDesign:
     """An entry of a spec with epsilon 1, the rows of a group, and the row that is added to them.
 
     `direction` is the weight of each number of a group in the test, by default one; with
-    `flagged`, also of the flag of each number, after all numbers.
+    `flagged`, also of the flag of each number, after all numbers. With `counted`, the numbers are
+    the noisy counts that decide the order of labels, in the order of their texts.
     """
 
     entry: str
@@ -53,6 +54,7 @@ class AuditedDesign:
     added: Row
     direction: tuple[float, ...] = ()
     flagged: bool = False
+    counted: bool = False
 
 
 GAUSSIAN = f"mechanism: gaussian, delta: {DELTA}"
@@ -107,8 +109,26 @@ DESIGNS = {
     ),
     "mode with its size": AuditedDesign(
         # The value is always a rank of one: the flag alone tells what the size says.
-        "statistic: mode, column: a",
+        "statistic: mode, column: a, mechanism: permute_and_flip",
         FEW * 8,
+        (5, True, True),
+        (0.0, 1.0),
+        flagged=True,
+    ),
+    "order by counts": AuditedDesign(
+        "statistic: top_k, column: a, k: 2", FEW, (5, True, True), (-1.0, 1.0), counted=True
+    ),
+    "gaussian order by counts": AuditedDesign(
+        f"statistic: top_k, column: a, k: 2, {GAUSSIAN}",
+        FEW,
+        (5, True, True),
+        (-1.0, 1.0),
+        counted=True,
+    ),
+    "rank by counts": AuditedDesign(
+        # The value is always a rank of one: the flag says whether the interval has both ranks.
+        "statistic: mode, column: a",
+        FEW * 3,
         (5, True, True),
         (0.0, 1.0),
         flagged=True,
@@ -213,7 +233,10 @@ statistics: [{{name: asked, by: [g, h], {entry}}}]
     plan = dpcli.plan(dpcli.load_spec(path / "spec.yaml"))
     with dpcli.Ledger.create(path / f"{len(list(path.iterdir()))}.sqlite") as ledger:
         released = dpcli.release(plan, table, ledger=ledger, release_id="r")
-    numbers = released.table.filter(pl.col("statistic") == "asked")
+    name = "asked.raw" if design.counted else "asked"
+    numbers = released.table.filter(pl.col("statistic") == name)
+    if design.counted:
+        numbers = numbers.sort("g", "h", "item")
     values = numbers["value"].cast(pl.Float64).to_numpy()
     values = values.reshape(groups, -1)
     if design.flagged:

@@ -27,8 +27,8 @@ SIDE = 80
 """Groups are pairs of labels: this many of each, and half of the pairs are empty."""
 
 CHOICES = {
-    "mode": "statistic: mode, column: s",
-    "top_k": "statistic: top_k, column: s, k: 2",
+    "mode": "statistic: mode, column: s, mechanism: permute_and_flip",
+    "top_k": "statistic: top_k, column: s, k: 2, mechanism: permute_and_flip",
     "median": "statistic: median, column: x, mechanism: permute_and_flip",
     "max": "statistic: max, column: x, mechanism: exponential",
     "two": "statistic: quantile, column: x, quantiles: [0.25, 0.9], mechanism: exponential",
