@@ -1,4 +1,4 @@
-"""Labels in the order of their noisy counts, and the ranks that noise leaves possible."""
+"""Labels in the order of their noisy counts, with ranks and intervals."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dpcli.statistics.estimates import HAS_INTERVAL, NONNEGATIVE, Estimates
 
 
 def may_rank(relation: Relation) -> bool:
-    """Whether counts of labels are about the same rows as choices: no limit on groups.
+    """Whether no limit on groups makes counts of labels use fewer rows.
 
     Labels of counts are groups of a person, so such a limit would leave out more rows.
     """
@@ -30,7 +30,7 @@ def may_rank(relation: Relation) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class RankedCounts(Design):
-    """A noisy count of every label in each group; the k greatest are published, in order.
+    """Noisy counts of all labels of each group; the k greatest are published.
 
     Privacy: the answer is a histogram of the labels. A row has at most one label, so it adds one to
     at most one count: adding or removing it changes the counts by 1 in L1 and in L2. Changing it
@@ -123,7 +123,7 @@ class RankedCounts(Design):
 
 @lru_cache(maxsize=256)
 def largest_difference(noise: Noise, pairs: int, confidence: Fraction) -> int:
-    """What the differences of all these pairs of noises do not exceed, with this confidence."""
+    """The bound on differences of `pairs` of noises, with this confidence."""
     if not pairs:
         return 0
     one = Fraction(1)

@@ -43,7 +43,8 @@ statistics:
      mechanism: permute_and_flip, post: [consistent]}
   - {name: quarters, statistic: quantile, column: age, quantiles: [0.25, 0.5, 0.75], epsilon: 1,
     mechanism: permute_and_flip}
-  - {name: usual, statistic: top_k, column: sex, k: 2, epsilon: 1}
+  - {name: usual, statistic: top_k, column: sex, k: 2, mechanism: permute_and_flip, epsilon: 1}
+  - {name: ordered, statistic: top_k, column: sex, k: 2, epsilon: 1}
   - {name: towns, statistic: count, by: [town], keys: private, epsilon: 1, delta: 1e-4}
   - {name: town_ages, statistic: mean, column: age, by: [town], epsilon: 1}
   - {name: few, statistic: count, by: [sex, insured], epsilon: 1, post: [nonnegative,

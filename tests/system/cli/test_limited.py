@@ -262,7 +262,8 @@ def test_no_text_states_a_bare_confidence_of_numbers_that_limits_cut(
     spec, out = write(tmp_path, "", bounds=CHOSEN), tmp_path / "u.csv"
     more = (
         "  - {name: late, statistic: sum, column: delay, bound: sum, unit_bounds: [0, 900],"
-        " epsilon: 1}\n  - {name: usual, statistic: mode, column: month, epsilon: 1}\n"
+        " epsilon: 1}\n  - {name: usual, statistic: mode, column: month,\n"
+        "     mechanism: permute_and_flip, epsilon: 1}\n"
     )
     spec.write_text(spec.read_text("utf-8").replace("epsilon: 15", "epsilon: 40") + more, "utf-8")
     done = dpcli("release", spec, data, "-o", out, "--metadata", tmp_path / "u.json",
