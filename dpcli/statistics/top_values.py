@@ -128,7 +128,8 @@ class TopK(Statistic):
     because they have intervals; else the way with the smaller expected error, which depends
     on the spec alone. Counts have all of epsilon, whatever k is, so they nearly always have
     it, unless a limit on the groups of a person rules them out: each label of a group would
-    count as one. They are published as NAME.raw. In 95% of cases, or as `confidence` says, all intervals
+    count as one. They are published as NAME.raw. In 95% of cases, or as `confidence`
+    says, all intervals
     of the counts of a group hold together, and so do those of the ranks: an interval has all
     ranks that the counts leave possible. The flag is `no-information` if these are all ranks.
     Choices (`mechanism: permute_and_flip`) take one label by its number of rows, then one of
