@@ -473,17 +473,22 @@ def _parts(
             return
         yield from ((place, 1) for place in true[: query.max_counted])
         return
-    low, high = query.column.limits
     if isinstance(query, CenteredPairQuery):
+        low, high = query.column.limits
         times = 2 if (low + high) % 2 else 1
         yield 0, times * row[query.column] - times * (low + high) // 2
         yield 1, times * (high - low) // 2
         return
-    above, below = row[query.column] - low, high - row[query.column]
     weight = 1 if query.weight is None else row[query.weight]
     degree = query.degree
-    for place in range(degree + 1):
-        yield place, weight * comb(degree, place) * above**place * below ** (degree - place)
+    powers = range(degree + 1)
+    for place, exponents in enumerate(product(powers, repeat=len(query.numeric_columns))):
+        part = weight
+        for column, power in zip(query.numeric_columns, exponents, strict=True):
+            low, high = column.limits
+            above, below = row[column] - low, high - row[column]
+            part *= comb(degree, power) * above**power * below ** (degree - power)
+        yield place, part
 
 
 def _effect(query: EffectQuery, cell: int, rows: list[Row]) -> Iterator[tuple[int, int]]:

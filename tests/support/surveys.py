@@ -48,21 +48,24 @@ def noisy_answers(
 def _terms(query: Query, files: Mapping[str, Ints]) -> list[Array]:
     """What each row adds to each number of a query."""
     if isinstance(query, BernsteinQuery):
-        values, (low, high) = files[query.column.name], query.column.limits
-        weights = np.ones_like(values) if query.weight is None else files[query.weight.name]
-        degree = query.degree
-        return [
-            weights * comb(degree, j) * (values - low) ** j * (high - values) ** (degree - j)
-            for j in range(degree + 1)
-        ]
+        ones = np.ones_like(files[query.numeric_columns[0].name])
+        terms: list[Array] = [ones if query.weight is None else files[query.weight.name]]
+        for column in query.numeric_columns:
+            above, below = files[column.name] - column.lower, column.upper - files[column.name]
+            terms = [
+                term * comb(query.degree, j) * above**j * below ** (query.degree - j)
+                for term in terms
+                for j in range(query.degree + 1)
+            ]
+        return terms
     if isinstance(query, CenteredPairQuery):
         values, factor = files[query.column.name], query.factor
         return [factor.times * values - factor.offset, np.full_like(values, query.half)]
     assert isinstance(query, LinearQuery)
-    terms: Array = np.ones_like(next(iter(files.values())))
+    total: Array = np.ones_like(next(iter(files.values())))
     for factor in query.factors:
-        terms = terms * (factor.times * files[factor.column.name] - factor.offset)
-    return [terms - query.offset]
+        total = total * (factor.times * files[factor.column.name] - factor.offset)
+    return [total - query.offset]
 
 
 def covered(estimates: Estimates, truth: Fraction | float) -> float:

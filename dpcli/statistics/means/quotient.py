@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property, reduce
+from itertools import product
 from math import comb, hypot, prod
 from typing import ClassVar
 
@@ -25,7 +26,7 @@ from dpcli.privacy.sensitivity import RowContribution, Sensitivity, divided_sens
 from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import MAX_PRODUCT, LinearQuery, Query
-from dpcli.queries.sums import Factor, RowSums, Shape, WeightedSum
+from dpcli.queries.sums import Factor, PlainSum, RowSums, Shape, WeightedSum
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.intervals import FiducialInterval
@@ -39,55 +40,63 @@ Coefficients = tuple[int, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class BernsteinQuery(Query):
-    """By group, sums of Bernstein polynomials of a value x in its bounds [L, U].
+    """By group, sums of products of Bernstein polynomials of values in their bounds.
 
-    In steps, the polynomials of degree d are comb(d, j) (x - L)^j (U - x)^(d - j) for j from 0 to
-    d. They are never negative, and sum to (U - L)^d, whatever x is. So what a row adds to all sums
-    together is public, though not to which of them. Moments up to the degree follow from the sums:
-    sums of degree one give the mean (Kulesza, Suresh and Wang 2024), of degree two the variance.
-    With a `weight`, all are multiplied by that value of the row.
+    In steps, the polynomials of degree d of a value x in [L, U] are comb(d, j) (x - L)^j
+    (U - x)^(d - j) for j from 0 to d. They are never negative, and sum to (U - L)^d, whatever x is.
+    So what a row adds to all sums together is public, though not to which of them. Moments up to
+    the degree follow from the sums: sums of degree one give the mean (Kulesza, Suresh and Wang
+    2024), of degree two the variance.
+
+    With several columns, each sum is of a product with one polynomial of every column, the last
+    column fastest. By the distributive law, all products of a row sum to the product of the sums,
+    which is that of the (U - L)^d. With a `weight`, all are multiplied by that value of the row.
 
     >>> age = NumericColumn("age", bounds=(0, 110))
-    >>> BernsteinQuery(column=age, degree=1).polynomials
-    ((110, -1), (0, 1))
+    >>> BernsteinQuery(numeric_columns=(age,), degree=1).polynomials
+    (((110, -1), (0, 1)),)
 
-    Raises ValueError without a width between the bounds, or if a weight may be negative.
+    Raises ValueError without a column or a width between bounds, or if a weight may be negative.
     """
 
-    column: NumericColumn
+    numeric_columns: tuple[NumericColumn, ...]
     degree: int
     weight: NumericColumn | None = None
 
     def __post_init__(self) -> None:
         if type(self.degree) is not int or self.degree < 1:
             raise ValueError("the degree is at least one")
-        if self.column.lower >= self.column.upper:
+        if not self.numeric_columns:
+            raise ValueError("there is no column")
+        if any(column.lower >= column.upper for column in self.numeric_columns):
             raise ValueError("the bounds of the value have no width")
         if self.weight is not None and self.weight.lower < 0:
             raise ValueError("a weight may be negative")
 
     @property
     def operands(self) -> tuple[Column, ...]:
-        return (self.column,) if self.weight is None else (self.column, self.weight)
+        return self.numeric_columns if self.weight is None else (*self.numeric_columns, self.weight)
 
     @property
-    def width(self) -> int:
-        """The distance between the bounds, in steps."""
-        return self.column.upper - self.column.lower
+    def widths(self) -> tuple[int, ...]:
+        """The distances between the bounds of each column, in its steps."""
+        return tuple(column.upper - column.lower for column in self.numeric_columns)
 
     @cached_property
     def largest(self) -> int:
         """The most that one row adds to all sums of its group together, in steps."""
-        powers = prod([self.width] * self.degree)
+        powers = prod(self.widths * self.degree)
         return powers * (1 if self.weight is None else self.weight.upper)
 
     @cached_property
-    def polynomials(self) -> tuple[Coefficients, ...]:
-        """The coefficients of each polynomial."""
-        low, high = self.column.limits
+    def polynomials(self) -> tuple[tuple[Coefficients, ...], ...]:
+        """The coefficients of each polynomial of the distance from the lower bound, by column."""
         return tuple(
-            _times(comb(self.degree, power), (-low, 1), power, (high, -1), self.degree - power)
-            for power in range(self.degree + 1)
+            tuple(
+                _times(comb(self.degree, power), (0, 1), power, (width, -1), self.degree - power)
+                for power in range(self.degree + 1)
+            )
+            for width in self.widths
         )
 
     @cached_property
@@ -97,7 +106,7 @@ class BernsteinQuery(Query):
 
     @property
     def cells_per_group(self) -> int:
-        return self.degree + 1
+        return prod([self.degree + 1] * len(self.numeric_columns))
 
     @cached_property
     def row_contribution(self) -> RowContribution:
@@ -113,39 +122,47 @@ class BernsteinQuery(Query):
     @cached_property
     def shape(self) -> Shape:
         weights = () if self.weight is None else (Factor(self.weight),)
+        distances = [Factor(column, column.lower) for column in self.numeric_columns]
         powers = [
             LinearQuery(
                 by=self.by,
                 where=self.where,
                 present=self.required_columns,
-                factors=(Factor(self.column),) * power + weights,
+                factors=tuple(
+                    factor
+                    for factor, exponent in zip(distances, exponents, strict=True)
+                    for _ in range(exponent)
+                )
+                + weights,
             ).weighted_sum
-            for power in range(self.degree + 1)
+            for exponents in product(range(self.degree + 1), repeat=len(self.numeric_columns))
         ]
-        return RowSums(tuple(_weighted_sum(powers, polynomial) for polynomial in self.polynomials))
+        products = (
+            tuple(map(prod, product(*polynomials))) for polynomials in product(*self.polynomials)
+        )
+        return RowSums(tuple(_weighted_sum(powers, coefficients) for coefficients in products))
 
 
 def _weighted_sum(powers: Sequence[WeightedSum], polynomial: Coefficients) -> WeightedSum:
-    return tuple(
-        (coefficient * weight, plain)
-        for coefficient, power in zip(polynomial, powers, strict=True)
-        for weight, plain in power
-        if coefficient
-    )
+    combined: dict[PlainSum, int] = {}
+    for coefficient, power in zip(polynomial, powers, strict=True):
+        for weight, plain in power:
+            combined[plain] = combined.get(plain, 0) + coefficient * weight
+    return tuple((weight, plain) for plain, weight in combined.items() if weight)
 
 
 def _times(
     factor: int, first: Coefficients, first_power: int, second: Coefficients, second_power: int
 ) -> Coefficients:
     """The coefficients of a product of powers of two polynomials."""
-    product: Coefficients = (factor,)
+    result: Coefficients = (factor,)
     for polynomial in [first] * first_power + [second] * second_power:
         constant, slope = polynomial
-        shifted = (0, *(slope * part for part in product))
-        product = tuple(
-            constant * same + before for same, before in zip((*product, 0), shifted, strict=True)
+        shifted = (0, *(slope * part for part in result))
+        result = tuple(
+            constant * same + before for same, before in zip((*result, 0), shifted, strict=True)
         )
-    return product
+    return result
 
 
 SUM_WEIGHT = Fraction(3, 5)
@@ -338,7 +355,11 @@ class DistancesFromBounds(QuotientDesign):
         if column.lower == column.upper:
             return ()
         query = BernsteinQuery(
-            by=request.by, where=request.where, column=column, degree=degree, weight=request.weight
+            by=request.by,
+            where=request.where,
+            numeric_columns=(column,),
+            degree=degree,
+            weight=request.weight,
         )
         if query.largest >= MAX_PRODUCT:
             return ()
@@ -351,7 +372,7 @@ class DistancesFromBounds(QuotientDesign):
     def expected_error(self, errors: Sequence[float]) -> float:
         if self.distances.degree == 1:
             return errors[0] * hypot(1 - TYPICAL_MEAN, 1 + TYPICAL_MEAN) / 2
-        column = self.distances.column
+        (column,) = self.distances.numeric_columns
         width = float((column.upper - column.lower) * column.step)
         return errors[0] * hypot(1 - TYPICAL_MEAN, TYPICAL_MEAN, 1 + TYPICAL_MEAN) / (2 * width)
 
@@ -377,5 +398,5 @@ class DistancesFromBounds(QuotientDesign):
         query, step, sums = self.distances, self.queries[0].step, self.distances.cells_per_group
         noise = noises[0].half_width(1 - (1 - confidence) / sums) * step
         min_total = rows * query.largest * step - sums * noise
-        width = query.width * query.column.step
+        width = query.widths[0] * query.numeric_columns[0].step
         return width * noise * sums / 2 / min_total if min_total > 0 else None
