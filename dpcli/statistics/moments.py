@@ -108,7 +108,7 @@ class Moments:
             first, second = self.factors[i], self.factors[j]
             names = first.column.name, second.column.name
             role = f"squares of {names[0]}" if i == j else f"products of {', '.join(names)}"
-            query = replace(rows, factors=(first, second), offset=self._middle(i, j))
+            query = replace(rows, factors=(first, second), offset=self.middle(i, j))
             weight = Fraction(2 if i == j else 3)
             queries.append(WeightedQuery(role, query, weight, first.step * second.step))
         total = sum(weighted.weight for weighted in queries)
@@ -126,7 +126,7 @@ class Moments:
         means = np.clip(means, -1.0, 1.0) if clamp else means
         covariances = np.empty((count, count, answers.shape[1]))
         for (i, j), answer in zip(self.pairs, answers[count + 1 :], strict=True):
-            product = (answer / rows + self._middle(i, j)) / (halves[i] * halves[j])
+            product = (answer / rows + self.middle(i, j)) / (halves[i] * halves[j])
             product = np.clip(product, -1.0, 1.0) if clamp else product
             covariances[i, j] = covariances[j, i] = product - means[i] * means[j]
         return CenteredMoments(rows, means, covariances)
@@ -136,6 +136,6 @@ class Moments:
         units = (self.halves[index] * self.factors[index].step for index in indexes)
         return prod(units, start=Fraction(1))
 
-    def _middle(self, i: int, j: int) -> int:
+    def middle(self, i: int, j: int) -> int:
         """The middle of the possible products of columns i and j; zero if i is not j."""
         return sum(self.factors[i].power_limits(2)) // 2 if i == j else 0

@@ -115,7 +115,7 @@ class Statistic(ABC):
         """The numbers of `estimate`, with intervals cut to the limits of possible values."""
         return self.estimate(design, answers, confidence).within(self.limits(design.request))
 
-    def rows_for_interval(self, request: Request, noises: Sequence[Noise]) -> int:
+    def rows_for_interval(self, design: Design, noises: Sequence[Noise]) -> int:
         """About how many rows a bounded interval needs; zero if every number has one."""
         return 0
 

@@ -76,6 +76,9 @@ DESIGNS = {
     "gaussian variance": AuditedDesign(
         f"statistic: variance, column: x, {GAUSSIAN}", FEW * 8, (0, True, True)
     ),
+    "covariance by products": AuditedDesign(
+        "statistic: covariance, columns: [x, y]", FEW * 8, (10, True, True), (1.0, 1.0, 1.0)
+    ),
     "ratio to rows": AuditedDesign(
         "statistic: ratio, numerator: x, denominator: rows", FEW * 8, (10, True, True)
     ),
@@ -164,7 +167,6 @@ DESIGNS = {
 OTHER_COLUMNS = {
     "comparison",
     "count_distinct",
-    "covariance",
     "correlation",
     "linear_regression",
     "logistic_regression",
@@ -215,6 +217,7 @@ columns:
   g: {{type: category, values: [{", ".join(names[0])}]}}
   h: {{type: category, values: [{", ".join(names[1])}]}}
   x: {{type: integer, bounds: [0, 10]}}
+  y: {{type: integer, bounds: [0, 10], source: x}}
   a: {{type: boolean}}
   b: {{type: boolean}}
 statistics: [{{name: asked, by: [g, h], {entry}}}]

@@ -18,6 +18,7 @@ from dpcli.problems.light_dataclasses import dataclass
 from dpcli.statistics.design import Design, NoisyAnswer, Request
 from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.intervals import FiducialInterval
+from dpcli.statistics.means.products import MomentsDesign, Pair
 from dpcli.statistics.means.quotient import DistancesFromBounds
 from dpcli.statistics.moments import (
     MOMENTS_REASON,
@@ -28,9 +29,6 @@ from dpcli.statistics.moments import (
 )
 from dpcli.statistics.statistic import Statistic
 
-Pair = tuple[int, int]
-"""The indices of two columns of a request; the same index twice for a variance."""
-
 CORRELATION_DECIMALS = 4
 """Decimals of a correlation."""
 
@@ -40,20 +38,29 @@ class Covariance(Statistic):
 
     They are means over n (not n - 1) rows in which all of the `columns` are present, overall
     or in each group of `by`. Items are called `a:b`. All first and second moments are
-    answered once, jointly, and serve every pair. Variances are never negative, and no
-    covariance is larger than the bounds allow. A matrix of noisy covariances is not always
-    positive definite. Each interval covers the covariances of all exact answers that are
-    plausible given the noisy ones.
+    answered once, jointly, and serve every pair. With Laplace noise and up to three columns,
+    they are computed from sums of products: a value has three parts, the squares of its
+    distances from both bounds and twice the product of these, and each product has one part
+    of every column. All products of a row sum to a public number. With more columns or Gaussian
+    noise, or where that has the smaller expected error, the count, the centered sums and their
+    squares and products are answered. Variances are never negative, and no covariance is larger
+    than the bounds allow. A matrix of noisy covariances is not always positive definite. Each
+    interval covers the covariances of all exact answers that are plausible given the noisy ones.
 
-    Privacy: with h the distance from the middle of a column's bounds to a bound, adding or
-    removing a row changes the count by 1, the sum of column i by at most h_i, the sum of
-    its squares by h_i^2/2, rounded up to a whole number, and that of products by h_i h_j.
-    These answers share epsilon. If the noise is Gaussian, they are protected as one answer
-    whose squared changes add up. Changing a row changes each sum by at most twice as much.
+    Privacy: the products of a row are never negative, and sum to the product of the (U-L)^2 of all
+    columns, whatever the values of the row are. So adding or removing a row changes all sums
+    together by that in L1, and changing a row by at most twice as much. Of separate answers, with
+    h the distance from the middle of a column's bounds to a bound, adding or removing a row changes
+    the count by 1, the sum of column i by at most h_i, the sum of its squares by h_i^2/2, rounded
+    up to a whole number, and that of products by h_i h_j. These answers share epsilon. If the noise
+    is Gaussian, they are protected as one answer whose squared changes add up. Changing a row
+    changes each sum by at most twice as much.
 
     >>> x = "{type: integer, bounds: [0, 10]}"
     >>> l1("statistic: covariance, columns: [x, y]", x=x, y=x)
-    {'add-remove': [1, 5, 5, 13, 25, 13], 'change-one': [1, 10, 10, 25, 50, 25]}
+    {'add-remove': [10000], 'change-one': [20000]}
+    >>> l1("statistic: covariance, columns: [x, y, z, w]", x=x, y=x, z=x, w=x)["add-remove"]
+    [1, 5, 5, 5, 5, 13, 25, 25, 25, 13, 25, 25, 13, 25, 13]
     """
 
     name = "covariance"
@@ -75,8 +82,8 @@ class Covariance(Statistic):
         return tuple(f"{names[i]}:{names[j]}" for i, j in self.pairs(request))
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
-        queries = Moments(self.columns(request)).queries(request, relation)
-        return (Design(request, queries, reason=MOMENTS_REASON),)
+        moments = Moments(self.columns(request))
+        return MomentsDesign.choices(request, relation, moments, self.pairs(request))
 
     def outcome(self, covariances: Floats, pair: Pair) -> Floats:
         """The published number of a pair of columns, in half-widths; shape (cells,)."""
@@ -99,7 +106,8 @@ class Covariance(Statistic):
             covariances = moments.centered(sums).covariances
             return np.stack([self.outcome(covariances, pair) for pair in pairs])
 
-        intervals = FiducialInterval(answers, outcomes, confidence, denominator=0)
+        assert isinstance(design, MomentsDesign)
+        intervals = design.intervals(answers, outcomes, confidence)
         # Zero is published for what is not a number, with the widest possible interval.
         intervals.values[~np.isfinite(intervals.values)] = 0.0
         units, decimals, limits = zip(*(self.printed(moments, pair) for pair in pairs), strict=True)
@@ -119,7 +127,7 @@ class Correlation(Covariance):
 
     >>> x = "{type: integer, bounds: [0, 10]}"
     >>> l1("statistic: correlation, columns: [x, y]", x=x, y=x)
-    {'add-remove': [1, 5, 5, 13, 25, 13], 'change-one': [1, 10, 10, 25, 50, 25]}
+    {'add-remove': [10000], 'change-one': [20000]}
     """
 
     name = "correlation"
@@ -178,8 +186,9 @@ class Variance(Covariance):
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
         column = request.numeric
         queries = Moments((column,)).queries(request, relation)
-        half = float((column.upper - column.lower) * column.step) / 2
-        moments = MomentsOfOne(request, queries, reason=MOMENTS_REASON, half=half)
+        moments = MomentsOfOne(
+            request, queries, reason=MOMENTS_REASON, moments=Moments((column,)), pairs=((0, 0),)
+        )
         # If the number of rows is public, the other answers get all of the loss.
         pure = DistancesOfVariance.of(request, column, 2) if queries[0].weight else ()
         return (replace(moments, families=("l2",)), *pure) if pure else (moments,)
@@ -207,16 +216,15 @@ class Variance(Covariance):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MomentsOfOne(Design):
+class MomentsOfOne(MomentsDesign):
     """The number of rows, the centered sum and the sum of squares of a column."""
-
-    half: float
 
     def expected_error(self, errors: Sequence[float]) -> float:
         """The error of a typical variance, times the number of rows; to compare designs."""
         count, total, squares = errors
-        by_count = self.half**2 * (2 * TYPICAL_MEAN**2 + 0.5 - TYPICAL_SQUARE)
-        return hypot(squares, 2 * TYPICAL_MEAN * self.half * total, by_count * count)
+        half = float(_half(self.moments))
+        by_count = half**2 * (2 * TYPICAL_MEAN**2 + 0.5 - TYPICAL_SQUARE)
+        return hypot(squares, 2 * TYPICAL_MEAN * half * total, by_count * count)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,7 +17,13 @@ from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.unit import Neighbors, Relation, RowUnit
 from dpcli.statistics.design import NoisyAnswer, Request
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.regression.linear import LeastSquares, LinearRegression, ridge_query
+from dpcli.statistics.means.products import MomentsDesign, ProductsOfDistances
+from dpcli.statistics.regression.linear import (
+    RIDGE_CONFIDENCE,
+    LeastSquares,
+    LinearRegression,
+    ridge_query,
+)
 from dpcli.statistics.regression.queries import RidgeQuery
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
@@ -105,10 +111,19 @@ def test_coefficients_are_those_of_an_independent_solver() -> None:
     assert max(map(abs, solved(query, rows * 50))) * query.grid <= 4
 
 
-def lines(request: Request, rows: Sequence[tuple[int, ...]]) -> Estimates:
+def separate_sums(request: Request) -> MomentsDesign:
+    """The design with noise for each moment."""
+    designs = LinearRegression().designs(request, Relation(RowUnit(), Neighbors.ADD_REMOVE))
+    (design,) = (one for one in designs if not isinstance(one, ProductsOfDistances))
+    assert isinstance(design, MomentsDesign)
+    return design
+
+
+def lines(request: Request, rows: Sequence[tuple[int, ...]], *, jointly: bool = False) -> Estimates:
     """The coefficients for these rows, almost without noise."""
     statistic = LinearRegression()
-    (design,) = statistic.designs(request, Relation(RowUnit(), Neighbors.ADD_REMOVE))
+    designs = statistic.designs(request, Relation(RowUnit(), Neighbors.ADD_REMOVE))
+    (design,) = (one for one in designs if isinstance(one, ProductsOfDistances) == jointly)
     names = [column.name for column in request.columns]
     body = "".join(",".join(map(str, row)) + "\n" for row in rows)
     data = f"{','.join(names)}\n{body}".encode()
@@ -117,13 +132,14 @@ def lines(request: Request, rows: Sequence[tuple[int, ...]]) -> Estimates:
     return statistic.estimate(design, answers, NEAR_ZERO)
 
 
-def test_moments_give_least_squares_in_the_units_of_the_columns() -> None:
+@pytest.mark.parametrize("jointly", [False, True])
+def test_moments_give_least_squares_in_the_units_of_the_columns(*, jointly: bool) -> None:
     """Intercept and slopes are those of an independent solver, for any centers."""
     rows = [(1, 2, 3), (0, 4, 1), (-1, 3, 4), (1, 4, 0), (0, 2, 2), (-1, 2, 4)]
     request = Request("line", Y, columns=(X, Z, Y), method="moments")
     design = np.array([[1.0, x, z] for x, z, _ in rows])
     expected, *_ = np.linalg.lstsq(design, np.array([y for *_, y in rows]), rcond=None)
-    for estimate, value in zip(lines(request, rows), expected, strict=True):
+    for estimate, value in zip(lines(request, rows, jointly=jointly), expected, strict=True):
         assert estimate.value is not None
         assert float(estimate.value) == pytest.approx(value, abs=1e-3)
 
@@ -143,7 +159,9 @@ def test_the_rows_for_an_interval_are_about_right() -> None:
     request = Request("plane", wide, columns=(wide, wide, wide), method="moments")
     scales = [4, *([400] * 3), *([40_000] * 6)]
     noises = [DiscreteLaplace(Fraction(scale)) for scale in scales]
-    stated = LinearRegression().rows_for_interval(request, noises)
+    design = separate_sums(request)
+    stated = LinearRegression().rows_for_interval(design, noises)
+    widths = design.half_widths(noises, RIDGE_CONFIDENCE)
     # Inputs of variance 0.1 squared half-widths, which are not correlated.
     shares = []
     for rows in (stated // 3, 3 * stated):
@@ -153,7 +171,7 @@ def test_the_rows_for_an_interval_are_about_right() -> None:
             for exact, noise in zip(sums, noises, strict=True)
         ]
         values = np.array([answer.values for answer in answers], dtype=np.float64)
-        _, none = LeastSquares(request.columns).solve_stably(values, answers)
+        _, none = LeastSquares(request.columns).solve_stably(values, widths)
         shares.append(none.mean())
     assert shares[0] > 0.95 and shares[1] < 0.05, shares
 
@@ -162,15 +180,15 @@ def test_a_declared_ridge_leaves_an_interval_for_any_number_of_rows() -> None:
     """Then no number of rows is stated."""
     noises = [DiscreteLaplace(Fraction(10))] * 6
     request = Request("line", Y, columns=(X, Y), method="moments", ridge=Fraction(1, 10))
-    assert LinearRegression().rows_for_interval(request, noises) == 0
-    assert LinearRegression().rows_for_interval(replace(request, ridge=None), noises)
+    assert LinearRegression().rows_for_interval(separate_sums(request), noises) == 0
+    without = separate_sums(replace(request, ridge=None))
+    assert LinearRegression().rows_for_interval(without, noises)
 
 
 def test_coefficients_are_finite_if_noise_dominates() -> None:
     """Huge noisy answers about few rows give an intercept near the bounds."""
     request = Request("line", Y, columns=(X, Z, Y), method="moments")
-    statistic = LinearRegression()
-    (design,) = statistic.designs(request, Relation(RowUnit(), Neighbors.ADD_REMOVE))
+    statistic, design = LinearRegression(), separate_sums(request)
     for count in (-50, 0, 3, 10**6):
         for size in (10**3, 10**9, -(10**9)):
             values = [count, *([size] * (len(design.queries) - 1))]

@@ -1,0 +1,213 @@
+"""Designs for moments and ratios of several columns: products of distances from their bounds.
+
+Weights of a row that are never negative and sum to one have a sensitivity of one in L1 together,
+whatever the row is. Products of such weights of several columns are such weights again. So all sums
+of them get all of epsilon, where sums of the columns and of their products would divide it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from math import prod, sqrt
+from typing import ClassVar
+
+from dpcli.noise.distribution import Noise
+from dpcli.numeric.arrays import Floats, np
+from dpcli.privacy.unit import Relation
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.queries.query import MAX_PRODUCT
+from dpcli.statistics.design import MEASURES, Design, Measure, NoisyAnswer, Request, WeightedQuery
+from dpcli.statistics.intervals import FiducialInterval, Outcome
+from dpcli.statistics.means.quotient import BernsteinQuery, Coefficients
+from dpcli.statistics.moments import MOMENTS_REASON, TYPICAL_MEAN, TYPICAL_SQUARE, Moments
+
+Pair = tuple[int, int]
+"""The indices of two columns of a request; the same index twice for a variance."""
+
+MAX_PRODUCTS = 27
+"""The most products whose sums are answered in each group: those of three columns."""
+
+PRODUCTS_REASON = (
+    "sums of products are answered. The square of the distance of a value from either bound, and "
+    "twice the product of both, are three parts of the squared width of the bounds; {numbers} "
+    "products have one part of every column. Together they are the same number for each row, "
+    "whatever its values are, so all cost no more than one; all moments follow from them"
+)
+
+CORNERS_REASON = (
+    "four sums are answered, of products of the distances of both values from either bound. "
+    "Together they are the product of the widths for each row, whatever its values are, so all "
+    "cost no more than one; both sums of the ratio follow from them"
+)
+"""Reasons for products of distances of degree two and one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MomentsDesign(Design):
+    """The number of rows, centered sums, squares and products, each with its own noise.
+
+    `pairs` are the pairs of columns whose covariances matter.
+    """
+
+    moments: Moments
+    pairs: tuple[Pair, ...]
+
+    @classmethod
+    def choices(
+        cls, request: Request, relation: Relation, moments: Moments, pairs: Sequence[Pair]
+    ) -> tuple[Design, ...]:
+        """Moments, and for pure noise their products where these have the smaller error."""
+        queries = moments.queries(request, relation)
+        separate = cls(request, queries, reason=MOMENTS_REASON, moments=moments, pairs=(*pairs,))
+        joint = separate.as_products()
+        if joint is None:
+            return (separate,)
+        better = tuple(
+            measure
+            for measure in MEASURES
+            if _error(joint, relation, measure) < _error(separate, relation, measure)
+        )
+        if not better:
+            return (separate,)
+        return (replace(joint, measures=better), separate)
+
+    def as_products(self) -> ProductsOfDistances | None:
+        """The design with products; None if there are too many or too large ones, or no width."""
+        columns = self.moments.columns
+        if 3 ** len(columns) > MAX_PRODUCTS or any(one.lower == one.upper for one in columns):
+            return None
+        request = self.request
+        query = BernsteinQuery(
+            by=request.by, where=request.where, numeric_columns=columns, degree=2
+        )
+        if query.largest >= MAX_PRODUCT:
+            return None
+        step = prod((column.step**2 for column in columns), start=Fraction(1))
+        queries = (WeightedQuery("products of distances from bounds", query, step=step),)
+        reason = PRODUCTS_REASON.format(numbers=query.cells_per_group)
+        return ProductsOfDistances(
+            request, queries, ("l1",), reason=reason, moments=self.moments, pairs=self.pairs
+        )
+
+    @property
+    def matrix(self) -> Floats:
+        """What a step of each answer adds to each answer of `Moments`; shape (moments, answers)."""
+        return np.eye(len(self.queries))
+
+    def expected_error(self, errors: Sequence[float]) -> float:
+        """The error of typical covariances in half-widths, times the number of rows.
+
+        It is the root of the sum of squares over the pairs. Typical columns do not go together.
+        """
+        steps = [float(weighted.step) for weighted in self.queries]
+        sizes = np.array(errors) / steps
+        if len(sizes) < self.matrix.shape[1]:
+            sizes = np.full(self.matrix.shape[1], sizes[0])
+        changes = np.array([self._typical_change(*pair) for pair in self.pairs])
+        return float(np.sqrt(((changes @ self.matrix * sizes) ** 2).sum()))
+
+    def _typical_change(self, i: int, j: int) -> Floats:
+        """How answers of `Moments` change the covariance of two typical columns, times rows."""
+        moments, mean = self.moments, TYPICAL_MEAN
+        changes = np.zeros(1 + len(moments.columns) + len(moments.pairs))
+        area = moments.halves[i] * moments.halves[j]
+        typical = TYPICAL_SQUARE if i == j else mean**2
+        changes[0] = 2 * mean**2 - typical + moments.middle(i, j) / area
+        for index in (i, j):
+            changes[1 + index] -= mean / moments.halves[index]
+        changes[1 + len(moments.columns) + moments.pairs.index((i, j))] = 1 / area
+        return changes
+
+    def half_widths(self, noises: Sequence[Noise], confidence: Fraction) -> Floats:
+        """Bounds on the noise in each answer of `Moments`."""
+        return np.array([float(noise.half_width(confidence)) for noise in noises])
+
+    def to_moments(self, sums: Floats) -> Floats:
+        """The answers of `Moments` that follow from noisy sums, shape (answers, cells)."""
+        return sums
+
+    def intervals(
+        self, answers: Sequence[NoisyAnswer], outcome: Outcome, confidence: Fraction
+    ) -> FiducialInterval:
+        """Outcomes of the answers of `Moments`, with intervals."""
+        return FiducialInterval(answers, outcome, confidence, denominator=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProductsOfDistances(MomentsDesign):
+    """Products of quadratic Bernstein polynomials of all columns, for pure noise.
+
+    With u from 0 to 1 where a value lies between its bounds, the polynomials (1-u)^2, 2u(1-u) and
+    u^2 sum to 1. The distance from the middle, 2u - 1, has the coefficients -1, 0 and 1, and its
+    square has 1, -1 and 1. So moments have products of these as coefficients.
+
+    Privacy: a row adds weights to the sums that are not negative and sum to the product of the
+    squared widths, so adding or removing a row changes them by that in L1, and replacing one by at
+    most twice that. `BernsteinQuery` has the proof.
+    """
+
+    error_is_known: ClassVar[bool] = False
+
+    @cached_property
+    def matrix(self) -> Floats:
+        moments = self.moments
+        (weighted,) = self.queries
+        assert isinstance(weighted.query, BernsteinQuery)
+        one, distance, square = (1, 1, 1), (-1, 0, 1), (1, -1, 1)
+        count = len(moments.columns)
+        rows = np.ones(3**count)
+
+        def mixed(parts: Mapping[int, Coefficients]) -> Floats:
+            numbers = [parts.get(index, one) for index in range(count)]
+            return np.array([prod(part) for part in product(*numbers)], dtype=np.float64)
+
+        lines = [rows]
+        lines += [mixed({i: distance}) * moments.halves[i] for i in range(count)]
+        for i, j in moments.pairs:
+            parts = {i: square} if i == j else {i: distance, j: distance}
+            area = moments.halves[i] * moments.halves[j]
+            lines.append(mixed(parts) * area - moments.middle(i, j) * rows)
+        return np.array(lines) / float(weighted.query.largest)
+
+    def half_widths(self, noises: Sequence[Noise], confidence: Fraction) -> Floats:
+        """Bounds on the noise in each answer of `Moments`.
+
+        A sum of independent Laplace noise has lighter tails than one with the same variance.
+        """
+        width = float(noises[0].half_width(confidence))
+        widths: Floats = width * np.sqrt((self.matrix**2).sum(axis=1))
+        return widths
+
+    def to_moments(self, sums: Floats) -> Floats:
+        moments: Floats = self.matrix @ sums
+        return moments
+
+    def intervals(
+        self, answers: Sequence[NoisyAnswer], outcome: Outcome, confidence: Fraction
+    ) -> FiducialInterval:
+        def counted(sums: Floats) -> Floats:
+            moments = self.to_moments(sums)
+            return np.where(moments[0] >= 1, outcome(moments), np.nan)
+
+        parts = answers[0].divided(self.matrix.shape[1])
+        intervals = FiducialInterval(parts, counted, confidence)
+        intervals.values = outcome(self.to_moments(intervals.noisy))
+        return intervals
+
+
+def _error(design: Design, relation: Relation, measure: Measure) -> float:
+    """The expected error of a design with Laplace noise, up to a factor that all designs share.
+
+    The scale of noise is the sensitivity over the part of epsilon. Parts of rho go with the square
+    of epsilon.
+    """
+    errors = []
+    for weighted in design.queries:
+        part = float(weighted.weight) if measure == "epsilon" else sqrt(weighted.weight)
+        change = weighted.query.sensitivity(relation).l1 if part else 0
+        errors.append(float(change * weighted.step) / (part or 1))
+    return design.expected_error(errors)

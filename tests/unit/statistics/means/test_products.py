@@ -1,0 +1,197 @@
+"""Sums of products of distances from bounds: their weights, errors, intervals, and choice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from math import prod, sqrt
+
+import numpy as np
+import pytest
+
+from dpcli.data.number_columns import IntegerColumn
+from dpcli.mechanisms.query_sensitivity import query_sensitivity
+from dpcli.noise import entropy
+from dpcli.numeric.arrays import Floats, Ints
+from dpcli.planning.plan import PlannedStatistic
+from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit
+from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
+from dpcli.statistics.means import products
+from dpcli.statistics.means.products import ProductsOfDistances
+from dpcli.statistics.means.quotient import BernsteinQuery
+from tests.oracles.opened import cells_of
+from tests.oracles.plain import evaluate
+from tests.support.streams import Stream
+from tests.support.surveys import CONFIDENCE, noisy_answers, planned_statistic
+
+SPEC = """
+dpcli: 1
+dataset: products
+privacy: {{unit: row, neighbors: {neighbors}, budget: {{epsilon: 10, delta: 1e-5}}}}
+columns:
+  x: {{type: integer, bounds: [0, {wide}]}}
+  y: {{type: integer, bounds: [-300, 700]}}
+  z: {{type: integer, bounds: [10, 31]}}
+  w: {{type: integer, bounds: [0, 9]}}
+statistics: [{{name: s, {entry}}}]
+"""
+
+COVARIANCE = "statistic: covariance, columns: [x, y]"
+CORRELATION = "statistic: correlation, columns: [x, y]"
+LINE = "statistic: linear_regression, column: y, on: [x]"
+PLANE = "statistic: linear_regression, column: y, on: [x, z]"
+THREE = "statistic: covariance, columns: [x, y, z]"
+
+SMALL = (
+    IntegerColumn("x", bounds=(-2, 1)),
+    IntegerColumn("y", bounds=(0, 1)),
+    IntegerColumn("z", bounds=(3, 5)),
+)
+
+
+@pytest.fixture(autouse=True)
+def repeatable_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The noise of each test is the same in every run."""
+    monkeypatch.setattr(entropy, "source", Stream("products"))
+
+
+def planned(entry: str, neighbors: str = "add-remove", wide: int = 100) -> PlannedStatistic:
+    """The statistic of a spec."""
+    return planned_statistic(SPEC.format(entry=entry, neighbors=neighbors, wide=wide))
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3])
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_what_a_row_adds_is_never_negative_and_sums_to_a_public_number(
+    count: int, degree: int
+) -> None:
+    """For every row of small columns; so neighbors differ by that in L1, or by twice that."""
+    columns = SMALL[:count]
+    query = BernsteinQuery(numeric_columns=columns, degree=degree)
+    rows = list(product(*(range(one.lower, one.upper + 1) for one in columns)))
+    added = [answer(query, [row]) for row in rows]
+    public = prod(one.upper - one.lower for one in columns) ** degree
+    assert all(min(parts) >= 0 and sum(parts) == public for parts in added)
+    changed = max(
+        sum(abs(a - b) for a, b in zip(one, other, strict=True))
+        for one, other in product(added, added)
+    )
+    for unit, times in ((RowUnit(), 1), (PersonUnit("who", 3, 1, 3), 3)):
+        claims = [query_sensitivity(query, Relation(unit, neighbors)).l1 for neighbors in Neighbors]
+        assert claims == [times * public, 2 * times * public]
+        assert changed <= claims[1] // times
+
+
+def answer(query: BernsteinQuery, rows: Sequence[tuple[int, ...]]) -> list[int]:
+    """The exact answer about a file of these rows, by the oracle."""
+    names = ",".join(column.name for column in query.numeric_columns)
+    body = "".join(",".join(map(str, row)) + "\n" for row in rows)
+    (cells,) = evaluate([query], f"{names}\n{body}".encode())
+    return list(cells_of(cells))
+
+
+def test_separate_sums_are_answered_where_products_do_not_serve() -> None:
+    """With Gaussian noise, four columns, or products that are too large for the sums."""
+    assert len(planned(f"{COVARIANCE}, epsilon: 1").queries) == 1
+    assert len(planned(f"{THREE}, epsilon: 1").queries) == 1
+    gaussian = "mechanism: gaussian, epsilon: 1, delta: 1e-6"
+    assert len(planned(f"{COVARIANCE}, {gaussian}").queries) == 6
+    four = "statistic: covariance, columns: [x, y, z, w], epsilon: 1"
+    assert len(planned(four).queries) == 15
+    assert len(planned(f"{COVARIANCE}, epsilon: 1", wide=1 << 29).queries) == 1
+    assert len(planned(f"{COVARIANCE}, epsilon: 1", wide=1 << 31).queries) == 6
+
+
+def file_of(rows: int, together: float) -> Mapping[str, Ints]:
+    """Columns of typical spread, a seventh of the width below the middle of their bounds."""
+    random = np.random.default_rng(rows)
+    first, second, third = random.standard_normal((3, 1, rows))
+    second = together * first + sqrt(1 - together**2) * second
+    return {
+        name: np.clip(np.rint(low + (0.36 + 0.18 * part) * (high - low)), low, high).astype(int)
+        for name, part, low, high in (
+            ("x", first, 0, 100), ("y", second, -300, 700), ("z", third, 10, 31),
+        )
+    }  # fmt: skip
+
+
+def truth(entry: str, file: Mapping[str, Ints]) -> list[float]:
+    """The exact numbers, by textbook formulas."""
+    names = ["x", "y", "z"] if entry in (THREE, PLANE) else ["x", "y"]
+    matrix = np.cov([file[name][0] for name in names], bias=True)
+    if entry in (COVARIANCE, THREE):
+        return list(matrix[np.triu_indices(len(names))])
+    if entry == CORRELATION:
+        return [matrix[0, 1] / sqrt(matrix[0, 0] * matrix[1, 1])]
+    inputs = [file[name][0] for name in names if name != "y"]
+    design = np.stack([np.ones_like(inputs[0]), *inputs], axis=1).astype(float)
+    solved: list[float] = np.linalg.lstsq(design, file["y"][0].astype(float), rcond=None)[0]
+    return list(solved)
+
+
+def released(statistic: PlannedStatistic, file: Mapping[str, Ints], runs: int) -> Estimates:
+    """The estimates of many releases, each as one group."""
+    answers = noisy_answers(statistic, file, runs)
+    return statistic.entry.statistic.estimate(statistic.design, answers, CONFIDENCE)
+
+
+def errors(estimates: Estimates, exact: Sequence[float]) -> Floats:
+    """The root of the mean squared error of each item."""
+    values = estimates.value.astype(float).reshape(-1, len(exact)) * float(estimates.step)
+    found: Floats = np.sqrt(((values - exact) ** 2).mean(axis=0))
+    return found
+
+
+FORMS = [
+    (COVARIANCE, "add-remove", 1_000, 0.5),
+    (COVARIANCE, "change-one", 1_000, 0.5),
+    (CORRELATION, "add-remove", 1_000, 0.0),
+    (CORRELATION, "change-one", 2_000, 0.8),
+    (LINE, "add-remove", 1_000, 0.5),
+    (PLANE, "add-remove", 3_000, 0.5),
+    (THREE, "add-remove", 1_000, 0.3),
+]
+
+
+@pytest.mark.parametrize(("entry", "neighbors", "rows", "together"), FORMS)
+def test_errors_are_smaller_and_intervals_cover(
+    entry: str, neighbors: str, rows: int, together: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Errors are well below those of separate sums; 95% intervals hold in 93 to 97%."""
+    file = file_of(rows, together)
+    exact = truth(entry, file)
+    joint = planned(f"{entry}, epsilon: 1", neighbors)
+    assert isinstance(joint.design, ProductsOfDistances)
+    monkeypatch.setattr(products, "MAX_PRODUCTS", 0)
+    separate = planned(f"{entry}, epsilon: 1", neighbors)
+    runs = 1_500
+    estimates = released(joint, file, runs)
+    less = errors(released(separate, file, runs), exact) / errors(estimates, exact)
+    assert np.median(less) > 1.25, less
+    step, items = float(estimates.step), len(exact)
+    lower, upper = (
+        end.astype(float).reshape(-1, items) * step for end in (estimates.lower, estimates.upper)
+    )
+    given = estimates.status.reshape(-1, items) == HAS_INTERVAL
+    assert given.mean() > 0.99
+    held = ((lower <= exact) & (exact <= upper)).mean(axis=0)
+    assert (held > 0.93).all(), held
+    assert (held < 0.97).all(), held
+
+
+@pytest.mark.parametrize("entry", [COVARIANCE, CORRELATION, LINE])
+def test_the_expected_error_compares_designs_as_simulations_do(
+    entry: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The ratio of the expected errors of two designs is about that of measured errors."""
+    file, found = file_of(4_000, 0.0), []
+    exact = truth(entry, file)
+    item = 1 if len(exact) > 1 else 0
+    for most in (27, 0):
+        monkeypatch.setattr(products, "MAX_PRODUCTS", most)
+        statistic = planned(f"{entry}, epsilon: 1")
+        widths = [float(query.error(CONFIDENCE)) for query in statistic.queries]
+        expected = statistic.design.expected_error(widths)
+        found.append((expected, errors(released(statistic, file, 1_500), exact)[item]))
+    expected, measured = (one / other for one, other in zip(*found, strict=True))
+    assert expected == pytest.approx(measured, rel=0.35)
