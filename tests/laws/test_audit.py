@@ -82,6 +82,9 @@ DESIGNS = {
     "ratio to rows": AuditedDesign(
         "statistic: ratio, numerator: x, denominator: rows", FEW * 8, (10, True, True)
     ),
+    "ratio of sums": AuditedDesign(
+        "statistic: ratio, numerator: x, denominator: y", FEW * 8, (10, True, True)
+    ),
     "selections": AuditedDesign(
         "statistic: selections, columns: [a, b]", FEW, (5, True, True), (1.0, 1.0)
     ),
@@ -217,7 +220,7 @@ columns:
   g: {{type: category, values: [{", ".join(names[0])}]}}
   h: {{type: category, values: [{", ".join(names[1])}]}}
   x: {{type: integer, bounds: [0, 10]}}
-  y: {{type: integer, bounds: [0, 10], source: x}}
+  y: {{type: integer, bounds: [0, 10]}}
   a: {{type: boolean}}
   b: {{type: boolean}}
 statistics: [{{name: asked, by: [g, h], {entry}}}]
@@ -231,6 +234,8 @@ statistics: [{{name: asked, by: [g, h], {entry}}}]
             name: [str(row[place]).lower() for row in rows] * groups
             for place, name in enumerate("xab")
         }
+        # The second number of a row is as far from the upper bound as the first from the lower one.
+        | {"y": [str(10 - row[0]) for row in rows] * groups}
     )
     (path / "spec.yaml").write_text(spec, encoding="utf-8")
     plan = dpcli.plan(dpcli.load_spec(path / "spec.yaml"))

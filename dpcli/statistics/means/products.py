@@ -1,4 +1,4 @@
-"""Designs for moments and ratios of several columns: products of distances from their bounds.
+"""Moments and ratios of several columns, from products of distances from bounds.
 
 Weights of a row that are never negative and sum to one have a sensitivity of one in L1 together,
 whatever the row is. Products of such weights of several columns are such weights again. So all sums
@@ -12,30 +12,40 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from math import prod, sqrt
+from math import hypot, prod, sqrt
 from typing import ClassVar
 
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Floats, np
-from dpcli.privacy.unit import Relation
+from dpcli.privacy.unit import Neighbors, Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import MAX_PRODUCT
-from dpcli.statistics.design import MEASURES, Design, Measure, NoisyAnswer, Request, WeightedQuery
+from dpcli.statistics.design import (
+    MEASURES,
+    Design,
+    Measure,
+    NoisyAnswer,
+    Queries,
+    Request,
+    WeightedQuery,
+)
+from dpcli.statistics.estimates import Limits
 from dpcli.statistics.intervals import FiducialInterval, Outcome
-from dpcli.statistics.means.quotient import BernsteinQuery, Coefficients
+from dpcli.statistics.means.quotient import BernsteinQuery, Coefficients, Quotient, QuotientDesign
 from dpcli.statistics.moments import MOMENTS_REASON, TYPICAL_MEAN, TYPICAL_SQUARE, Moments
 
 Pair = tuple[int, int]
 """The indices of two columns of a request; the same index twice for a variance."""
 
 MAX_PRODUCTS = 27
-"""The most products whose sums are answered in each group: those of three columns."""
+"""The most sums of products that are answered in a group: those of three columns."""
 
 PRODUCTS_REASON = (
     "sums of products are answered. The square of the distance of a value from either bound, and "
-    "twice the product of both, are three parts of the squared width of the bounds; {numbers} "
-    "products have one part of every column. Together they are the same number for each row, "
-    "whatever its values are, so all cost no more than one; all moments follow from them"
+    "twice the product of both, are three parts of the squared width of the bounds; each of "
+    "{numbers} products has one part of every column. Together they are the same number for each "
+    "row, whatever its values are, so all cost no more than one; all moments follow from them"
 )
 
 CORNERS_REASON = (
@@ -48,7 +58,7 @@ CORNERS_REASON = (
 
 @dataclass(frozen=True, kw_only=True)
 class MomentsDesign(Design):
-    """The number of rows, centered sums, squares and products, each with its own noise.
+    """The number of rows, centered sums, squares and products, apart.
 
     `pairs` are the pairs of columns whose covariances matter.
     """
@@ -60,23 +70,14 @@ class MomentsDesign(Design):
     def choices(
         cls, request: Request, relation: Relation, moments: Moments, pairs: Sequence[Pair]
     ) -> tuple[Design, ...]:
-        """Moments, and for pure noise their products where these have the smaller error."""
+        """Separate moments; for pure noise products, if their error is smaller."""
         queries = moments.queries(request, relation)
         separate = cls(request, queries, reason=MOMENTS_REASON, moments=moments, pairs=(*pairs,))
         joint = separate.as_products()
-        if joint is None:
-            return (separate,)
-        better = tuple(
-            measure
-            for measure in MEASURES
-            if _error(joint, relation, measure) < _error(separate, relation, measure)
-        )
-        if not better:
-            return (separate,)
-        return (replace(joint, measures=better), separate)
+        return (separate,) if joint is None else _chosen(joint, separate, relation)
 
     def as_products(self) -> ProductsOfDistances | None:
-        """The design with products; None if there are too many or too large ones, or no width."""
+        """The design with products; None if they are too many, too large, or zero."""
         columns = self.moments.columns
         if 3 ** len(columns) > MAX_PRODUCTS or any(one.lower == one.upper for one in columns):
             return None
@@ -95,7 +96,7 @@ class MomentsDesign(Design):
 
     @property
     def matrix(self) -> Floats:
-        """What a step of each answer adds to each answer of `Moments`; shape (moments, answers)."""
+        """What an answer adds to those of `Moments`; shape (moments, answers)."""
         return np.eye(len(self.queries))
 
     def expected_error(self, errors: Sequence[float]) -> float:
@@ -111,7 +112,7 @@ class MomentsDesign(Design):
         return float(np.sqrt(((changes @ self.matrix * sizes) ** 2).sum()))
 
     def _typical_change(self, i: int, j: int) -> Floats:
-        """How answers of `Moments` change the covariance of two typical columns, times rows."""
+        """How answers of `Moments` change a typical covariance, times the rows."""
         moments, mean = self.moments, TYPICAL_MEAN
         changes = np.zeros(1 + len(moments.columns) + len(moments.pairs))
         area = moments.halves[i] * moments.halves[j]
@@ -127,7 +128,7 @@ class MomentsDesign(Design):
         return np.array([float(noise.half_width(confidence)) for noise in noises])
 
     def to_moments(self, sums: Floats) -> Floats:
-        """The answers of `Moments` that follow from noisy sums, shape (answers, cells)."""
+        """The answers of `Moments` from noisy sums; shape (answers, cells)."""
         return sums
 
     def intervals(
@@ -156,7 +157,6 @@ class ProductsOfDistances(MomentsDesign):
     def matrix(self) -> Floats:
         moments = self.moments
         (weighted,) = self.queries
-        assert isinstance(weighted.query, BernsteinQuery)
         one, distance, square = (1, 1, 1), (-1, 0, 1), (1, -1, 1)
         count = len(moments.columns)
         rows = np.ones(3**count)
@@ -171,7 +171,7 @@ class ProductsOfDistances(MomentsDesign):
             parts = {i: square} if i == j else {i: distance, j: distance}
             area = moments.halves[i] * moments.halves[j]
             lines.append(mixed(parts) * area - moments.middle(i, j) * rows)
-        return np.array(lines) / float(weighted.query.largest)
+        return np.array(lines) / float(weighted.query.row_contribution.high)
 
     def half_widths(self, noises: Sequence[Noise], confidence: Fraction) -> Floats:
         """Bounds on the noise in each answer of `Moments`.
@@ -199,8 +199,99 @@ class ProductsOfDistances(MomentsDesign):
         return intervals
 
 
+@dataclass(frozen=True, kw_only=True)
+class SumsOfRatio(QuotientDesign):
+    """Two sums, `above` and `below`, each with its own noise."""
+
+    above: NumericColumn
+    below: NumericColumn
+
+    @classmethod
+    def choices(
+        cls,
+        request: Request,
+        relation: Relation,
+        queries: Queries,
+        parts: tuple[NumericColumn, NumericColumn],
+    ) -> tuple[Design, ...]:
+        """These `queries`; products for pure noise where they have the smaller error.
+
+        Products are for rows or people that are added or removed. Where they are changed, a sum
+        changes by the width of its bounds, but products change by twice that of all.
+        """
+        above, below = parts
+        separate = cls(request, queries, above=above, below=below)
+        if relation.neighbors is not Neighbors.ADD_REMOVE or any(
+            column.lower == column.upper for column in parts
+        ):
+            return (separate,)
+        query = BernsteinQuery(by=request.by, where=request.where, numeric_columns=parts, degree=1)
+        weighted = WeightedQuery(
+            "products of distances from bounds", query, step=above.step * below.step
+        )
+        joint = CornersOfRatio(
+            request, (weighted,), ("l1",), reason=CORNERS_REASON, above=above, below=below
+        )
+        if query.largest >= MAX_PRODUCT:
+            return (separate,)
+        return _chosen(joint, separate, relation)
+
+    @property
+    def typical_ratio(self) -> float:
+        """The ratio of a value a quarter above its lower bound to a middle."""
+        (low, high), (min_below, max_below) = self.above.limits, self.below.limits
+        value = (low + high - TYPICAL_MEAN * (high - low)) * float(self.above.step)
+        return value / ((min_below + max_below) * float(self.below.step))
+
+    def expected_error(self, errors: Sequence[float]) -> float:
+        """The error of a typical ratio, times the sum below."""
+        return hypot(errors[0], self.typical_ratio * errors[1])
+
+
+@dataclass(frozen=True, kw_only=True)
+class CornersOfRatio(SumsOfRatio):
+    """Products of the distances of both values from either bound, for pure noise.
+
+    A value is the average of its bounds, weighted by its distances from the other bound. So a row
+    divides a weight of one among the four corners of the bounds, and both sums are averages of the
+    values at the corners.
+
+    Privacy: the products of a row are never negative and sum to the product of the widths, so
+    adding or removing it changes them by that in L1. `BernsteinQuery` has the proof.
+    """
+
+    @property
+    def corners(self) -> tuple[tuple[int, int], ...]:
+        """Both values at each corner, in steps, in the order of the sums."""
+        return tuple(product(self.above.limits, self.below.limits))
+
+    def expected_error(self, errors: Sequence[float]) -> float:
+        (weighted,) = self.queries
+        contribution = weighted.query.row_contribution.high * float(weighted.step)
+        steps = float(self.above.step), self.typical_ratio * float(self.below.step)
+        parts = (above * steps[0] - below * steps[1] for above, below in self.corners)
+        return errors[0] / contribution * hypot(*parts)
+
+    def quotient(self, unit: Fraction, decimals: int, limits: Limits) -> Quotient:
+        """The ratio of the two sums, of which the one below is at least one step."""
+        above, below = zip(*self.corners, strict=True)
+        (weighted,) = self.queries
+        one_step = weighted.query.row_contribution.high
+        return Quotient(above, below, unit, decimals, limits, min_below=one_step)
+
+
+def _chosen(joint: Design, separate: Design, relation: Relation) -> tuple[Design, ...]:
+    """Separate answers, after joint ones for budgets where their error is smaller."""
+    better = tuple(
+        measure
+        for measure in MEASURES
+        if _error(joint, relation, measure) < _error(separate, relation, measure)
+    )
+    return (replace(joint, measures=better), separate) if better else (separate,)
+
+
 def _error(design: Design, relation: Relation, measure: Measure) -> float:
-    """The expected error of a design with Laplace noise, up to a factor that all designs share.
+    """The expected error with Laplace noise, up to a factor that all designs share.
 
     The scale of noise is the sensitivity over the part of epsilon. Parts of rho go with the square
     of epsilon.

@@ -90,7 +90,7 @@ class BernsteinQuery(Query):
 
     @cached_property
     def polynomials(self) -> tuple[tuple[Coefficients, ...], ...]:
-        """The coefficients of each polynomial of the distance from the lower bound, by column."""
+        """Coefficients of polynomials of the distance from a lower bound, by column."""
         return tuple(
             tuple(
                 _times(comb(self.degree, power), (0, 1), power, (width, -1), self.degree - power)

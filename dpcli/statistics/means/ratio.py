@@ -38,6 +38,7 @@ from dpcli.queries.sums import Factor
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import ANY, NONNEGATIVE, SIGNED_PART, Estimates, Limits
 from dpcli.statistics.intervals import FiducialInterval
+from dpcli.statistics.means.products import CornersOfRatio, SumsOfRatio
 from dpcli.statistics.means.quotient import (
     SUM_WEIGHT,
     CenteredMean,
@@ -75,13 +76,17 @@ class Ratio(WeightedStatistic):
     ones.
 
     If both parts are counts, the rows of each kind are counted once: a row is of one kind, so
-    every count gets all of epsilon. Otherwise each part gets half of it. Half is the best
+    every count gets all of epsilon. If both parts are sums, rows are added or removed and the noise
+    is Laplace, four sums of products are answered, of the distances of both values from either
+    bound; they get all of epsilon too. Otherwise each part gets half of it. Half is the best
     guarantee against the greatest error if the ratio may be up to that of the greatest values.
     A sum over `rows` is answered as for `mean`: with Laplace noise by the distances from both
     bounds, else centered and with 3/5 of the rho.
 
     Privacy: counts of rows of each kind are a `histogram`: adding or removing a row changes one
     of them by 1. Distances from both bounds L and U are U - L together, whatever the value is.
+    So their products are never negative, and are the product of both widths together: adding or
+    removing a row changes the four sums by that in L1.
     Else there are two answers about the same rows, and both are charged: a sum of
     values in [L, U] changes by at most max(|L|, |U|), a centered one by at most (U - L)/2
     and a count by 1. A person changes them by that for every row that the limits allow. If
@@ -90,7 +95,7 @@ class Ratio(WeightedStatistic):
 
     >>> columns = {"x": "{type: integer, bounds: [0, 9]}", "y": "{type: integer, bounds: [0, 4]}"}
     >>> l1("statistic: ratio, numerator: x, denominator: y", **columns)
-    {'add-remove': [9, 4], 'change-one': [9, 4]}
+    {'add-remove': [36], 'change-one': [9, 4]}
     >>> l1("statistic: ratio, numerator: x, denominator: rows", **columns)
     {'add-remove': [9], 'change-one': [18]}
     >>> l1("statistic: ratio, numerator: a, denominator: rows", a="{type: boolean}")
@@ -145,6 +150,8 @@ class Ratio(WeightedStatistic):
                 "denominator", denominator.query(rows), 1 - weight, denominator.step * step
             ),
         )
+        if isinstance(above, NumericColumn) and isinstance(below, NumericColumn):
+            return SumsOfRatio.choices(request, relation, queries, (above, below))
         if below is not None or not isinstance(above, NumericColumn):
             return (QuotientDesign(request, queries),)
         return CenteredMean(request, queries, column=above).or_distances()
@@ -154,6 +161,9 @@ class Ratio(WeightedStatistic):
     ) -> Estimates:
         request = design.request
         part, _ = self.parts(request)
+        if isinstance(design, CornersOfRatio):
+            quotient = design.quotient(*self.scale(request))
+            return quotient.estimates(answers[0].divided(len(design.corners)), confidence)
         if len(answers) == 1 and isinstance(part, NumericColumn):
             # The distances from both bounds sum to the width for each row.
             width, (unit, decimals, limits) = part.upper - part.lower, self.scale(request)

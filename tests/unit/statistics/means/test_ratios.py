@@ -45,7 +45,12 @@ FORMS: dict[str, tuple[str, list[int], Fraction]] = {
     "few": (f"{PROPORTION}, epsilon: 0.2", [970, 30], Fraction(3, 100)),
     "percent": (f"{PROPORTION}, per: 100, {GAUSSIAN}", [900, 100], Fraction(10)),
     "small": (f"{PROPORTION}, epsilon: 0.2", [200, 100], Fraction(1, 3)),
-    "sums": (f"{RATIO}, epsilon: 0.5", [40_000, 15_000], Fraction(40_000, 7_500)),
+    # Of 1,000 rows, with sums of 40,000 and 15,000 steps, and of their products, 650,000.
+    "sums": (
+        f"{RATIO}, epsilon: 0.5",
+        [1_550_000, 850_000, 950_000, 650_000],
+        Fraction(40_000, 7_500),
+    ),
     "sums-gaussian": (f"{RATIO}, {GAUSSIAN}", [40_000, 15_000], Fraction(40_000, 7_500)),
     "rate": (
         "statistic: ratio, numerator: x, denominator: rows, per: 1000, epsilon: 0.5",
@@ -242,7 +247,7 @@ def test_a_public_number_of_rows_leaves_epsilon_to_the_rows_inside() -> None:
 
 def test_a_ratio_without_a_sure_denominator_has_no_interval() -> None:
     """Where noise may leave less than one step below, a ratio without limits is unbounded."""
-    estimates = released(f"{RATIO}, epsilon: 0.1", [100, 20], 50)
+    estimates = released(f"{RATIO}, epsilon: 0.1", [15_400, 4_600, 5_400, 4_600], 50)
     assert (estimates.status == UNBOUNDED).any()
     assert (estimates.value >= 0).all()
 
@@ -263,18 +268,14 @@ def test_an_error_cannot_be_asked_for(fields: str) -> None:
 
 def test_per_multiplies_the_ratio() -> None:
     """`per: 1000` gives a thousand times the ratio, with three decimals less."""
-    exact = [40_000, 15_000]
-    noiseless = "epsilon: 10"
+    exact, noiseless = [1_550_000, 850_000, 950_000, 650_000], "epsilon: 10"
     plain, rate = (planned(f"{RATIO}, {per}{noiseless}") for per in ("", "per: 1000, "))
     one, thousand = (
         next(
             iter(
                 kind.entry.statistic.estimate(
                     kind.design,
-                    [
-                        NoisyAnswer(integer_array([value]), query.calibrated.noise)
-                        for value, query in zip(exact, kind.queries, strict=True)
-                    ],
+                    [NoisyAnswer(integer_array(exact), kind.queries[0].calibrated.noise)],
                     CONFIDENCE,
                 )
             )
