@@ -188,9 +188,7 @@ def test_a_ratio_of_two_sums_has_a_smaller_error(
 ) -> None:
     """Four products give a smaller error than two sums; 95% intervals hold in 93 to 97%."""
     file = file_of(1_000, 0.5)
-    numerator, denominator = (entry.split(word)[1].split(",")[0].strip() for word in (
-        "numerator:", "denominator:",
-    ))  # fmt: skip
+    numerator, denominator = {RATIO: ("x", "w"), NEAR_ONE: ("z", "x")}[entry]
     exact = float(file[numerator].sum() / file[denominator].sum())
     joint = planned(f"{entry}, epsilon: 1")
     assert isinstance(joint.design, CornersOfRatio)
