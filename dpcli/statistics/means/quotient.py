@@ -377,8 +377,8 @@ class DistancesFromBounds(QuotientDesign):
         return errors[0] * hypot(1 - TYPICAL_MEAN, TYPICAL_MEAN, 1 + TYPICAL_MEAN) / (2 * width)
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        query = self.distances
-        degree, width, column = query.degree, query.width, query.column
+        degree = self.distances.degree
+        (column,), (width,) = self.distances.numeric_columns, self.distances.widths
         # The polynomials sum to a power of the width for each row.
         smallest = min_denominator(self.request) * degree * width**degree
         above = tuple(width * index for index in range(degree + 1))

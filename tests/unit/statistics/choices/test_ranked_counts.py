@@ -22,15 +22,15 @@ from dpcli.planning.plan import PlannedStatistic
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit
 from dpcli.specification.load import parse_central_spec
-from dpcli.statistics import STATISTICS
 from dpcli.statistics.candidates import Choices
 from dpcli.statistics.design import NoisyAnswer, Request
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.ranked_counts import RankedCounts, largest_difference
+from dpcli.statistics.top_values import TopK
 from tests.support.cli import Command
 from tests.support.streams import Stream
 
-TOP = STATISTICS.named("top_k")
+TOP = TopK()
 SURE = Fraction(19, 20)
 GROUPS = 4_000
 LAPLACE, GAUSSIAN = DiscreteLaplace(Fraction(50)), DiscreteGaussian(Fraction(70))
