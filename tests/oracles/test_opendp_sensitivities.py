@@ -196,8 +196,11 @@ def test_counts_of_two_kinds_of_rows_are_opendp_s(neighbors: str, rows: int | No
 
 @pytest.mark.parametrize("rows", [None, 1, 40])
 @pytest.mark.parametrize("bounds", [(0, 110), (3, 9)])
-def test_the_sums_of_a_ratio_are_opendp_s(bounds: tuple[int, int], rows: int | None) -> None:
-    """Numerator and denominator change as two sums do, and are both charged."""
+def test_the_sums_of_a_ratio_are_opendp_s(
+    bounds: tuple[int, int], rows: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without joint products, numerator and denominator change as two sums, both charged."""
+    monkeypatch.setattr(products, "MAX_PRODUCT", 0)
     above, below = parts(
         "statistic: ratio, numerator: pay, denominator: age", rows=rows, bounds=bounds
     )
