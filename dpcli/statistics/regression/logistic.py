@@ -42,20 +42,20 @@ class LogisticRegression(Statistic):
     Noise is added to the objective that is minimized (`method: objective`, the only one). The
     objective is sum log(1 + exp(-s <theta, x>)), with s = 1 for rows that are true and s = -1 for
     others, over columns x scaled to [-1, 1], with a column of ones. A ridge that epsilon sets
-    (about k/epsilon for k coefficients) shrinks theta towards zero. So log-odds from inputs
+    (about 0.7 k/epsilon for k coefficients) shrinks theta towards zero. So log-odds from inputs
     within bounds are finite, even if all rows are true. There are no groups.
 
-    Privacy: see `dpcli explain objective`. The gradient of a row is a vector within [-1, 1] times a
-    number from -1 to 1, so at most 1 in each coordinate. Its curvature is at most |x|^2/4, and
-    |x|^2 at most k. Three quarters of epsilon are for the gradient, and a quarter for the
-    curvature. No bound on theta is needed.
+    Privacy: see `dpcli explain objective`. The gradient of a row is x times a number of size p,
+    from 0 to 1, so at most p in each coordinate, and its curvature is p (1 - p) |x|^2, with |x|^2
+    at most k. A row with the largest gradient has no curvature, so both together cost only 1/24
+    more than the gradient alone (`LogisticQuery`). No bound on theta is needed.
 
     Nine tenths of the loss are for that, and a tenth for the sums of the products of any two
     inputs, ones included: k (k + 1)/2 sums of numbers in [-1, 1], once they are scaled.
 
     >>> x = "{type: integer, bounds: [0, 10]}"
     >>> l1("statistic: logistic_regression, column: y, on: [x]", x=x, y="{type: boolean}")
-    {'add-remove': [1, 1, 5, 25], 'change-one': [1.75, 1, 10, 25]}
+    {'add-remove': [1, 1, 5, 25], 'change-one': [1.96, 1, 10, 25]}
 
     How far noise moves the coefficients depends on how much the inputs vary. Intervals follow
     from the noisy products, and contain the coefficients of the same regression, with its ridge,

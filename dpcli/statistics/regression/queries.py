@@ -197,25 +197,27 @@ class ObjectiveQuery(RegressionQuery):
     Every input is centered and divided by its half-width, so that it lies in [-1, 1]. A column of
     ones comes first: each row has a vector x with |x|^2 at most k, for k coefficients.
 
-    Privacy: `ObjectivePerturbation` has the argument. The gradient of a row is at most G = 4 `step`
-    from zero in each coordinate, and its second derivative is h x x' with h at most `curvature`.
-    For noise of scale 4t/3, a row that is added or removed costs 3G/(4t) for its gradient, and at
-    most log(1 + h k/ridge) for its curvature. The ridge is h k/(u + u^2/2 + u^3/6) with u = G/(4t),
-    so that this is at most u. Together this is G/t. A row that is replaced costs twice 3G/(4t) and
-    once u, because only one of two curvatures can count: 7G/(4t).
+    Privacy: `ObjectivePerturbation` has the argument. Let g be the greatest coordinate of the
+    gradient of a row, and h x x' its second derivative, both at the output. For a random slope of
+    scale s, an output is at most exp(g/s) (1 + h k/ridge) times as likely with the row as without
+    it, and at most exp(g/s) times as likely without it. So a row costs g/s + log(1 + h k/ridge),
+    and if it replaces another row, only the g/s of that one more. Each query bounds the sum.
+
+    Attributes:
+        step: The unit of `losses`; a scale of one step has the loss of so many units.
+        losses: The privacy loss of a row that is added or removed, and of one that is replaced.
+        curvature: The greatest h of a row.
     """
 
     step: ClassVar[Fraction]
+    losses: ClassVar[tuple[int, int]]
     curvature: ClassVar[Fraction]
-    losses: ClassVar[tuple[int, int]] = (4, 7)
     grid: ClassVar[Fraction] = Fraction(1, 1 << 20)
     minimizes: ClassVar[bool] = True
 
+    @abstractmethod
     def perturbation(self, unit: Fraction) -> Perturbation:
-        """The noise and the ridge for which an added row costs 4 `step`/`unit`."""
-        part = self.step / unit
-        ridge = self.curvature * self.cells / (part + part**2 / 2 + part**3 / 6)
-        return Perturbation(unit * Fraction(4, 3), ridge)
+        """The noise and the ridge for which a row costs its `losses` times `step`/`unit`."""
 
     @property
     def greatest(self) -> Fraction | None:
@@ -273,12 +275,19 @@ class LeastSquaresQuery(ObjectiveQuery, LinearRegressionQuery):
     which the predictions of all possible inputs lie within the bounds of the outcome.
 
     Privacy: the gradient of a row is x (<theta, x> - y), in each coordinate at most 2 from zero,
-    and its second derivative is x x'. So a row that is added costs 2/t, and one that is replaced
-    7/(2t).
+    and its second derivative is x x'. For a slope of scale 4t/3, a row costs 3/(2t) for its
+    gradient. The ridge is k/(u + u^2/2 + u^3/6) with u = 1/(2t), so that log(1 + k/ridge) is at
+    most u. So a row that is added costs 2/t, and one that is replaced, with two gradients, 7/(2t).
     """
 
     step: ClassVar[Fraction] = Fraction(1, 2)
+    losses: ClassVar[tuple[int, int]] = (4, 7)
     curvature: ClassVar[Fraction] = Fraction(1)
+
+    def perturbation(self, unit: Fraction) -> Perturbation:
+        part = self.step / unit
+        ridge = self.curvature * self.cells / (part + part**2 / 2 + part**3 / 6)
+        return Perturbation(unit * Fraction(4, 3), ridge)
 
     @property
     def greatest(self) -> Fraction:
@@ -308,15 +317,23 @@ class LogisticQuery(ObjectiveQuery):
     sum log(1 + exp(-s <theta, x>)) over the rows, for all theta.
 
     Privacy: with p = 1/(1 + exp(s <theta, x>)), which is between 0 and 1, the gradient of a row is
-    -s p x, in each coordinate at most 1 from zero. Its second derivative is p (1 - p) x x', with
-    p (1 - p) at most 1/4. So a row that is added costs 1/t, and one that is replaced 7/(4t).
-    The half-width of an input must be at most `MAX_HALF_WIDTH`.
+    -s p x, in each coordinate at most p from zero. Its second derivative is p (1 - p) x x': a row
+    with a large gradient has little curvature. For a slope of scale r and a ridge of 2 r k/3, a row
+    that is added costs at most p/r + log(1 + p (1 - p) k/ridge), at most (p + 3/2 p (1 - p))/r,
+    which is greatest at p = 5/6: 25/(24 r). One that is replaced costs 1/r more: 49/(24 r). With
+    r = 25 t/24, that is 1/t and 49/(25 t). The half-width of an input must be at most
+    `MAX_HALF_WIDTH`.
     """
 
     outcome: InRanges
 
-    step: ClassVar[Fraction] = Fraction(1, 4)
+    step: ClassVar[Fraction] = Fraction(1, 25)
+    losses: ClassVar[tuple[int, int]] = (25, 49)
     curvature: ClassVar[Fraction] = Fraction(1, 4)
+
+    def perturbation(self, unit: Fraction) -> Perturbation:
+        scale = unit * Fraction(25, 24)
+        return Perturbation(scale, scale * self.cells * Fraction(2, 3))
 
     def curvature_at(self, size: float) -> float:
         """p (1 - p) at log-odds `size`, the largest that inputs in [-1, 1] can have."""

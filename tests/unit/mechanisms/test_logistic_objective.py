@@ -119,7 +119,7 @@ def test_the_intercept_has_the_probabilities_that_were_computed(stream: Stream) 
 def test_sensitivities_are_losses_of_rows_of_a_unit() -> None:
     """A replaced row costs less than two added ones; the rows of a person add up."""
     assert query_sensitivity(LINE, ADDED).l1 * LINE.step == 1
-    assert query_sensitivity(LINE, REPLACED).l1 * LINE.step == Fraction(7, 4)
+    assert query_sensitivity(LINE, REPLACED).l1 * LINE.step == Fraction(49, 25)
     person = PersonUnit("id", 2, 5, 3)
     assert query_sensitivity(LINE, Relation(person, Neighbors.ADD_REMOVE)).l1 * LINE.step == 3
 
@@ -131,8 +131,12 @@ def test_gradients_and_curvatures_of_rows_are_within_those_of_the_loss() -> None
     for row in EVERY:
         design, signs = sides([row])
         shares = 1 / (1 + np.exp(signs * (theta @ design.T)))
-        assert np.abs(shares * signs * design).max() <= 4 * LINE.step
-        assert (shares * (1 - shares)).max() <= LINE.curvature
+        gradients = np.abs(shares[:, 0])
+        assert np.abs((shares * signs)[:, :, None] * design).max() <= 1
+        assert (gradients * (1 - gradients)).max() <= LINE.curvature
+        # Both together, in units of the scale, with log(1 + x) at most x.
+        together = gradients + Fraction(3, 2) * gradients * (1 - gradients)
+        assert together.max() <= Fraction(25, 24)
 
 
 HALF_WIDTHS = (3, 1000, MAX_HALF_WIDTH)
