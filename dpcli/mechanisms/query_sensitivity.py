@@ -23,6 +23,7 @@ from dpcli.queries.query import LinearQuery, Query, RowsPerUserQuery
 from dpcli.queries.scores import Accuracy, Frequency, Rank, Revenue, ScoreQuery
 from dpcli.queries.sums import Factor
 from dpcli.statistics.counts.centered_counts import CenteredCountQuery
+from dpcli.statistics.counts.combinations import CombinationQuery
 from dpcli.statistics.counts.counts import DistinctQuery
 from dpcli.statistics.counts.multiple_answers import IndicatorQuery, PassesAmongFirst
 from dpcli.statistics.means.centered_pair import CenteredPairQuery
@@ -45,6 +46,7 @@ QUERIES: Final[frozenset[type]] = frozenset(
         CenteredPairQuery,
         EffectQuery,
         CenteredCountQuery,
+        CombinationQuery,
         LeastSquaresQuery,
         LogisticQuery,
         RowsPerUserQuery,

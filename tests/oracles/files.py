@@ -38,6 +38,7 @@ from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import Factor
 from dpcli.specification.requests import two_values
 from dpcli.statistics import STATISTICS
+from dpcli.statistics.counts.combinations import CombinationQuery
 from dpcli.statistics.counts.multiple_answers import IndicatorQuery
 from dpcli.statistics.design import Request
 from dpcli.statistics.means.ratio import PROPORTION, Comparison
@@ -277,7 +278,9 @@ def _first_queries(statistic: Statistic, request: Request) -> Iterator[Query]:
     return (one.query for one in statistic.designs(request, ADDED)[0].queries)
 
 
-def _indicators(seed: int, columns: Iterable[Column]) -> Iterator[IndicatorQuery]:
+def _indicators(
+    seed: int, columns: Iterable[Column]
+) -> Iterator[IndicatorQuery | CombinationQuery]:
     """Tests of values and of missing cells, perhaps with a limit for each row."""
     random = Random(f"indicators {seed}")
     usable = [c for c in columns if isinstance(c, LabeledColumn | NumericColumn)]
@@ -288,7 +291,11 @@ def _indicators(seed: int, columns: Iterable[Column]) -> Iterator[IndicatorQuery
     if tests:
         by = tuple(_key(random, random.choice(usable)) for _ in range(random.choice((0, 1, 2))))
         most = random.randint(1, len(tests))
-        yield IndicatorQuery(by=by, tests=tuple(tests), max_counted=most)
+        counts = IndicatorQuery(by=by, tests=tuple(tests), max_counted=most)
+        yield counts
+        few = (counts.indicators if random.random() < 0.5 else counts.tests)[:6]
+        blocks = random.randint(1, len(few))
+        yield CombinationQuery(by=by, tests=few, blocks=blocks)
 
 
 def _readability(seed: int, columns: Iterable[Column]) -> ReadabilityQuery:

@@ -49,6 +49,7 @@ from dpcli.queries.query import LinearQuery, Query, RowsPerUserQuery
 from dpcli.queries.scores import Accuracy, Frequency, Rank, Revenue, ScoreQuery, SelectionQuery
 from dpcli.queries.sums import UserTotals
 from dpcli.statistics.counts.centered_counts import CenteredCountQuery
+from dpcli.statistics.counts.combinations import CombinationQuery
 from dpcli.statistics.counts.counts import DistinctQuery
 from dpcli.statistics.counts.multiple_answers import IndicatorQuery, PassesAmongFirst
 from dpcli.statistics.means.centered_pair import CenteredPairQuery
@@ -86,6 +87,7 @@ OWN_FORMULAS = (
     CenteredCountQuery,
     RowsPerUserQuery,
     IndicatorQuery,
+    CombinationQuery,
     BernsteinQuery,
     CenteredPairQuery,
     EffectQuery,
@@ -446,7 +448,9 @@ def _adds(
             cells.setdefault(cell, []).append(row)
     for cell, inside in cells.items():
         passed = [row for row in inside if _passes(query, row)]
-        if isinstance(query, IndicatorQuery | BernsteinQuery | CenteredPairQuery):
+        if isinstance(
+            query, IndicatorQuery | CombinationQuery | BernsteinQuery | CenteredPairQuery
+        ):
             # A private group with rows is one, even if no row passes.
             yield (cell[0], 0), 0
             for row in passed:
@@ -463,9 +467,17 @@ def _adds(
 
 
 def _parts(
-    query: IndicatorQuery | BernsteinQuery | CenteredPairQuery, row: Row
+    query: IndicatorQuery | CombinationQuery | BernsteinQuery | CenteredPairQuery, row: Row
 ) -> Iterator[tuple[int, int]]:
     """The places of the numbers to which one row adds, each with what it adds."""
+    if isinstance(query, CombinationQuery):
+        tests, first = list(query.tests), 0
+        for left in range(query.blocks, 0, -1):
+            size = -(-len(tests) // left)
+            inside = enumerate(tests[:size])
+            yield first + sum(2**at for at, test in inside if truth(test, row)), 1
+            tests, first = tests[size:], first + 2**size
+        return
     if isinstance(query, IndicatorQuery):
         true = [place for place, test in enumerate(query.tests) if truth(test, row)]
         if query.signed:

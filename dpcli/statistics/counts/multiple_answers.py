@@ -31,6 +31,7 @@ from dpcli.privacy.unit import Neighbors, Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import PlainSum, RowSums, Shape
+from dpcli.statistics.counts.combinations import CountsFromCombinations
 from dpcli.statistics.counts.person_counts import SharedNoise
 from dpcli.statistics.design import Design, Request, WeightedQuery
 from dpcli.statistics.statistic import Statistic
@@ -147,20 +148,28 @@ class Selections(Statistic):
     few answers, `max_selected` makes the noise smaller: of a row with more, only the first
     ones in the order of `columns` are counted.
 
-    If rows are added or removed, Gaussian noise costs less than for separate counts: the rows
+    One row can change all counts, so other answers need less noise than separate counts. With
+    Laplace noise, the columns are divided into blocks of two or three, and rows are counted by
+    combinations of the columns of each block, of which a row is in one. A count is half the
+    sum of the rows with its column less those without, and of all rows, a mean over the
+    blocks. The deviation is 1.41 times smaller than that of separate counts for two columns,
+    1.73 for six, and 2.05 for 64. With Gaussian noise, if rows are added or removed, the rows
     with an answer less those without are counted for each column, and the rows once for all
-    columns (Lebeda 2025). Half the sum of both is the published count. Its noise has the deviation
-    (sqrt(k) + 1)/2 instead of sqrt(k), and the counts of a group share a part of it.
+    columns (Lebeda 2025). Half the sum of both is the published count. Its noise has the
+    deviation (sqrt(k) + 1)/2 instead of sqrt(k). In both, the counts of a group share a part of
+    the noise. Where separate counts have less noise, they are taken.
 
     Privacy: with k columns and m = `max_selected` (k without it), a row adds one to at most
     m counts, so adding or removing it changes the vector by at most m in L1 and sqrt(m) in
-    L2. Changing a row changes at most min(2 m, k) counts, or 2 m with several groups. A
-    row adds one or minus one to each of k signed counts: sqrt(k) in L2, and one to the number of
-    rows; both are protected as one answer. A person with r rows changes r times as much.
+    L2. Changing a row changes at most min(2 m, k) counts, or 2 m with several groups. A row is
+    in one combination of each block, so it changes as many numbers as there are blocks by one;
+    changing it changes twice as many. A row adds one or minus one to each of k signed counts:
+    sqrt(k) in L2, and one to the number of rows; both are protected as one answer. A person
+    with r rows changes r times as much.
 
     >>> flag = "{type: boolean}"
     >>> l1("statistic: selections, columns: [x, y, z]", x=flag, y=flag, z=flag)
-    {'add-remove': [3], 'change-one': [3]}
+    {'add-remove': [1], 'change-one': [3]}
     >>> l1("statistic: selections, columns: [x, y, z], max_selected: 1", x=flag, y=flag, z=flag)
     {'add-remove': [1], 'change-one': [2]}
     """
@@ -201,13 +210,15 @@ class Selections(Statistic):
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
         query, columns = self._counts(request), len(request.checked)
-        plain = Design(request, (WeightedQuery(self.name, query),))
-        if (
-            relation.neighbors is not Neighbors.ADD_REMOVE
-            or query.max_counted < columns
-            or columns == 1
-        ):
-            return (plain,)
+        if columns == 1:
+            return (Design(request, (WeightedQuery(self.name, query),)),)
+        counted = query.tests if query.max_counted == columns else query.indicators
+        alone = (
+            *CountsFromCombinations.of(request, counted, query, relation),
+            Design(request, (WeightedQuery(self.name, query),)),
+        )
+        if relation.neighbors is not Neighbors.ADD_REMOVE or query.max_counted < columns:
+            return alone
         rows = LinearQuery(by=request.by, where=request.where)
         # The least noise is at weights of sqrt(k) to one.
         root = sqrt_down(Fraction(columns), bits=16)
@@ -222,7 +233,7 @@ class Selections(Statistic):
             "this needs less noise than separate counts; the counts of a group share a part "
             "of it"
         )
-        return SharedNoise(request, queries, ("l2",), reason=reason, times=2), plain
+        return SharedNoise(request, queries, ("l2",), reason=reason, times=2), *alone
 
     def _counts(self, request: Request) -> IndicatorQuery:
         return IndicatorQuery(
@@ -242,16 +253,16 @@ class CountMissing(Selections):
     A cell is missing if it is blank, a declared mark of missing cells, or cannot be read as
     its column declares; a constant that replaces missing cells changes nothing here. In free
     text, a category with `other`, blank cells are missing. All counts are one vector,
-    overall or in each group of `by`.
+    overall or in each group of `by`. Designs with less noise are those of `selections`.
 
     Privacy: with k columns, a row adds one to at most k counts, so adding or removing it
     changes the vector by at most k in L1 and sqrt(k) in L2, and so does changing a row; with
-    several groups, that changes it by at most 2 k. A person with r rows changes r times as
-    much.
+    several groups, that changes it by at most 2 k. Rows by combinations of the columns change
+    by as much as in `selections`. A person with r rows changes r times as much.
 
     >>> age = "{type: integer, bounds: [0, 100]}"
     >>> l1("statistic: count_missing, columns: [age, sex]", age=age, sex="{type: boolean}")
-    {'add-remove': [2], 'change-one': [2]}
+    {'add-remove': [1], 'change-one': [2]}
     """
 
     name = "count_missing"

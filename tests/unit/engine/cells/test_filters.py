@@ -150,7 +150,8 @@ def test_free_text_is_written_or_missing(tmp_path: Path) -> None:
     queries = make_plan(spec).engine_queries
     answers = engine(queries, RowUnit(), path)
     assert answers == evaluate(queries, text.encode())
-    assert answers[:2] == [[1, 3], [0, 3]]
+    # Rows without an answer, with the first one alone, with the second one alone, and with both.
+    assert answers[:2] == [[3, 0, 2, 1], [3, 0, 3, 0]]
 
 
 @pytest.mark.parametrize("unit", [RowUnit(), PersonUnit("who", 2, 2, 2)])

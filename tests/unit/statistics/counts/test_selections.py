@@ -22,22 +22,24 @@ privacy: {{unit: row, neighbors: {neighbors}, budget: {{epsilon: 2, delta: 1e-5}
 columns:
 {columns}
 statistics:
-  - {{name: travel, statistic: {statistic}, columns: [{names}], mechanism: {mechanism}, {budget}}}
+  - {{name: travel, statistic: {statistic}, columns: [{names}], by: {by}, mechanism: {mechanism},
+     {budget}}}
 """
 
 
 def planned(
     count: int, mechanism: str = "gaussian", neighbors: str = "add-remove", **fields: str
 ) -> PlannedStatistic:
-    """The plan of counts for this number of boolean columns."""
-    names = [f"c{place}" for place in range(count)]
+    """The plan of counts for this number of boolean columns, perhaps by the next one."""
+    names = [f"c{place}" for place in range(count + 1)]
     options = fields.get("fields", "")
     delta = ", delta: 1e-6" if mechanism != "laplace" else ""
     return planned_statistic(
         SPEC.format(
             neighbors=neighbors,
             columns="\n".join(f"  {name}: {{type: boolean}}" for name in names),
-            names=", ".join(names),
+            names=", ".join(names[:count]),
+            by=fields.get("by", "[]"),
             statistic=fields.get("statistic", "selections"),
             mechanism=mechanism,
             budget=f"{options}epsilon: 1{delta}",
@@ -68,12 +70,13 @@ def test_ten_counts_have_twice_the_noise_of_one() -> None:
     ("neighbors", "mechanism", "fields"),
     [
         ("change-one", "gaussian", ""),
-        ("add-remove", "laplace", ""),
+        ("change-one", "laplace", ""),
+        ("add-remove", "laplace", "max_selected: 5, "),
         ("add-remove", "gaussian", "max_selected: 2, "),
     ],
 )
 def test_other_plans_count_each_column_alone(neighbors: str, mechanism: str, fields: str) -> None:
-    """Signed counts cost more if rows are exchanged, in L1, or if few answers are counted."""
+    """Other designs cost more if rows are exchanged, or if few answers are counted."""
     (query,) = planned(10, mechanism, neighbors, fields=fields).queries
     asked = query.weighted.query
     assert isinstance(asked, IndicatorQuery)
@@ -105,7 +108,7 @@ def test_half_of_both_answers_is_the_count(stream: Stream) -> None:
 
 def test_signed_counts_are_of_all_tests() -> None:
     """A row that is counted for its first answers alone has no signs for the others."""
-    (query,) = planned(2, "laplace").queries
+    (query,) = planned(2, "laplace", "change-one").queries
     asked = query.weighted.query
     assert isinstance(asked, IndicatorQuery)
     assert all(isinstance(test, InRanges) for test in asked.tests)
