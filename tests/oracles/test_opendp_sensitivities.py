@@ -14,9 +14,12 @@ from typing import Any
 
 import pytest
 
+from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.planning.plan import PlannedQuery
 from dpcli.planning.planner import make_plan
+from dpcli.privacy.unit import Neighbors, PersonUnit, Relation
 from dpcli.specification.load import parse_central_spec
+from dpcli.statistics.counts.centered_counts import CenteredCountQuery
 from dpcli.statistics.means import products
 
 dp: Any = pytest.importorskip("opendp.prelude")
@@ -212,16 +215,15 @@ def test_the_sums_of_a_ratio_are_opendp_s(
 
 def test_limits_on_groups_lower_the_norms_of_opendp() -> None:
     """OpenDP has no limits on groups: L1 is equal, and every other norm is lower here."""
-    (part,) = parts("statistic: histogram, column: sex", unit=SPREAD)
+    counts, _ = parts("statistic: histogram, column: sex", unit=SPREAD)
+    centered, unit = counts.weighted.query, PersonUnit("id", 2, 3, 6)
+    assert isinstance(centered, CenteredCountQuery)
+    stated = query_sensitivity(centered.counts, Relation(unit, Neighbors.ADD_REMOVE))
     by_key = dp.t.make_count_by(*domain(dp.atom_domain(T=str)))
 
     assert by_key.map(6) == (6, 6, 6)
-    assert (
-        part.calibrated.sensitivity.l0,
-        part.calibrated.sensitivity.l1,
-        part.calibrated.sensitivity.linf,
-    ) == (3, 6, 2)
-    assert part.calibrated.sensitivity.l2_squared == 3 * 2**2 < counted(6, "L2Distance<f64>") ** 2
+    assert (stated.l0, stated.l1, stated.linf) == (3, 6, 2)
+    assert stated.l2_squared == 3 * 2**2 < counted(6, "L2Distance<f64>") ** 2
 
 
 @pytest.mark.parametrize("rows", [None, 1, 3])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import ceil, hypot, sqrt
+from math import ceil, hypot, prod, sqrt
 
-from dpcli.noise.distribution import Noise, blended_margin
+from dpcli.noise.distribution import ADDITIVE, Family, Noise, blended_margin
 from dpcli.numeric.arrays import add_exact, multiply_exact
 from dpcli.numeric.exact import exact_or_up, rounded_text
 from dpcli.numeric.interval_arithmetic import sqrt_down
@@ -29,16 +29,18 @@ MAX_RELATIVE_DEVIATION = 0.95
 class PersonCounts(Statistic):
     """A statistic of counts by groups, or of sums of such counts and of people.
 
-    If a person can raise many of the counts, two other answers need less Gaussian noise: each
-    count less a multiple of the number of people, and the number of people. A person who raises a
-    count by 0 or r changes it by -r/2 or r/2 if the multiple is r/2: half as much. People are
-    counted once for all groups, and the multiple is added again (Lebeda 2025, for vectors of zeros
-    and ones of which up to l of d numbers are one).
+    If a person can raise many of the counts, two other answers need less noise: each count less a
+    multiple of the number of people, and the number of people. A person who raises a count by 0 or
+    r changes it by -r/2 or r/2 if the multiple is r/2: half as much. People are counted once for
+    all groups, and the multiple is added again (Lebeda 2025, for Gaussian noise and vectors of
+    zeros and ones of which up to l of d numbers are one).
 
-    With d groups, r rows in each and the multiple r/2, the deviation of a count is (sqrt(d) + 1)/2
-    times r, instead of sqrt(d) times r. If a person can be in at most l of the d groups, and the
-    multiple is t r for t up to 1/2, it is sqrt(l (1 - 2 t) + d t^2) + t times r. The multiple with
-    the smallest deviation is taken, or none.
+    With d groups, r rows in each and the multiple r/2, the deviation of a count with Gaussian noise
+    is (sqrt(d) + 1)/2 times r, instead of sqrt(d) times r. If a person can be in at most l of the d
+    groups, and the multiple is t r for t up to 1/2, it is sqrt(l (1 - 2 t) + d t^2) + t times r.
+    With Laplace noise and the best shares of epsilon, it is (a^(2/3) + t^(2/3))^(3/2) times r for
+    a = l (1 - 2 t) + d t, instead of l r; for all groups, (d^(2/3) + 1)^(3/2)/2 instead of d. The
+    multiple with the smallest deviation is taken, or none.
 
     Under change-one, the number of people stays the same, and centering does not help: one person
     may leave some groups, and the other enter different ones.
@@ -60,32 +62,48 @@ class PersonCounts(Statistic):
             or counts.user_clamp not in {None, (0, 1)}
         ):
             return (plain,)
-        best: tuple[Design, ...] = (plain,)
-        of_people = counts.user_clamp is not None
-        unit = unit.for_totals if of_people else unit
-        plain_sensitivity = sensitivity(
-            counts.row_contribution, relation.neighbors, unit, counts.cells
+        by_rho, by_epsilon = (
+            self._centered(request, counts, role, unit, family) for family in ADDITIVE[::-1]
         )
-        max_deviation = MAX_RELATIVE_DEVIATION * sqrt(plain_sensitivity.l2_squared)
+        return (*by_rho, *by_epsilon, plain)
+
+    def _centered(
+        self, request: Request, counts: LinearQuery, role: str, unit: PersonUnit, family: Family
+    ) -> tuple[Design, ...]:
+        """The design of centered counts with the least noise of a family.
+
+        It is empty if plain counts have about as little noise.
+        """
+        best: tuple[Design, ...] = ()
+        of_people, is_gaussian = counts.user_clamp is not None, family == "l2"
+        unit = unit.for_totals if of_people else unit
+        cells = prod(map(len, counts.axes))
+        plain = sensitivity(counts.row_contribution, Neighbors.ADD_REMOVE, unit, cells)
+        less = plain.linf
+        max_deviation = MAX_RELATIVE_DEVIATION * (
+            sqrt(plain.l2_squared) if is_gaussian else plain.l1
+        )
         for times in PARTS:
-            squares = centered_sensitivity(
-                times, plain_sensitivity.linf, unit, counts.cells
-            ).l2_squared
-            deviation = (sqrt(squares) + plain_sensitivity.linf) / times
+            centered = centered_sensitivity(times, less, unit, cells)
+            # The ratio of the weights with the least noise. Variances are inverse to shares of rho,
+            # and to the squares of shares of epsilon.
+            if is_gaussian:
+                ratio = sqrt_down(Fraction(centered.l2_squared), bits=16) / less
+                deviation = less * (float(ratio) + 1) / times
+            else:
+                ratio = Fraction(round((centered.l1 / less) ** (2 / 3) * 2**16), 2**16)
+                deviation = less * (float(ratio) + 1) ** 1.5 / times
             if deviation <= max_deviation:
                 max_deviation = deviation
                 query = CenteredCountQuery(
                     by=counts.by, items=counts.items, where=counts.where, present=counts.present,
-                    times=times, less=plain_sensitivity.linf, of_people=of_people,
+                    times=times, less=less, of_people=of_people,
                 )  # fmt: skip
-                # The least noise is at weights of the L2 sensitivity to the multiple.
-                root = sqrt_down(Fraction(squares), bits=16)
-                weight = root / (root + plain_sensitivity.linf)
+                weight = ratio / (ratio + 1)
                 queries = (
                     WeightedQuery(f"{role} less people", query, weight),
                     WeightedQuery("people", query.people, 1 - weight),
                 )
-                less = plain_sensitivity.linf
                 reason = (
                     f"{times:,} times each count is measured less {less:,} for each person "
                     "with a row that counts, and these people once; the sum of both gives the "
@@ -93,9 +111,9 @@ class PersonCounts(Statistic):
                     "separate counts; the groups share a part of it"
                 )
                 shared = SharedNoise(
-                    request, queries, ("l2",), reason=reason, times=times, less=less
+                    request, queries, (family,), ("epsilon",), reason=reason, times=times, less=less
                 )
-                best = (shared, plain)
+                best = (shared,)
         return best
 
 

@@ -145,6 +145,14 @@ def test_a_changed_row_may_change_two_groups() -> None:
     assert query.l1 == 4
 
 
+def test_shares_of_rho_are_for_separate_counts() -> None:
+    """Rho depends on squares of changes, of which combinations save less."""
+    shared = design(6)
+    assert shared.serves("l1", "epsilon")
+    assert not shared.serves("l1", "rho")
+    assert not shared.serves("l2", "epsilon")
+
+
 def test_each_block_has_a_test() -> None:
     """No block is empty, and there is at least one."""
     tests = design(4).combinations.tests

@@ -30,6 +30,9 @@ from tests.support.surveys import planned_statistic
 
 AGE = IntegerColumn("age", bounds=(0, 3))
 
+LAPLACE = {"mechanism": "laplace", "budget": "epsilon: 1"}
+"""An entry with Laplace noise."""
+
 SPEC = """
 dpcli: 1
 dataset: town
@@ -122,16 +125,28 @@ def test_the_multiple_depends_on_how_many_groups_a_person_can_be_in(
     assert factor <= sqrt(groups)
 
 
+@pytest.mark.parametrize(("shops", "each"), [(3, 1), (10, 1), (10, 3), (100, 1)])
+def test_laplace_noise_of_all_groups_follows_the_formula(shops: int, each: int) -> None:
+    """With d groups and r rows in each, it is r (d^(2/3) + 1)^(3/2)/2 times that of one count."""
+    statistic = planned(shops, each=each, **LAPLACE)  # type: ignore[arg-type]
+    factor = deviation(statistic) / sqrt(2)
+    assert factor == pytest.approx(each * (shops ** (2 / 3) + 1) ** 1.5 / 2, rel=0.02)
+    assert factor <= 0.95 * each * shops
+    assert sum(query.calibrated.loss.epsilon for query in statistic.queries) == 1
+
+
 @pytest.mark.parametrize(
     "fields",
     [
         {"neighbors": "change-one"},
-        {"mechanism": "laplace", "budget": "epsilon: 1"},
         {"rows": 3, "each": 3},
+        LAPLACE | {"neighbors": "change-one"},
+        LAPLACE | {"rows": 3, "each": 3},
+        LAPLACE | {"groups": 5},
     ],
 )
 def test_other_plans_count_each_group_alone(fields: dict[str, str]) -> None:
-    """People who are exchanged, noise by L1, and people with few rows gain nothing."""
+    """People who are exchanged and people with few rows gain nothing."""
     (query,) = planned(10, **fields).queries  # type: ignore[arg-type]
     assert isinstance(query.weighted.query, LinearQuery)
 
@@ -206,31 +221,41 @@ def test_no_bound_is_stated_for_rows_or_exchanged_people() -> None:
         CenteredCountQuery(by=query.by, times=2, less=0)
 
 
-@pytest.mark.parametrize(("groups", "each"), [(10, 1), (4, 1), (10, 2)])
-def test_sums_of_both_answers_are_the_counts(groups: int, each: int, stream: Stream) -> None:
+@pytest.mark.parametrize(
+    ("groups", "each", "fields"),
+    [(10, 1, {}), (4, 1, {}), (10, 2, {}), (10, 1, LAPLACE), (10, 2, LAPLACE), (9, 1, LAPLACE)],
+)
+def test_sums_of_both_answers_are_the_counts(
+    groups: int, each: int, fields: dict[str, str], stream: Stream
+) -> None:
     """The published counts are near the truth by the stated deviation, within their intervals."""
-    statistic, runs = planned(10, groups, each), 500
-    truth, people = np.arange(0, 5000, 500), 7000
+    statistic, runs = planned(10, groups, each, **fields), 10_000  # type: ignore[arg-type]
+    truth, people = np.tile(np.arange(0, 5000, 500), runs), 7000
     counts, everyone = statistic.queries
     query = counts.weighted.query
     assert isinstance(query, CenteredCountQuery)
-    errors, inside = [], []
-    for _ in range(runs):
-        exact = query.times * truth - query.less * people, np.array([people])
-        answers = [
-            NoisyAnswer(
-                values + np.array(part.calibrated.noise.sample(len(values))), part.calibrated.noise
-            )
-            for part, values in zip((counts, everyone), exact, strict=True)
-        ]  # fmt: skip
-        found = statistic.entry.statistic.estimate(statistic.design, answers, Fraction(19, 20))
-        errors.append(found.value * float(found.step) - truth)
-        exact_steps = query.times * truth
-        inside.append((found.lower <= exact_steps) & (exact_steps <= found.upper))
-    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(deviation(statistic), rel=0.07)
-    assert 0.93 <= np.mean(inside) <= 0.97
+    exact = query.times * truth - query.less * people, np.full(runs, people)
+    answers = [
+        NoisyAnswer(
+            values + np.array(part.calibrated.noise.sample(len(values))), part.calibrated.noise
+        )
+        for part, values in zip((counts, everyone), exact, strict=True)
+    ]
+    found = statistic.entry.statistic.estimate(statistic.design, answers, Fraction(19, 20))
+    errors = found.value * float(found.step) - truth
+    exact_steps = query.times * truth
+    inside = (found.lower <= exact_steps) & (exact_steps <= found.upper)
+    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(deviation(statistic), rel=0.03)
+    assert 0.94 <= np.mean(inside) <= 0.965
     width = statistic.error(Fraction(19, 20))
     assert width == (found.upper[0] - found.lower[0]) * found.step / 2
+
+
+def test_shares_of_rho_are_for_gaussian_noise_alone() -> None:
+    """The weights of the other design divide epsilon."""
+    shared = planned(10, **LAPLACE).design  # type: ignore[arg-type]
+    assert shared.serves("l1", "epsilon") and not shared.serves("l1", "rho")
+    assert not shared.serves("l2", "rho")
 
 
 @pytest.mark.parametrize("statistic", mostly_extended(["count", "count_distinct"], "count"))
@@ -242,13 +267,16 @@ def test_a_wanted_error_is_reached(statistic: str) -> None:
     assert len(reached.queries) == 2
 
 
+@pytest.mark.parametrize("fields", [{}, LAPLACE])
 @pytest.mark.parametrize("scale", [1, 6])
-def test_releases_reveal_no_more_than_stated(scale: int, stream: Stream) -> None:
+def test_releases_reveal_no_more_than_stated(
+    scale: int, fields: dict[str, str], stream: Stream
+) -> None:
     """Releases show less than epsilon 1 of a person; with a sixth of the noise, they show more.
 
     The best test weighs all published counts alike, because they differ by one each.
     """
-    statistic, runs = planned(10), 20_000
+    statistic, runs = planned(10, **fields), 20_000  # type: ignore[arg-type]
     counts, people = statistic.queries
     query = counts.weighted.query
     assert isinstance(query, CenteredCountQuery)
