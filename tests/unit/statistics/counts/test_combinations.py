@@ -17,6 +17,7 @@ from dpcli.statistics.counts.combinations import (
     count_variance,
 )
 from dpcli.statistics.design import NoisyAnswer
+from tests.laws.test_audit import least_epsilon
 from tests.support.streams import Stream
 from tests.unit.statistics.counts.test_selections import planned
 
@@ -91,6 +92,27 @@ def test_published_counts_have_the_stated_errors(count: int, scale: int, stream:
     assert by_column.max() <= 0.965
     widths = estimates.upper - estimates.value
     assert max(widths) * estimates.step == chosen.known_error([noise], CONFIDENCE)
+
+
+@pytest.mark.parametrize("count", [3, 6])
+@pytest.mark.parametrize("times", [1, 6])
+def test_releases_reveal_no_more_than_stated(count: int, times: int, stream: Stream) -> None:
+    """Releases show less than epsilon 1 of a row; with a sixth of the noise, they show more.
+
+    The row has all answers, so it adds one to each published count.
+    """
+    (query,) = planned(count, "laplace").queries
+    chosen, runs, noise = design(count), 20_000, query.calibrated.noise
+    cells, sums = chosen.combinations.cells_per_group, []
+    for added in (0, 1):
+        exact = np.zeros((runs, cells), np.int64)
+        for block in chosen.combinations.divided(exact):
+            block[:, -1] = added * times
+        samples = np.array(noise.sample(exact.size))
+        estimates = chosen.estimate([NoisyAnswer(exact.ravel() + samples, noise)], CONFIDENCE)
+        sums.append(estimates.value.reshape(runs, count).sum(axis=1).astype(float))
+    bound = least_epsilon(sums[0], sums[1], 0.0)
+    assert bound <= 1 if times == 1 else bound > 1
 
 
 def test_without_noise_counts_are_exact() -> None:
