@@ -139,39 +139,10 @@ class MomentsDesign(Design):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProductsOfDistances(MomentsDesign):
-    """Products of quadratic Bernstein polynomials of all columns, for pure noise.
-
-    With u from 0 to 1 where a value lies between its bounds, the polynomials (1-u)^2, 2u(1-u) and
-    u^2 sum to 1. The distance from the middle, 2u - 1, has the coefficients -1, 0 and 1, and its
-    square has 1, -1 and 1. So moments have products of these as coefficients.
-
-    Privacy: a row adds weights to the sums that are not negative and sum to the product of the
-    squared widths, so adding or removing a row changes them by that in L1, and replacing one by at
-    most twice that. `BernsteinQuery` has the proof.
-    """
+class JointMoments(MomentsDesign):
+    """Sums that are answered together, from which all moments follow by the `matrix`."""
 
     error_is_known: ClassVar[bool] = False
-
-    @cached_property
-    def matrix(self) -> Floats:
-        moments = self.moments
-        (weighted,) = self.queries
-        one, distance, square = (1, 1, 1), (-1, 0, 1), (1, -1, 1)
-        count = len(moments.columns)
-        rows = np.ones(3**count)
-
-        def mixed(parts: Mapping[int, Coefficients]) -> Floats:
-            numbers = [parts.get(index, one) for index in range(count)]
-            return np.array([prod(part) for part in product(*numbers)], dtype=np.float64)
-
-        lines = [rows]
-        lines += [mixed({i: distance}) * moments.halves[i] for i in range(count)]
-        for i, j in moments.pairs:
-            parts = {i: square} if i == j else {i: distance, j: distance}
-            area = moments.halves[i] * moments.halves[j]
-            lines.append(mixed(parts) * area - moments.middle(i, j) * rows)
-        return np.array(lines) / float(weighted.query.row_contribution.high)
 
     def half_widths(self, noises: Sequence[Noise], confidence: Fraction) -> Floats:
         """Bounds on the noise in each answer of `Moments`.
@@ -197,6 +168,40 @@ class ProductsOfDistances(MomentsDesign):
         intervals = FiducialInterval(parts, counted, confidence)
         intervals.values = outcome(self.to_moments(intervals.noisy))
         return intervals
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProductsOfDistances(JointMoments):
+    """Products of quadratic Bernstein polynomials of all columns, for pure noise.
+
+    With u from 0 to 1 where a value lies between its bounds, the polynomials (1-u)^2, 2u(1-u) and
+    u^2 sum to 1. The distance from the middle, 2u - 1, has the coefficients -1, 0 and 1, and its
+    square has 1, -1 and 1. So moments have products of these as coefficients.
+
+    Privacy: a row adds weights to the sums that are not negative and sum to the product of the
+    squared widths, so adding or removing a row changes them by that in L1, and replacing one by at
+    most twice that. `BernsteinQuery` has the proof.
+    """
+
+    @cached_property
+    def matrix(self) -> Floats:
+        moments = self.moments
+        (weighted,) = self.queries
+        one, distance, square = (1, 1, 1), (-1, 0, 1), (1, -1, 1)
+        count = len(moments.columns)
+        rows = np.ones(3**count)
+
+        def mixed(parts: Mapping[int, Coefficients]) -> Floats:
+            numbers = [parts.get(index, one) for index in range(count)]
+            return np.array([prod(part) for part in product(*numbers)], dtype=np.float64)
+
+        lines = [rows]
+        lines += [mixed({i: distance}) * moments.halves[i] for i in range(count)]
+        for i, j in moments.pairs:
+            parts = {i: square} if i == j else {i: distance, j: distance}
+            area = moments.halves[i] * moments.halves[j]
+            lines.append(mixed(parts) * area - moments.middle(i, j) * rows)
+        return np.array(lines) / float(weighted.query.row_contribution.high)
 
 
 @dataclass(frozen=True, kw_only=True)
