@@ -27,6 +27,7 @@ from dpcli.statistics.counts.combinations import CombinationQuery
 from dpcli.statistics.counts.counts import DistinctQuery
 from dpcli.statistics.counts.multiple_answers import IndicatorQuery, PassesAmongFirst
 from dpcli.statistics.means.centered_pair import CenteredPairQuery
+from dpcli.statistics.means.quadratic_pair import QuadraticPairQuery
 from dpcli.statistics.means.quotient import BernsteinQuery
 from dpcli.statistics.quality_counts import ReadabilityQuery
 from dpcli.statistics.quantiles.recursion import QuantilesQuery
@@ -44,6 +45,7 @@ QUERIES: Final[frozenset[type]] = frozenset(
         IndicatorQuery,
         BernsteinQuery,
         CenteredPairQuery,
+        QuadraticPairQuery,
         EffectQuery,
         CenteredCountQuery,
         CombinationQuery,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, product
 from math import comb
@@ -25,6 +25,7 @@ from dpcli.privacy.sensitivity import (
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit, Unit
 from dpcli.statistics.counts.combinations import CombinationQuery
 from dpcli.statistics.means.centered_pair import CenteredPairQuery
+from dpcli.statistics.means.quadratic_pair import QuadraticPairQuery
 from tests.support.rules import for_each
 
 CONTRIBUTIONS = [(1, 1), (0, 1), (0, 3), (-2, 1), (-1, 1), (2, 3), (-3, -2), (0, 0), (-3, 0)]
@@ -376,6 +377,53 @@ def test_a_centered_sum_and_a_number_of_rows_change_as_stated_and_no_more(
         l2_squared=max(a**2 + b**2 for a, b in changes),
         linf=max(map(max, changes)),
     )
+
+
+@pytest.mark.parametrize("neighbors", Neighbors)
+@pytest.mark.parametrize(
+    ("widths", "max_rows"),
+    [((*range(1, 33), 50, 97), None), (range(1, 12), 1), (range(1, 9), 2), (range(1, 5), 3)],
+)
+def test_quadratic_sums_and_a_number_of_rows_change_as_stated_and_no_more(
+    neighbors: Neighbors, widths: Iterable[int], max_rows: int | None
+) -> None:
+    """Every row, skipped or not, and every person with up to the most rows."""
+    unit: Unit = RowUnit() if max_rows is None else PersonUnit("id", max_rows, 1, max_rows)
+    for width in widths:
+        column = NumberColumn("x", Fraction(1), (-3, width - 3))
+        query = QuadraticPairQuery(column=column)
+        rows = [
+            (y * (4 * y - 3 * width), (width - y) * (width - 4 * y), width**2)
+            for y in range(width + 1)
+        ]
+        assert min(map(min, rows)) == query.row_contribution.low
+        several = combinations_with_replacement([(0, 0, 0), *rows], max_rows or 1)
+        vectors = {tuple(map(sum, zip(*chosen, strict=True))) for chosen in several}
+        others = vectors if neighbors is Neighbors.CHANGE_ONE else {(0, 0, 0)}
+        changes = [
+            (abs(a - d), abs(b - e), abs(c - f)) for a, b, c in vectors for d, e, f in others
+        ]
+        assert query.sensitivity(Relation(unit, neighbors)) == Sensitivity(
+            l0=3,
+            l1=max(map(sum, changes)),
+            l2_squared=max(a**2 + b**2 + c**2 for a, b, c in changes),
+            linf=max(map(max, changes)),
+        )
+
+
+def test_quadratic_sums_change_as_stated_for_wide_bounds() -> None:
+    """Every number of steps that a changed row may go, with the other value at a bound."""
+    for width in (1_000, 12_345, 99_991):
+        query = QuadraticPairQuery(column=NumberColumn("x", Fraction(1), (0, width)))
+        steps = range(width + 1)
+        changes = [(abs(k * (5 * width - 4 * k)), abs(k * (4 * k - 3 * width))) for k in steps]
+        stated = query.sensitivity(Relation(RowUnit(), Neighbors.CHANGE_ONE))
+        assert stated == Sensitivity(
+            l0=3,
+            l1=max(map(sum, changes)),
+            l2_squared=max(a**2 + b**2 for a, b in changes),
+            linf=max(map(max, changes)),
+        )
 
 
 def readability_vectors(columns: int, rows: int, *, with_rows: bool) -> set[tuple[int, ...]]:

@@ -53,6 +53,7 @@ from dpcli.statistics.counts.combinations import CombinationQuery
 from dpcli.statistics.counts.counts import DistinctQuery
 from dpcli.statistics.counts.multiple_answers import IndicatorQuery, PassesAmongFirst
 from dpcli.statistics.means.centered_pair import CenteredPairQuery
+from dpcli.statistics.means.quadratic_pair import QuadraticPairQuery
 from dpcli.statistics.means.quotient import BernsteinQuery
 from dpcli.statistics.quality_counts import ReadabilityQuery
 from dpcli.statistics.quantiles.recursion import QuantilesQuery
@@ -90,11 +91,21 @@ OWN_FORMULAS = (
     CombinationQuery,
     BernsteinQuery,
     CenteredPairQuery,
+    QuadraticPairQuery,
     EffectQuery,
     DistinctQuery,
     LinearQuery,
 )
 """The kinds of queries that are answered here, each by its definition."""
+
+RowParts = (
+    IndicatorQuery
+    | CombinationQuery
+    | BernsteinQuery
+    | CenteredPairQuery
+    | QuadraticPairQuery
+)
+"""Queries of several numbers, to which a row adds parts."""
 
 
 def evaluate(
@@ -448,9 +459,7 @@ def _adds(
             cells.setdefault(cell, []).append(row)
     for cell, inside in cells.items():
         passed = [row for row in inside if _passes(query, row)]
-        if isinstance(
-            query, IndicatorQuery | CombinationQuery | BernsteinQuery | CenteredPairQuery
-        ):
+        if isinstance(query, RowParts):
             # A private group with rows is one, even if no row passes.
             yield (cell[0], 0), 0
             for row in passed:
@@ -466,9 +475,7 @@ def _adds(
             yield cell, total
 
 
-def _parts(
-    query: IndicatorQuery | CombinationQuery | BernsteinQuery | CenteredPairQuery, row: Row
-) -> Iterator[tuple[int, int]]:
+def _parts(query: RowParts, row: Row) -> Iterator[tuple[int, int]]:
     """The places of the numbers to which one row adds, each with what it adds."""
     if isinstance(query, CombinationQuery):
         tests, first = list(query.tests), 0
@@ -490,6 +497,12 @@ def _parts(
         times = 2 if (low + high) % 2 else 1
         yield 0, times * row[query.column] - times * (low + high) // 2
         yield 1, times * (high - low) // 2
+        return
+    if isinstance(query, QuadraticPairQuery):
+        low, high = query.column.limits
+        for place, distance in enumerate((row[query.column] - low, high - row[query.column])):
+            yield place, distance * (4 * distance - 3 * (high - low))
+        yield 2, (high - low) ** 2
         return
     weight = 1 if query.weight is None else row[query.weight]
     degree = query.degree

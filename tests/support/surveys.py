@@ -16,6 +16,7 @@ from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
 from dpcli.statistics.means.centered_pair import CenteredPairQuery
+from dpcli.statistics.means.quadratic_pair import QuadraticPairQuery
 from dpcli.statistics.means.quotient import BernsteinQuery
 
 CONFIDENCE = Fraction(19, 20)
@@ -61,6 +62,11 @@ def _terms(query: Query, files: Mapping[str, Ints]) -> list[Array]:
     if isinstance(query, CenteredPairQuery):
         values, factor = files[query.column.name], query.factor
         return [factor.times * values - factor.offset, np.full_like(values, query.half)]
+    if isinstance(query, QuadraticPairQuery):
+        column, width = query.column, query.width
+        above, below = files[column.name] - column.lower, column.upper - files[column.name]
+        sums = [part * (4 * part - 3 * width) for part in (above, below)]
+        return [*sums, np.full_like(above, width**2)]
     assert isinstance(query, LinearQuery)
     total: Array = np.ones_like(next(iter(files.values())))
     for factor in query.factors:
