@@ -196,10 +196,11 @@ class _Agreement:
         variance = sum(
             part / cells(axes, inner) / self._precisions[inner] for inner, part in parts.items()
         )
+        weighted = [(part, self._weights[inner]) for inner, part in parts.items()]
         fourth = 0.0
         for index, table in enumerate(self._measured):
             # Most of the excess kurtosis is that of the measured cells that lie in this one.
-            units = sum(part * self._weights[inner][index] for inner, part in parts.items())
+            units = sum(part * weights[index] for part, weights in weighted)
             fourth += table.fourth_cumulant(axes, units / WEIGHT_UNITS)
         width = blended_half_width(fourth, variance, confidence)
         return Fraction(ceil(width * 10**DECIMALS), 10**DECIMALS)
