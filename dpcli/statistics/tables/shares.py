@@ -54,9 +54,6 @@ With more, plans would take too long.
 ROUNDS = 60
 """Steps towards the best shares. None makes the expected error larger."""
 
-MAX_EFFECTS = 128
-"""The most effects that are measured, unless there are nearly as many tables."""
-
 MIN_VARIANCE = 1e-100
 """The variance that stands for zero, because its inverse is needed."""
 
@@ -120,7 +117,7 @@ def effects_design(
 ) -> Shares | None:
     """The effects to measure, with shares of rho that sum to one.
 
-    None if the wanted tables are as good, or if there are too many effects.
+    None if the wanted tables are as good.
 
     `table_square` is the square of the L2 sensitivity of a table, and `square_of` gives that of an
     effect, k(A). The precision of an effect is its share over k(A). So the expected squared error
@@ -128,9 +125,6 @@ def effects_design(
     k(A)). If a row is added or removed, no Gaussian noise has a smaller one than all effects (Xiao,
     He, Zhang and Kifer 2023; the bound of Li and Miklau 2013). Tables have a larger one.
     """
-    tables = sum(comb(len(sizes), count) for count in ways)
-    if _count_effects(sizes, ways) > max(MAX_EFFECTS, tables * 5 // 4):
-        return None
     effects, (separate, _, _) = _Effects.of(sizes, ways), _separate(sizes, ways, RHO)
     pairs = zip(effects.effects, effects.costs, strict=True)
     terms = [sqrt(cost * square_of(effect)) for effect, cost in pairs]
@@ -157,8 +151,9 @@ def expected_square(
     effects = _Effects.of(sizes, ways)
     precisions = np.array([1 / max(variance, MIN_VARIANCE) for _, variance in measured])
     single = np.zeros(len(effects.effects))
+    indexes = {effect: index for index, effect in enumerate(effects.effects)}
     for effect, variance in measured_effects:
-        single[effects.effects.index(effect)] = 1 / max(variance, MIN_VARIANCE)
+        single[indexes[effect]] = 1 / max(variance, MIN_VARIANCE)
     return effects.error(effects.parts(tables), precisions, single)
 
 
