@@ -318,6 +318,29 @@ def test_the_plan_takes_counts_or_choices_by_public_facts(
         assert kinds == {QuantilesQuery}
 
 
+@pytest.mark.parametrize(
+    ("quantiles", "rest", "unit", "offers_counts"),
+    [
+        ("0.5", "epsilon: 1", "row", True),
+        ("0.25, 0.5", "epsilon: 1", "row", True),
+        ("0.25, 0.5, 0.75", "epsilon: 1", "row", True),
+        ("0.5", "epsilon: 1, by: [sex], mechanism: exponential", "row", True),
+        ("0.5", "epsilon: 1, by: [sex]", LIMITED, False),
+        (NINE, "epsilon: 1, by: [sex]", LIMITED, False),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_plans_say_that_choices_have_no_interval(
+    quantiles: str, rest: str, unit: str, offers_counts: bool
+) -> None:
+    """They name the mechanism that asks for counts, where counts are possible."""
+    text = SPEC.format(unit=unit, upper=1000, quantiles=quantiles, rest=rest)
+    (planned,) = make_plan(parse_central_spec(text, "town")).statistics
+    reason, *_ = planned.design.sentences(planned.noises, CONFIDENCE)
+    assert planned.design.chooses and "no interval can be given for what is chosen" in reason
+    assert ("`mechanism: laplace` asks for counts" in reason) == offers_counts
+
+
 @pytest.mark.parametrize("epsilon", ["3.6", "3.7", "5", "20"])
 @pytest.mark.parametrize("most", [3, 99, 5_000])
 def test_plans_know_the_error_however_little_noise_counts_have(epsilon: str, most: int) -> None:

@@ -165,9 +165,9 @@ class Quantile(Statistic):
     Quantiles are read from noisy counts, or chosen. In groups, counts answer, because they have
     intervals: of a group without rows, the interval is all candidates, and the flag is
     `no-information`. Without groups, the way with the smaller expected error answers: counts if
-    there are many quantiles or few candidates, else choices. `mechanism: laplace` asks for
-    counts, `permute_and_flip` for choices, as does `error`. Private keys and limits on the
-    groups of a person leave choices alone.
+    there are many quantiles or few candidates, else choices; plans state that these have no
+    interval. `mechanism: laplace` asks for counts, `permute_and_flip` for choices, as does
+    `error`. Private keys and limits on the groups of a person leave choices alone.
 
     Counts are the rows in ranges of values, in several levels, each about ten times as fine
     as the one above (Hay, Rastogi, Miklau and Suciu 2010). From counts that agree with each
@@ -250,6 +250,9 @@ class Quantile(Statistic):
         """The design that chooses each quantile by the scores of the candidates."""
         column, quantiles = request.numeric, self.quantiles(request)
         classes, indices = classes_at_and_between(column, request.candidates)
+        no_interval = "no interval can be given for what is chosen"
+        if may_count(request, relation):
+            no_interval += "; `mechanism: laplace` asks for counts, which have intervals"
         if len(quantiles) >= MIN_QUANTILES_FOR_RECURSION:
             public = prod(len(key) for key in request.by if not key.is_private)
             whole = QuantilesQuery(
@@ -263,7 +266,7 @@ class Quantile(Statistic):
             choice = (f"ranks of {len(quantiles)} quantiles", whole, Fraction(1))
             reason = (
                 "each quantile is chosen among the rows between those chosen before, the "
-                "middle first"
+                f"middle first. So results are in order, but {no_interval}"
             )
             return Choices.of(request, relation, choice, reason=reason)
         choices = (
@@ -279,7 +282,7 @@ class Quantile(Statistic):
             )
             for quantile in quantiles
         )
-        return Choices.of(request, relation, *choices)
+        return Choices.of(request, relation, *choices, reason=no_interval)
 
     def names(self, request: Request) -> tuple[str, ...]:
         return tuple(plain_text(quantile) for quantile in request.quantiles)
