@@ -47,6 +47,11 @@ class Setting:
             places = generator.lognormal(7.5, 0.6, rows) / 10_000 * last
         elif self.shape == "even":
             places = generator.integers(0, last + 1, rows)
+        elif self.shape == "distinct":
+            places = generator.choice(self.candidates, rows, replace=False)
+        elif self.shape == "half rounded":
+            incomes = generator.lognormal(7.5, 0.6, rows) / 10_000
+            places = np.where(half, np.rint(incomes * 40) / 40, incomes) * last
         elif self.shape == "tied":
             places = generator.choice(
                 generator.choice(last, 40, replace=False), rows, p=generator.dirichlet([2.0] * 40)

@@ -40,7 +40,8 @@ USUAL_PART = 0.5
 
 Counts that are not negative have smaller errors, for incomes and for even values about half on
 average. Where rows share values, counts are better than that by far, and choices in rounds can be
-worse than single choices."""
+worse than single choices. Public facts do not show whether rows share values:
+`python -m tests.benchmarks.quantile_designs` prints both errors for the same facts."""
 
 
 def may_count(request: Request, relation: Relation) -> bool:
