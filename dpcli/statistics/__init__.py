@@ -68,6 +68,7 @@ STATISTICS = Registry(
         "comparison": "means.ratio:Comparison",
         "variance": "means.spread:Variance",
         "std": "means.spread:StandardDeviation",
+        "describe": "means.description:Description",
         "histogram": "counts.counts:Histogram",
         "marginals": "tables.marginals:Marginals",
         "count_distinct": "counts.counts:CountDistinct",

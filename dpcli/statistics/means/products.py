@@ -131,6 +131,10 @@ class MomentsDesign(Design):
         """The answers of `Moments` from noisy sums; shape (answers, cells)."""
         return sums
 
+    def parts(self, answers: Sequence[NoisyAnswer]) -> Sequence[NoisyAnswer]:
+        """An answer for each of the sums that `to_moments` takes."""
+        return answers
+
     def intervals(
         self, answers: Sequence[NoisyAnswer], outcome: Outcome, confidence: Fraction
     ) -> FiducialInterval:
@@ -157,6 +161,9 @@ class JointMoments(MomentsDesign):
         moments: Floats = self.matrix @ sums
         return moments
 
+    def parts(self, answers: Sequence[NoisyAnswer]) -> Sequence[NoisyAnswer]:
+        return answers[0].divided(self.matrix.shape[1])
+
     def intervals(
         self, answers: Sequence[NoisyAnswer], outcome: Outcome, confidence: Fraction
     ) -> FiducialInterval:
@@ -164,8 +171,7 @@ class JointMoments(MomentsDesign):
             moments = self.to_moments(sums)
             return np.where(moments[0] >= 1, outcome(moments), np.nan)
 
-        parts = answers[0].divided(self.matrix.shape[1])
-        intervals = FiducialInterval(parts, counted, confidence)
+        intervals = FiducialInterval(self.parts(answers), counted, confidence)
         intervals.values = outcome(self.to_moments(intervals.noisy))
         return intervals
 

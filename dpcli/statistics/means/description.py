@@ -1,0 +1,90 @@
+"""The number of values of a column, their mean and their deviation, from one answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dpcli.fields.section import field_types
+from dpcli.fields.statistic_fields import NumericColumnName
+from dpcli.numeric.arrays import Floats, np
+from dpcli.numeric.exact import decimal_places
+from dpcli.privacy.unit import Neighbors, Relation
+from dpcli.statistics.design import Design, NoisyAnswer, Request
+from dpcli.statistics.estimates import NONNEGATIVE, Estimates
+from dpcli.statistics.intervals import FiducialInterval
+from dpcli.statistics.means.products import MomentsDesign
+from dpcli.statistics.means.quadratic_pair import QuadraticPair
+from dpcli.statistics.moments import Moments
+from dpcli.statistics.statistic import Statistic
+
+
+class Description(Statistic):
+    """How many values a numeric column has, their mean and their standard deviation.
+
+    They are about the rows with a value, overall or in each group of `by`. Items are `count`,
+    `mean` and `std`. All three follow from the noisy sums that a `variance` needs, so they cost
+    what one of them would, where three entries divide epsilon. The deviation has the error that it
+    has alone with all of epsilon, and the mean at most 1.5 times that. If noise makes the variance
+    negative, the deviation is zero. Each interval covers the numbers of all exact answers that are
+    plausible given the noisy ones; that all three hold together is less likely.
+
+    Privacy: as for `variance`, of whose answers the numbers are functions.
+
+    >>> l1("statistic: describe, column: x", x="{type: integer, bounds: [0, 10]}")
+    {'add-remove': [100], 'change-one': [200]}
+    """
+
+    name = "describe"
+    takes = field_types(column=NumericColumnName)
+    item = "number"
+    has_raw = False
+    mixed_units = True
+    derivation = (
+        "the noisy number of rows, the noisy sum divided by it, and the root of the noisy mean "
+        "square less the square of the noisy mean, within what the bounds allow"
+    )
+
+    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
+        """Moments of the column, together with the number of rows."""
+        moments = Moments((request.numeric,))
+        *joint, separate = MomentsDesign.choices(request, relation, moments, [(0, 0)])
+        if not separate.queries[0].weight:
+            # The number of rows is public: the other answers get all of the loss.
+            return (separate,)
+        changes = relation.neighbors is Neighbors.CHANGE_ONE
+        pair = QuadraticPair.of(request, moments) if changes else ()
+        return (*(pair or joint), separate)
+
+    def names(self, request: Request) -> tuple[str, ...]:
+        return ("count", "mean", "std")
+
+    def estimate(
+        self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
+    ) -> Estimates:
+        assert isinstance(design, MomentsDesign)
+        column, moments = design.request.numeric, design.moments
+        half = moments.unit(0)
+        low, high = (limit * column.step for limit in column.limits)
+        middle = float((low + high) / 2)
+
+        def described(sums: Floats) -> Floats:
+            answered = design.to_moments(sums)
+            _, (means,), ((variances,),) = moments.centered(answered)
+            rows = answered[0]
+            # Fewer rows than one have neither a mean nor a deviation.
+            means, variances = np.where(rows >= 1.0, (means, variances), np.nan)
+            roots = np.sqrt(np.maximum(variances, 0.0))
+            return np.stack([rows, middle + float(half) * means, roots])
+
+        intervals = FiducialInterval(design.parts(answers), described, confidence)
+        # The middle and zero are published for what is not a number.
+        unknown = np.array([[0.0], [middle], [0.0]])
+        intervals.values = np.where(np.isfinite(intervals.values), intervals.values, unknown)
+        # A number of rows is whole: of the ends between whole numbers, the inner ones cover as well.
+        nearest = np.rint(intervals.values[0])
+        intervals.lower[0] = np.minimum(np.ceil(intervals.lower[0]), nearest)
+        intervals.upper[0] = np.maximum(np.floor(intervals.upper[0]), nearest)
+        decimals = (0, column.mean_decimals, decimal_places(column.step) + 2)
+        limits = (NONNEGATIVE, (low, high), (Fraction(0), half))
+        return intervals.estimates((Fraction(1), Fraction(1), half), decimals, limits)
