@@ -99,11 +99,7 @@ OWN_FORMULAS = (
 """The kinds of queries that are answered here, each by its definition."""
 
 RowParts = (
-    IndicatorQuery
-    | CombinationQuery
-    | BernsteinQuery
-    | CenteredPairQuery
-    | QuadraticPairQuery
+    IndicatorQuery | CombinationQuery | BernsteinQuery | CenteredPairQuery | QuadraticPairQuery
 )
 """Queries of several numbers, to which a row adds parts."""
 

@@ -81,7 +81,7 @@ class Description(Statistic):
         # The middle and zero are published for what is not a number.
         unknown = np.array([[0.0], [middle], [0.0]])
         intervals.values = np.where(np.isfinite(intervals.values), intervals.values, unknown)
-        # A number of rows is whole: of the ends between whole numbers, the inner ones cover as well.
+        # A number of rows is whole, so the whole numbers within the ends cover as often.
         nearest = np.rint(intervals.values[0])
         intervals.lower[0] = np.minimum(np.ceil(intervals.lower[0]), nearest)
         intervals.upper[0] = np.maximum(np.floor(intervals.upper[0]), nearest)

@@ -11,9 +11,8 @@ from dpcli.noise import entropy
 from dpcli.numeric.arrays import Floats, Ints
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
-from dpcli.statistics.means.products import ProductsOfDistances
+from dpcli.statistics.means.products import MomentsDesign, ProductsOfDistances
 from dpcli.statistics.means.quadratic_pair import QuadraticPair
-from dpcli.statistics.means.products import MomentsDesign
 from tests.support.rules import mostly_extended
 from tests.support.streams import Stream
 from tests.support.surveys import CONFIDENCE, noisy_answers, planned_statistic
