@@ -27,6 +27,7 @@ PLACES = {
     "ChosenLimitModel": "`privacy: {unit: {max_rows: ...}}`",
     "quality": "`quality:`",
     "sample": "`sample:`",
+    "output": "`output:`",
     "csv": "`csv:`",
     "integer_column": "A column of `type: integer`",
     "number_column": "A column of `type: number`",

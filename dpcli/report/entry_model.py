@@ -222,6 +222,10 @@ class CellReport(JsonObject):
     upper: JsonNumber | Date | None
     flag: Literal["suppressed", "no-information", "limited", "unreliable"] | None
     """What a reader must know of the number; null if nothing."""
+    se: JsonNumber | None = None
+    """The standard error; absent where it is not known, or the spec does not ask for it."""
+    cv: JsonNumber | None = None
+    """The coefficient of variation; absent as `se` is, and for zero and for dates."""
 
 
 class Cells(str):

@@ -42,6 +42,7 @@ from dpcli.report.model import (
     LedgerReport,
     LocalPlanReport,
     LossReport,
+    OptionalColumnReport,
     PlanReport,
     PrivacyReport,
     RefusalReport,
@@ -57,6 +58,7 @@ from dpcli.report.model import (
 from dpcli.report.table import wide_layout
 from dpcli.specification.model import Caption, Spec
 from dpcli.statistics.postprocessing import IMPRECISE_SHARE, LIMITED_SHARE, UNRELIABLE
+from dpcli.statistics.precision import optional_columns
 from dpcli.version import __version__
 
 if TYPE_CHECKING:
@@ -85,7 +87,14 @@ def release_report(release: NoisyRelease) -> Report:
         **_notes(plan),
         limits=[*notes.limitations(plan), *release.warnings],
     )
-    return Report.compose(stated, list(map(published_numbers, numbers.statistics)))
+    columns = optional_columns(plan.spec.output_columns)
+    return Report.compose(
+        stated,
+        [
+            published_numbers(published, columns, plan.spec.confidence)
+            for published in numbers.statistics
+        ],
+    )
 
 
 def collection_report(collection: RandomizedCollection) -> Report:
@@ -240,6 +249,11 @@ def _notes(plan: CentralPlan) -> dict[str, Any]:
         "composition": notes.composition_notes(plan),
         "selections": notes.selection_notes(plan),
         "flags": _flags(plan),
+        "optional_columns": [
+            OptionalColumnReport(name=column.name, meaning=column.meaning)
+            for column in optional_columns(plan.spec.output_columns)
+        ]
+        or None,
         "sample": sample
         and SampleReport(
             design="simple-random",

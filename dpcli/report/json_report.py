@@ -21,6 +21,7 @@ from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.json_values import CELLS_PLACE, json_text, parsed_json
 from dpcli.statistics.estimates import HAS_INTERVAL, SUPPRESSED, Estimates
 from dpcli.statistics.postprocessing import FLAGS, Flag, flags
+from dpcli.statistics.precision import OPTIONAL_COLUMNS, OptionalColumn
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from dpcli.planning.results import EstimatedStatistic
     from dpcli.report.entry_model import PublishedStatisticReport
     from dpcli.report.model import CollectionReport, ReleaseReport
+    from dpcli.statistics.precision import Printed
 
 ISO_DATE = "%Y-%m-%d"
 
@@ -43,7 +45,10 @@ POPULATION = ".population"
 
 @dataclass(frozen=True, slots=True)
 class CellText:
-    """One published number as text, with its group, item, interval and flag."""
+    """One published number as text, with its group, item, interval and flag.
+
+    `more` are the texts of the optional columns.
+    """
 
     statistic: str
     keys: dict[str, str]
@@ -52,6 +57,7 @@ class CellText:
     lower: str
     upper: str
     flag: Flag
+    more: tuple[str, ...] = ()
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -69,8 +75,9 @@ class NumberTable:
     """Published numbers of one statistic under one name.
 
     All columns of `frame` are String: key0, key1 and so on for the labels of `keys`, then item,
-    value, lower, upper and flag. Blank cells are empty strings. If labels were `chosen`, they are
-    the items, and the values are their ranks. With `dates`, values and ends are dates.
+    value, lower, upper and flag, and the optional columns. Blank cells are empty strings. If labels
+    were `chosen`, they are the items, and the values are their ranks. With `dates`, values and ends
+    are dates.
     """
 
     name: str
@@ -79,18 +86,31 @@ class NumberTable:
     chosen: bool = False
     dates: bool = False
 
+    @property
+    def optional(self) -> tuple[str, ...]:
+        """The names of the optional columns."""
+        names = {column.name for column in OPTIONAL_COLUMNS}
+        return tuple(name for name in self.frame.columns if name in names)
+
     def cells(self, max_cells: int | None = None) -> tuple[CellText, ...]:
         """The numbers one by one; with `max_cells`, only the first of them."""
         shown = self.frame if max_cells is None else self.frame.head(max_cells)
+        first = len(self.keys)
         return tuple(
-            CellText(self.name, dict(zip(self.keys, group, strict=True)), *numbers, Flag(flag))
-            for *group, item, value, lower, upper, flag in shown.iter_rows()
-            for numbers in ((item, value, lower, upper),)
-        )
+            CellText(
+                self.name,
+                dict(zip(self.keys, row[:first], strict=True)),
+                item, value, lower, upper, Flag(flag), tuple(more),
+            )
+            for row in shown.iter_rows()
+            for item, value, lower, upper, flag, *more in (row[first:],)
+        )  # fmt: skip
 
 
-def published_numbers(published: EstimatedStatistic) -> tuple[NumberTable, ...]:
-    """The published numbers of a statistic, in the order of the spec.
+def published_numbers(
+    published: EstimatedStatistic, columns: Sequence[OptionalColumn], confidence: Fraction
+) -> tuple[NumberTable, ...]:
+    """The published numbers of a statistic, in the order of the spec, with optional `columns`.
 
     If numbers before post-processing, or of the population, are published too, they follow under
     their own names.
@@ -106,7 +126,10 @@ def published_numbers(published: EstimatedStatistic) -> tuple[NumberTable, ...]:
         NumberTable(
             name,
             keys,
-            _texts(cells, estimates),
+            _texts(cells, estimates).with_columns(
+                _optional_texts(column.printed(estimates, confidence)).alias(column.name)
+                for column in columns
+            ),
             entry.statistic.chooses_labels and estimates is published.estimates,
             estimates.date_range is not None,
         )
@@ -155,19 +178,36 @@ def _texts(cells: pl.DataFrame, estimates: Estimates) -> pl.DataFrame:
     return cells.with_columns(**texts, flag=names.gather(flags(estimates)))
 
 
+def _optional_texts(numbers: Printed) -> pl.Series:
+    """The texts of an optional column, blank where its number is not known."""
+    import polars as pl
+
+    texts = _decimal_texts(numbers.units, numbers.decimals)
+    return texts.zip_with(pl.Series(numbers.known), pl.Series([""]))
+
+
 def number_texts(estimates: Estimates, numbers: Array) -> pl.Series:
     """Numbers of estimates, in steps, as a String series of decimals or dates."""
     import polars as pl
 
-    from dpcli.engine.files.pieces import decimal_texts
-
     rounded = estimates.rounded(numbers)
     if estimates.date_range is None:
-        texts = pl.concat(map(decimal_texts, rounded, estimates.decimals))
-    else:
-        days = pl.concat(pl.Series(part, dtype=pl.Int32) for part in rounded)
-        texts = days.cast(pl.Date).dt.strftime(ISO_DATE)
-    return texts.gather(np.arange(len(texts)).reshape(len(rounded), -1).T.ravel())
+        return _decimal_texts(rounded, estimates.decimals)
+    days = pl.concat(pl.Series(part, dtype=pl.Int32) for part in rounded)
+    return _taking_turns(days.cast(pl.Date).dt.strftime(ISO_DATE), len(rounded))
+
+
+def _decimal_texts(units: Sequence[Array], decimals: Sequence[int]) -> pl.Series:
+    """The texts of items that take turns, each in units of its last decimal."""
+    import polars as pl
+
+    from dpcli.engine.files.pieces import decimal_texts
+
+    return _taking_turns(pl.concat(map(decimal_texts, units, decimals)), len(units))
+
+
+def _taking_turns(texts: pl.Series, items: int) -> pl.Series:
+    return texts.gather(np.arange(len(texts)).reshape(items, -1).T.ravel())
 
 
 def number_of(text: str) -> Fraction:
@@ -196,7 +236,9 @@ FIRST, LAST = b'"cells": [\n        {"', b"\n      ]"
 FORM = (
     r"(?<named>\{.*)"
     + "".join(f',"{end}":(?<{end}>[^,]*)' for end in ENDS)
-    + r',"flag":(?<flag>[^}]*)\},?$'
+    + r',"flag":(?<flag>[^,}]*)'
+    + "".join(f'(,"{column.name}":(?<{column.name}>[^,}}]*))?' for column in OPTIONAL_COLUMNS)
+    + r"\},?$"
 )
 """The form of a line with a number; no JSON string can end like that."""
 
@@ -256,8 +298,9 @@ class Report:
         stated = load_report(parsed)
         if isinstance(stated, CollectionReport):
             return cls(content, stated)
+        columns = [column.name for column in getattr(stated, "optional_columns", None) or ()]
         numbers = (
-            tuple(_numbers(statistic, blocks[index]))
+            tuple(_numbers(statistic, blocks[index], columns))
             for statistic, index in zip(stated.statistics, indices, strict=True)
         )
         return cls(content, stated, tuple(numbers))
@@ -324,18 +367,25 @@ def _line(numbers: NumberTable) -> pl.Expr:
     for end in ENDS:
         number = pl.format('"{}"', end) if numbers.dates else pl.col(end)
         parts += [f',"{end}":', or_null(number, end)]
-    parts += [',"flag":', or_null(pl.format('"{}"', "flag"), "flag"), "}"]
+    parts += [',"flag":', or_null(pl.format('"{}"', "flag"), "flag")]
+    parts += [
+        pl.when(pl.col(name) == "").then(pl.lit("")).otherwise(pl.format(f',"{name}":{{}}', name))
+        for name in numbers.optional
+    ]
+    parts += ["}"]
     return pl.concat_str(pl.lit(part) if isinstance(part, str) else part for part in parts)
 
 
-def _numbers(statistic: PublishedStatisticReport, block: bytes) -> Iterator[NumberTable]:
+def _numbers(
+    statistic: PublishedStatisticReport, block: bytes, columns: Sequence[str]
+) -> Iterator[NumberTable]:
     """The numbers of a statistic from their block, in the order of `MARKS`."""
     import polars as pl
 
     keys, layout = tuple(statistic.by), statistic.layout
     lines = pl.read_lines(block, name="line")
-    parts = [_read(part, keys) for part in lines.iter_slices(SLICE)]
-    frame = pl.concat([_read(lines.clear(), keys), *parts])
+    parts = [_read(part, keys, columns) for part in lines.iter_slices(SLICE)]
+    frame = pl.concat([_read(lines.clear(), keys, columns), *parts])
     for ending, key in {"": "", **MARKS}.items():
         if not key or getattr(statistic, key):
             selected = frame.filter(pl.col("ending") == ending).drop("ending")
@@ -343,8 +393,11 @@ def _numbers(statistic: PublishedStatisticReport, block: bytes) -> Iterator[Numb
             yield NumberTable(name, keys, selected, layout.chosen and not ending, dates)
 
 
-def _read(lines: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """The published numbers in lines of a JSON report; digits stay strings."""
+def _read(lines: pl.DataFrame, keys: Sequence[str], columns: Sequence[str]) -> pl.DataFrame:
+    """The published numbers in lines of a JSON report; digits stay strings.
+
+    `columns` are the names of the optional columns.
+    """
     import polars as pl
 
     fields = [f"key{at}" for at in range(len(keys))]
@@ -357,13 +410,15 @@ def _read(lines: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
         for end in ENDS
     ]
     flag = pl.col("flag").str.strip_chars('"').replace("null", "")
-    read = parts.select((pl.col("named") + "}").str.json_decode(named), *digits, flag)
+    more = [pl.col(name).fill_null("") for name in columns]
+    read = parts.select((pl.col("named") + "}").str.json_decode(named), *digits, flag, *more)
     group = pl.col("named").struct.field("keys").struct.rename_fields(fields).struct.unnest()
     return read.select(
         *([group] if fields else []),
         pl.col("named").struct.field("item").fill_null(""),
         *ENDS,
         "flag",
+        *columns,
         pl.coalesce(
             *(
                 pl.when(pl.col("named").struct.field(key)).then(pl.lit(ending))

@@ -156,6 +156,15 @@ class FlagsReport(JsonObject):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OptionalColumnReport(JsonObject):
+    """A column of the table that the spec adds."""
+
+    name: Annotated[str, Keywords(enum=["se", "cv"])]
+    meaning: str
+    """What it means, in words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SampleReport(JsonObject):
     """The declared sample."""
 
@@ -243,6 +252,8 @@ class ReleaseReport(JsonObject):
     selections: Sentences
     """Which groups are shown."""
     flags: FlagsReport
+    optional_columns: list[OptionalColumnReport] | None = None
+    """The columns of the table that the spec adds; absent without any."""
     sample: SampleReport | None = None
     """The declared sample; absent without one."""
     post_processing: Sentences
@@ -352,6 +363,7 @@ class PlanReport(JsonObject):
     composition: Sentences
     selections: Sentences
     flags: FlagsReport
+    optional_columns: list[OptionalColumnReport] | None = None
     sample: SampleReport | None = None
     post_processing: Sentences
     unprotected: Sentences

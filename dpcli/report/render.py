@@ -237,8 +237,9 @@ MAX_CHARTS = 12
 class NumbersTable:
     """A table of the first published `cells`, and how many `more` there are.
 
-    `ranges` and `flags` say whether any cell has an interval or a flag. If cells are `drawn`, it
-    is on one common `scale`, or each cell on its own scale if `scale` is None.
+    `ranges` and `flags` say whether any cell has an interval or a flag; `optional` are the names
+    of optional columns. If cells are `drawn`, it is on one common `scale`, or each cell on its own
+    scale if `scale` is None.
     """
 
     title: str
@@ -246,6 +247,7 @@ class NumbersTable:
     more: int
     ranges: bool
     flags: bool
+    optional: tuple[str, ...]
     drawn: bool
     scale: Scale | None
 
@@ -261,6 +263,7 @@ class StatisticView:
         stated = report.release
         self.statistic, self._numbers = stated.statistics[index], report.numbers[index]
         self.percent, self._flags, self._sample = report.percent, stated.flags, stated.sample
+        self._optional = stated.optional_columns or []
         self._layout, self.count = self.statistic.layout, len(self._numbers[0].frame)
         self.bars = self._layout.measure != "values"
         self._columns = {column.name: column for column in stated.spec.columns}
@@ -402,6 +405,7 @@ class StatisticView:
             len(frame) - len(cells),
             bool((frame["lower"] != frame["upper"]).any()),
             bool((frame["flag"] != "").any()),
+            numbers.optional,
             drawn,
             scale,
         )
@@ -438,3 +442,6 @@ class StatisticView:
             )
         for flag in flags_of(self._numbers):
             yield f"Flag {self._flags.meaning(flag)}."
+        for column in self._optional:
+            if self._any(column.name):
+                yield f"Column {column.meaning}."

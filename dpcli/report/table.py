@@ -53,13 +53,14 @@ class Table:
     """A published table, all columns String, and the names of those with numbers.
 
     Columns in `dates` have dates. In a long table, numbers and dates share columns: `dated` are the
-    names of the statistics whose numbers are dates.
+    names of the statistics whose numbers are dates. The `optional` columns have numbers alone.
     """
 
     frame: pl.DataFrame
     numbers: frozenset[str]
     dates: frozenset[str] = frozenset()
     dated: tuple[str, ...] = ()
+    optional: frozenset[str] = frozenset()
 
     @property
     def csv(self) -> bytes:
@@ -101,7 +102,7 @@ class Table:
         is_dated = pl.col(FIXED[0]).is_in(self.dated) if self.dated else pl.lit(value=False)
         for name in self.numbers:
             number = pl.col(name)
-            if self.dated:
+            if self.dated and name not in self.optional:
                 days = day(pl.when(is_dated).then(number)).to_physical().cast(pl.Float64)
                 number = days.fill_null(pl.when(~is_dated).then(number).cast(pl.Float64))
             columns.append(number.cast(pl.Float64).alias(name))
@@ -117,22 +118,37 @@ def _blank_as_null() -> pl.Expr:
 def long_table(published: Sequence[NumberTable]) -> Table:
     """A line per published number: statistic, keys, item, value, lower, upper, flag.
 
-    Keys are in the order of their first use. If a key has the name `flag`, the last column is
-    `flag_2`.
+    Keys are in the order of their first use. If a key has the name `flag`, the column of flags is
+    `flag_2`. Optional columns follow.
     """
     import polars as pl
 
     keys = list(dict.fromkeys(key for numbers in published for key in numbers.keys))
-    header = distinct([FIXED[0], *keys, *FIXED[1:]])
+    optional = _optional(published)
+    header = distinct([FIXED[0], *keys, *FIXED[1:], *optional])
     frames = []
     for numbers in published:
         own = {key: pl.col(f"key{index}") for index, key in enumerate(numbers.keys)}
         group = [own.get(key, pl.lit("")) for key in keys]
-        columns = [pl.lit(numbers.name), *group, *map(pl.col, FIXED[1:])]
+        columns = [pl.lit(numbers.name), *group, *map(pl.col, (*FIXED[1:], *optional))]
         named = zip(columns, header, strict=True)
         frames.append(numbers.frame.select(column.alias(name) for column, name in named))
     dated = tuple(numbers.name for numbers in published if numbers.dates)
-    return Table(pl.concat(frames), frozenset(header[-4:-1]), dated=dated)
+    ends = len(keys) + len(FIXED)
+    more = frozenset(header[ends:])
+    return Table(
+        pl.concat(frames), frozenset(header[ends - 4 : ends - 1]) | more, dated=dated, optional=more
+    )
+
+
+def _optional(published: Sequence[NumberTable]) -> tuple[str, ...]:
+    """The names of the optional columns, which are the same for all numbers of a release."""
+    return published[0].optional if published else ()
+
+
+def _wide_ends(published: Sequence[NumberTable]) -> tuple[str, ...]:
+    """What follows the name of a statistic in the headers of its columns in a wide table."""
+    return (*ENDS, *(f"_{name}" for name in _optional(published)))
 
 
 def wide_table(published: Sequence[NumberTable], heading: Sequence[str]) -> Table:
@@ -147,14 +163,15 @@ def wide_table(published: Sequence[NumberTable], heading: Sequence[str]) -> Tabl
     first = published[0].frame
     keys = first.select(pl.col(r"^key\d+$"), "value" if published[0].chosen else "item")
     columns = keys.get_columns()[: len(heading)]
-    names = [*heading, *(numbers.name + end for numbers in published for end in ENDS)]
+    ends, optional = _wide_ends(published), _optional(published)
+    names = [*heading, *(numbers.name + end for numbers in published for end in ends)]
     for numbers in published:
         shown = "item" if numbers.chosen else "value"
-        columns += [numbers.frame[name] for name in (shown, *FIXED[3:])]
+        columns += [numbers.frame[name] for name in (shown, *FIXED[3:], *optional)]
     header = distinct(names)
     texts, dates = {*header[: len(heading)]}, set[str]()
     for at, numbers in enumerate(published):
-        value, lower, upper, flag = header[len(heading) + len(ENDS) * at :][: len(ENDS)]
+        value, lower, upper, flag = header[len(heading) + len(ends) * at :][: len(ENDS)]
         texts |= {value, flag} if numbers.chosen else {flag}
         dates |= {value, lower, upper} if numbers.dates else set()
     named = (column.alias(name) for column, name in zip(columns, header, strict=True))
@@ -382,7 +399,9 @@ def long_schema(report: Report, table: Table) -> Json:
     """The schema of the long table: what its columns are."""
     captions, statistics = _captions(report), report.release.statistics
     names = dict.fromkeys(key for stated in statistics for key in stated.by)
-    first, *keys, item, value, lower, upper, flag = table.frame.columns
+    stated_columns = report.release.optional_columns or ()
+    header = table.frame.columns[: len(table.frame.columns) - len(stated_columns)]
+    first, *keys, item, value, lower, upper, flag = header
     what = "; ".join(f"{stated.name}: {_what(stated)}" for stated in statistics)
     datatype: object = "decimal"
     if table.dated:
@@ -401,6 +420,10 @@ def long_schema(report: Report, table: Table) -> Json:
         _column(lower, datatype, f"The lower end {ends}."),
         _column(upper, datatype, f"The upper end {ends}."),
         _column(flag, FLAG_TYPE, f"Empty, or a mark. {_marks(report)}."),
+        *(
+            _column(name, "decimal", f"{column.meaning}.")
+            for name, column in zip(table.frame.columns[len(header) :], stated_columns, strict=True)
+        ),
     ]
     return _schema(table, columns, len(keys) + 2)
 
@@ -425,12 +448,17 @@ def wide_schema(
         for name, heading in zip(header, headings, strict=False)
     ]
     flags = f"Empty, or its flag. {_marks(report)}."
+    optional = report.release.optional_columns or ()
     for index, name in enumerate(header[count:]):
-        number, end = divmod(index, len(ENDS))
+        number, end = divmod(index, len(ENDS) + len(optional))
         named, _, kind = published[number].partition(".")
         statistic = stated[named]
         says = f"{_what(statistic)}{f', {kind}' if kind else ''}."
         caption: Captioned | None = statistic
+        if end >= len(ENDS):
+            more = optional[end - len(ENDS)]
+            columns.append(_column(name, "decimal", f"{says} {more.meaning}."))
+            continue
         if end:
             about = f" of {statistic.interval_about}" if statistic.interval_about else ""
             which = ENDS[end].removeprefix("_")

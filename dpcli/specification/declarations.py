@@ -24,6 +24,7 @@ from dpcli.problems.messages import quote
 from dpcli.specification.context import SpecContext
 from dpcli.specification.model import Caption, Declarations
 from dpcli.statistics.design import Request, SampleDesign
+from dpcli.statistics.precision import OPTIONAL_COLUMNS
 from dpcli.statistics.statistic import Statistic
 
 MAX_TITLE, MAX_UNIT, MAX_NOTE = 120, 40, 1_000
@@ -60,6 +61,21 @@ NumberFormat = Annotated[
     Choice("unknown-choice", NUMBER_FORMATS),
     Field(json_schema_extra={"type": ["string", "number"], "enum": [*NUMBER_FORMATS, 1234.5]}),
 ]
+
+
+ColumnName = Annotated[
+    str, Choice("unknown-choice", tuple(column.name for column in OPTIONAL_COLUMNS))
+]
+
+
+class OutputModel(SectionModel):
+    """What the published tables have besides the numbers and their intervals."""
+
+    missing_lines: ClassVar[Mapping[str, str]] = {
+        "columns": "`columns: [se, cv]`: the columns that are added",
+    }
+
+    columns: Annotated[list[ColumnName], Field(min_length=1)]
 
 
 def stated_caption(values: Any) -> Caption:

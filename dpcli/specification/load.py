@@ -40,6 +40,7 @@ from dpcli.specification.declarations import (
     DeclarationsModel,
     Note,
     NumberFormat,
+    OutputModel,
     SampleModel,
     Title,
     dataset_name_fault,
@@ -160,6 +161,7 @@ class CentralSpecModel(SpecModel):
         | None
     ) = None
     numbers: NumberFormat | None = None
+    output: Annotated[OutputModel, SeparateSection()] | None = None
     quality: (
         Annotated[
             Annotated[str, Choice("unknown-choice.quality", ("none",))]
@@ -276,6 +278,7 @@ def _central_spec(
     sample = attempt(lambda: resolve_sample(document.sample, context) if document.sample else None)
     entries = attempt(lambda: resolve_entries(document.statistics, section, context))
     quality = attempt(resolved_quality)
+    output_columns = attempt(lambda: _output_columns(document.output))
     unit = context.unit if LIMIT_NAME in context.choices else None
     rows_are = attempt(_rows_name, document, context)
     return lambda **shared: CentralSpec(
@@ -288,7 +291,15 @@ def _central_spec(
         unit_of_choices=unit.in_one_cell if isinstance(unit, PersonUnit) else None,
         rows_are=rows_are(),
         numbers=document.numbers or "",
+        output_columns=output_columns(),
     )
+
+
+def _output_columns(section: OutputModel | None) -> tuple[str, ...]:
+    if section is None:
+        return ()
+    section.require()
+    return tuple(section.columns)
 
 
 def _rows_name(document: CentralSpecModel, context: SpecContext) -> str:

@@ -235,7 +235,8 @@ class CentralSpec(_Spec):
 
     `declines_check` is true if the spec states that no check is meant. The `sample` is how rows
     were drawn. Each of the `choices` is of the bounds of a column; the last may be of the limit on
-    rows per person. Until this limit is chosen, `unit_of_choices` is the privacy unit.
+    rows per person. Until this limit is chosen, `unit_of_choices` is the privacy unit. Published
+    tables have the optional `output_columns`.
     """
 
     entries: tuple[Entry, ...]
@@ -244,6 +245,7 @@ class CentralSpec(_Spec):
     sample: SampleDesign | None = None
     choices: tuple[BoundsChoice, ...] = ()
     unit_of_choices: PersonUnit | None = None
+    output_columns: tuple[str, ...] = ()
 
     @property
     def clamped_by_choice(self) -> frozenset[str]:

@@ -19,7 +19,7 @@ from dpcli.mechanisms.local import LOCAL_MECHANISMS
 from dpcli.problems.reference import word_pages
 from dpcli.specification.columns import COLUMN_TYPES
 from dpcli.specification.csv_form import CsvModel
-from dpcli.specification.declarations import SampleModel
+from dpcli.specification.declarations import OutputModel, SampleModel
 from dpcli.specification.derive import DERIVED
 from dpcli.specification.entries import MAX_STATISTICS
 from dpcli.specification.entry_fields import AUTO, BUDGET_KEYS, EntryModel, suitable_mechanisms
@@ -84,12 +84,13 @@ def spec_schema() -> dict[str, object]:
     definitions["privacy"] = _model_schema(PrivacyModel, definitions)
     definitions["csv"] = _model_schema(CsvModel, definitions)
     definitions["sample"] = _model_schema(SampleModel, definitions)
+    definitions["output"] = _model_schema(OutputModel, definitions)
     definitions["quality"] = _quality_schema(definitions)
     definitions["statistic"] = _statistic_schema(definitions)
     definitions["derived"] = _derived_schema(definitions)
     definitions["column"] = _column_schema()
     fields, own = document["properties"], local["properties"]
-    for section in ("csv", "privacy", "quality", "sample"):
+    for section in ("csv", "privacy", "quality", "sample", "output"):
         field = {"$ref": f"#/$defs/{section}", **fields[section]}
         fields[section] = {key: field[key] for key in (*PAGE_KEYS, "$ref")}
     check = fields["quality"]

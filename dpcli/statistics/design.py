@@ -243,8 +243,9 @@ class Design:
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         """The published numbers, from noisy answers; by default, the first answer itself."""
-        width = answers[0].noise.half_width(confidence)
-        return Estimates.around(answers[0].values, width, self.queries[0].step)
+        noise, step = answers[0].noise, self.queries[0].step
+        variance = noise.discrete_variance * float(step) ** 2
+        return Estimates.around(answers[0].values, noise.half_width(confidence), step, (variance,))
 
     def make_consistent(
         self, answers: Sequence[NoisyAnswer], estimates: Estimates, confidence: Fraction

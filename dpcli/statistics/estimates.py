@@ -87,6 +87,8 @@ class Estimates:
         date_range: The days between the bounds of a column of dates. The numbers are then days
             since 1970-01-01, and published as dates. None for other numbers.
         is_limited: Whether limits or clamping left out more than a stated share of the data.
+        variances: The variance of the noise in a number, before steps of `post`, for each item or
+            for all; None if it depends on the answers, or no formula is known.
     """
 
     step: Fraction
@@ -102,13 +104,21 @@ class Estimates:
     limits: tuple[Limits, ...] = (ANY,)
     date_range: int | None = None
     is_limited: bool = False
+    variances: tuple[float | None, ...] = (None,)
 
     @classmethod
-    def around(cls, values: Array, widths: Array | int, unit: Fraction) -> Estimates:
+    def around(
+        cls,
+        values: Array,
+        widths: Array | int,
+        unit: Fraction,
+        variances: tuple[float | None, ...] = (None,),
+    ) -> Estimates:
         """Estimates of noisy `values` with the half-widths `widths`, in steps of `unit`."""
         status = np.full(len(values), HAS_INTERVAL, np.int8)
         lower, upper = add_exact(values, -widths), add_exact(values, widths)
-        return cls(unit, (decimal_places(unit),), values, lower, upper, status)
+        decimals = (decimal_places(unit),)
+        return cls(unit, decimals, values, lower, upper, status, variances=variances)
 
     @classmethod
     def chosen(
@@ -141,10 +151,11 @@ class Estimates:
             for name in (*NUMBER_ARRAYS, "status")
             if getattr(items[0], name) is not None
         }
-        decimals, limits = (
-            [getattr(item, name)[0] for item in items] for name in ("decimals", "limits")
-        )
-        return replace(items[0], decimals=tuple(decimals), limits=tuple(limits), **arrays)
+        by_item: dict[str, Any] = {
+            name: tuple(getattr(item, name)[0] for item in items)
+            for name in ("decimals", "limits", "variances")
+        }
+        return replace(items[0], **by_item, **arrays)
 
     def __len__(self) -> int:
         return len(self.value)

@@ -152,4 +152,6 @@ class SharedNoise(Design):
         margin = self._margin([counts.noise, numbers.noise], confidence)
         added = multiply_exact(numbers.values, self.less)
         added = added.repeat(len(counts.values) // len(numbers.values))
-        return Estimates.around(add_exact(counts.values, added), margin, Fraction(1, self.times))
+        variance = counts.noise.discrete_variance + self.less**2 * numbers.noise.discrete_variance
+        values, unit = add_exact(counts.values, added), Fraction(1, self.times)
+        return Estimates.around(values, margin, unit, (variance / self.times**2,))

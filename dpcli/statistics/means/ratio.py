@@ -421,9 +421,12 @@ class Comparison(Statistic):
         margin = ceil(
             blended_margin(both.noise, weight, both.noise, weight, float(1 - confidence) / 2)
         )
-        first, second = (Estimates.around(answer.values, width, step) for answer in pair)
+        variance = both.noise.discrete_variance * float(step) ** 2
+        first, second = (
+            Estimates.around(answer.values, width, step, (variance,)) for answer in pair
+        )
         changes = add_exact(second.value, -first.value)
-        difference = Estimates.around(changes, margin, step)
+        difference = Estimates.around(changes, margin, step, (2 * variance,))
         quotient = Quotient((0, 1), (1, 0), Fraction(100), INDEX_DECIMALS, (Fraction(0), None))
         index = quotient.estimates(pair, confidence)
         # A difference is near zero where two large numbers are alike, and then no less precise.

@@ -127,13 +127,15 @@ def summed_counts(
     tables = [table for table in measured if isinstance(table, MeasuredTable)]
     if len(tables) < len(measured):
         return agreed_counts(wanted, measured, confidence)
-    values, widths = [], []
+    values, widths, variances = [], [], []
     for axes in wanted:
         sources = (table for table in tables if table.covers(axes))
         source = min(sources, key=lambda table: table.variance * cells(table.axes, axes))
         values.append(source.totals(axes))
-        widths.append(summed_half_width(source.noise, cells(source.axes, axes), confidence))
-    return _around(values, np.repeat(integer_array(widths), list(map(cells, wanted))))
+        summed = cells(source.axes, axes)
+        widths.append(summed_half_width(source.noise, summed, confidence))
+        variances.append(summed * source.noise.discrete_variance)
+    return _around(wanted, values, widths, variances)
 
 
 def agreed_counts(
@@ -147,15 +149,24 @@ def agreed_counts(
     values = [agreement.table(axes) * (common // cells(axes) ** 2) for axes in wanted]
     widths = [agreement.half_width(axes, confidence) for axes in wanted]
     steps = [int(width / step) for width in widths]
-    estimates = _around(values, np.repeat(integer_array(steps), list(map(cells, wanted))))
+    estimates = _around(wanted, values, steps, list(map(agreement.variance, wanted)))
     return replace(estimates, step=step, decimals=(DECIMALS,))
 
 
-def _around(tables: Sequence[Array], widths: Array) -> Estimates:
-    """Estimates of tables, group by group; `widths` are half-widths in one group."""
+def _around(
+    wanted: Sequence[Axes],
+    tables: Sequence[Array],
+    widths: Sequence[int],
+    variances: Sequence[float],
+) -> Estimates:
+    """Estimates of tables, group by group, each with a half-width and a variance."""
+    sizes = list(map(cells, wanted))
     values = np.hstack([table.reshape(-1, prod(table.shape[1:])) for table in tables])
     return Estimates.around(
-        integer_array(values.ravel()), np.tile(widths, len(values)), Fraction(1)
+        integer_array(values.ravel()),
+        np.tile(np.repeat(integer_array(widths), sizes), len(values)),
+        Fraction(1),
+        tuple(np.repeat(variances, sizes).tolist()),
     )
 
 
@@ -186,24 +197,31 @@ class _Agreement:
             total = total + cells(axes, inner) * self._effects[inner].reshape(-1, *shape)
         return total
 
-    def half_width(self, axes: Axes, confidence: Fraction) -> Fraction:
-        """The half-width of the intervals of a table, rounded up to the printed decimals."""
-        # How much the total of each effect's axes counts in one of its own cells.
-        parts = {
-            inner: prod(1 - 1 / len(axis) for axis in inner) / cells(axes, inner)
-            for inner in effects_of(axes)
-        }
-        variance = sum(
+    def variance(self, axes: Axes) -> float:
+        """The variance of the noise in a cell of a table."""
+        parts = _parts(axes)
+        return sum(
             part / cells(axes, inner) / self._precisions[inner] for inner, part in parts.items()
         )
-        weighted = [(part, self._weights[inner]) for inner, part in parts.items()]
+
+    def half_width(self, axes: Axes, confidence: Fraction) -> Fraction:
+        """The half-width of the intervals of a table, rounded up to the printed decimals."""
+        weighted = [(part, self._weights[inner]) for inner, part in _parts(axes).items()]
         fourth = 0.0
         for index, table in enumerate(self._measured):
             # Most of the excess kurtosis is that of the measured cells that lie in this one.
             units = sum(part * weights[index] for part, weights in weighted)
             fourth += table.fourth_cumulant(axes, units / WEIGHT_UNITS)
-        width = blended_half_width(fourth, variance, confidence)
+        width = blended_half_width(fourth, self.variance(axes), confidence)
         return Fraction(ceil(width * 10**DECIMALS), 10**DECIMALS)
+
+
+def _parts(axes: Axes) -> dict[Axes, float]:
+    """How much the total of each effect's axes counts in one of its own cells."""
+    return {
+        inner: prod(1 - 1 / len(axis) for axis in inner) / cells(axes, inner)
+        for inner in effects_of(axes)
+    }
 
 
 def _units(shares: Sequence[float]) -> list[int]:

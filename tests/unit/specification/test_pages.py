@@ -45,7 +45,7 @@ PLACES = {
         ("dpcli", "model", "dataset", "confidence", "declarations", "csv", "rows_are"), "root"
     ),
     **dict.fromkeys(("dpcli", "model", "dataset", "confidence", "declarations", "csv"), "root"),
-    **dict.fromkeys(("quality", "sample", "derive"), "root"),
+    **dict.fromkeys(("quality", "sample", "derive", "output"), "root"),
     **dict.fromkeys(("statistics", "responses", "public"), "root"),
     **dict.fromkeys(("unit", "neighbors", "budget", "composition"), "privacy"),
     **dict.fromkeys(("max_rows", "max_groups", "max_rows_per_group"), "unit"),

@@ -1,0 +1,140 @@
+"""Optional columns of published tables: how precise each number is.
+
+A column has a name, a sentence for readers, and a number for each published number, or none. It is
+computed from the variance of the noise, which is public, and from printed digits, so it reveals
+nothing more and costs nothing.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from math import ceil
+from typing import ClassVar
+
+from dpcli.noise.distribution import normal_quantile
+from dpcli.numeric.arrays import Array, Bools, Floats, integer_array, multiply_exact, np
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
+
+EXTRA_DECIMALS = 3
+"""Decimals of a standard error beyond those of the number."""
+
+SHARE_DECIMALS = 4
+"""Decimals of a coefficient of variation."""
+
+FACTOR_DECIMALS = 6
+"""Decimals of the factor from half an interval to a standard error."""
+
+ROUNDING = 1e-12
+"""The relative error of a deviation in floats: this close above a decimal, it is that decimal."""
+
+EXACT_FLOATS = 2.0**53
+"""Whole numbers from here on are Python integers when they come from floats."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Printed:
+    """A number for each published one, in units of its last decimal, where it is `known`.
+
+    `units` has an array for each of `decimals`: items take turns, as in `Estimates.rounded`.
+    """
+
+    units: list[Array]
+    decimals: tuple[int, ...]
+    known: Bools
+
+
+class OptionalColumn(ABC):
+    """A column that a spec may add to the table; `meaning` is a sentence for readers."""
+
+    name: ClassVar[str]
+    meaning: ClassVar[str]
+
+    @abstractmethod
+    def printed(self, estimates: Estimates, confidence: Fraction) -> Printed:
+        """The numbers of the column, all rounded up."""
+
+
+class StandardError(OptionalColumn):
+    """The standard deviation of the noise in a number, or an estimate from its interval.
+
+    Where noise is added to the number, or the number is a linear function of noisy answers, it is
+    that of the noise, before the steps of `post`. Otherwise it is the greater distance from the
+    number to an end of the interval, over the quantile of a normal distribution: 1.96 for 95%. An
+    interval that was cut has a shorter side, which is not used. A number without an interval has
+    none. Neither has a number whose interval is a single number or all that is possible, if it
+    would be an estimate: such an interval does not show the size of the noise.
+    """
+
+    name = "se"
+    meaning = (
+        "se: the standard error. Of a count, a sum or a difference of two, it is the standard "
+        "deviation of the noise, before post-processing. Of any other number, and of "
+        "NAME.population, it is an estimate: the distance to the farther end of the interval, over "
+        "that for a normal distribution with standard deviation 1. Blank without an interval, and "
+        "for an estimate if the interval is all that is possible or a single number"
+    )
+
+    def printed(self, estimates: Estimates, confidence: Fraction) -> Printed:
+        has_interval, covers_all = estimates.status == HAS_INTERVAL, estimates.covers_all
+        variances = np.array([np.nan if part is None else part for part in estimates.variances])
+        deviations = np.resize(np.sqrt(variances), len(estimates))
+        normal = normal_quantile(float(1 - confidence))
+        factor = ceil(10 ** (EXTRA_DECIMALS + FACTOR_DECIMALS) / normal)
+        columns = map(estimates.rounded, (estimates.value, estimates.lower, estimates.upper))
+        units, count = [], len(estimates.decimals)
+        decimals = tuple(places + EXTRA_DECIMALS for places in estimates.decimals)
+        known = np.empty(len(estimates), np.bool_)
+        for at, (value, low, high) in enumerate(zip(*columns, strict=True)):
+            own = slice(at, None, count)
+            of_noise = ~np.isnan(deviations[own])
+            exact = _rounded_up(np.nan_to_num(deviations[own]) * 10.0 ** decimals[at])
+            farther = np.maximum(high - value, value - low)
+            estimate = -(-multiply_exact(farther, factor) // 10**FACTOR_DECIMALS)
+            units.append(np.where(of_noise, exact, estimate))
+            shows_noise = (low != high) & ~covers_all[own]
+            known[own] = has_interval[own] & (of_noise | shows_noise)
+        return Printed(units, decimals, known)
+
+
+def _rounded_up(numbers: Floats) -> Array:
+    whole = np.maximum(np.ceil(numbers * (1 - ROUNDING) - ROUNDING), 0)
+    if not whole.size or whole.max() < EXACT_FLOATS:
+        return whole.astype(np.int64)
+    return integer_array([int(number) for number in whole])
+
+
+class CoefficientOfVariation(OptionalColumn):
+    """The standard error as a share of the published number, both as printed.
+
+    Zero and dates have none: a date is no size.
+    """
+
+    name = "cv"
+    meaning = (
+        "cv: the coefficient of variation, se over the absolute value of the number. Blank for "
+        "zero and for dates, and where se is blank"
+    )
+
+    def printed(self, estimates: Estimates, confidence: Fraction) -> Printed:
+        errors = StandardError().printed(estimates, confidence)
+        known, count, units = errors.known.copy(), len(estimates.decimals), []
+        if estimates.date_range is not None:
+            known[:] = False
+        values = estimates.rounded(estimates.value)
+        for at, (error, value) in enumerate(zip(errors.units, values, strict=True)):
+            size = np.where(value == 0, 1, abs(value))
+            above = multiply_exact(error, 10 ** (SHARE_DECIMALS - EXTRA_DECIMALS))
+            units.append(-(-above // size))
+            known[at::count] &= value != 0
+        return Printed(units, (SHARE_DECIMALS,) * count, known)
+
+
+OPTIONAL_COLUMNS: tuple[OptionalColumn, ...] = (StandardError(), CoefficientOfVariation())
+"""The columns that a spec may ask for, in the order of the table."""
+
+
+def optional_columns(names: tuple[str, ...]) -> tuple[OptionalColumn, ...]:
+    """The optional columns with these names, in the order of the table."""
+    return tuple(column for column in OPTIONAL_COLUMNS if column.name in names)

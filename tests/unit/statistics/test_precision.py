@@ -1,0 +1,206 @@
+"""Standard errors and coefficients of variation: what they say of the noise, and their digits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from statistics import NormalDist
+
+import pytest
+
+from dpcli.noise import entropy
+from dpcli.numeric.arrays import Array, integer_array, np
+from dpcli.numeric.exact import fixed_point_text
+from dpcli.planning.planner import make_plan
+from dpcli.specification.load import parse_central_spec
+from dpcli.statistics.design import NoisyAnswer
+from dpcli.statistics.estimates import ANY, NO_INTERVAL, SUPPRESSED, UNBOUNDED, Estimates
+from dpcli.statistics.postprocessing import Nonnegative
+from dpcli.statistics.precision import OPTIONAL_COLUMNS, Printed, optional_columns
+from tests.support.streams import Stream
+
+CONFIDENCE = Fraction(19, 20)
+DRAWS = 10_000
+
+SPEC = """
+dpcli: 1
+dataset: d
+privacy: {unit: UNIT, neighbors: add-remove, budget: {epsilon: 100, delta: 1e-5}}
+quality: none
+columns:
+  who: {type: id}
+  day: {type: category, values: [mo, tu, we, th, fr, sa, su]}
+  sex: {type: category, values: [f, m]}
+  x: {type: number, bounds: [0, 100], step: 0.5}
+statistics:
+  - {name: n, STATISTIC}
+"""
+
+
+@pytest.fixture(autouse=True)
+def same_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The noise is the same in every run."""
+    monkeypatch.setattr(entropy, "source", Stream("precision"))
+
+
+def texts(printed: Printed) -> list[str]:
+    """The texts of a column; blank where it is not known."""
+    items = len(printed.units)
+    return [
+        fixed_point_text(int(printed.units[at % items][at // items]), printed.decimals[at % items])
+        if known
+        else ""
+        for at, known in enumerate(printed.known)
+    ]
+
+
+def columns_of(estimates: Estimates, confidence: Fraction = CONFIDENCE) -> tuple[list[str], ...]:
+    """The texts of both columns."""
+    return tuple(texts(column.printed(estimates, confidence)) for column in OPTIONAL_COLUMNS)
+
+
+def around(values: list[int], width: int, variance: float | None = None) -> Estimates:
+    """Whole numbers with intervals of one half-width."""
+    return Estimates.around(integer_array(values), width, Fraction(1), (variance,))
+
+
+@pytest.mark.parametrize(
+    ("statistic", "unit"),
+    [
+        ("statistic: count, epsilon: 0.2", "row"),
+        ("statistic: sum, column: x, epsilon: 1", "row"),
+        ("statistic: count, epsilon: 0.2, GAUSSIAN", "row"),
+        (
+            "statistic: count, by: [day], epsilon: 0.5, GAUSSIAN",
+            "{column: who, max_rows: 7, max_groups: 7}",
+        ),
+        ("statistic: comparison, of: sum, column: x, between: {sex: [f, m]}, epsilon: 1", "row"),
+        ("statistic: marginals, columns: [day, sex], ways: 1, epsilon: 0.3", "row"),
+        ("statistic: marginals, columns: [day, sex], ways: 2, epsilon: 0.3, GAUSSIAN", "row"),
+        ("statistic: marginals, columns: [day, sex], ways: [1, 2], epsilon: 0.3, GAUSSIAN", "row"),
+    ],
+)
+def test_the_error_of_counts_and_sums_is_the_deviation_of_their_noise(
+    statistic: str, unit: str
+) -> None:
+    """Of many draws of the noise, also where numbers share noise or are made to agree."""
+    statistic = statistic.replace("GAUSSIAN", "mechanism: gaussian, delta: 1e-6")
+    spec = parse_central_spec(SPEC.replace("STATISTIC", statistic).replace("UNIT", unit), "s")
+    (planned,) = make_plan(spec).statistics
+    request, used = planned.entry.request, planned.entry.statistic
+    answers = []
+    for part, noise in zip(planned.queries, planned.noises, strict=True):
+        cells = part.weighted.query.cells
+        assert cells is not None
+        drawn = np.asarray(noise.sample(DRAWS * cells, many=True))
+        answers.append(NoisyAnswer(drawn, noise))
+    estimates = used.estimate(planned.design, answers, CONFIDENCE)
+    if "marginals" in statistic:
+        estimates = used.make_consistent(planned.design, answers, estimates, CONFIDENCE)
+    items = used.item_count(request) * max(len(request.by) * 7, 1)
+    errors, _ = columns_of(estimates)
+    values = np.array([float(value * estimates.step) for value in estimates.value.tolist()])
+    shown = range(3) if "comparison" in statistic else range(items)
+
+    assert None not in estimates.variances[:3]
+    for at in shown:
+        found = values[at::items].std()
+        assert float(errors[at]) == pytest.approx(found, rel=0.03), at
+        assert len(set(errors[at::items])) == 1
+
+
+def test_the_error_of_a_mean_is_near_that_of_its_noise() -> None:
+    """It is an estimate from the interval of each mean, and not below the deviation by much."""
+    text = SPEC.replace("STATISTIC", "statistic: mean, column: x, epsilon: 1")
+    (planned,) = make_plan(parse_central_spec(text.replace("UNIT", "row"), "s")).statistics
+    (part,) = planned.queries
+    noise, sums = planned.noises[0], part.weighted.query.cells
+    assert sums == 2
+    # 500 rows, each at the middle of the bounds, have equal distances from both bounds.
+    answer = np.asarray(noise.sample(2000 * sums, many=True)) + 500 * 100
+    estimates = planned.entry.statistic.possible_estimate(
+        planned.design, [NoisyAnswer(answer, noise)], CONFIDENCE
+    )
+    errors, _ = columns_of(estimates)
+    values = np.array([float(value * estimates.step) for value in estimates.value.tolist()])
+
+    assert values.mean() == pytest.approx(50, abs=0.2)
+    assert np.median(list(map(float, errors))) == pytest.approx(values.std(), rel=0.1)
+
+
+def test_an_estimate_is_the_farther_distance_over_the_normal_quantile() -> None:
+    """A reader of the table finds it from printed digits; it is rounded up."""
+    estimates = replace(around([10, 20], 5), lower=integer_array([8, 15]))
+    normal = NormalDist().inv_cdf(0.975)
+    errors, shares = columns_of(estimates)
+
+    assert errors == ["2.552", "2.552"]
+    assert 0 <= float(errors[0]) - 5 / normal < 0.001
+    assert shares == ["0.2552", "0.1276"]
+
+
+def test_deviations_are_rounded_up_and_short_ones_stay() -> None:
+    """A deviation that is a decimal of three more digits than the number is printed exactly."""
+    assert columns_of(around([7], 5, 2.0)) == (["1.415"], ["0.2022"])
+    for deviation in (0.001, 0.1, 0.3, 2.5, 14.142, 123456.789):
+        ((error,), _) = columns_of(around([7], 5, deviation**2))
+        assert error == f"{deviation:.3f}"
+    assert columns_of(around([7], 0, 0.0)) == (["0.000"], ["0.0000"])
+    ((huge,), _) = columns_of(around([7], 5, 10.0**60))
+    assert float(huge) == pytest.approx(1e30)
+
+
+def test_numbers_without_an_interval_have_neither() -> None:
+    """Choices, suppressed numbers, and numbers about which the noise proves nothing."""
+    statuses = np.array([NO_INTERVAL, UNBOUNDED, SUPPRESSED], np.int8)
+    for variance in (None, 4.0):
+        estimates = replace(around([5, 6, 7], 5, variance), status=statuses)
+        assert columns_of(estimates) == ([""] * 3, [""] * 3)
+
+
+def test_an_interval_of_everything_possible_gives_no_estimate() -> None:
+    """It was cut, and says nothing of the noise; nor does an interval of a single number."""
+    limits = (Fraction(0), Fraction(12))
+    assert columns_of(around([5], 50).within([limits])) == ([""], [""])
+    assert columns_of(around([5], 50, 4.0).within([limits])) == (["2.000"], ["0.4000"])
+    assert columns_of(around([5], 0)) == ([""], [""])
+
+
+def test_postprocessing_leaves_the_deviation_of_the_noise() -> None:
+    """A count of zero that was negative has the noise of the others, and no share."""
+    estimates = Nonnegative().apply(around([-5, 50], 20, 100.0), lambda same: same)
+    assert columns_of(estimates) == (["10.000", "10.000"], ["", "0.2000"])
+
+
+def test_a_date_has_an_error_in_days_and_no_share() -> None:
+    """Days since 1970 are no size."""
+    dated = replace(around([18_000], 49), date_range=400, limits=(ANY,))
+    assert columns_of(dated) == (["25.001"], [""])
+
+
+def test_items_have_their_own_decimals_and_variances() -> None:
+    """The numbers of a group alternate; each item is printed in its own decimals."""
+    plain, fine = around([10, 20], 5, 4.0), around([30, 40], 5)
+    step = Fraction(1, 10)
+    both = Estimates.interleaved(
+        [plain.refined(step), replace(fine.refined(step), decimals=(1,), variances=(None,))]
+    )
+    errors, shares = columns_of(both)
+
+    assert errors == ["2.000", "2.5511", "2.000", "2.5511"]
+    assert shares == ["0.2000", "0.0851", "0.1000", "0.0638"]
+
+
+def test_many_groups_are_printed_as_a_few() -> None:
+    """Arrays of machine words and of Python integers have the same digits."""
+    small = around([1, 10, 1000], 7)
+    large: Array = small.value.astype(object)
+    wide = replace(small, value=large, lower=large - 7, upper=large + 7)
+
+    assert columns_of(small) == columns_of(wide)
+
+
+def test_columns_are_in_the_order_of_the_table() -> None:
+    """Whatever the order in which a spec names them."""
+    assert [column.name for column in optional_columns(("cv", "se"))] == ["se", "cv"]
+    assert optional_columns(()) == ()
