@@ -26,6 +26,7 @@ from dpcli.report.entry_model import (
 )
 from dpcli.report.json_values import JsonNumber, JsonObject, if_known
 from dpcli.statistics.postprocessing import Flag
+from dpcli.statistics.precision import OPTIONAL_COLUMNS
 
 Sha256 = Annotated[str, Keywords(pattern="^[0-9a-f]{64}$")]
 Version = Annotated[int, Keywords(const=2)]
@@ -159,7 +160,7 @@ class FlagsReport(JsonObject):
 class OptionalColumnReport(JsonObject):
     """A column of the table that the spec adds."""
 
-    name: Annotated[str, Keywords(enum=["se", "cv"])]
+    name: Annotated[str, Keywords(enum=[column.name for column in OPTIONAL_COLUMNS])]
     meaning: str
     """What it means, in words."""
 
