@@ -63,8 +63,9 @@ class StandardError(OptionalColumn):
     that of the noise, before the steps of `post`. Otherwise it is the greater distance from the
     number to an end of the interval, over the quantile of a normal distribution: 1.96 for 95%. An
     interval that was cut has a shorter side, which is not used. A number without an interval has
-    none. Neither has a number whose interval is a single number or all that is possible, if it
-    would be an estimate: such an interval does not show the size of the noise.
+    none, nor has a rank, which is no measured number. Neither has a number whose interval is a
+    single number or all that is possible, if it would be an estimate: such an interval does not
+    show the size of the noise.
     """
 
     name = "se"
@@ -72,12 +73,14 @@ class StandardError(OptionalColumn):
         "se: the standard error. Of a count, a sum or a difference of two, it is the standard "
         "deviation of the noise, before post-processing. Of any other number, and of "
         "NAME.population, it is an estimate: the distance to the farther end of the interval, over "
-        "that for a normal distribution with standard deviation 1. Blank without an interval, and "
-        "for an estimate if the interval is all that is possible or a single number"
+        "that for a normal distribution with standard deviation 1. Blank for a rank, without an "
+        "interval, and for an estimate if the interval is all that is possible or a single number"
     )
 
     def printed(self, estimates: Estimates, confidence: Fraction) -> Printed:
         has_interval, covers_all = estimates.status == HAS_INTERVAL, estimates.covers_all
+        if estimates.before is not None:  # These are ranks, by the numbers before them.
+            has_interval = np.zeros(len(estimates), np.bool_)
         variances = np.array([np.nan if part is None else part for part in estimates.variances])
         deviations = np.resize(np.sqrt(variances), len(estimates))
         normal = normal_quantile(float(1 - confidence))

@@ -109,7 +109,9 @@ class RankedCounts(Design):
         )
         below = _counts_below(add_exact(shown, -2 * width)[:, ::-1], counts)[:, ::-1]
         items = labels[order.ravel()]
-        numbered = replace(Estimates.around(shown.ravel(), width, Fraction(1)), items=items)
+        variances = (answer.noise.discrete_variance,)
+        around = Estimates.around(shown.ravel(), width, Fraction(1), variances)
+        numbered = replace(around, items=items)
         ranks = np.tile(np.arange(1, k + 1), len(counts))
         return replace(
             Estimates.chosen(ranks, items=items),

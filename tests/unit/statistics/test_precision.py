@@ -158,6 +158,14 @@ def test_numbers_without_an_interval_have_neither() -> None:
         assert columns_of(estimates) == ([""] * 3, [""] * 3)
 
 
+def test_ranks_have_neither() -> None:
+    """A rank with an interval is no measured number; the count behind it has the error of noise."""
+    counts = around([50, 40], 20, 4.0)
+    ranks = replace(around([1, 2], 1), before=counts)
+    assert columns_of(ranks) == ([""] * 2, [""] * 2)
+    assert columns_of(ranks.before_postprocessing)[0] == ["2.000"] * 2
+
+
 def test_an_interval_of_everything_possible_gives_no_estimate() -> None:
     """It was cut, and says nothing of the noise; nor does an interval of a single number."""
     limits = (Fraction(0), Fraction(12))
