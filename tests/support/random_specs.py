@@ -235,6 +235,7 @@ FORMS: tuple[Form, ...] = (
     _ratio,
     _comparison,
     _of("numbers", "variance"),
+    _of("numbers", "describe"),
     _of("numbers", "histogram", ", bins: {width: 1}"),
     _of("dates", "histogram", ", bins: {width: 2}"),
     _of("labels", "histogram"),
