@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from dpcli.planning.results import EstimatedStatistic
     from dpcli.report.entry_model import PublishedStatisticReport
     from dpcli.report.model import CollectionReport, ReleaseReport
-    from dpcli.statistics.precision import Printed
+    from dpcli.statistics.precision import ColumnNumbers
 
 ISO_DATE = "%Y-%m-%d"
 
@@ -47,7 +47,7 @@ POPULATION = ".population"
 class CellText:
     """One published number as text, with its group, item, interval and flag.
 
-    `more` are the texts of the optional columns.
+    `optional` are the texts of the optional columns.
     """
 
     statistic: str
@@ -57,7 +57,7 @@ class CellText:
     lower: str
     upper: str
     flag: Flag
-    more: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -100,10 +100,10 @@ class NumberTable:
             CellText(
                 self.name,
                 dict(zip(self.keys, row[:first], strict=True)),
-                item, value, lower, upper, Flag(flag), tuple(more),
+                item, value, lower, upper, Flag(flag), tuple(optional),
             )
             for row in shown.iter_rows()
-            for item, value, lower, upper, flag, *more in (row[first:],)
+            for item, value, lower, upper, flag, *optional in (row[first:],)
         )  # fmt: skip
 
 
@@ -178,7 +178,7 @@ def _texts(cells: pl.DataFrame, estimates: Estimates) -> pl.DataFrame:
     return cells.with_columns(**texts, flag=names.gather(flags(estimates)))
 
 
-def _optional_texts(numbers: Printed) -> pl.Series:
+def _optional_texts(numbers: ColumnNumbers) -> pl.Series:
     """The texts of an optional column, blank where its number is not known."""
     import polars as pl
 
@@ -298,7 +298,7 @@ class Report:
         stated = load_report(parsed)
         if isinstance(stated, CollectionReport):
             return cls(content, stated)
-        columns = [column.name for column in getattr(stated, "optional_columns", None) or ()]
+        columns = [column.name for column in stated.optional_columns or ()]
         numbers = (
             tuple(_numbers(statistic, blocks[index], columns))
             for statistic, index in zip(stated.statistics, indices, strict=True)
@@ -410,8 +410,8 @@ def _read(lines: pl.DataFrame, keys: Sequence[str], columns: Sequence[str]) -> p
         for end in ENDS
     ]
     flag = pl.col("flag").str.strip_chars('"').replace("null", "")
-    more = [pl.col(name).fill_null("") for name in columns]
-    read = parts.select((pl.col("named") + "}").str.json_decode(named), *digits, flag, *more)
+    optional = [pl.col(name).fill_null("") for name in columns]
+    read = parts.select((pl.col("named") + "}").str.json_decode(named), *digits, flag, *optional)
     group = pl.col("named").struct.field("keys").struct.rename_fields(fields).struct.unnest()
     return read.select(
         *([group] if fields else []),

@@ -135,9 +135,12 @@ def long_table(published: Sequence[NumberTable]) -> Table:
         frames.append(numbers.frame.select(column.alias(name) for column, name in named))
     dated = tuple(numbers.name for numbers in published if numbers.dates)
     ends = len(keys) + len(FIXED)
-    more = frozenset(header[ends:])
+    added = frozenset(header[ends:])
     return Table(
-        pl.concat(frames), frozenset(header[ends - 4 : ends - 1]) | more, dated=dated, optional=more
+        pl.concat(frames),
+        frozenset(header[ends - 4 : ends - 1]) | added,
+        dated=dated,
+        optional=added,
     )
 
 
@@ -456,8 +459,8 @@ def wide_schema(
         says = f"{_what(statistic)}{f', {kind}' if kind else ''}."
         caption: Captioned | None = statistic
         if end >= len(ENDS):
-            more = optional[end - len(ENDS)]
-            columns.append(_column(name, "decimal", f"{says} {more.meaning}."))
+            added = optional[end - len(ENDS)]
+            columns.append(_column(name, "decimal", f"{says} {added.meaning}."))
             continue
         if end:
             about = f" of {statistic.interval_about}" if statistic.interval_about else ""

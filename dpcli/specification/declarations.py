@@ -69,10 +69,10 @@ ColumnName = Annotated[
 
 
 class OutputModel(SectionModel):
-    """What the published tables have besides the numbers and their intervals."""
+    """What the published tables have in addition to numbers and intervals."""
 
     missing_lines: ClassVar[Mapping[str, str]] = {
-        "columns": "`columns: [se, cv]`: the columns that are added",
+        "columns": "`columns: [se, cv]`: the columns that are added"
     }
 
     columns: Annotated[list[ColumnName], Field(min_length=1)]

@@ -34,7 +34,7 @@ EXACT_FLOATS = 2.0**53
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Printed:
+class ColumnNumbers:
     """A number for each published one, in units of its last decimal, where it is `known`.
 
     `units` has an array for each of `decimals`: items take turns, as in `Estimates.rounded`.
@@ -52,7 +52,7 @@ class OptionalColumn(ABC):
     meaning: ClassVar[str]
 
     @abstractmethod
-    def printed(self, estimates: Estimates, confidence: Fraction) -> Printed:
+    def printed(self, estimates: Estimates, confidence: Fraction) -> ColumnNumbers:
         """The numbers of the column, all rounded up."""
 
 
@@ -62,10 +62,9 @@ class StandardError(OptionalColumn):
     Where noise is added to the number, or the number is a linear function of noisy answers, it is
     that of the noise, before the steps of `post`. Otherwise it is the greater distance from the
     number to an end of the interval, over the quantile of a normal distribution: 1.96 for 95%. An
-    interval that was cut has a shorter side, which is not used. A number without an interval has
-    none, nor has a rank, which is no measured number. Neither has a number whose interval is a
-    single number or all that is possible, if it would be an estimate: such an interval does not
-    show the size of the noise.
+    interval that was cut has a shorter side, which is not used. A number without an interval has no
+    standard error. A rank has none, because it is not a measurement. An interval that is a single
+    number or all that is possible does not show the size of the noise, so it gives no estimate.
     """
 
     name = "se"
@@ -77,7 +76,7 @@ class StandardError(OptionalColumn):
         "interval, and for an estimate if the interval is all that is possible or a single number"
     )
 
-    def printed(self, estimates: Estimates, confidence: Fraction) -> Printed:
+    def printed(self, estimates: Estimates, confidence: Fraction) -> ColumnNumbers:
         has_interval, covers_all = estimates.status == HAS_INTERVAL, estimates.covers_all
         if estimates.before is not None:  # These are ranks, by the numbers before them.
             has_interval = np.zeros(len(estimates), np.bool_)
@@ -87,7 +86,7 @@ class StandardError(OptionalColumn):
         factor = ceil(10 ** (EXTRA_DECIMALS + FACTOR_DECIMALS) / normal)
         columns = map(estimates.rounded, (estimates.value, estimates.lower, estimates.upper))
         units, count = [], len(estimates.decimals)
-        decimals = tuple(places + EXTRA_DECIMALS for places in estimates.decimals)
+        decimals = tuple(number + EXTRA_DECIMALS for number in estimates.decimals)
         known = np.empty(len(estimates), np.bool_)
         for at, (value, low, high) in enumerate(zip(*columns, strict=True)):
             own = slice(at, None, count)
@@ -98,7 +97,7 @@ class StandardError(OptionalColumn):
             units.append(np.where(of_noise, exact, estimate))
             shows_noise = (low != high) & ~covers_all[own]
             known[own] = has_interval[own] & (of_noise | shows_noise)
-        return Printed(units, decimals, known)
+        return ColumnNumbers(units, decimals, known)
 
 
 def _rounded_up(numbers: Floats) -> Array:
@@ -111,7 +110,7 @@ def _rounded_up(numbers: Floats) -> Array:
 class CoefficientOfVariation(OptionalColumn):
     """The standard error as a share of the published number, both as printed.
 
-    Zero and dates have none: a date is no size.
+    Zero has none. A date has none, because its zero is arbitrary.
     """
 
     name = "cv"
@@ -120,7 +119,7 @@ class CoefficientOfVariation(OptionalColumn):
         "zero and for dates, and where se is blank"
     )
 
-    def printed(self, estimates: Estimates, confidence: Fraction) -> Printed:
+    def printed(self, estimates: Estimates, confidence: Fraction) -> ColumnNumbers:
         errors = StandardError().printed(estimates, confidence)
         known, count, units = errors.known.copy(), len(estimates.decimals), []
         if estimates.date_range is not None:
@@ -131,7 +130,7 @@ class CoefficientOfVariation(OptionalColumn):
             above = multiply_exact(error, 10 ** (SHARE_DECIMALS - EXTRA_DECIMALS))
             units.append(-(-above // size))
             known[at::count] &= value != 0
-        return Printed(units, (SHARE_DECIMALS,) * count, known)
+        return ColumnNumbers(units, (SHARE_DECIMALS,) * count, known)
 
 
 OPTIONAL_COLUMNS: tuple[OptionalColumn, ...] = (StandardError(), CoefficientOfVariation())

@@ -210,7 +210,7 @@ PLAIN: dict[str, Callable[[Request, Sequence[Row]], list[float]]] = {
     "variance": lambda request, rows: [float(np.var(numbers(request.column, rows)))],
     "std": lambda request, rows: [float(np.std(numbers(request.column, rows)))],
     "describe": lambda request, rows: [
-        function(numbers(request.column, rows)) for function in (len, np.mean, np.std)
+        float(function(numbers(request.column, rows))) for function in (len, np.mean, np.std)
     ],
     "histogram": lambda request, rows: cell_counts(
         [request.bins] if request.bins else [],

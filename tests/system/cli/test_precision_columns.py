@@ -152,7 +152,7 @@ def test_one_column_may_be_asked_for(dpcli: Command, folder: Path) -> None:
 
 
 def test_without_them_nothing_changes(dpcli: Command, folder: Path) -> None:
-    """A spec that does not ask for the columns has outputs without a trace of them."""
+    """A spec that does not ask for the columns has outputs without them."""
     path = release(dpcli, folder, "")
 
     assert list(lines(folder / "out.csv")[0])[-1] == "flag"

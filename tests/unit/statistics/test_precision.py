@@ -16,7 +16,7 @@ from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import ANY, NO_INTERVAL, SUPPRESSED, UNBOUNDED, Estimates
 from dpcli.statistics.postprocessing import Nonnegative
-from dpcli.statistics.precision import OPTIONAL_COLUMNS, Printed, optional_columns
+from dpcli.statistics.precision import OPTIONAL_COLUMNS, ColumnNumbers, optional_columns
 from tests.support.streams import Stream
 
 CONFIDENCE = Fraction(19, 20)
@@ -43,7 +43,7 @@ def same_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(entropy, "source", Stream("precision"))
 
 
-def texts(printed: Printed) -> list[str]:
+def texts(printed: ColumnNumbers) -> list[str]:
     """The texts of a column; blank where it is not known."""
     items = len(printed.units)
     return [
