@@ -223,9 +223,9 @@ class CellReport(JsonObject):
     flag: Literal["suppressed", "no-information", "limited", "unreliable"] | None
     """What a reader must know of the number; null if nothing."""
     se: JsonNumber | None = None
-    """The standard error; absent where it is not known, or the spec does not ask for it."""
+    """The standard error; absent if it is not known or not asked for."""
     cv: JsonNumber | None = None
-    """The coefficient of variation; absent as `se` is, and for zero and for dates."""
+    """The coefficient of variation; absent as `se` is, and for zero and dates."""
 
 
 class Cells(str):

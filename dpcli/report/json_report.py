@@ -110,7 +110,7 @@ class NumberTable:
 def published_numbers(
     published: EstimatedStatistic, columns: Sequence[OptionalColumn], confidence: Fraction
 ) -> tuple[NumberTable, ...]:
-    """The published numbers of a statistic, in the order of the spec, with optional `columns`.
+    """The published numbers of a statistic, with the optional `columns`.
 
     If numbers before post-processing, or of the population, are published too, they follow under
     their own names.

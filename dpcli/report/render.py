@@ -392,6 +392,11 @@ class StatisticView:
         """
         return list(map(self._table, self._numbers))
 
+    def _has_ranges(self, numbers: NumberTable) -> bool:
+        """Whether any number has an interval to show; a certain rank has one, too."""
+        lower, upper = numbers.frame["lower"], numbers.frame["upper"]
+        return bool(((lower != "") if numbers.chosen else (lower != upper)).any())
+
     def _table(self, numbers: NumberTable) -> NumbersTable:
         own, cells, frame = numbers is self._numbers[0], numbers.cells(MAX_LINES), numbers.frame
         drawn, scale = self._drawn and not (own and self.charts), None
@@ -403,7 +408,7 @@ class StatisticView:
             "" if own else numbers.name,
             cells,
             len(frame) - len(cells),
-            bool((frame["lower"] != frame["upper"]).any()),
+            self._has_ranges(numbers),
             bool((frame["flag"] != "").any()),
             numbers.optional,
             drawn,

@@ -145,12 +145,12 @@ def long_table(published: Sequence[NumberTable]) -> Table:
 
 
 def _optional(published: Sequence[NumberTable]) -> tuple[str, ...]:
-    """The names of the optional columns, which are the same for all numbers of a release."""
+    """The names of the optional columns: the same for all numbers."""
     return published[0].optional if published else ()
 
 
 def _wide_ends(published: Sequence[NumberTable]) -> tuple[str, ...]:
-    """What follows the name of a statistic in the headers of its columns in a wide table."""
+    """What follows the name of a statistic in the headers of a wide table."""
     return (*ENDS, *(f"_{name}" for name in _optional(published)))
 
 

@@ -27,7 +27,10 @@ FACTOR_DECIMALS = 6
 """Decimals of the factor from half an interval to a standard error."""
 
 ROUNDING = 1e-12
-"""The relative error of a deviation in floats: this close above a decimal, it is that decimal."""
+"""The relative error of a deviation in floats.
+
+This close above a decimal, it is that decimal.
+"""
 
 EXACT_FLOATS = 2.0**53
 """Whole numbers from here on are Python integers when they come from floats."""
@@ -35,9 +38,9 @@ EXACT_FLOATS = 2.0**53
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnNumbers:
-    """A number for each published one, in units of its last decimal, where it is `known`.
+    """A number for each published one, where it is `known`.
 
-    `units` has an array for each of `decimals`: items take turns, as in `Estimates.rounded`.
+    It is in units of its last decimal. `units` has an array for each of `decimals`: items take turns, as in `Estimates.rounded`.
     """
 
     units: list[Array]
@@ -57,7 +60,7 @@ class OptionalColumn(ABC):
 
 
 class StandardError(OptionalColumn):
-    """The standard deviation of the noise in a number, or an estimate from its interval.
+    """The standard deviation of the noise in a number, or an estimate of it.
 
     Where noise is added to the number, or the number is a linear function of noisy answers, it is
     that of the noise, before the steps of `post`. Otherwise it is the greater distance from the

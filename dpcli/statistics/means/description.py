@@ -1,4 +1,4 @@
-"""The number of values of a column, their mean and their deviation, from one answer."""
+"""Number of values, mean and deviation of a column, from one answer."""
 
 from __future__ import annotations
 
