@@ -40,7 +40,8 @@ EXACT_FLOATS = 2.0**53
 class ColumnNumbers:
     """A number for each published one, where it is `known`.
 
-    It is in units of its last decimal. `units` has an array for each of `decimals`: items take turns, as in `Estimates.rounded`.
+    It is in units of its last decimal. `units` has an array for each of `decimals`: items take
+    turns, as in `Estimates.rounded`.
     """
 
     units: list[Array]
