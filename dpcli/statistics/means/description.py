@@ -1,4 +1,4 @@
-"""Number of values, mean and deviation of a column, from one answer."""
+"""The count, mean and deviation of the values of a column, from one answer."""
 
 from __future__ import annotations
 
