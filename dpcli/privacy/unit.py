@@ -104,6 +104,11 @@ class Relation:
         """Whether all neighbors have the same number of rows."""
         return self.neighbors is Neighbors.CHANGE_ONE and isinstance(self.unit, RowUnit)
 
+    @property
+    def limits_groups(self) -> bool:
+        """Whether a query with groups may use fewer rows than one without."""
+        return self.unit.limits_groups
+
 
 def unit_text(unit: Unit) -> str:
     """A short text that names who is protected; ledgers compare it.

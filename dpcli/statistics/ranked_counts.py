@@ -13,7 +13,7 @@ from dpcli.data.labels import require_labeled
 from dpcli.noise.distribution import Noise, blended_margin
 from dpcli.numeric.arrays import Array, Ints, add_exact, multiply_exact, np
 from dpcli.numeric.exact import exact_or_up
-from dpcli.privacy.unit import PersonUnit, Relation
+from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
@@ -25,7 +25,7 @@ def may_rank(relation: Relation) -> bool:
 
     Labels of counts are groups of a person, so such a limit would leave out more rows.
     """
-    return not (isinstance(relation.unit, PersonUnit) and relation.unit.limits_groups)
+    return not relation.limits_groups
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from dpcli.fields.statistic_fields import Candidates, OrderedColumnName, Quantil
 from dpcli.noise.distribution import ADDITIVE, Family, Noise
 from dpcli.numeric.arrays import np
 from dpcli.numeric.exact import plain_text, rounded_text, short_up
-from dpcli.privacy.unit import PersonUnit, Relation
+from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.scores import Rank, ScoreQuery
@@ -49,10 +49,8 @@ def may_count(request: Request, relation: Relation) -> bool:
 
     A limit on the groups of a person would leave out different rows in each level of the tree.
     """
-    unit = relation.unit
-    limited = isinstance(unit, PersonUnit) and unit.limits_groups
     private = any(axis.is_private for axis in request.by)
-    return not limited and not private
+    return not relation.limits_groups and not private
 
 
 @dataclass(frozen=True, kw_only=True)

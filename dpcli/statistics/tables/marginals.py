@@ -18,7 +18,7 @@ from dpcli.fields.statistic_fields import AxesPerTable, FieldFault, TableColumns
 from dpcli.noise.distribution import ADDITIVE, Family, Noise
 from dpcli.numeric.exact import rounded_text
 from dpcli.privacy.sensitivity import MAX_AXES, effect_sensitivity, sensitivity
-from dpcli.privacy.unit import PersonUnit, Relation
+from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.statistics.design import Design, Measure, NoisyAnswer, Request, WeightedQuery
@@ -51,11 +51,6 @@ from dpcli.statistics.tables.shares import (
 def sizes_of(request: Request) -> tuple[int, ...]:
     """The number of labels of each column of the tables."""
     return tuple(map(len, request.margins))
-
-
-def limits_groups(relation: Relation) -> bool:
-    """Whether a limit on groups applies: it limits the cells per person and table."""
-    return isinstance(relation.unit, PersonUnit) and relation.unit.limits_groups
 
 
 def _columns(request: Request) -> tuple[Column, ...]:
@@ -202,7 +197,7 @@ def measured_effects(request: Request, relation: Relation) -> tuple[MeasuredTabl
     applies: then each effect would be about different rows.
     """
     sizes, unit, neighbors = sizes_of(request), relation.unit, relation.neighbors
-    if request.ways[-1] > MAX_AXES or limits_groups(relation):
+    if request.ways[-1] > MAX_AXES or relation.limits_groups:
         return ()
     is_private = any(axis.is_private for axis in request.by)
     groups = None if is_private else prod(map(len, request.by))
@@ -291,7 +286,7 @@ class Marginals(Statistic):
         that totals of one are not sums of the other.
         """
         columns = len(request.margins)
-        if len(request.ways) > 1 and limits_groups(relation):
+        if len(request.ways) > 1 and relation.limits_groups:
             yield FieldFault("several-ways", "ways")
         yield from check_max(request.ways[-1], "ways", columns, "of the columns each table has")
 
@@ -303,7 +298,7 @@ class Marginals(Statistic):
         """
         sizes, ways = sizes_of(request), request.ways
         groups = prod(len(axis) for axis in request.by if not axis.is_private)
-        limited = limits_groups(relation)
+        limited = relation.limits_groups
         by_rho = separate_design(sizes, ways, RHO)
         by_epsilon = (
             separate_design(sizes, ways, EPSILON)
