@@ -345,7 +345,7 @@ class StatisticPlanner:
         if design.agrees and {step.name for step in entry.post} == {"consistent"}:
             # The sums of a single table, or of effects, agree: they are the published numbers.
             entry = replace(entry, raw=False)
-        if design.derivation:
+        if design.publishes_answers:
             entry = replace(entry, raw=True)
         branch = self.branches.get(entry.request.name)
         return PlannedStatistic(entry, target, design, queries, alternative, branch)

@@ -160,7 +160,7 @@ def read_answer_settings(
         with suppress(AlreadyReportedError):
             possible = designs()
             families = {family for design in possible for family in design.families}
-            ordered = any(design.derivation for design in possible)
+            ordered = any(design.publishes_answers for design in possible)
     suitable = suitable_mechanisms(families)
     read_chosen = attempt(read_mechanisms, section, statistic, suitable)
     budget_key = read_budget_key(section, context, missing_code)

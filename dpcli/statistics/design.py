@@ -178,8 +178,8 @@ class Design:
         measures: The units of the budget that the weights divide, unless noise is Gaussian.
         reason: A sentence on why these queries are answered, or an empty text.
         error_is_known: Whether a published number has the error of the single answer.
-        derivation: How the published numbers follow from noisy ones that are published as well;
-            empty for a design that does not publish both.
+        publishes_answers: Whether the noisy answers are published before the numbers.
+        derivation: How the published numbers follow from the noisy answers, or an empty text.
     """
 
     request: Request
@@ -188,6 +188,7 @@ class Design:
     measures: tuple[Measure, ...] = MEASURES
     reason: str = ""
     error_is_known: ClassVar[bool] = True
+    publishes_answers: ClassVar[bool] = False
     derivation: ClassVar[str] = ""
 
     def serves(self, family: Family, measure: Measure) -> bool:

@@ -82,6 +82,7 @@ class Estimates:
         raw: The values before they were clamped into their range.
         items: The chosen categories.
         before: The noisy numbers that decided these ones, with intervals of their own.
+        are_ranks: Whether the numbers are ranks, which have no standard error.
         sizes: The sizes with which half-widths are compared, if not the absolute values.
         limits: The noise-free values that the spec alone makes possible, for each item or for all.
         date_range: The days between the bounds of a column of dates. The numbers are then days
@@ -100,6 +101,7 @@ class Estimates:
     raw: Array | None = None
     items: Array | None = None
     before: Estimates | None = None
+    are_ranks: bool = False
     sizes: Array | None = None
     limits: tuple[Limits, ...] = (ANY,)
     date_range: int | None = None

@@ -82,7 +82,7 @@ class StandardError(OptionalColumn):
 
     def printed(self, estimates: Estimates, confidence: Fraction) -> ColumnNumbers:
         has_interval, covers_all = estimates.status == HAS_INTERVAL, estimates.covers_all
-        if estimates.before is not None:  # These are ranks, by the numbers before them.
+        if estimates.are_ranks:
             has_interval = np.zeros(len(estimates), np.bool_)
         variances = np.array([np.nan if part is None else part for part in estimates.variances])
         deviations = np.resize(np.sqrt(variances), len(estimates))

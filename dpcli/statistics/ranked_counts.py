@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from math import floor
+from typing import ClassVar
 
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import require_labeled
@@ -50,6 +51,7 @@ class RankedCounts(Design):
     the k most frequent labels and another label.
     """
 
+    publishes_answers: ClassVar[bool] = True
     derivation = "labels are put in order by their noisy counts"
 
     @classmethod
@@ -120,6 +122,7 @@ class RankedCounts(Design):
             status=np.full(len(ranks), HAS_INTERVAL, np.int8),
             limits=((Fraction(1), Fraction(len(labels))),),
             before=numbered.within((NONNEGATIVE,)),
+            are_ranks=True,
         )
 
 

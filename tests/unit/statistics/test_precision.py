@@ -161,7 +161,7 @@ def test_numbers_without_an_interval_have_neither() -> None:
 def test_ranks_have_neither() -> None:
     """A rank with an interval is no measured number; the count behind it has the error of noise."""
     counts = around([50, 40], 20, 4.0)
-    ranks = replace(around([1, 2], 1), before=counts)
+    ranks = replace(around([1, 2], 1), before=counts, are_ranks=True)
     assert columns_of(ranks) == ([""] * 2, [""] * 2)
     assert columns_of(ranks.before_postprocessing)[0] == ["2.000"] * 2
 
