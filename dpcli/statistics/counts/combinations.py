@@ -132,15 +132,22 @@ def block_sizes(tests: int, blocks: int) -> tuple[int, ...]:
     return (least + 1,) * larger + (least,) * (blocks - larger)
 
 
+def variance_of_rows(sizes: Sequence[int]) -> float:
+    """The variance of the number of rows, if numbers have noise of variance one.
+
+    It is the mean of those of the blocks, weighted by the inverse of their variances 2^b, so that
+    it has the inverse of the sum of these weights.
+    """
+    return 1 / sum(2.0**-size for size in sizes)
+
+
 def count_variance(sizes: Sequence[int]) -> float:
     """The mean variance of a count, if numbers have noise of variance one.
 
-    The rows with a true test less all others have the variance 2^b, for a block of b tests. The
-    number of rows is the mean of those of the blocks, weighted by the inverse of their variances
-    2^b, so that it has the inverse of the sum of these weights. A count is half the sum of both,
-    whose noises are not correlated.
+    The rows with a true test less all others have the variance 2^b, for a block of b tests. A count
+    is half the sum of these and of the number of rows, whose noises are not correlated.
     """
-    of_rows = 1 / sum(2.0**-size for size in sizes)
+    of_rows = variance_of_rows(sizes)
     return sum(size * (2.0**size + of_rows) for size in sizes) / (4 * sum(sizes))
 
 
@@ -239,8 +246,12 @@ class CountsFromCombinations(Design):
         # Counts from a single block are whole numbers.
         values = np.stack(counts, axis=1) // int(2 * divisor * self._unit)
         widths = integer_array(self._widths(answer.noise, confidence)).repeat(query.sizes)
+        of_rows, of_noise = variance_of_rows(query.sizes), answer.noise.discrete_variance
+        variances = tuple(
+            (2.0**size + of_rows) / 4 * of_noise for size in query.sizes for _ in range(size)
+        )
         estimates = Estimates.around(
-            integer_array(values.ravel()), np.tile(widths, len(values)), Fraction(1)
+            integer_array(values.ravel()), np.tile(widths, len(values)), Fraction(1), variances
         )
         decimals = 0 if self._unit == 1 else DECIMALS
         return replace(estimates, step=self._unit, decimals=(decimals,))

@@ -32,6 +32,11 @@ columns:
   day: {type: category, values: [mo, tu, we, th, fr, sa, su]}
   sex: {type: category, values: [f, m]}
   x: {type: number, bounds: [0, 100], step: 0.5}
+  a: {type: boolean}
+  b: {type: boolean}
+  c: {type: boolean}
+  d: {type: boolean}
+  e: {type: boolean}
 statistics:
   - {name: n, STATISTIC}
 """
@@ -74,6 +79,16 @@ def around(values: list[int], width: int, variance: float | None = None) -> Esti
             "statistic: count, by: [day], epsilon: 0.5, GAUSSIAN",
             "{column: who, max_rows: 7, max_groups: 7}",
         ),
+        (
+            "statistic: count, by: [day], epsilon: 0.5, mechanism: laplace",
+            "{column: who, max_rows: 7, max_groups: 7}",
+        ),
+        ("statistic: selections, columns: [a, b, c], epsilon: 0.5, mechanism: laplace", "row"),
+        (
+            "statistic: selections, columns: [a, b, c, d, e], epsilon: 0.5, mechanism: laplace",
+            "row",
+        ),
+        ("statistic: selections, columns: [a, b, c, d, e], epsilon: 0.5, GAUSSIAN", "row"),
         ("statistic: comparison, of: sum, column: x, between: {sex: [f, m]}, epsilon: 1", "row"),
         ("statistic: marginals, columns: [day, sex], ways: 1, epsilon: 0.3", "row"),
         ("statistic: marginals, columns: [day, sex], ways: 2, epsilon: 0.3, GAUSSIAN", "row"),
