@@ -15,6 +15,7 @@ from dpcli.data.kinds import Axis
 from dpcli.data.labels import LabeledColumn
 from dpcli.noise.distribution import ADDITIVE, Family, Noise, summed_half_width
 from dpcli.numeric.arrays import Array, integer_array
+from dpcli.numeric.exact import exact_or_up, rounded_text
 from dpcli.privacy.confidential import Group
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import Query
@@ -253,6 +254,12 @@ class Design:
     ) -> Estimates:
         """The estimates after the step `consistent`: all numbers agree with each other."""
         return estimates
+
+
+def error_sentence(error: Fraction, confidence: Fraction) -> str:
+    """How far each number of an entry is from the noise-free one, and how often."""
+    within, percent = rounded_text(error, 6), exact_or_up(confidence * 100)
+    return f"each number is within {within} of the noise-free one in {percent}% of cases"
 
 
 def groups(request: Request) -> int:

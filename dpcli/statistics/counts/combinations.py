@@ -13,14 +13,13 @@ from dpcli.data.column import Column
 from dpcli.data.filters import Filter
 from dpcli.noise.distribution import Noise, blended_half_width, summed_half_width
 from dpcli.numeric.arrays import Array, integer_array, largest_magnitude, np, widened
-from dpcli.numeric.exact import exact_or_up, rounded_text
 from dpcli.privacy.sensitivity import RowContribution, Sensitivity, indicator_sensitivity
 from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import Query
 from dpcli.queries.sums import PlainSum, RowSums, Shape
 from dpcli.statistics.counts.person_counts import MAX_RELATIVE_DEVIATION
-from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
+from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery, error_sentence
 from dpcli.statistics.estimates import Estimates
 
 MAX_TESTS = 4
@@ -223,12 +222,7 @@ class CountsFromCombinations(Design):
         return [widths[size] for size in sizes]
 
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
-        error = rounded_text(self.known_error(noises, confidence), 6)
-        percent = exact_or_up(confidence * 100)
-        return (
-            self.reason,
-            f"each number is within {error} of the noise-free one in {percent}% of cases",
-        )
+        return self.reason, error_sentence(self.known_error(noises, confidence), confidence)
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         (answer,), query, divisor = answers, self.combinations, sum(self._times)

@@ -8,14 +8,13 @@ from math import ceil, hypot, prod, sqrt
 
 from dpcli.noise.distribution import ADDITIVE, Family, Noise, blended_margin
 from dpcli.numeric.arrays import add_exact, multiply_exact
-from dpcli.numeric.exact import exact_or_up, rounded_text
 from dpcli.numeric.interval_arithmetic import sqrt_down
 from dpcli.privacy.sensitivity import centered_sensitivity, sensitivity
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery
 from dpcli.statistics.counts.centered_counts import CenteredCountQuery
-from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
+from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery, error_sentence
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.statistic import Statistic
 
@@ -140,12 +139,7 @@ class SharedNoise(Design):
         return ceil(blended_margin(counts, Fraction(1), numbers, Fraction(self.less), outside))
 
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
-        error = rounded_text(self.known_error(noises, confidence), 6)
-        percent = exact_or_up(confidence * 100)
-        return (
-            self.reason,
-            f"each number is within {error} of the noise-free one in {percent}% of cases",
-        )
+        return self.reason, error_sentence(self.known_error(noises, confidence), confidence)
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         counts, numbers = answers
