@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -29,22 +30,14 @@ REASON = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class CenteredPairQuery(Query):
-    """The sum of distances from the middle of the bounds, and h for each row.
+class ChangedPairQuery(Query):
+    """Sums of a column and the number of rows, together, where a row may be changed.
 
-    Everything is in steps of `Factor.centered`. A distance is from -h to h, and `half` is h.
     Raises ValueError for groups, and without a width between the bounds.
 
-    Privacy: let a row that counts become another one that counts. The sum changes by at most 2 h,
-    and the number of rows does not. If only one of the two counts, the sum and h times the number
-    of rows change by at most h each. So (L1, L2 squared, Linf) of a changed row are at most
-    (2 h, 4 h^2, 2 h), and of an added or a removed one (2 h, 2 h^2, h). A person with at most t
-    rows becomes another one by at most t such changes, which add up. The rows of both can be put in
-    pairs, and a row without a partner is added or removed.
-
-    >>> age = NumericColumn("age", bounds=(0, 110))
-    >>> CenteredPairQuery(column=age).half
-    55
+    Privacy: a person with at most t rows becomes another one by at most t changes of a row, which
+    add up in every norm. The rows of both can be put in pairs, and a row without a partner is added
+    or removed.
     """
 
     column: NumericColumn
@@ -59,6 +52,38 @@ class CenteredPairQuery(Query):
     def operands(self) -> tuple[Column, ...]:
         return (self.column,)
 
+    @property
+    def cells(self) -> int:
+        return self.cells_per_group
+
+    @abstractmethod
+    def sensitivity_of_row(self, neighbors: Neighbors) -> Sensitivity:
+        """The sensitivity for a single row, as the class proves it."""
+
+    def sensitivity(self, relation: Relation) -> Sensitivity:
+        """The sensitivity of all numbers together, as proven above."""
+        _, rows, _ = limits(self.bounded_unit(relation.unit), 1)
+        one = self.sensitivity_of_row(relation.neighbors)
+        return Sensitivity(one.l0, rows * one.l1, rows**2 * one.l2_squared, rows * one.linf)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CenteredPairQuery(ChangedPairQuery):
+    """The sum of distances from the middle of the bounds, and h for each row.
+
+    Everything is in steps of `Factor.centered`. A distance is from -h to h, and `half` is h.
+
+    Privacy: let a row that counts become another one that counts. The sum changes by at most 2 h,
+    and the number of rows does not. If only one of the two counts, the sum and h times the number
+    of rows change by at most h each. So (L1, L2 squared, Linf) of a changed row are at most
+    (2 h, 4 h^2, 2 h), and of an added or a removed one (2 h, 2 h^2, h). `ChangedPairQuery` has the
+    proof for persons.
+
+    >>> age = NumericColumn("age", bounds=(0, 110))
+    >>> CenteredPairQuery(column=age).half
+    55
+    """
+
     @cached_property
     def factor(self) -> Factor:
         """The distance of a value from the middle of the bounds."""
@@ -70,10 +95,6 @@ class CenteredPairQuery(Query):
         return max(map(abs, self.factor.limits))
 
     @property
-    def cells(self) -> int:
-        return 2
-
-    @property
     def cells_per_group(self) -> int:
         return 2
 
@@ -82,15 +103,10 @@ class CenteredPairQuery(Query):
         """The sum gets from -h to h, the other number h."""
         return RowContribution(-self.half, self.half)
 
-    def sensitivity(self, relation: Relation) -> Sensitivity:
-        """The sensitivity of both numbers together, as proven above."""
-        _, rows, _ = limits(self.bounded_unit(relation.unit), 1)
-        if relation.neighbors is Neighbors.ADD_REMOVE:
-            one = Sensitivity(2, 2, 2, 1).scaled(self.half)
-        else:
-            one = Sensitivity(2, 2, 4, 2).scaled(self.half)
-        # Changes of several rows add up in every norm.
-        return Sensitivity(2, rows * one.l1, rows**2 * one.l2_squared, rows * one.linf)
+    def sensitivity_of_row(self, neighbors: Neighbors) -> Sensitivity:
+        changes = neighbors is Neighbors.CHANGE_ONE
+        one = Sensitivity(2, 2, 4, 2) if changes else Sensitivity(2, 2, 2, 1)
+        return one.scaled(self.half)
 
     @cached_property
     def shape(self) -> Shape:

@@ -7,15 +7,14 @@ from dataclasses import replace
 from functools import cached_property
 from math import hypot, isqrt
 
-from dpcli.data.column import Column
-from dpcli.data.grid_columns import NumericColumn
 from dpcli.numeric.arrays import Floats, np
-from dpcli.privacy.sensitivity import RowContribution, Sensitivity, limits
-from dpcli.privacy.unit import Neighbors, Relation
+from dpcli.privacy.sensitivity import RowContribution, Sensitivity
+from dpcli.privacy.unit import Neighbors
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.queries.query import MAX_PRODUCT, LinearQuery, Query
+from dpcli.queries.query import MAX_PRODUCT, LinearQuery
 from dpcli.queries.sums import Factor, RowSums, Shape
 from dpcli.statistics.design import Design, Request, WeightedQuery
+from dpcli.statistics.means.centered_pair import ChangedPairQuery
 from dpcli.statistics.means.products import JointMoments
 from dpcli.statistics.moments import TYPICAL_MEAN, TYPICAL_SQUARE, Moments
 
@@ -30,14 +29,13 @@ REASON = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class QuadraticPairQuery(Query):
+class QuadraticPairQuery(ChangedPairQuery):
     """The sums of y(4y - 3w) and of z(4z - 3w), and w^2 for each row.
 
     Here y is the distance of a value from the lower bound, z that from the upper one, and w the
     width y + z of the bounds, all in whole steps of the column. With d = y - z, the difference of
     the two polynomials is w d, and their sum is 2 d^2 - w^2. So the mean follows from the
-    difference of both sums, and the mean square from their sum. Raises ValueError for groups, and
-    without a width between the bounds.
+    difference of both sums, and the mean square from their sum.
 
     Privacy: |a| + |b| is the larger of |a - b| and |a + b|. So the L1 of a change of both sums is
     the larger of the changes of w d and of 2 d^2 - w^2.
@@ -58,34 +56,18 @@ class QuadraticPairQuery(Query):
       next to the vertex 5 w/8. For k = w they are 2 w^4 and w^2, so no norm is larger for a row
       that counts before the change or after it but not both.
 
-    A person with at most t rows becomes another one by at most t such changes, which add up. The
-    rows of both can be put in pairs, and a row without a partner is added or removed.
+    `ChangedPairQuery` has the proof for persons.
 
+    >>> from dpcli.data.grid_columns import NumericColumn
     >>> age = NumericColumn("age", bounds=(0, 110))
     >>> QuadraticPairQuery(column=age).width
     110
     """
 
-    column: NumericColumn
-
-    def __post_init__(self) -> None:
-        if self.axes:
-            raise ValueError("a changed row may leave one group and enter another")
-        if self.column.lower >= self.column.upper:
-            raise ValueError("the bounds of the value have no width")
-
-    @property
-    def operands(self) -> tuple[Column, ...]:
-        return (self.column,)
-
     @property
     def width(self) -> int:
         """The distance between the bounds, in steps."""
         return self.column.upper - self.column.lower
-
-    @property
-    def cells(self) -> int:
-        return 3
 
     @property
     def cells_per_group(self) -> int:
@@ -98,19 +80,16 @@ class QuadraticPairQuery(Query):
         least = min(y * (4 * y - 3 * width) for y in (below, below + 1))
         return RowContribution(least, width**2)
 
-    def sensitivity(self, relation: Relation) -> Sensitivity:
-        """The sensitivity of all numbers together, as proven above."""
-        _, rows, _ = limits(self.bounded_unit(relation.unit), 1)
+    def sensitivity_of_row(self, neighbors: Neighbors) -> Sensitivity:
         width = self.width
         l1, l2_squared, linf = 2 * width**2, 2 * width**4, width**2
-        if relation.neighbors is Neighbors.CHANGE_ONE:
+        if neighbors is Neighbors.CHANGE_ONE:
             below = (6 * width - isqrt(2 * width**2) - 1) // 8
             apart = (width, below, below + 1)
             l2_squared = max(2 * k**2 * (width**2 + 16 * (width - k) ** 2) for k in apart)
             vertex = 5 * width // 8
             linf = max(k * (5 * width - 4 * k) for k in (width, vertex, vertex + 1))
-        # Changes of several rows add up in every norm.
-        return Sensitivity(3, rows * l1, rows**2 * l2_squared, rows * linf)
+        return Sensitivity(3, l1, l2_squared, linf)
 
     @cached_property
     def shape(self) -> Shape:
