@@ -33,7 +33,42 @@ An interval with a whole number in it still has it if its ends are rounded.
 
 
 @dataclass(frozen=True, kw_only=True)
-class CombinationQuery(Query):
+class QueryOfTests(Query):
+    """Numbers of rows by group, by which of several tests are true for a row.
+
+    Raises ValueError for private groups, and for items.
+    """
+
+    tests: tuple[Filter, ...]
+
+    def __post_init__(self) -> None:
+        if self.has_private_groups or self.items:
+            raise ValueError("only public groups have counts of tests")
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """Every column that the query reads; those of the tests may be missing."""
+        tested = (column for test in (*self.where, *self.tests) for column in test.columns)
+        return tuple(dict.fromkeys((*self.required_columns, *tested)))
+
+    @cached_property
+    def groups(self) -> int:
+        """The number of groups."""
+        return prod(map(len, self.by))
+
+    @cached_property
+    def cells(self) -> int:
+        return self.groups * self.cells_per_group
+
+    @property
+    def not_missing(self) -> frozenset[Column]:
+        """The columns, besides those of groups, of which a row that counts has a value."""
+        axes = {axis.column for axis in self.axes}
+        return frozenset(column for column in self.present if column.missing is None) - axes
+
+
+@dataclass(frozen=True, kw_only=True)
+class CombinationQuery(QueryOfTests):
     """In each group and block of tests, the rows by combinations of true tests.
 
     The tests are divided in order into `blocks` of nearly equal sizes. A block of b tests has 2^b
@@ -47,29 +82,17 @@ class CombinationQuery(Query):
     unknown for a row, which counts as not true.
     """
 
-    tests: tuple[Filter, ...]
     blocks: int
 
     def __post_init__(self) -> None:
         if type(self.blocks) is not int or not 1 <= self.blocks <= len(self.tests):
             raise ValueError("each block has a test")
-        if self.has_private_groups or self.items:
-            raise ValueError("only public groups have counts of tests")
+        super().__post_init__()
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
         """The number of tests of each block, the largest first."""
         return block_sizes(len(self.tests), self.blocks)
-
-    @cached_property
-    def columns(self) -> tuple[Column, ...]:
-        """Every column that the query reads; those of the tests may be missing."""
-        tested = (column for test in (*self.where, *self.tests) for column in test.columns)
-        return tuple(dict.fromkeys((*self.required_columns, *tested)))
-
-    @cached_property
-    def cells(self) -> int:
-        return prod(map(len, self.by)) * self.cells_per_group
 
     @cached_property
     def cells_per_group(self) -> int:
@@ -88,14 +111,12 @@ class CombinationQuery(Query):
     @property
     def shape(self) -> Shape:
         """For each set of tests of a block, the rows for which only these are true."""
-        axes = {axis.column for axis in self.axes}
-        not_missing = frozenset(column for column in self.present if column.missing is None) - axes
         waiting, sums = list(self.tests), []
         for size in self.sizes:
             block, waiting = waiting[:size], waiting[size:]
             # For each set of tests, the rows for which at least these are true.
             at_least = [
-                PlainSum((), (*self.where, *_chosen(block, index)), not_missing)
+                PlainSum((), (*self.where, *_chosen(block, index)), self.not_missing)
                 for index in range(1 << size)
             ]
             sums += [

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from math import prod
 from typing import Any
 
 from dpcli.data.column import Column
@@ -29,9 +28,9 @@ from dpcli.privacy.sensitivity import (
 )
 from dpcli.privacy.unit import Neighbors, Relation
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.queries.query import LinearQuery, Query
+from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import PlainSum, RowSums, Shape
-from dpcli.statistics.counts.combinations import CountsFromCombinations
+from dpcli.statistics.counts.combinations import CountsFromCombinations, QueryOfTests
 from dpcli.statistics.counts.person_counts import SharedNoise
 from dpcli.statistics.design import Design, Request, WeightedQuery
 from dpcli.statistics.statistic import Statistic
@@ -60,7 +59,7 @@ class PassesAmongFirst(Filter):
 
 
 @dataclass(frozen=True, kw_only=True)
-class IndicatorQuery(Query):
+class IndicatorQuery(QueryOfTests):
     """For each group, the number of rows for which each of several tests is true.
 
     A row adds one for at most `max_counted` tests: the first tests that are true for the row. With
@@ -69,7 +68,6 @@ class IndicatorQuery(Query):
     unless it is the number of tests.
     """
 
-    tests: tuple[Filter, ...]
     max_counted: int
     signed: bool = False
 
@@ -78,29 +76,13 @@ class IndicatorQuery(Query):
             raise ValueError("a row is counted for at least one test, and at most for all")
         if self.signed and self.max_counted < len(self.tests):
             raise ValueError("signed counts are of all tests")
-        if self.has_private_groups or self.items:
-            raise ValueError("only public groups have counts of tests")
+        super().__post_init__()
 
     @property
     def indicators(self) -> tuple[PassesAmongFirst, ...]:
         """For each test, the filter for the rows that it counts."""
         indexes = range(len(self.tests))
         return tuple(PassesAmongFirst(self.tests, index, self.max_counted) for index in indexes)
-
-    @cached_property
-    def columns(self) -> tuple[Column, ...]:
-        """Every column that the query reads; those of the tests may be missing."""
-        tested = (column for test in (*self.where, *self.tests) for column in test.columns)
-        return tuple(dict.fromkeys((*self.required_columns, *tested)))
-
-    @cached_property
-    def cells(self) -> int:
-        return self.groups * len(self.tests)
-
-    @cached_property
-    def groups(self) -> int:
-        """The number of groups."""
-        return prod(len(axis) for axis in self.by)
 
     @cached_property
     def cells_per_group(self) -> int:
@@ -128,10 +110,7 @@ class IndicatorQuery(Query):
     @property
     def shape(self) -> Shape:
         """For each test, the number of rows that pass; if signed, twice it minus all."""
-        axes = {axis.column for axis in self.axes}
-        not_missing = frozenset(
-            {column for column in self.present if column.missing is None} - axes
-        )
+        not_missing = self.not_missing
         passing = (PlainSum((), (*self.where, test), not_missing) for test in self.indicators)
         if not self.signed:
             return RowSums(tuple(((1, counted),) for counted in passing))
