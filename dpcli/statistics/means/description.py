@@ -9,12 +9,12 @@ from dpcli.fields.section import field_types
 from dpcli.fields.statistic_fields import NumericColumnName
 from dpcli.numeric.arrays import Floats, np
 from dpcli.numeric.exact import decimal_places
-from dpcli.privacy.unit import Neighbors, Relation
+from dpcli.privacy.unit import Relation
 from dpcli.statistics.design import Design, NoisyAnswer, Request
 from dpcli.statistics.estimates import NONNEGATIVE, Estimates
 from dpcli.statistics.intervals import FiducialInterval
 from dpcli.statistics.means.products import MomentsDesign
-from dpcli.statistics.means.quadratic_pair import QuadraticPair
+from dpcli.statistics.means.quadratic_pair import designs_of_one
 from dpcli.statistics.moments import Moments
 from dpcli.statistics.statistic import Statistic
 
@@ -47,14 +47,8 @@ class Description(Statistic):
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
         """Moments of the column, together with the number of rows."""
-        moments = Moments((request.numeric,))
-        *joint, separate = MomentsDesign.choices(request, relation, moments, [(0, 0)])
-        if not separate.queries[0].weight:
-            # The number of rows is public: the other answers get all of the loss.
-            return (separate,)
-        changes = relation.neighbors is Neighbors.CHANGE_ONE
-        pair = QuadraticPair.of(request, moments) if changes else ()
-        return (*(pair or joint), separate)
+        separate = MomentsDesign.separate(request, relation, Moments((request.numeric,)), [(0, 0)])
+        return designs_of_one(separate, separate.or_products(relation)[:-1], relation)
 
     def names(self, request: Request) -> tuple[str, ...]:
         return ("count", "mean", "std")

@@ -71,10 +71,20 @@ class MomentsDesign(Design):
         cls, request: Request, relation: Relation, moments: Moments, pairs: Sequence[Pair]
     ) -> tuple[Design, ...]:
         """Separate moments; for pure noise products, if their error is smaller."""
+        return cls.separate(request, relation, moments, pairs).or_products(relation)
+
+    @classmethod
+    def separate(
+        cls, request: Request, relation: Relation, moments: Moments, pairs: Sequence[Pair]
+    ) -> MomentsDesign:
+        """The design of separate moments."""
         queries = moments.queries(request, relation)
-        separate = cls(request, queries, reason=MOMENTS_REASON, moments=moments, pairs=(*pairs,))
-        joint = separate.as_products()
-        return (separate,) if joint is None else _chosen(joint, separate, relation)
+        return cls(request, queries, reason=MOMENTS_REASON, moments=moments, pairs=(*pairs,))
+
+    def or_products(self, relation: Relation) -> tuple[Design, ...]:
+        """Products for pure noise if their error is smaller, then this design."""
+        joint = self.as_products()
+        return (self,) if joint is None else _chosen(joint, self, relation)
 
     def as_products(self) -> ProductsOfDistances | None:
         """The design with products; None if they are too many, too large, or zero."""
@@ -140,6 +150,16 @@ class MomentsDesign(Design):
     ) -> FiducialInterval:
         """Outcomes of the answers of `Moments`, with intervals."""
         return FiducialInterval(answers, outcome, confidence, denominator=0)
+
+    def covariance_intervals(
+        self, answers: Sequence[NoisyAnswer], outcome: Outcome, confidence: Fraction
+    ) -> FiducialInterval:
+        """Outcomes of the covariances of the columns, with intervals."""
+
+        def of_moments(sums: Floats) -> Floats:
+            return outcome(self.moments.centered(sums).covariances)
+
+        return self.intervals(answers, of_moments, confidence)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from math import hypot, isqrt
+from math import isqrt
 
 from dpcli.numeric.arrays import Floats, np
 from dpcli.privacy.sensitivity import RowContribution, Sensitivity
-from dpcli.privacy.unit import Neighbors
+from dpcli.privacy.unit import Neighbors, Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import MAX_PRODUCT, LinearQuery
 from dpcli.queries.sums import Factor, RowSums, Shape
 from dpcli.statistics.design import Design, Request, WeightedQuery
 from dpcli.statistics.means.centered_pair import ChangedPairQuery
-from dpcli.statistics.means.products import JointMoments
-from dpcli.statistics.moments import TYPICAL_MEAN, TYPICAL_SQUARE, Moments
+from dpcli.statistics.means.products import JointMoments, MomentsDesign
+from dpcli.statistics.moments import Moments
 
 REASON = (
     "two sums are answered, of a quadratic polynomial of the distances of the values from the "
@@ -136,7 +136,17 @@ class QuadraticPair(JointMoments):
         matrix = [(0, 0, 1), (half, -half, 0), (squares, squares, squares - middle)]
         return np.array(matrix) / float(self.queries[0].query.row_contribution.high)
 
-    def expected_error(self, errors: Sequence[float]) -> float:
-        """The error of a typical variance, times the number of rows; to compare designs."""
-        mean, square = TYPICAL_MEAN, TYPICAL_SQUARE
-        return errors[0] * hypot(0.5 - 2 * mean, 0.5 + 2 * mean, 0.5 + 2 * mean**2 - square) / 4
+
+def designs_of_one(
+    separate: MomentsDesign, joint: Sequence[Design], relation: Relation
+) -> tuple[Design, ...]:
+    """Designs for the moments of one column: quadratic sums, or else `joint` ones.
+
+    Separate answers are for all other noise and budgets. If the number of rows is public, the
+    other answers get all of the loss, and there are no other designs.
+    """
+    if not separate.queries[0].weight:
+        return (separate,)
+    changes = relation.neighbors is Neighbors.CHANGE_ONE
+    pair = QuadraticPair.of(separate.request, separate.moments) if changes else ()
+    return (*(pair or joint), separate)

@@ -6,28 +6,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
-from math import hypot
 
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.fields.section import field_types
 from dpcli.fields.statistic_fields import NumericColumns, OrderedColumnName
 from dpcli.numeric.arrays import Floats, np
 from dpcli.numeric.exact import decimal_places
-from dpcli.privacy.unit import Neighbors, Relation
+from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.statistics.design import Design, NoisyAnswer, Request
 from dpcli.statistics.estimates import Estimates, Limits
-from dpcli.statistics.intervals import FiducialInterval
-from dpcli.statistics.means.products import MomentsDesign, Pair
-from dpcli.statistics.means.quadratic_pair import QuadraticPair
-from dpcli.statistics.means.quotient import DistancesFromBounds
-from dpcli.statistics.moments import (
-    MOMENTS_REASON,
-    TYPICAL_MEAN,
-    TYPICAL_SQUARE,
-    Moments,
-    bernstein_moments,
-)
+from dpcli.statistics.intervals import FiducialInterval, Outcome
+from dpcli.statistics.means.products import MomentsDesign, Pair, ProductsOfDistances
+from dpcli.statistics.means.quadratic_pair import designs_of_one
+from dpcli.statistics.means.quotient import SQUARED_DISTANCES
+from dpcli.statistics.moments import Moments, bernstein_moments
 from dpcli.statistics.statistic import Statistic
 
 CORRELATION_DECIMALS = 4
@@ -100,15 +93,13 @@ class Covariance(Statistic):
     def estimate(
         self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
-        request = design.request
-        moments, pairs = Moments(self.columns(request)), self.pairs(request)
+        assert isinstance(design, MomentsDesign)
+        moments, pairs = design.moments, self.pairs(design.request)
 
-        def outcomes(sums: Floats) -> Floats:
-            covariances = moments.centered(sums).covariances
+        def outcomes(covariances: Floats) -> Floats:
             return np.stack([self.outcome(covariances, pair) for pair in pairs])
 
-        assert isinstance(design, MomentsDesign)
-        intervals = design.intervals(answers, outcomes, confidence)
+        intervals = design.covariance_intervals(answers, outcomes, confidence)
         # Zero is published for what is not a number, with the widest possible interval.
         intervals.values[~np.isfinite(intervals.values)] = 0.0
         units, decimals, limits = zip(*(self.printed(moments, pair) for pair in pairs), strict=True)
@@ -189,36 +180,8 @@ class Variance(Covariance):
         return (request.numeric,)
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
-        column = request.numeric
-        moments = Moments((column,))
-        queries = moments.queries(request, relation)
-        separate = MomentsOfOne(
-            request, queries, reason=MOMENTS_REASON, moments=moments, pairs=((0, 0),)
-        )
-        pure: tuple[Design, ...] = ()
-        # If the number of rows is public, the other answers get all of the loss.
-        if queries[0].weight:
-            changes = relation.neighbors is Neighbors.CHANGE_ONE
-            pure = QuadraticPair.of(request, moments) if changes else ()
-            pure = pure or DistancesOfVariance.of(request, column, 2)
-        return (replace(separate, families=("l2",)), *pure) if pure else (separate,)
-
-    def estimate(
-        self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
-    ) -> Estimates:
-        if isinstance(design, MomentsDesign):
-            return super().estimate(design, answers, confidence)
-        column = design.request.numeric
-        moments = Moments((column,))
-
-        def outcome(sums: Floats) -> Floats:
-            *_, variances = bernstein_moments(sums, column.upper - column.lower)
-            return self.outcome(variances[None, None], (0, 0))[None]
-
-        intervals = FiducialInterval(answers[0].divided(3), outcome, confidence)
-        intervals.values[~np.isfinite(intervals.values)] = 0.0
-        _, decimals, limits = self.printed(moments, (0, 0))
-        return intervals.estimates([limits[1] or Fraction(0)], [decimals], [limits])
+        separate = MomentsDesign.separate(request, relation, Moments((request.numeric,)), [(0, 0)])
+        return designs_of_one(separate, DistancesOfVariance.of(separate), relation)
 
     def printed(self, moments: Moments, pair: Pair) -> tuple[Fraction, int, Limits]:
         unit, decimals, _ = super().printed(moments, pair)
@@ -226,25 +189,36 @@ class Variance(Covariance):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MomentsOfOne(MomentsDesign):
-    """The number of rows, the centered sum and the sum of squares of a column."""
+class DistancesOfVariance(ProductsOfDistances):
+    """Products of one column, from which a variance is computed directly.
 
-    def expected_error(self, errors: Sequence[float]) -> float:
-        """The error of a typical variance, times the number of rows; to compare designs."""
-        count, total, squares = errors
-        half = float(_half(self.moments))
-        by_count = half**2 * (2 * TYPICAL_MEAN**2 + 0.5 - TYPICAL_SQUARE)
-        return hypot(squares, 2 * TYPICAL_MEAN * half * total, by_count * count)
+    Sums around the middle of the bounds would lose digits where bounds are wide. A group with fewer
+    than one noisy row has no variance.
+    """
 
+    @classmethod
+    def of(cls, separate: MomentsDesign) -> tuple[Design, ...]:
+        """The design instead of separate answers; empty if there are no products."""
+        joint = separate.as_products()
+        if joint is None:
+            return ()
+        queries = (replace(joint.queries[0], role="distances from both bounds"),)
+        moments, pairs = joint.moments, joint.pairs
+        designed = cls(
+            joint.request, queries, ("l1",), reason=SQUARED_DISTANCES, moments=moments, pairs=pairs
+        )
+        return (designed,)
 
-@dataclass(frozen=True, kw_only=True)
-class DistancesOfVariance(DistancesFromBounds):
-    """The design of a variance for pure noise: three sums that cost as much as one."""
+    def covariance_intervals(
+        self, answers: Sequence[NoisyAnswer], outcome: Outcome, confidence: Fraction
+    ) -> FiducialInterval:
+        (column,) = self.moments.columns
 
-    def expected_error(self, errors: Sequence[float]) -> float:
-        mean, square = TYPICAL_MEAN, TYPICAL_SQUARE
-        parts = (1 - square + 2 * mean * (mean + side) for side in (1, -1))
-        return errors[0] * hypot(*parts, 1 + square - 2 * mean**2) / 4
+        def of_sums(sums: Floats) -> Floats:
+            *_, variances = bernstein_moments(sums, column.upper - column.lower)
+            return outcome(variances[None, None])
+
+        return FiducialInterval(self.parts(answers), of_sums, confidence)
 
 
 class StandardDeviation(Variance):

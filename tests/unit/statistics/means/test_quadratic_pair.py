@@ -13,8 +13,9 @@ from dpcli.numeric.arrays import Ints
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.means.products import MomentsDesign
 from dpcli.statistics.means.quadratic_pair import QuadraticPair
-from dpcli.statistics.means.spread import DistancesOfVariance, MomentsOfOne
+from dpcli.statistics.means.spread import DistancesOfVariance
 from dpcli.statistics.moments import TYPICAL_MEAN, TYPICAL_VARIANCE
 from tests.oracles.opened import engine
 from tests.oracles.plain import evaluate
@@ -112,7 +113,7 @@ def test_the_error_of_a_variance_is_that_of_its_closed_form(
     assert raw_error(statistic, values) == pytest.approx(stated, rel=0.03)
     if place == TYPICAL_MEAN:
         noises = [sqrt(2) * float(query.scale) for query in statistic.queries]
-        expected = statistic.design.expected_error(noises) * 100**2 / rows
+        expected = statistic.design.expected_error(noises) * HALF**2 / rows
         assert expected == pytest.approx(stated, rel=0.01)
 
 
@@ -161,8 +162,8 @@ def test_intervals_cover_as_stated(
         ("add-remove", "column: x", DistancesOfVariance),
         ("change-one", "column: x, by: [s]", DistancesOfVariance),
         ("change-one", "column: x, where: {s: a}", QuadraticPair),
-        ("change-one", "column: y", MomentsOfOne),
-        ("change-one", "column: x, mechanism: gaussian, delta: 1e-6", MomentsOfOne),
+        ("change-one", "column: y", MomentsDesign),
+        ("change-one", "column: x, mechanism: gaussian, delta: 1e-6", MomentsDesign),
     ]
 )
 def test_quadratic_sums_are_for_changed_rows_without_groups(case: tuple[str, str, type]) -> None:
@@ -192,4 +193,4 @@ def test_exact_answers_are_those_of_the_oracle(case: tuple[str, int, str], tmp_p
 def test_separate_sums_are_answered_for_wide_bounds() -> None:
     """Squared widths below 2^80 fit the sums; then squares of separate sums do, too."""
     kinds = [type(planned(upper=(1 << power) - 4, step="1").design) for power in (39, 40)]
-    assert kinds == [QuadraticPair, MomentsOfOne]
+    assert kinds == [QuadraticPair, MomentsDesign]
