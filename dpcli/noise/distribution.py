@@ -216,25 +216,44 @@ def summed_half_width(noise: Noise, count: int, confidence: Fraction) -> int:
 
     For several noises it is approximate if their sum has more than `MAX_EXACT_VARIANCE`.
     """
-    if count == 1 or not noise.discrete_variance:
+    if count == 1:
         return noise.half_width(confidence)
-    variance = count * noise.discrete_variance
+    return weighted_half_width(noise, ((1, count),), confidence)
+
+
+@lru_cache(maxsize=256)
+def weighted_half_width(
+    noise: Noise, weights: tuple[tuple[int, int], ...], confidence: Fraction
+) -> int:
+    """The least k with P[|weighted sum of noises| <= k] >= `confidence`, in steps.
+
+    `weights` has each weight with how many independent noises have it. It is approximate if the sum
+    has a variance of more than `MAX_EXACT_VARIANCE`.
+    """
+    if not noise.discrete_variance:
+        return noise.half_width(confidence)
+    squares, fourth = (sum(n * weight**power for weight, n in weights) for power in (2, 4))
+    variance = squares * noise.discrete_variance
     if variance <= MAX_EXACT_VARIANCE:
-        return _exact_half_width(noise, count, confidence)
+        return _exact_half_width(noise, weights, confidence)
     # A normal distribution from -k - 1/2 to k + 1/2 is that of whole numbers from -k to k.
-    width = blended_half_width(count * noise.fourth_cumulant(1), variance, confidence)
+    width = blended_half_width(fourth * noise.fourth_cumulant(1), variance, confidence)
     return max(0, ceil(width - 0.5))
 
 
-def _exact_half_width(noise: Noise, count: int, confidence: Fraction) -> int:
-    """`summed_half_width`, by convolution of the probabilities of one noise."""
+def _exact_half_width(
+    noise: Noise, weights: tuple[tuple[int, int], ...], confidence: Fraction
+) -> int:
+    """`weighted_half_width`, by convolution of the probabilities of one noise."""
     values = np.arange(-CIRCLE // 2, CIRCLE // 2)
     tails = [noise.positive_tail(value) for value in range(1, CIRCLE // 2 + 2)]
     upper = -np.diff(np.array(tails))
     single = np.concatenate([upper[::-1], [1 - 2 * tails[0]], upper[:-1]])
     # Sums beyond the circle, which are far less likely than float precision, fold onto others.
-    turned = np.fft.rfft(np.fft.ifftshift(single)) ** count
-    summed = np.fft.fftshift(np.fft.irfft(turned, CIRCLE))
+    turned, places = np.fft.fft(np.fft.ifftshift(single)), np.arange(CIRCLE)
+    # Noise times a weight has the transform of the noise at that many times each frequency.
+    product = prod(turned[places * weight % CIRCLE] ** number for weight, number in weights)
+    summed = np.fft.fftshift(np.fft.ifft(product).real)
     within = np.bincount(abs(values), weights=summed).cumsum()
     return int((within < float(confidence)).sum())
 

@@ -119,8 +119,8 @@ class CoefficientOfVariation(OptionalColumn):
 
     name = "cv"
     meaning = (
-        "cv: the coefficient of variation, se over the absolute value of the number. Blank for "
-        "zero and for dates, and where se is blank"
+        "cv: the coefficient of variation, the standard error over the absolute value of the "
+        "number. Blank for zero and for dates, and where no standard error is known"
     )
 
     def printed(self, estimates: Estimates, confidence: Fraction) -> ColumnNumbers:

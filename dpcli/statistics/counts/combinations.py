@@ -7,11 +7,11 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
-from math import ceil, prod, sqrt
+from math import prod, sqrt
 
 from dpcli.data.column import Column
 from dpcli.data.filters import Filter
-from dpcli.noise.distribution import Noise, blended_half_width, summed_half_width
+from dpcli.noise.distribution import Noise, summed_half_width, weighted_half_width
 from dpcli.numeric.arrays import Array, integer_array, largest_magnitude, np, widened
 from dpcli.privacy.sensitivity import RowContribution, Sensitivity, indicator_sensitivity
 from dpcli.privacy.unit import Relation
@@ -227,19 +227,16 @@ class CountsFromCombinations(Design):
     def _widths(self, noise: Noise, confidence: Fraction) -> list[int]:
         """The half-width of the interval of a count in each block, in steps of `_unit`."""
         sizes, times, rows = self.combinations.sizes, self._times, sum(self._times)
-        if len(sizes) == 1 or not noise.discrete_variance:
+        if len(sizes) == 1:
             return [summed_half_width(noise, 1 << (size - 1), confidence) for size in sizes]
         widths = {}
         for size, own in set(zip(sizes, times, strict=True)):
-            # Numbers with the test, those without it, and those of all blocks but this one.
-            half = 1 << (size - 1)
-            weights = [(rows + own, half), (rows - own, half), (own, -2 * half)]
-            weights += [(time, 1 << other) for other, time in zip(sizes, times, strict=True)]
-            squares, fourth = (sum(n * w**power for w, n in weights) for power in (2, 4))
-            width = blended_half_width(
-                noise.fourth_cumulant(1) * fourth, noise.discrete_variance * squares, confidence
-            )
-            widths[size] = max(0, ceil(width - 0.5))
+            # Numbers with the test, those without it, and those of the other blocks.
+            half, others = 1 << (size - 1), [*zip(times, sizes, strict=True)]
+            others.remove((own, size))
+            weights = [(rows + own, half), (rows - own, half)]
+            weights += [(time, 1 << other) for time, other in others]
+            widths[size] = weighted_half_width(noise, tuple(weights), confidence)
         return [widths[size] for size in sizes]
 
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:

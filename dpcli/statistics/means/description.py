@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from dpcli.fields.section import field_types
@@ -25,9 +26,10 @@ class Description(Statistic):
     They are about the rows with a value, overall or in each group of `by`. Items are `count`,
     `mean` and `std`. All three follow from the noisy sums that a `variance` needs, so they cost
     what one of them would, where three entries divide epsilon. The deviation has the error that it
-    has alone with all of epsilon, and the mean at most 1.5 times that. If noise makes the variance
-    negative, the deviation is zero. Each interval covers the numbers of all exact answers that are
-    plausible given the noisy ones; that all three hold together is less likely.
+    has alone with all of epsilon, and the mean at most twice the one that it has alone. If noise
+    makes the variance negative, the deviation is zero. Each interval covers the numbers of all
+    exact answers that are plausible given the noisy ones; that all three hold together is less
+    likely. No steps of `post` apply, because the numbers have different units.
 
     Privacy: as for `variance`, of whose answers the numbers are functions.
 
@@ -38,6 +40,7 @@ class Description(Statistic):
     name = "describe"
     takes = field_types(column=NumericColumnName)
     item = "number"
+    steps = ()
     has_raw = False
     mixed_units = True
     derivation = (
@@ -81,4 +84,5 @@ class Description(Statistic):
         intervals.upper[0] = np.maximum(np.floor(intervals.upper[0]), nearest)
         decimals = (0, column.mean_decimals, decimal_places(column.step) + 2)
         limits = (NONNEGATIVE, (low, high), (Fraction(0), half))
-        return intervals.estimates((Fraction(1), Fraction(1), half), decimals, limits)
+        estimates = intervals.estimates((Fraction(1), Fraction(1), half), decimals, limits)
+        return replace(estimates, variances=(design.variance_of_rows(answers), None, None))

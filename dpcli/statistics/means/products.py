@@ -145,6 +145,11 @@ class MomentsDesign(Design):
         """An answer for each of the sums that `to_moments` takes."""
         return answers
 
+    def variance_of_rows(self, answers: Sequence[NoisyAnswer]) -> float:
+        """The variance of the noise in the number of rows."""
+        noises = [answer.noise.discrete_variance for answer in self.parts(answers)]
+        return float((self.matrix[0] ** 2 * noises).sum())
+
     def intervals(
         self, answers: Sequence[NoisyAnswer], outcome: Outcome, confidence: Fraction
     ) -> FiducialInterval:

@@ -54,6 +54,12 @@ With more, plans would take too long.
 ROUNDS = 60
 """Steps towards the best shares. None makes the expected error larger."""
 
+MAX_EFFECTS = 1000
+"""The most effects that are measured, unless there are nearly as many tables.
+
+Each effect is a query, and a spec has at most 10,000.
+"""
+
 MIN_VARIANCE = 1e-100
 """The variance that stands for zero, because its inverse is needed."""
 
@@ -117,7 +123,7 @@ def effects_design(
 ) -> Shares | None:
     """The effects to measure, with shares of rho that sum to one.
 
-    None if the wanted tables are as good.
+    None if the wanted tables are as good, or if there are too many effects.
 
     `table_square` is the square of the L2 sensitivity of a table, and `square_of` gives that of an
     effect, k(A). The precision of an effect is its share over k(A). So the expected squared error
@@ -125,6 +131,9 @@ def effects_design(
     k(A)). If a row is added or removed, no Gaussian noise has a smaller one than all effects (Xiao,
     He, Zhang and Kifer 2023; the bound of Li and Miklau 2013). Tables have a larger one.
     """
+    tables = sum(comb(len(sizes), count) for count in ways)
+    if _count_effects(sizes, ways) > max(MAX_EFFECTS, tables * 5 // 4):
+        return None
     effects, (separate, _, _) = _Effects.of(sizes, ways), _separate(sizes, ways, RHO)
     pairs = zip(effects.effects, effects.costs, strict=True)
     terms = [sqrt(cost * square_of(effect)) for effect, cost in pairs]
