@@ -115,6 +115,27 @@ def test_releases_reveal_no_more_than_stated(count: int, times: int, stream: Str
     assert bound <= 1 if times == 1 else bound > 1
 
 
+@pytest.mark.parametrize("count", [4, 5, 6, 9])
+@pytest.mark.parametrize("epsilon", [5, 9, 12])
+def test_intervals_of_counts_with_little_noise_cover(
+    count: int, epsilon: int, stream: Stream
+) -> None:
+    """A sum of a few weighted steps of noise is not normal; at least 95% of intervals hold."""
+    chosen, runs = design(count), 20_000
+    noise = DiscreteLaplace(Fraction(len(chosen.combinations.sizes), epsilon))
+    # Each of 1,024 combinations of all tests has one row.
+    parts = [np.full(2**size, 1024 >> size) for size in chosen.combinations.sizes]
+    exact = np.tile(np.concatenate(parts), runs)
+    answer = NoisyAnswer(exact + np.array(noise.sample(exact.size)), noise)
+    estimates = chosen.estimate([answer], CONFIDENCE)
+    truth = 512 * estimates.step.denominator
+    lower, upper = (
+        end.reshape(runs, count).astype(float) for end in (estimates.lower, estimates.upper)
+    )
+    held = ((lower <= truth) & (truth <= upper)).mean(axis=0)
+    assert (held > 0.95 - 4 * (0.05 * 0.95 / runs) ** 0.5).all(), held
+
+
 def test_without_noise_counts_are_exact() -> None:
     """Half the sum of the signed rows and of all rows is the count, in every block."""
     chosen, noise = design(5), DiscreteLaplace(Fraction(1, 10**6))

@@ -227,6 +227,11 @@ def test_effects_reach_the_least_error_of_gaussian_noise(
     )
 
 
+def test_too_many_effects_are_not_measured() -> None:
+    """12,616 effects would be more queries than a spec may have; there are 8,568 tables."""
+    assert effects_design((2,) * 18, (5,), 1.0, lambda effect: 1.0) is None
+
+
 def test_many_effects_are_measured_because_tables_are_not_the_best() -> None:
     """The page states by how much tables of three of ten columns miss the least error.
 
