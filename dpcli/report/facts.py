@@ -58,7 +58,6 @@ from dpcli.report.model import (
 from dpcli.report.table import wide_layout
 from dpcli.specification.model import Caption, Spec
 from dpcli.statistics.postprocessing import IMPRECISE_SHARE, LIMITED_SHARE, UNRELIABLE
-from dpcli.statistics.precision import optional_columns
 from dpcli.version import __version__
 
 if TYPE_CHECKING:
@@ -87,7 +86,7 @@ def release_report(release: NoisyRelease) -> Report:
         **_notes(plan),
         limits=[*notes.limitations(plan), *release.warnings],
     )
-    columns = optional_columns(plan.spec.output_columns)
+    columns = plan.spec.output_columns
     return Report.compose(
         stated,
         [
@@ -251,7 +250,7 @@ def _notes(plan: CentralPlan) -> dict[str, Any]:
         "flags": _flags(plan),
         "optional_columns": [
             OptionalColumnReport(name=column.name, meaning=column.meaning)
-            for column in optional_columns(plan.spec.output_columns)
+            for column in plan.spec.output_columns
         ]
         or None,
         "sample": sample

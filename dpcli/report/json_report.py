@@ -182,7 +182,9 @@ def _optional_texts(numbers: ColumnNumbers) -> pl.Series:
     """The texts of an optional column, blank where its number is not known."""
     import polars as pl
 
-    texts = _decimal_texts(numbers.units, numbers.decimals)
+    from dpcli.engine.files.pieces import decimal_texts
+
+    texts = _taking_turns([*map(decimal_texts, numbers.units, numbers.decimals)])
     return texts.zip_with(pl.Series(numbers.known), pl.Series([""]))
 
 
@@ -190,24 +192,21 @@ def number_texts(estimates: Estimates, numbers: Array) -> pl.Series:
     """Numbers of estimates, in steps, as a String series of decimals or dates."""
     import polars as pl
 
-    rounded = estimates.rounded(numbers)
-    if estimates.date_range is None:
-        return _decimal_texts(rounded, estimates.decimals)
-    days = pl.concat(pl.Series(part, dtype=pl.Int32) for part in rounded)
-    return _taking_turns(days.cast(pl.Date).dt.strftime(ISO_DATE), len(rounded))
-
-
-def _decimal_texts(units: Sequence[Array], decimals: Sequence[int]) -> pl.Series:
-    """The texts of items that take turns, each in units of its last decimal."""
-    import polars as pl
-
     from dpcli.engine.files.pieces import decimal_texts
 
-    return _taking_turns(pl.concat(map(decimal_texts, units, decimals)), len(units))
+    rounded = estimates.rounded(numbers)
+    if estimates.date_range is None:
+        return _taking_turns([*map(decimal_texts, rounded, estimates.decimals)])
+    days = [pl.Series(part, dtype=pl.Int32).cast(pl.Date) for part in rounded]
+    return _taking_turns([part.dt.strftime(ISO_DATE) for part in days])
 
 
-def _taking_turns(texts: pl.Series, items: int) -> pl.Series:
-    return texts.gather(np.arange(len(texts)).reshape(items, -1).T.ravel())
+def _taking_turns(texts: Sequence[pl.Series]) -> pl.Series:
+    """The texts of items, which take turns."""
+    import polars as pl
+
+    joined = pl.concat(texts)
+    return joined.gather(np.arange(len(joined)).reshape(len(texts), -1).T.ravel())
 
 
 def number_of(text: str) -> Fraction:

@@ -24,7 +24,7 @@ from dpcli.problems.messages import quote
 from dpcli.specification.context import SpecContext
 from dpcli.specification.model import Caption, Declarations
 from dpcli.statistics.design import Request, SampleDesign
-from dpcli.statistics.precision import OPTIONAL_COLUMNS
+from dpcli.statistics.precision import OPTIONAL_COLUMNS, OptionalColumn
 from dpcli.statistics.statistic import Statistic
 
 MAX_TITLE, MAX_UNIT, MAX_NOTE = 120, 40, 1_000
@@ -76,6 +76,11 @@ class OutputModel(SectionModel):
     }
 
     columns: Annotated[list[ColumnName], Field(min_length=1)]
+
+    def resolved(self) -> tuple[OptionalColumn, ...]:
+        """The columns in the order of the table."""
+        self.require()
+        return tuple(column for column in OPTIONAL_COLUMNS if column.name in self.columns)
 
 
 def stated_caption(values: Any) -> Caption:

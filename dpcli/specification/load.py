@@ -278,7 +278,7 @@ def _central_spec(
     sample = attempt(lambda: resolve_sample(document.sample, context) if document.sample else None)
     entries = attempt(lambda: resolve_entries(document.statistics, section, context))
     quality = attempt(resolved_quality)
-    output_columns = attempt(lambda: _output_columns(document.output))
+    output_columns = attempt(lambda: document.output.resolved() if document.output else ())
     unit = context.unit if LIMIT_NAME in context.choices else None
     rows_are = attempt(_rows_name, document, context)
     return lambda **shared: CentralSpec(
@@ -293,13 +293,6 @@ def _central_spec(
         numbers=document.numbers or "",
         output_columns=output_columns(),
     )
-
-
-def _output_columns(section: OutputModel | None) -> tuple[str, ...]:
-    if section is None:
-        return ()
-    section.require()
-    return tuple(section.columns)
 
 
 def _rows_name(document: CentralSpecModel, context: SpecContext) -> str:

@@ -25,6 +25,7 @@ from dpcli.queries.query import Query
 from dpcli.statistics.bounds.chosen_bounds import BoundsChoice, BoundsHistogram
 from dpcli.statistics.design import Design, Request, SampleDesign
 from dpcli.statistics.postprocessing import PostProcessingStep
+from dpcli.statistics.precision import OptionalColumn
 from dpcli.statistics.statistic import Statistic
 
 if TYPE_CHECKING:
@@ -245,7 +246,7 @@ class CentralSpec(_Spec):
     sample: SampleDesign | None = None
     choices: tuple[BoundsChoice, ...] = ()
     unit_of_choices: PersonUnit | None = None
-    output_columns: tuple[str, ...] = ()
+    output_columns: tuple[OptionalColumn, ...] = ()
 
     @property
     def clamped_by_choice(self) -> frozenset[str]:

@@ -139,8 +139,3 @@ class CoefficientOfVariation(OptionalColumn):
 
 OPTIONAL_COLUMNS: tuple[OptionalColumn, ...] = (StandardError(), CoefficientOfVariation())
 """The columns that a spec may ask for, in the order of the table."""
-
-
-def optional_columns(names: tuple[str, ...]) -> tuple[OptionalColumn, ...]:
-    """The optional columns with these names, in the order of the table."""
-    return tuple(column for column in OPTIONAL_COLUMNS if column.name in names)

@@ -16,7 +16,7 @@ from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import ANY, NO_INTERVAL, SUPPRESSED, UNBOUNDED, Estimates
 from dpcli.statistics.postprocessing import Nonnegative
-from dpcli.statistics.precision import OPTIONAL_COLUMNS, ColumnNumbers, optional_columns
+from dpcli.statistics.precision import OPTIONAL_COLUMNS, ColumnNumbers
 from tests.support.streams import Stream
 
 CONFIDENCE = Fraction(19, 20)
@@ -225,5 +225,7 @@ def test_many_groups_are_printed_as_a_few() -> None:
 
 def test_columns_are_in_the_order_of_the_table() -> None:
     """Whatever the order in which a spec names them."""
-    assert [column.name for column in optional_columns(("cv", "se"))] == ["se", "cv"]
-    assert optional_columns(()) == ()
+    text = SPEC.replace("STATISTIC", "statistic: count, epsilon: 1").replace("UNIT", "row")
+    for output, names in (("output: {columns: [cv, se]}\n", ["se", "cv"]), ("", [])):
+        spec = parse_central_spec(text + output, "s")
+        assert [column.name for column in spec.output_columns] == names
