@@ -28,7 +28,7 @@ SHAPES = ["distinct", "even", "incomes", "half rounded", "tied"]
 
 
 def planned(candidates: int, rest: str = "") -> PlannedStatistic:
-    """The plan of nine quantiles of so many values, at epsilon 1."""
+    """The plan of nine quantiles among this number of candidates, at epsilon 1."""
     return make_plan(
         parse_central_spec(
             f"""

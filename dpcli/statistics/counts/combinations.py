@@ -62,7 +62,7 @@ class QueryOfTests(Query):
 
     @property
     def not_missing(self) -> frozenset[Column]:
-        """The columns, besides those of groups, of which a row that counts has a value."""
+        """The columns, except those of groups, that have a value in each counted row."""
         axes = {axis.column for axis in self.axes}
         return frozenset(column for column in self.present if column.missing is None) - axes
 

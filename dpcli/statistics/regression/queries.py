@@ -204,7 +204,7 @@ class ObjectiveQuery(RegressionQuery):
     and if it replaces another row, only the g/s of that one more. Each query bounds the sum.
 
     Attributes:
-        step: The unit of `losses`; a scale of one step has the loss of so many units.
+        step: The unit at which a row costs its `losses`, as in `perturbation`.
         losses: The privacy loss of a row that is added or removed, and of one that is replaced.
         curvature: The greatest h of a row.
     """
