@@ -109,9 +109,18 @@ class Rank(ScoreFunction):
     changes d below - p n by at most max(p, d - p), and the other term likewise. One candidate
     can gain as much as another loses, so the difference of two scores changes by at most
     2 max(p, d - p). If a row is replaced, the difference changes by at most 2 d.
+
+    If there are only two values, and both are candidates, no row is below the lower or above the
+    higher one. The higher score is then zero, and their difference is p n - d `up_to` for the rows
+    `up_to` the lower one: half of that for any row.
+
+    Attributes:
+        quantile: The quantile q.
+        classes: How many classes there are; by default, more than two.
     """
 
     quantile: Fraction
+    classes: int | None = None
 
     @property
     def row_score(self) -> int:
@@ -120,9 +129,10 @@ class Rank(ScoreFunction):
 
     @property
     def row_contribution(self) -> RowContribution:
-        """From -2p to 2(d - p), for the quantile p/d."""
+        """From -2p to 2(d - p), for the quantile p/d; half of that with only two values."""
         part, whole = self.quantile.numerator, self.quantile.denominator
-        return RowContribution(-2 * part, 2 * (whole - part))
+        times = 1 if self.candidates == self.classes == 2 else 2
+        return RowContribution(-times * part, times * (whole - part))
 
     def expected_error(
         self,

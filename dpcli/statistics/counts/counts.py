@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -20,7 +21,7 @@ from dpcli.fields.statistic_fields import (
     WeightColumnName,
 )
 from dpcli.privacy.sensitivity import RowContribution
-from dpcli.privacy.unit import PersonUnit, Relation
+from dpcli.privacy.unit import PersonUnit, Relation, Unit
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import DistinctValues, Factor, Shape
@@ -189,6 +190,15 @@ class DistinctQuery(Query):
         """
         return RowContribution(0, 1)
 
+    def bounded_unit(self, unit: Unit) -> Unit:
+        """The unit with no more rows in a cell than the column has values."""
+        bounded = super().bounded_unit(unit)
+        if not isinstance(bounded, PersonUnit) or not isinstance(self.column, ValuedColumn):
+            return bounded
+        low, high = self.column.limits
+        rows = min(bounded.max_rows_per_group, high - low + 1)
+        return replace(bounded, max_rows_per_group=rows)
+
 
 class CountDistinct(PersonCounts):
     """The number of different people, or of different values of `column`.
@@ -200,8 +210,8 @@ class CountDistinct(PersonCounts):
     Privacy: a person adds one to each group they are in, at most `max_groups` of them: that
     number in L1, its square root in L2. A row adds at most one value, and a value that is
     there already adds none. So the values in a group change by at most the number of rows
-    that the limits allow. Under change-one, a row or person can remove as much and add as
-    much elsewhere.
+    that the limits allow, and at most by the number of possible values. Under change-one, a row
+    or person can remove as much and add as much elsewhere.
 
     If people are added or removed and can be in most of the d groups, noise costs less for
     twice the people of each group less all people, and all people once, whose sum is twice the
@@ -214,6 +224,8 @@ class CountDistinct(PersonCounts):
     >>> l1("statistic: count_distinct", **people)
     {'add-remove': [1], 'change-one': [1]}
     >>> l1("statistic: count_distinct, by: [sex]", sex="{type: category, values: [f, m]}", **people)
+    {'add-remove': [2], 'change-one': [2]}
+    >>> l1("statistic: count_distinct, column: sex", sex="{type: boolean}", **people)
     {'add-remove': [2], 'change-one': [2]}
     """
 

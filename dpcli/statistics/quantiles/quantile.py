@@ -275,7 +275,7 @@ class Quantile(Statistic):
                     by=request.by,
                     where=request.where,
                     classes=(classes,),
-                    score_function=Rank(indices, quantile),
+                    score_function=Rank(indices, quantile, len(classes)),
                 ),
                 Fraction(1, quantile.denominator),
             )

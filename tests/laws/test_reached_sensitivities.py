@@ -1,0 +1,166 @@
+"""Random specs: some neighbors change an answer by as much as its sensitivity, in L1 and L2.
+
+A sensitivity that no neighbors reach costs noise for nothing. These are left out, because a
+sensitivity does not consider them: filters, which may let no row pass, and dependencies between
+columns, such as a derived column and its inputs, or groups of the values that are counted. Nor
+does it consider that a choice among one candidate costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations_with_replacement, product
+from operator import itemgetter
+from random import Random
+
+import pytest
+
+from dpcli.data.column import file_columns
+from dpcli.data.formats import STANDARD_DIALECT
+from dpcli.data.grid_columns import NumericColumn
+from dpcli.mechanisms.query_sensitivity import query_sensitivity
+from dpcli.privacy.unit import Neighbors, PersonUnit, Unit
+from dpcli.queries.query import Query
+from dpcli.queries.scores import SelectionQuery
+from dpcli.specification.model import CentralSpec
+from dpcli.statistics.counts.counts import DistinctQuery
+from tests.laws.test_random_specs import change, valid_specs
+from tests.oracles.plain import Answer, answers_about, value
+from tests.oracles.shapes import Row
+from tests.support.random_specs import Cells
+
+FEW_SPECS, MANY_SEEDS, MANY_SPECS = range(40), range(720), 400
+
+MOST_ROWS, MOST_VALUES = 4_000, 16
+"""Rows that are tried for a query, and values of a column of numbers that are all tried."""
+
+MOST_KINDS = {1: 60, 2: 22, 3: 11}
+"""Different rows from which those of a person are drawn, by the number of a person's rows."""
+
+NUMBERS_OF_ROWS = (1, 2, 9, 10, 11, 20, 30, 31)
+"""How many equal rows neighbors have in common, for scores: ranks in tenths change there."""
+
+
+def possible_rows(query: Query, cells: dict[str, Cells], random: Random) -> list[Row]:
+    """Rows with the values that the columns of a query may have, all if they are few."""
+    columns = list(file_columns({*query.columns}))
+    choices = []
+    for column in columns:
+        found = {value(column, cell, STANDARD_DIALECT.decimal) for cell in cells[column.name]}
+        if isinstance(column, NumericColumn):
+            low, high = column.limits
+            found |= {*range(low, high + 1)} if high - low < MOST_VALUES else {low, high}
+        choices.append(sorted(found, key=repr))
+    drawn = ([random.choice(choice) for choice in choices] for _ in range(MOST_ROWS))
+    size = 1
+    for choice in choices:
+        size *= len(choice)
+    every = product(*choices) if size <= MOST_ROWS else drawn
+    return [dict(zip(columns, values, strict=True)) for values in every]
+
+
+def different_rows(query: Query, rows: list[Row], unit: Unit, random: Random) -> list[Row]:
+    """Rows that add different numbers: those with the greatest and least ones, and others."""
+    most = MOST_KINDS[unit.max_rows if isinstance(unit, PersonUnit) else 1]
+    added: dict[tuple[object, ...], Row] = {}
+    for row in rows:
+        answer = answer_about(query, [[row]], unit)
+        # Each of a person's rows may add another value, and the numbers alone do not show it.
+        distinct = row.values() if isinstance(query, DistinctQuery) else ()
+        numbers = answer if isinstance(answer, list) else sorted(map(repr, answer.items()))
+        added.setdefault((*numbers, *distinct), row)
+    if len(added) <= most:
+        return list(added.values())
+    keys = [key for key in added if isinstance(key[0], int)]
+    places = range(len(keys[0]) if keys and not isinstance(query, DistinctQuery) else 0)
+    ends = [end(keys, key=itemgetter(at)) for at in places for end in (min, max)]
+    others = random.sample(sorted(added, key=repr), max(most - len(ends), 0))
+    return [added[key] for key in [*ends[:most], *others]]
+
+
+def answer_about(query: Query, people: Sequence[Sequence[Row]], unit: Unit) -> Answer:
+    """The exact answer about people with these rows."""
+    return answers_about([query], [[(0, row) for row in rows] for rows in people], unit)[0]
+
+
+def common_rows(query: Query, rows: list[Row], random: Random) -> Iterator[Sequence[Row]]:
+    """What neighbors have in common: nothing matters for sums, but for scores it does."""
+    yield []
+    if not query.chooses:
+        return
+    groups = {axis.column for axis in query.axes}
+    for number in NUMBERS_OF_ROWS:
+        yield from (random.choices(rows, k=number) for _ in range(4))
+        for row in random.sample(rows, min(len(rows), 8)):
+            inside = {column: row[column] for column in row.keys() - groups}
+            # The same rows in every group.
+            yield [other for other in rows if inside.items() <= other.items()] * number
+
+
+def greatest_change(query: Query, spec: CentralSpec, cells: dict[str, Cells]) -> tuple[int, int]:
+    """The greatest change in L1 and L2 squared between the neighbors that are tried."""
+    random, unit = Random(0), spec.privacy.unit
+    rows = possible_rows(query, cells, random)
+    kinds = different_rows(query, rows, unit, random)
+    most = unit.max_rows if isinstance(unit, PersonUnit) else 1
+    units = [
+        several
+        for number in range(1, most + 1)
+        for several in combinations_with_replacement(kinds, number)
+    ]
+    l1 = l2_squared = 0
+    for common in common_rows(query, rows, random):
+        around = [[row] for row in common]
+        nothing = answer_about(query, around, unit)
+        answers = {
+            repr(answer): answer
+            for answer in (answer_about(query, [*around, several], unit) for several in units)
+        }
+        others = [nothing]
+        if spec.privacy.neighbors is Neighbors.CHANGE_ONE:
+            # A row that is replaced stays; a person may have no rows that count.
+            others = [*answers.values(), *([nothing] if isinstance(unit, PersonUnit) else [])]
+        for answer, other in product(answers.values(), others):
+            changes = change(query, answer, other)
+            l1 = max(l1, sum(changes))
+            l2_squared = max(l2_squared, sum(part**2 for part in changes))
+    return l1, l2_squared
+
+
+def independent_queries(spec: CentralSpec) -> Iterator[Query]:
+    """The queries of a spec without filters and dependencies."""
+    for entry in spec.entries:
+        request = entry.request
+        used = (request.column, *request.columns, *request.checked)
+        grouped = {key.column.name for key in request.by} & {one.name for one in used if one}
+        for design in entry.designs if not grouped else ():
+            for weighted in design.queries:
+                query = weighted.query
+                derived = any(column.derivation for column in query.columns)
+                single = isinstance(query, SelectionQuery) and query.candidates == 1
+                if not (query.where or derived or single):
+                    yield query
+
+
+def require_reached(seeds: range) -> int:
+    """The number of specs of which all sensitivities are reached; fails if one is not."""
+    specs = valid_specs(seeds)
+    for seed, spec, cells in specs:
+        for query in dict.fromkeys(independent_queries(spec)):
+            claim, repeat = query_sensitivity(query, spec.privacy.relation), getattr(query, "k", 1)
+            l1, l2_squared = greatest_change(query, spec, cells)
+            assert l1 * repeat == claim.l1, (seed, query)
+            # L2 is for sums alone: choices use L1.
+            assert query.chooses or l2_squared == claim.l2_squared, (seed, query)
+    return len(specs)
+
+
+def test_neighbors_of_random_specs_reach_the_sensitivities() -> None:
+    """A small version of the slow test."""
+    require_reached(FEW_SPECS)
+
+
+@pytest.mark.slow
+def test_neighbors_of_four_hundred_random_specs_reach_the_sensitivities() -> None:
+    """No sensitivity of any of them is greater than the greatest change."""
+    assert require_reached(MANY_SEEDS) >= MANY_SPECS
