@@ -167,6 +167,36 @@ DESIGNS = {
     ),
 }
 
+CHANGED = {
+    "mean by a centered pair": AuditedDesign(
+        "statistic: mean, column: x", FEW * 8, (10, True, True)
+    ),
+    "variance by quadratic sums": AuditedDesign(
+        "statistic: variance, column: x", FEW * 8, (10, True, True)
+    ),
+    "description": AuditedDesign(
+        "statistic: describe, column: x", FEW * 8, (10, True, True), (0.0, 1.0, 1.0)
+    ),
+    "ratio of products": AuditedDesign(
+        "statistic: ratio, numerator: x, denominator: y", FEW * 8, (10, True, True)
+    ),
+    "regression by products": AuditedDesign(
+        "statistic: linear_regression, column: y, on: [x]", FEW * 8, (10, True, True), (1.0, 10.0)
+    ),
+    "regression by its objective": AuditedDesign(
+        "statistic: linear_regression, column: y, on: [x], method: objective",
+        FEW * 8,
+        (10, True, True),
+        (1.0, 10.0),
+    ),
+    "logistic regression": AuditedDesign(
+        "statistic: logistic_regression, column: a, on: [x]", FEW * 8, (10, False, True), (1.0, 5.0)
+    ),
+}
+"""Entries without groups, under change-one: the row that is `added` replaces `OPPOSITE`."""
+
+OPPOSITE: Row = (0, False, True)
+
 OTHER_COLUMNS = {
     "comparison",
     "count_distinct",
@@ -253,6 +283,37 @@ statistics: [{{name: asked, by: [g, h], {entry}}}]
     return np.asarray(values, dtype=float)
 
 
+def published_by_entries(
+    design: AuditedDesign, epsilon: float, entries: int, path: Path, *, more: bool
+) -> Floats:
+    """The numbers of equal entries of one release, as `published`; with one row replaced."""
+    rows = (*design.rows, design.added if more else OPPOSITE)
+    asked = "".join(
+        f"  - {{name: s{place}, {design.entry}, epsilon: {epsilon}}}\n" for place in range(entries)
+    )
+    spec = f"""
+dpcli: 1
+dataset: audit
+privacy: {{unit: row, neighbors: change-one, budget: {{epsilon: {epsilon * entries}}}}}
+columns:
+  x: {{type: integer, bounds: [0, 10]}}
+  y: {{type: integer, bounds: [0, 10]}}
+  a: {{type: boolean}}
+statistics:
+{asked}"""
+    columns = {
+        "x": [str(row[0]) for row in rows],
+        "y": [str(10 - row[0] + row[2]) for row in rows],
+        "a": [str(row[1]).lower() for row in rows],
+    }
+    (path / "spec.yaml").write_text(spec, encoding="utf-8")
+    plan = dpcli.plan(dpcli.load_spec(path / "spec.yaml"))
+    with dpcli.Ledger.create(path / f"{len(list(path.iterdir()))}.sqlite") as ledger:
+        released = dpcli.release(plan, pl.DataFrame(columns), ledger=ledger, release_id="r")
+    values = released.table["value"].cast(pl.Float64).to_numpy()
+    return np.asarray(values.reshape(entries, -1), dtype=float)
+
+
 def least_epsilon(one: Floats, other: Floats, delta: float) -> float:
     """A lower bound of the epsilon that tells apart two distributions, from their draws.
 
@@ -313,3 +374,41 @@ def test_a_large_audit_shows_no_more_either(name: str, tmp_path: Path, stream: S
 def test_an_audit_notices_too_little_noise(name: str, tmp_path: Path, stream: Stream) -> None:
     """With noise for epsilon 3, the same audit shows more than epsilon 1."""
     assert audited(name, 2_000, 3.0, tmp_path) > 1.0
+
+
+def audited_entries(name: str, entries: int, epsilon: float, folder: Path) -> float:
+    """As `audited`, from equal entries, a hundred in a release, instead of groups."""
+    design, at_once = CHANGED[name], min(entries, 100)
+    draws = [
+        np.vstack(
+            [
+                published_by_entries(design, epsilon, at_once, folder, more=more)
+                for _ in range(entries // at_once)
+            ]
+        )
+        for more in (False, True)
+    ]
+    direction = np.array(design.direction or (1.0,))
+    return least_epsilon(draws[0] @ direction, draws[1] @ direction, 0.0)
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("name", CHANGED)
+def test_entries_without_groups_reveal_no_more(name: str, tmp_path: Path, stream: Stream) -> None:
+    """No test on the published numbers of 100 equal entries shows more than epsilon 1."""
+    assert audited_entries(name, 100, 1.0, tmp_path) <= 1.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CHANGED)
+def test_many_entries_without_groups_reveal_no_more(
+    name: str, tmp_path: Path, stream: Stream
+) -> None:
+    """The same with 3,000 entries."""
+    assert audited_entries(name, 3_000, 1.0, tmp_path) <= 1.0
+
+
+@pytest.mark.extended
+def test_an_audit_of_entries_notices_too_little_noise(tmp_path: Path, stream: Stream) -> None:
+    """With noise for epsilon 8, the same audit shows more than epsilon 1."""
+    assert audited_entries("mean by a centered pair", 200, 8.0, tmp_path) > 1.0
