@@ -106,8 +106,13 @@ class MomentsDesign(Design):
 
     @property
     def matrix(self) -> Floats:
-        """What an answer adds to those of `Moments`; shape (moments, answers)."""
+        """What a noisy sum adds to the answers of `Moments`; shape (moments, sums)."""
         return np.eye(len(self.queries))
+
+    def by_sum(self, numbers: Floats) -> Floats:
+        """The number of each answer, for each of its sums in a group."""
+        repeated: Floats = np.repeat(numbers, [one.query.cells_per_group for one in self.queries])
+        return repeated
 
     def expected_error(self, errors: Sequence[float]) -> float:
         """The error of typical covariances in half-widths, times the number of rows.
@@ -115,9 +120,7 @@ class MomentsDesign(Design):
         It is the root of the sum of squares over the pairs. Typical columns do not go together.
         """
         steps = [float(weighted.step) for weighted in self.queries]
-        sizes = np.array(errors) / steps
-        if len(sizes) < self.matrix.shape[1]:
-            sizes = np.full(self.matrix.shape[1], sizes[0])
+        sizes = self.by_sum(np.array(errors) / steps)
         changes = np.array([self._typical_change(*pair) for pair in self.pairs])
         return float(np.sqrt(((changes @ self.matrix * sizes) ** 2).sum()))
 
@@ -178,8 +181,8 @@ class JointMoments(MomentsDesign):
 
         A sum of independent Laplace noise has lighter tails than one with the same variance.
         """
-        width = float(noises[0].half_width(confidence))
-        widths: Floats = width * np.sqrt((self.matrix**2).sum(axis=1))
+        width = self.by_sum(super().half_widths(noises, confidence))
+        widths: Floats = np.sqrt(((self.matrix * width) ** 2).sum(axis=1))
         return widths
 
     def to_moments(self, sums: Floats) -> Floats:
@@ -187,7 +190,8 @@ class JointMoments(MomentsDesign):
         return moments
 
     def parts(self, answers: Sequence[NoisyAnswer]) -> Sequence[NoisyAnswer]:
-        return answers[0].divided(self.matrix.shape[1])
+        pairs = zip(answers, self.queries, strict=True)
+        return [part for answer, one in pairs for part in answer.divided(one.query.cells_per_group)]
 
     def intervals(
         self, answers: Sequence[NoisyAnswer], outcome: Outcome, confidence: Fraction

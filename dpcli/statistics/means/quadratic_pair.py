@@ -13,10 +13,9 @@ from dpcli.privacy.unit import Neighbors, Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import MAX_PRODUCT, LinearQuery
 from dpcli.queries.sums import Factor, RowSums, Shape
-from dpcli.statistics.design import Design, Request, WeightedQuery
+from dpcli.statistics.design import Design, WeightedQuery
 from dpcli.statistics.means.centered_pair import ChangedPairQuery
 from dpcli.statistics.means.products import JointMoments, MomentsDesign
-from dpcli.statistics.moments import Moments
 
 REASON = (
     "two sums are answered, of a quadratic polynomial of the distances of the values from the "
@@ -26,6 +25,8 @@ REASON = (
     "change; a row that counts before the change or after it, but not both, changes them half as "
     "much. So all numbers cost no more than one"
 )
+
+PUBLIC_REASON = ". The noisy number of rows is not used, because the exact one is public"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,25 +117,34 @@ class QuadraticPair(JointMoments):
     """Two quadratic sums and the number of rows, for pure noise under change-one.
 
     In half-widths from the middle, a value is (y - z)/w, and its square ((2 d^2 - w^2)/w^2 + 1)/2.
+    If the number of rows is public, its exact answer follows, and takes the place of the noisy one.
     """
 
     @classmethod
-    def of(cls, request: Request, moments: Moments) -> tuple[Design, ...]:
-        """The design; empty by groups, without a width, or if sums are too large."""
+    def of(cls, separate: MomentsDesign) -> tuple[Design, ...]:
+        """The design instead of separate answers.
+
+        Empty by groups, without a width, or if sums are too large.
+        """
+        request, moments = separate.request, separate.moments
         (column,) = moments.columns
         if request.by or not 0 < (column.upper - column.lower) ** 2 < MAX_PRODUCT:
             return ()
         query = QuadraticPairQuery(column=column, where=request.where)
         role = "quadratic sums and number of rows"
-        queries = (WeightedQuery(role, query, step=column.step**2),)
-        return (cls(request, queries, ("l1",), reason=REASON, moments=moments, pairs=((0, 0),)),)
+        public = tuple(weighted for weighted in separate.queries if not weighted.weight)
+        queries = (WeightedQuery(role, query, step=column.step**2), *public)
+        reason = REASON + PUBLIC_REASON * len(public)
+        return (cls(request, queries, ("l1",), reason=reason, moments=moments, pairs=((0, 0),)),)
 
     @cached_property
     def matrix(self) -> Floats:
         half, middle = self.moments.halves[0], self.moments.middle(0, 0)
-        squares = half**2 / 2
-        matrix = [(0, 0, 1), (half, -half, 0), (squares, squares, squares - middle)]
-        return np.array(matrix) / float(self.queries[0].query.row_contribution.high)
+        scale, squares = float(self.queries[0].query.row_contribution.high), half**2 / 2
+        rows = np.array([1 / scale, 0, (squares - middle) / scale])
+        sums = np.array([(0, 0), (half, -half), (squares, squares)]) / scale
+        exact = [np.zeros(3), rows * scale] if len(self.queries) > 1 else [rows]
+        return np.column_stack([sums, *exact])
 
 
 def designs_of_one(
@@ -142,11 +152,9 @@ def designs_of_one(
 ) -> tuple[Design, ...]:
     """Designs for the moments of one column: quadratic sums, or else `joint` ones.
 
-    Separate answers are for all other noise and budgets. If the number of rows is public, the
-    other answers get all of the loss, and there are no other designs.
+    Separate answers are for all other noise and budgets. If the number of rows is public, they get
+    all of the loss, so `joint` ones are not better.
     """
-    if not separate.queries[0].weight:
-        return (separate,)
-    changes = relation.neighbors is Neighbors.CHANGE_ONE
-    pair = QuadraticPair.of(separate.request, separate.moments) if changes else ()
-    return (*(pair or joint), separate)
+    pair = QuadraticPair.of(separate) if relation.neighbors is Neighbors.CHANGE_ONE else ()
+    is_public = not separate.queries[0].weight
+    return (*(pair or (() if is_public else joint)), separate)

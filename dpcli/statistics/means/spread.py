@@ -147,14 +147,14 @@ class Variance(Covariance):
     is computed from three sums over the rows: of the squared distances from the lower bound, of
     those from the upper bound, and of twice the product of both. Together they are the squared
     width between the bounds times the number of rows (the idea of Kulesza, Suresh and Wang 2024 for
-    means). If neighbors change a row, the number of rows is not public, and there are no groups, it
-    is computed from two quadratic sums and the number of rows, with 1.2 to 2.4 times smaller
-    errors. With Gaussian noise, there are three noisy answers about the same rows: their number,
-    the sum of their distances from the middle of the bounds, and the sum of the squares of these
-    distances, each minus half of the greatest square. The variance lies between zero and the square
-    of half the width of the bounds; `raw: true` also shows the noisy variance before it is clamped
-    to that range. The interval covers the variances of all exact answers that are plausible given
-    the noisy ones. The variance of dates is in squared days.
+    means). If neighbors change a row, and there are no groups, it is computed from two quadratic
+    sums and the number of rows, with 1.2 to 2.4 times smaller errors. With Gaussian noise, there
+    are three noisy answers about the same rows: their number, the sum of their distances from the
+    middle of the bounds, and the sum of the squares of these distances, each minus half of the
+    greatest square. The variance lies between zero and the square of half the width of the bounds;
+    `raw: true` also shows the noisy variance before it is clamped to that range. The interval
+    covers the variances of all exact answers that are plausible given the noisy ones. The variance
+    of dates is in squared days.
 
     Privacy: what a row adds to the three sums is (U-L)^2 together, whatever its value is, so adding
     or removing it changes them by that in L1, and by at most that in L2; changing a row, by twice

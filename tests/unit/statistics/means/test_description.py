@@ -31,7 +31,7 @@ LAPLACE, GAUSSIAN = "epsilon: 1", "mechanism: gaussian, epsilon: 1, delta: 1e-6"
 FORMS: Mapping[str, tuple[str, str, str, type[MomentsDesign]]] = {
     "added": ("add-remove", "", LAPLACE, ProductsOfDistances),
     "changed": ("change-one", "", LAPLACE, QuadraticPair),
-    "changed, none skipped": ("change-one", ", missing: 0", LAPLACE, MomentsDesign),
+    "changed, none skipped": ("change-one", ", missing: 0", LAPLACE, QuadraticPair),
     "added, Gaussian": ("add-remove", "", GAUSSIAN, MomentsDesign),
 }
 
