@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import ClassVar, final
 
 from dpcli.noise.candidate_choice import ChoiceNoise
-from dpcli.noise.distribution import NO_NOISE, Family, Noise, Unchangeable, summed_half_width
+from dpcli.noise.distribution import NO_NOISE, Family, Noise, Unchangeable, summed_margin
 from dpcli.numeric.arrays import Array, add_exact, integer_array, np
 from dpcli.numeric.exact import short_up
 from dpcli.numeric.interval_arithmetic import sqrt_down
@@ -275,7 +275,7 @@ class AdditiveMechanism(Mechanism):
     def expected_error(
         self, noise: Noise, query: Query, confidence: Fraction, summed: int = 1
     ) -> int:
-        return summed_half_width(noise, summed, confidence)
+        return summed_margin(noise, summed, confidence).width
 
     @final
     def add_noise(self, noise: Noise, values: Array) -> Array:

@@ -30,6 +30,18 @@ Family = Literal["l1", "l2", "choice", "slope"]
 ADDITIVE: tuple[Family, ...] = ("l1", "l2")
 """The families of noise that is added to numbers."""
 
+
+@dataclass(frozen=True, slots=True)
+class Margin:
+    """How far noise moves a number: half the width of an interval, and the variance.
+
+    The width is in steps; the variance, if it is known, in squared steps.
+    """
+
+    width: int
+    variance: float | None = None
+
+
 PRECISION = 1e-9
 """Relative error at which the search for a quantile stops."""
 
@@ -113,6 +125,10 @@ class Noise(Unchangeable, ABC):
     def half_width(self, confidence: Fraction) -> int:
         """The least k with P[|noise| <= k] >= `confidence`, in steps."""
         return self.width(float(1 - confidence))
+
+    def margin(self, confidence: Fraction) -> Margin:
+        """`half_width` and `discrete_variance`."""
+        return Margin(self.half_width(confidence), self.discrete_variance)
 
     def width(self, outside: float) -> int:
         """The least k with P[|noise| > k] <= `outside`, in steps."""
@@ -211,40 +227,37 @@ def blended_half_width(fourth_cumulant: float, variance: float, confidence: Frac
 
 
 @lru_cache(maxsize=256)
-def summed_half_width(noise: Noise, count: int, confidence: Fraction) -> int:
-    """The least k with P[|sum of `count` noises| <= k] >= `confidence`, in steps.
-
-    For several noises it is approximate if their sum has more than `MAX_EXACT_VARIANCE`.
-    """
+def summed_margin(noise: Noise, count: int, confidence: Fraction) -> Margin:
+    """The margin of a sum of `count` independent noises, as in `weighted_margin`."""
     if count == 1:
-        return noise.half_width(confidence)
-    return weighted_half_width(noise, ((1, count),), confidence)
+        return noise.margin(confidence)
+    return weighted_margin(noise, ((1, count),), confidence)
 
 
 @lru_cache(maxsize=256)
-def weighted_half_width(
+def weighted_margin(
     noise: Noise, weights: tuple[tuple[int, int], ...], confidence: Fraction
-) -> int:
-    """The least k with P[|weighted sum of noises| <= k] >= `confidence`, in steps.
+) -> Margin:
+    """The margin of a weighted sum of noises: the least k with P[|sum| <= k] >= `confidence`.
 
-    `weights` has each weight with how many independent noises have it. It is approximate if the sum
-    has a variance of more than `MAX_EXACT_VARIANCE`.
+    `weights` has each weight with how many independent noises have it. The width is approximate if
+    the sum has a variance of more than `MAX_EXACT_VARIANCE`.
     """
     if not noise.discrete_variance:
-        return noise.half_width(confidence)
+        return noise.margin(confidence)
     squares, fourth = (sum(n * weight**power for weight, n in weights) for power in (2, 4))
     variance = squares * noise.discrete_variance
     if variance <= MAX_EXACT_VARIANCE:
-        return _exact_half_width(noise, weights, confidence)
+        return Margin(_exact_half_width(noise, weights, confidence), variance)
     # A normal distribution from -k - 1/2 to k + 1/2 is that of whole numbers from -k to k.
     width = blended_half_width(fourth * noise.fourth_cumulant(1), variance, confidence)
-    return max(0, ceil(width - 0.5))
+    return Margin(max(0, ceil(width - 0.5)), variance)
 
 
 def _exact_half_width(
     noise: Noise, weights: tuple[tuple[int, int], ...], confidence: Fraction
 ) -> int:
-    """`weighted_half_width`, by convolution of the probabilities of one noise."""
+    """The width of `weighted_margin`, by convolution of the probabilities of one noise."""
     values = np.arange(-CIRCLE // 2, CIRCLE // 2)
     tails = [noise.positive_tail(value) for value in range(1, CIRCLE // 2 + 2)]
     upper = -np.diff(np.array(tails))

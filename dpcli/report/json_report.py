@@ -21,7 +21,7 @@ from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.json_values import CELLS_PLACE, json_text, parsed_json
 from dpcli.statistics.estimates import HAS_INTERVAL, SUPPRESSED, Estimates
 from dpcli.statistics.postprocessing import FLAGS, Flag, flags
-from dpcli.statistics.precision import OPTIONAL_COLUMNS, OptionalColumn
+from dpcli.statistics.precision import OPTIONAL_COLUMNS, OptionalColumn, Precision
 
 if TYPE_CHECKING:
     import polars as pl
@@ -127,13 +127,13 @@ def published_numbers(
             name,
             keys,
             _texts(cells, estimates).with_columns(
-                _optional_texts(column.printed(estimates, confidence)).alias(column.name)
-                for column in columns
+                _optional_texts(column.printed(precision)).alias(column.name) for column in columns
             ),
             entry.statistic.chooses_labels and estimates is published.estimates,
             estimates.date_range is not None,
         )
         for name, estimates in named.items()
+        for precision in (Precision(estimates, confidence),)
     )
 
 

@@ -13,7 +13,7 @@ from dpcli.data.filters import Filter
 from dpcli.data.grid_columns import NumericColumn, require_numeric
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import LabeledColumn
-from dpcli.noise.distribution import ADDITIVE, Family, Noise, summed_half_width
+from dpcli.noise.distribution import ADDITIVE, Family, Noise, summed_margin
 from dpcli.numeric.arrays import Array, integer_array
 from dpcli.numeric.exact import exact_or_up, rounded_text
 from dpcli.privacy.confidential import Group
@@ -231,7 +231,7 @@ class Design:
         if len(self.queries) > 1 or not self.error_is_known:
             return None
         (weighted,) = self.queries
-        return summed_half_width(noises[0], weighted.summed, confidence) * weighted.step
+        return summed_margin(noises[0], weighted.summed, confidence).width * weighted.step
 
     def error_of_rows(
         self, noises: Sequence[Noise], rows: Fraction, confidence: Fraction
@@ -245,9 +245,8 @@ class Design:
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         """The published numbers, from noisy answers; by default, the first answer itself."""
-        noise, step = answers[0].noise, self.queries[0].step
-        variance = noise.discrete_variance * float(step) ** 2
-        return Estimates.around(answers[0].values, noise.half_width(confidence), step, (variance,))
+        answer, step = answers[0], self.queries[0].step
+        return Estimates.around(answer.values, answer.noise.margin(confidence), step)
 
     def make_consistent(
         self, answers: Sequence[NoisyAnswer], estimates: Estimates, confidence: Fraction

@@ -12,6 +12,7 @@ from fractions import Fraction
 from math import gcd
 from typing import Any
 
+from dpcli.noise.distribution import Margin
 from dpcli.numeric.arrays import (
     Array,
     Bools,
@@ -112,15 +113,22 @@ class Estimates:
     def around(
         cls,
         values: Array,
-        widths: Array | int,
+        margins: Margin | Sequence[Margin],
         unit: Fraction,
-        variances: tuple[float | None, ...] = (None,),
+        decimals: Sequence[int] = (),
     ) -> Estimates:
-        """Estimates of noisy `values` with the half-widths `widths`, in steps of `unit`."""
+        """Estimates of noisy `values` with the `margins` of all or of each item.
+
+        All are in steps of `unit`. Without `decimals`, numbers have those of the unit.
+        """
+        items = (margins,) if isinstance(margins, Margin) else margins
+        each, square = [margin.width for margin in items], float(unit) ** 2
+        widths = each[0] if len(each) == 1 else np.resize(integer_array(each), len(values))
+        variances = tuple(part.variance and part.variance * square for part in items)
         status = np.full(len(values), HAS_INTERVAL, np.int8)
         lower, upper = add_exact(values, -widths), add_exact(values, widths)
-        decimals = (decimal_places(unit),)
-        return cls(unit, decimals, values, lower, upper, status, variances=variances)
+        printed = tuple(decimals) or (decimal_places(unit),)
+        return cls(unit, printed, values, lower, upper, status, variances=variances)
 
     @classmethod
     def chosen(
@@ -137,13 +145,9 @@ class Estimates:
     ) -> Estimates:
         """A few numbers, each with the half-width of its interval."""
         step = common_step(*(part for number in numbers for part in number))
-        values, margins = (
-            integer_array([int(part / step) for part in parts])
-            for parts in zip(*numbers, strict=True)
-        )
-        return replace(
-            cls.around(values, margins, Fraction(1)), step=step, decimals=tuple(decimals)
-        )
+        values = integer_array([int(value / step) for value, _ in numbers])
+        margins = [Margin(int(width / step)) for _, width in numbers]
+        return cls.around(values, margins, step, decimals)
 
     @classmethod
     def interleaved(cls, items: Sequence[Estimates]) -> Estimates:

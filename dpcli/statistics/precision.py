@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from fractions import Fraction
+from functools import cached_property
 from math import ceil
 from typing import ClassVar
 
@@ -49,14 +50,30 @@ class ColumnNumbers:
     known: Bools
 
 
+class Precision:
+    """What all optional columns show of the same published numbers."""
+
+    def __init__(self, estimates: Estimates, confidence: Fraction) -> None:
+        self.estimates, self.confidence = estimates, confidence
+
+    @cached_property
+    def errors(self) -> ColumnNumbers:
+        """The standard errors."""
+        return _standard_errors(self.estimates, self.confidence)
+
+
 class OptionalColumn(ABC):
-    """A column that a spec may add to the table; `meaning` is a sentence for readers."""
+    """A column that a spec may add to the table.
+
+    `meaning` is a sentence for readers, `in_json` one for the JSON Schema.
+    """
 
     name: ClassVar[str]
     meaning: ClassVar[str]
+    in_json: ClassVar[str]
 
     @abstractmethod
-    def printed(self, estimates: Estimates, confidence: Fraction) -> ColumnNumbers:
+    def printed(self, precision: Precision) -> ColumnNumbers:
         """The numbers of the column, all rounded up."""
 
 
@@ -79,29 +96,34 @@ class StandardError(OptionalColumn):
         "that for a normal distribution with standard deviation 1. Blank for a rank, without an "
         "interval, and for an estimate if the interval is all that is possible or a single number"
     )
+    in_json = "The standard error; absent if it is not known or not asked for."
 
-    def printed(self, estimates: Estimates, confidence: Fraction) -> ColumnNumbers:
-        has_interval, covers_all = estimates.status == HAS_INTERVAL, estimates.covers_all
-        if estimates.are_ranks:
-            has_interval = np.zeros(len(estimates), np.bool_)
-        variances = np.array([np.nan if part is None else part for part in estimates.variances])
-        deviations = np.resize(np.sqrt(variances), len(estimates))
-        normal = normal_quantile(float(1 - confidence))
-        factor = ceil(10 ** (EXTRA_DECIMALS + FACTOR_DECIMALS) / normal)
-        columns = map(estimates.rounded, (estimates.value, estimates.lower, estimates.upper))
-        units, count = [], len(estimates.decimals)
-        decimals = tuple(number + EXTRA_DECIMALS for number in estimates.decimals)
-        known = np.empty(len(estimates), np.bool_)
-        for at, (value, low, high) in enumerate(zip(*columns, strict=True)):
-            own = slice(at, None, count)
-            of_noise = ~np.isnan(deviations[own])
-            exact = _rounded_up(np.nan_to_num(deviations[own]) * 10.0 ** decimals[at])
-            farther = np.maximum(high - value, value - low)
-            estimate = -(-multiply_exact(farther, factor) // 10**FACTOR_DECIMALS)
-            units.append(np.where(of_noise, exact, estimate))
-            shows_noise = (low != high) & ~covers_all[own]
-            known[own] = has_interval[own] & (of_noise | shows_noise)
-        return ColumnNumbers(units, decimals, known)
+    def printed(self, precision: Precision) -> ColumnNumbers:
+        return precision.errors
+
+
+def _standard_errors(estimates: Estimates, confidence: Fraction) -> ColumnNumbers:
+    has_interval, covers_all = estimates.status == HAS_INTERVAL, estimates.covers_all
+    if estimates.are_ranks:
+        has_interval = np.zeros(len(estimates), np.bool_)
+    variances = np.array([np.nan if part is None else part for part in estimates.variances])
+    deviations = np.resize(np.sqrt(variances), len(estimates))
+    normal = normal_quantile(float(1 - confidence))
+    factor = ceil(10 ** (EXTRA_DECIMALS + FACTOR_DECIMALS) / normal)
+    columns = map(estimates.rounded, (estimates.value, estimates.lower, estimates.upper))
+    units, count = [], len(estimates.decimals)
+    decimals = tuple(number + EXTRA_DECIMALS for number in estimates.decimals)
+    known = np.empty(len(estimates), np.bool_)
+    for at, (value, low, high) in enumerate(zip(*columns, strict=True)):
+        own = slice(at, None, count)
+        of_noise = ~np.isnan(deviations[own])
+        exact = _rounded_up(np.nan_to_num(deviations[own]) * 10.0 ** decimals[at])
+        farther = np.maximum(high - value, value - low)
+        estimate = -(-multiply_exact(farther, factor) // 10**FACTOR_DECIMALS)
+        units.append(np.where(of_noise, exact, estimate))
+        shows_noise = (low != high) & ~covers_all[own]
+        known[own] = has_interval[own] & (of_noise | shows_noise)
+    return ColumnNumbers(units, decimals, known)
 
 
 def _rounded_up(numbers: Floats) -> Array:
@@ -122,9 +144,10 @@ class CoefficientOfVariation(OptionalColumn):
         "cv: the coefficient of variation, the standard error over the absolute value of the "
         "number. Blank for zero and for dates, and where no standard error is known"
     )
+    in_json = "The coefficient of variation; absent as `se` is, and for zero and dates."
 
-    def printed(self, estimates: Estimates, confidence: Fraction) -> ColumnNumbers:
-        errors = StandardError().printed(estimates, confidence)
+    def printed(self, precision: Precision) -> ColumnNumbers:
+        estimates, errors = precision.estimates, precision.errors
         known, count, units = errors.known.copy(), len(estimates.decimals), []
         if estimates.date_range is not None:
             known[:] = False

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import require_labeled
-from dpcli.noise.distribution import Noise, blended_margin
+from dpcli.noise.distribution import Margin, Noise, blended_margin
 from dpcli.numeric.arrays import Array, Ints, add_exact, multiply_exact, np
 from dpcli.numeric.exact import exact_or_up
 from dpcli.privacy.unit import Relation
@@ -81,17 +81,17 @@ class RankedCounts(Design):
         pairs = self.request.k * (self.labels - 1)
         return Fraction(largest_difference(noises[0], pairs, confidence))
 
-    def width(self, noise: Noise, confidence: Fraction) -> int:
-        """The half-width of the counts with which all intervals of a group hold together."""
-        return noise.half_width(1 - (1 - confidence) / self.labels)
+    def margin(self, noise: Noise, confidence: Fraction) -> Margin:
+        """The margin of the counts with which all intervals of a group hold together."""
+        return noise.margin(1 - (1 - confidence) / self.labels)
 
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
         percent, in_group = exact_or_up(confidence * 100), " of a group" if self.request.by else ""
+        width = self.margin(noises[0], confidence).width
         stated = (
-            f"in {percent}% of cases all published counts{in_group} are within "
-            f"{self.width(noises[0], confidence):,} of the noise-free ones, and all ranks in their "
-            f"intervals; in {percent}% of cases no label falls short of a label after it by more "
-            f"than {exact_or_up(self.known_error(noises, confidence))}"
+            f"in {percent}% of cases all published counts{in_group} are within {width:,} of the "
+            f"noise-free ones, and all ranks in their intervals; in {percent}% of cases no label "
+            f"falls short of a label after it by more than {exact_or_up(self.known_error(noises, confidence))}"
         )
         return self.reason, stated
 
@@ -105,15 +105,13 @@ class RankedCounts(Design):
         counts = answer.values.reshape(-1, len(labels))
         order = np.argsort(multiply_exact(counts, -1), axis=1, kind="stable")[:, :k]
         shown = np.take_along_axis(counts, order, axis=1)
-        width = self.width(answer.noise, confidence)
+        margin = self.margin(answer.noise, confidence)
         above = _counts_below(
-            multiply_exact(add_exact(shown, 2 * width), -1), multiply_exact(counts, -1)
+            multiply_exact(add_exact(shown, 2 * margin.width), -1), multiply_exact(counts, -1)
         )
-        below = _counts_below(add_exact(shown, -2 * width)[:, ::-1], counts)[:, ::-1]
+        below = _counts_below(add_exact(shown, -2 * margin.width)[:, ::-1], counts)[:, ::-1]
         items = labels[order.ravel()]
-        variances = (answer.noise.discrete_variance,)
-        around = Estimates.around(shown.ravel(), width, Fraction(1), variances)
-        numbered = replace(around, items=items)
+        numbered = replace(Estimates.around(shown.ravel(), margin, Fraction(1)), items=items)
         ranks = np.tile(np.arange(1, k + 1), len(counts))
         return replace(
             Estimates.chosen(ranks, items=items),

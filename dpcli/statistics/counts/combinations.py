@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
@@ -11,7 +10,7 @@ from math import prod, sqrt
 
 from dpcli.data.column import Column
 from dpcli.data.filters import Filter
-from dpcli.noise.distribution import Noise, summed_half_width, weighted_half_width
+from dpcli.noise.distribution import Margin, Noise, summed_margin, weighted_margin
 from dpcli.numeric.arrays import Array, integer_array, largest_magnitude, np, widened
 from dpcli.privacy.sensitivity import RowContribution, Sensitivity, indicator_sensitivity
 from dpcli.privacy.unit import Relation
@@ -222,22 +221,23 @@ class CountsFromCombinations(Design):
         return errors[0] * sqrt(count_variance(self.combinations.sizes))
 
     def known_error(self, noises: Sequence[Noise], confidence: Fraction) -> Fraction:
-        return max(self._widths(noises[0], confidence)) * self._unit
+        widths = (margin.width for margin in self._margins(noises[0], confidence))
+        return max(widths) * self._unit
 
-    def _widths(self, noise: Noise, confidence: Fraction) -> list[int]:
-        """The half-width of the interval of a count in each block, in steps of `_unit`."""
+    def _margins(self, noise: Noise, confidence: Fraction) -> list[Margin]:
+        """The margin of a count in each block, in steps of `_unit`."""
         sizes, times, rows = self.combinations.sizes, self._times, sum(self._times)
         if len(sizes) == 1:
-            return [summed_half_width(noise, 1 << (size - 1), confidence) for size in sizes]
-        widths = {}
+            return [summed_margin(noise, 1 << (size - 1), confidence) for size in sizes]
+        margins = {}
         for size, own in set(zip(sizes, times, strict=True)):
             # Numbers with the test, those without it, and those of the other blocks.
             half, others = 1 << (size - 1), [*zip(times, sizes, strict=True)]
             others.remove((own, size))
             weights = [(rows + own, half), (rows - own, half)]
             weights += [(time, 1 << other) for time, other in others]
-            widths[size] = weighted_half_width(noise, tuple(weights), confidence)
-        return [widths[size] for size in sizes]
+            margins[size] = weighted_margin(noise, tuple(weights), confidence)
+        return [margins[size] for size in sizes]
 
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
         return self.reason, error_sentence(self.known_error(noises, confidence), confidence)
@@ -257,13 +257,7 @@ class CountsFromCombinations(Design):
         ]
         # Counts from a single block are whole numbers.
         values = np.stack(counts, axis=1) // int(2 * divisor * self._unit)
-        widths = integer_array(self._widths(answer.noise, confidence)).repeat(query.sizes)
-        of_rows, of_noise = variance_of_rows(query.sizes), answer.noise.discrete_variance
-        variances = tuple(
-            (2.0**size + of_rows) / 4 * of_noise for size in query.sizes for _ in range(size)
-        )
-        estimates = Estimates.around(
-            integer_array(values.ravel()), np.tile(widths, len(values)), Fraction(1), variances
-        )
-        decimals = 0 if self._unit == 1 else DECIMALS
-        return replace(estimates, step=self._unit, decimals=(decimals,))
+        margins = self._margins(answer.noise, confidence)
+        each = [part for part, size in zip(margins, query.sizes, strict=True) for _ in range(size)]
+        decimals = (0 if self._unit == 1 else DECIMALS,)
+        return Estimates.around(integer_array(values.ravel()), each, self._unit, decimals)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import ceil, hypot, prod, sqrt
 
-from dpcli.noise.distribution import ADDITIVE, Family, Noise, blended_margin
+from dpcli.noise.distribution import ADDITIVE, Family, Margin, Noise, blended_margin
 from dpcli.numeric.arrays import add_exact, multiply_exact
 from dpcli.numeric.interval_arithmetic import sqrt_down
 from dpcli.privacy.sensitivity import centered_sensitivity, sensitivity
@@ -132,11 +132,13 @@ class SharedNoise(Design):
         return hypot(of_counts, self.less * of_numbers) / self.times
 
     def known_error(self, noises: Sequence[Noise], confidence: Fraction) -> Fraction:
-        return Fraction(self._margin(noises, confidence), self.times)
+        return Fraction(self._margin(noises, confidence).width, self.times)
 
-    def _margin(self, noises: Sequence[Noise], confidence: Fraction) -> int:
+    def _margin(self, noises: Sequence[Noise], confidence: Fraction) -> Margin:
         (counts, numbers), outside = noises, float(1 - confidence) / 2
-        return ceil(blended_margin(counts, Fraction(1), numbers, Fraction(self.less), outside))
+        width = blended_margin(counts, Fraction(1), numbers, Fraction(self.less), outside)
+        variance = counts.discrete_variance + self.less**2 * numbers.discrete_variance
+        return Margin(ceil(width), variance)
 
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
         return self.reason, error_sentence(self.known_error(noises, confidence), confidence)
@@ -146,6 +148,4 @@ class SharedNoise(Design):
         margin = self._margin([counts.noise, numbers.noise], confidence)
         added = multiply_exact(numbers.values, self.less)
         added = added.repeat(len(counts.values) // len(numbers.values))
-        variance = counts.noise.discrete_variance + self.less**2 * numbers.noise.discrete_variance
-        values, unit = add_exact(counts.values, added), Fraction(1, self.times)
-        return Estimates.around(values, margin, unit, (variance / self.times**2,))
+        return Estimates.around(add_exact(counts.values, added), margin, Fraction(1, self.times))

@@ -29,7 +29,7 @@ from dpcli.fields.statistic_fields import (
     WeightColumnName,
 )
 from dpcli.fields.values import Choice, whole_number
-from dpcli.noise.distribution import blended_margin
+from dpcli.noise.distribution import Margin, blended_margin
 from dpcli.numeric.arrays import Floats, add_exact, multiply_exact, np
 from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
@@ -417,16 +417,14 @@ class Comparison(Statistic):
     ) -> Estimates:
         (both,), step = answers, design.queries[0].step
         pair = [NoisyAnswer(values, both.noise) for values in both.values.reshape(-1, 2).T]
-        width, weight = both.noise.half_width(confidence), Fraction(1)
-        margin = ceil(
-            blended_margin(both.noise, weight, both.noise, weight, float(1 - confidence) / 2)
-        )
-        variance = both.noise.discrete_variance * float(step) ** 2
+        noise, weight = both.noise, Fraction(1)
+        width = blended_margin(noise, weight, noise, weight, float(1 - confidence) / 2)
+        of_difference = Margin(ceil(width), 2 * noise.discrete_variance)
         first, second = (
-            Estimates.around(answer.values, width, step, (variance,)) for answer in pair
+            Estimates.around(answer.values, noise.margin(confidence), step) for answer in pair
         )
         changes = add_exact(second.value, -first.value)
-        difference = Estimates.around(changes, margin, step, (2 * variance,))
+        difference = Estimates.around(changes, of_difference, step)
         quotient = Quotient((0, 1), (1, 0), Fraction(100), INDEX_DECIMALS, (Fraction(0), None))
         index = quotient.estimates(pair, confidence)
         # A difference is near zero where two large numbers are alike, and then no less precise.

@@ -16,14 +16,13 @@ estimate, which only removes noise.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 from math import ceil, lcm, prod
 
 from dpcli.data.kinds import Axis
-from dpcli.noise.distribution import Noise, blended_half_width, summed_half_width
+from dpcli.noise.distribution import Margin, Noise, blended_half_width, summed_margin
 from dpcli.numeric.arrays import Array, integer_array, np
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.statistics.estimates import Estimates
@@ -127,15 +126,14 @@ def summed_counts(
     tables = [table for table in measured if isinstance(table, MeasuredTable)]
     if len(tables) < len(measured):
         return agreed_counts(wanted, measured, confidence)
-    values, widths, variances = [], [], []
+    values, margins = [], []
     for axes in wanted:
         sources = (table for table in tables if table.covers(axes))
         source = min(sources, key=lambda table: table.variance * cells(table.axes, axes))
         values.append(source.totals(axes))
         summed = cells(source.axes, axes)
-        widths.append(summed_half_width(source.noise, summed, confidence))
-        variances.append(summed * source.noise.discrete_variance)
-    return _around(wanted, values, widths, variances)
+        margins.append(summed_margin(source.noise, summed, confidence))
+    return _around(wanted, values, margins, Fraction(1), 0)
 
 
 def agreed_counts(
@@ -147,27 +145,22 @@ def agreed_counts(
     common = lcm(10**DECIMALS, *(cells(axes) ** 2 for axes in wanted))
     step = Fraction(1, common * WEIGHT_UNITS)
     values = [agreement.table(axes) * (common // cells(axes) ** 2) for axes in wanted]
-    widths = [agreement.half_width(axes, confidence) for axes in wanted]
-    steps = [int(width / step) for width in widths]
-    estimates = _around(wanted, values, steps, list(map(agreement.variance, wanted)))
-    return replace(estimates, step=step, decimals=(DECIMALS,))
+    margins = [agreement.margin(axes, confidence, step) for axes in wanted]
+    return _around(wanted, values, margins, step, DECIMALS)
 
 
 def _around(
     wanted: Sequence[Axes],
     tables: Sequence[Array],
-    widths: Sequence[int],
-    variances: Sequence[float],
+    margins: Sequence[Margin],
+    step: Fraction,
+    decimals: int,
 ) -> Estimates:
-    """Estimates of tables, group by group, each with a half-width and a variance."""
-    sizes = list(map(cells, wanted))
+    """Estimates of tables, group by group, each with a margin."""
     values = np.hstack([table.reshape(-1, prod(table.shape[1:])) for table in tables])
-    return Estimates.around(
-        integer_array(values.ravel()),
-        np.tile(np.repeat(integer_array(widths), sizes), len(values)),
-        Fraction(1),
-        tuple(np.repeat(variances, sizes).tolist()),
-    )
+    own = zip(wanted, margins, strict=True)
+    each = [margin for axes, margin in own for _ in range(cells(axes))]
+    return Estimates.around(integer_array(values.ravel()), each, step, (decimals,))
 
 
 class _Agreement:
@@ -204,16 +197,18 @@ class _Agreement:
             part / cells(axes, inner) / self._precisions[inner] for inner, part in parts.items()
         )
 
-    def half_width(self, axes: Axes, confidence: Fraction) -> Fraction:
-        """The half-width of the intervals of a table, rounded up to the printed decimals."""
+    def margin(self, axes: Axes, confidence: Fraction, step: Fraction) -> Margin:
+        """The margin of the cells of a table; the width is rounded up to printed decimals."""
         weighted = [(part, self._weights[inner]) for inner, part in _parts(axes).items()]
         fourth = 0.0
         for index, table in enumerate(self._measured):
             # Most of the excess kurtosis is that of the measured cells that lie in this one.
             units = sum(part * weights[index] for part, weights in weighted)
             fourth += table.fourth_cumulant(axes, units / WEIGHT_UNITS)
-        width = blended_half_width(fourth, self.variance(axes), confidence)
-        return Fraction(ceil(width * 10**DECIMALS), 10**DECIMALS)
+        variance = self.variance(axes)
+        width = blended_half_width(fourth, variance, confidence)
+        rounded = Fraction(ceil(width * 10**DECIMALS), 10**DECIMALS)
+        return Margin(int(rounded / step), variance / float(step) ** 2)
 
 
 def _parts(axes: Axes) -> dict[Axes, float]:

@@ -10,12 +10,7 @@ import pytest
 
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.discrete_laplace import DiscreteLaplace
-from dpcli.noise.distribution import (
-    MAX_EXACT_VARIANCE,
-    Noise,
-    blended_half_width,
-    summed_half_width,
-)
+from dpcli.noise.distribution import MAX_EXACT_VARIANCE, Noise, blended_half_width, summed_margin
 
 CONFIDENCE = Fraction(19, 20)
 
@@ -24,7 +19,7 @@ CONFIDENCE = Fraction(19, 20)
 def test_sums_of_less_noise_never_have_wider_intervals(count: int) -> None:
     """From epsilon 0.1 to 40, whether a distribution is computed or approximated."""
     scales = [Fraction(100, tenths * 10) for tenths in range(1, 401)]
-    widths = [summed_half_width(DiscreteLaplace(scale), count, CONFIDENCE) for scale in scales]
+    widths = [summed_margin(DiscreteLaplace(scale), count, CONFIDENCE).width for scale in scales]
     assert all(wide >= narrow for wide, narrow in pairwise(widths))
     assert widths[-1] == 0
 
@@ -42,7 +37,7 @@ def test_exact_half_widths_are_those_of_convolved_probabilities(noise: Noise, co
     summed = single
     for _ in range(count - 1):
         summed = np.convolve(summed, single)
-    middle, width = len(summed) // 2, summed_half_width(noise, count, CONFIDENCE)
+    middle, width = len(summed) // 2, summed_margin(noise, count, CONFIDENCE).width
     inside = summed[middle - width : middle + width + 1].sum()
     assert inside >= float(CONFIDENCE) > inside - 2 * summed[middle + width]
 
@@ -50,7 +45,7 @@ def test_exact_half_widths_are_those_of_convolved_probabilities(noise: Noise, co
 def test_normal_sums_have_the_width_of_their_deviation() -> None:
     """Four Gaussian noises need twice the width of one, up to a step."""
     noise, double = DiscreteGaussian(Fraction(5)), DiscreteGaussian(Fraction(10))
-    assert abs(summed_half_width(noise, 4, CONFIDENCE) - double.half_width(CONFIDENCE)) <= 1
+    assert abs(summed_margin(noise, 4, CONFIDENCE).width - double.half_width(CONFIDENCE)) <= 1
 
 
 def test_no_blend_is_wider_than_its_variance_allows() -> None:

@@ -14,7 +14,7 @@ import pytest
 from dpcli.data.dates import DateColumn
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.noise import entropy
-from dpcli.noise.distribution import NO_NOISE
+from dpcli.noise.distribution import NO_NOISE, Margin
 from dpcli.numeric.arrays import integer_array
 from dpcli.numeric.days import EPOCH
 from dpcli.planning.plan import CentralPlan
@@ -60,7 +60,7 @@ def day(text: str) -> int:
 def days_apart(lower: int, upper: int, days: int) -> Estimates:
     """One date with an interval, of a column with that many days between its bounds."""
     value = integer_array([(lower + upper) // 2])
-    dates = Estimates.around(value, integer_array([0]), Fraction(1))
+    dates = Estimates.around(value, Margin(0), Fraction(1))
     low, high = integer_array([lower]), integer_array([upper])
     return replace(dates, date_range=days, lower=low, upper=high)
 

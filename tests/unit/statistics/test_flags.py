@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pytest
 
+from dpcli.noise.distribution import Margin
 from dpcli.numeric.arrays import integer_array, np
 from dpcli.statistics.estimates import ANY, HAS_INTERVAL, NO_INTERVAL, UNBOUNDED, Estimates, Limits
 from dpcli.statistics.postprocessing import (
@@ -167,7 +168,7 @@ def test_nonnegative_keeps_a_known_upper_limit() -> None:
 
 def test_flags_of_numbers_beyond_a_machine_word() -> None:
     """The digits of a tiny step are rounded like all others."""
-    tiny = Estimates.around(integer_array([-1]), 2, Fraction(1, 10**30))
+    tiny = Estimates.around(integer_array([-1]), Margin(2), Fraction(1, 10**30))
     (found,) = apply_steps([Integer()], tiny, lambda one: one)
 
     assert (found.lower, found.value, found.upper) == (Fraction(-1), Fraction(0), Fraction(1))

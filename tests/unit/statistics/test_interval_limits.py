@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 
 from dpcli.noise.discrete_laplace import DiscreteLaplace
+from dpcli.noise.distribution import Margin
 from dpcli.numeric.arrays import integer_array, np
 from dpcli.statistics.estimates import (
     ANY,
@@ -22,7 +23,7 @@ from dpcli.statistics.estimates import (
 
 def around(value: int, width: int, unit: Fraction = Fraction(1)) -> Estimates:
     """A number in the middle of an interval."""
-    return Estimates.around(integer_array([value]), width, unit)
+    return Estimates.around(integer_array([value]), Margin(width), unit)
 
 
 def ends(estimates: Estimates) -> tuple[float, float]:

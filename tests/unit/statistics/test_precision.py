@@ -9,6 +9,7 @@ from statistics import NormalDist
 import pytest
 
 from dpcli.noise import entropy
+from dpcli.noise.distribution import Margin
 from dpcli.numeric.arrays import Array, integer_array, np
 from dpcli.numeric.exact import fixed_point_text
 from dpcli.planning.planner import make_plan
@@ -16,7 +17,7 @@ from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import ANY, NO_INTERVAL, SUPPRESSED, UNBOUNDED, Estimates
 from dpcli.statistics.postprocessing import Nonnegative
-from dpcli.statistics.precision import OPTIONAL_COLUMNS, ColumnNumbers
+from dpcli.statistics.precision import OPTIONAL_COLUMNS, ColumnNumbers, Precision
 from tests.support.streams import Stream
 
 CONFIDENCE = Fraction(19, 20)
@@ -61,12 +62,13 @@ def texts(printed: ColumnNumbers) -> list[str]:
 
 def columns_of(estimates: Estimates, confidence: Fraction = CONFIDENCE) -> tuple[list[str], ...]:
     """The texts of both columns."""
-    return tuple(texts(column.printed(estimates, confidence)) for column in OPTIONAL_COLUMNS)
+    precision = Precision(estimates, confidence)
+    return tuple(texts(column.printed(precision)) for column in OPTIONAL_COLUMNS)
 
 
 def around(values: list[int], width: int, variance: float | None = None) -> Estimates:
     """Whole numbers with intervals of one half-width."""
-    return Estimates.around(integer_array(values), width, Fraction(1), (variance,))
+    return Estimates.around(integer_array(values), Margin(width, variance), Fraction(1))
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def test_the_interval_of_a_rank_has_the_ranks_that_counts_leave_possible(factor:
     """A label is surely behind another only where their intervals have no number in common."""
     noise = DiscreteLaplace(Fraction(10 * factor))
     design = RankedCounts.of(Request("t", column(4), k=4))
-    width = design.width(noise, SURE)
+    width = design.margin(noise, SURE).width
     counts = [[0, 2 * width, 4 * width + 1, 9 * width]]
     estimates = ranked(counts, 4, noise)
 
