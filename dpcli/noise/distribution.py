@@ -238,10 +238,11 @@ def summed_margin(noise: Noise, count: int, confidence: Fraction) -> Margin:
 def weighted_margin(
     noise: Noise, weights: tuple[tuple[int, int], ...], confidence: Fraction
 ) -> Margin:
-    """The margin of a weighted sum of noises: the least k with P[|sum| <= k] >= `confidence`.
+    """The margin of a weighted sum of noises.
 
-    `weights` has each weight with how many independent noises have it. The width is approximate if
-    the sum has a variance of more than `MAX_EXACT_VARIANCE`.
+    The width is the least k with P[|sum| <= k] >= `confidence`. `weights` has each weight with how
+    many independent noises have it. The width is approximate if the sum has a variance of more than
+    `MAX_EXACT_VARIANCE`.
     """
     if not noise.discrete_variance:
         return noise.margin(confidence)
@@ -257,7 +258,7 @@ def weighted_margin(
 def _exact_half_width(
     noise: Noise, weights: tuple[tuple[int, int], ...], confidence: Fraction
 ) -> int:
-    """The width of `weighted_margin`, by convolution of the probabilities of one noise."""
+    """The width of `weighted_margin`, by convolution of probabilities."""
     values = np.arange(-CIRCLE // 2, CIRCLE // 2)
     tails = [noise.positive_tail(value) for value in range(1, CIRCLE // 2 + 2)]
     upper = -np.diff(np.array(tails))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from dpcli.problems.light_dataclasses import dataclass
+from dpcli.report.columns import ADDED_COLUMNS, COLUMNS
 from dpcli.report.json_values import CELLS_PLACE, JsonNumber, JsonObject
 
 
@@ -216,16 +217,15 @@ class CellReport(JsonObject):
     keys: dict[str, str]
     """The group, by column."""
     item: str | None
-    value: JsonNumber | Date | None
-    """Null where it is suppressed."""
-    lower: JsonNumber | Date | None
-    upper: JsonNumber | Date | None
-    flag: Literal["suppressed", "no-information", "limited", "unreliable"] | None
-    """What a reader must know of the number; null if nothing."""
-    se: JsonNumber | None = None
-    """The standard error; absent if it is not known or not asked for."""
-    cv: JsonNumber | None = None
-    """The coefficient of variation; absent as `se` is, and for zero and dates."""
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: Any, handler: Any) -> Any:
+        reference = handler(core_schema)
+        schema = handler.resolve_ref_schema(reference)
+        for column in (*COLUMNS, *ADDED_COLUMNS):
+            schema["properties"][column.name] = column.schema
+        schema["required"] += [column.name for column in COLUMNS]
+        return reference
 
 
 class Cells(str):

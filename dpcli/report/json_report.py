@@ -18,10 +18,11 @@ from dpcli.numeric.arrays import Array, np
 from dpcli.numeric.days import days_of
 from dpcli.numeric.exact import exact_or_up
 from dpcli.problems.light_dataclasses import dataclass
+from dpcli.report.columns import ADDED_COLUMNS, COLUMNS, TableColumn, columns_with
 from dpcli.report.json_values import CELLS_PLACE, json_text, parsed_json
 from dpcli.statistics.estimates import HAS_INTERVAL, SUPPRESSED, Estimates
 from dpcli.statistics.postprocessing import FLAGS, Flag, flags
-from dpcli.statistics.precision import OPTIONAL_COLUMNS, OptionalColumn, Precision
+from dpcli.statistics.precision import OptionalColumn, Precision
 
 if TYPE_CHECKING:
     import polars as pl
@@ -60,6 +61,11 @@ class CellText:
     optional: tuple[str, ...] = ()
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts of all columns of the number, in their order."""
+        return (self.value, self.lower, self.upper, self.flag.value, *self.optional)
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """The labels of the group, and the item if it has a name."""
         return (*self.keys.values(), *([self.item] if self.item else []))
@@ -74,10 +80,9 @@ class CellText:
 class NumberTable:
     """Published numbers of one statistic under one name.
 
-    All columns of `frame` are String: key0, key1 and so on for the labels of `keys`, then item,
-    value, lower, upper and flag, and the optional columns. Blank cells are empty strings. If labels
-    were `chosen`, they are the items, and the values are their ranks. With `dates`, values and ends
-    are dates.
+    All columns of `frame` are String: key0, key1 and so on for the labels of `keys`, then item, and
+    the `columns` of the number. Blank cells are empty strings. If labels were `chosen`, they are
+    the items, and the values are their ranks. With `dates`, values and ends are dates.
     """
 
     name: str
@@ -87,10 +92,10 @@ class NumberTable:
     dates: bool = False
 
     @property
-    def optional(self) -> tuple[str, ...]:
-        """The names of the optional columns."""
-        names = {column.name for column in OPTIONAL_COLUMNS}
-        return tuple(name for name in self.frame.columns if name in names)
+    def columns(self) -> tuple[TableColumn, ...]:
+        """The columns of the number; those that the spec adds come last."""
+        names = self.frame.columns
+        return (*COLUMNS, *(column for column in ADDED_COLUMNS if column.name in names))
 
     def cells(self, max_cells: int | None = None) -> tuple[CellText, ...]:
         """The numbers one by one; with `max_cells`, only the first of them."""
@@ -222,8 +227,6 @@ def flags_of(published: Iterable[NumberTable]) -> list[Flag]:
     return [flag for flag in Flag if flag and flag in flags]
 
 
-ENDS = ("value", "lower", "upper")
-
 SLICE = 1 << 14
 """Numbers that are written or read at a time, to bound the memory."""
 
@@ -232,13 +235,7 @@ BETWEEN = ",\n        "
 FIRST, LAST = b'"cells": [\n        {"', b"\n      ]"
 """The text around the numbers of a statistic; no JSON string contains it."""
 
-FORM = (
-    r"(?<named>\{.*)"
-    + "".join(f',"{end}":(?<{end}>[^,]*)' for end in ENDS)
-    + r',"flag":(?<flag>[^,}]*)'
-    + "".join(f'(,"{column.name}":(?<{column.name}>[^,}}]*))?' for column in OPTIONAL_COLUMNS)
-    + r"\},?$"
-)
+FORM = r"(?<named>\{.*)" + "".join(column.form for column in (*COLUMNS, *ADDED_COLUMNS)) + r"\},?$"
 """The form of a line with a number; no JSON string can end like that."""
 
 MARKS = {RAW: "raw", POPULATION: "population"}
@@ -287,7 +284,8 @@ class Report:
     def parse(cls, content: bytes) -> Self:
         """A report, read from its JSON.
 
-        Raises KeyError if an earlier version wrote it and a needed fact is absent.
+        Raises KeyError if an earlier version wrote it and a needed fact is absent, LedgerError if
+        it has a column that this version does not know.
         """
         from dpcli.report.model import CollectionReport, load_report
 
@@ -297,7 +295,7 @@ class Report:
         stated = load_report(parsed)
         if isinstance(stated, CollectionReport):
             return cls(content, stated)
-        columns = [column.name for column in stated.optional_columns or ()]
+        columns = columns_with(column.name for column in stated.optional_columns or ())
         numbers = (
             tuple(_numbers(statistic, blocks[index], columns))
             for statistic, index in zip(stated.statistics, indices, strict=True)
@@ -353,9 +351,6 @@ def _write(named: Sequence[NumberTable], content: io.BytesIO) -> None:
 def _line(numbers: NumberTable) -> pl.Expr:
     import polars as pl
 
-    def or_null(text: pl.Expr, name: str) -> pl.Expr:
-        return pl.when(pl.col(name) == "").then(pl.lit("null")).otherwise(text)
-
     labels = [pl.col(f"key{index}").alias(key) for index, key in enumerate(numbers.keys)]
     keys = pl.struct(labels).struct.json_encode() if labels else pl.lit("{}")
     item = pl.struct(pl.when(pl.col("item") != "").then("item")).struct.json_encode()
@@ -363,20 +358,13 @@ def _line(numbers: NumberTable) -> pl.Expr:
     first = f'{{"{marks[0]}":true,"keys":' if marks else '{"keys":'
     parts: list[str | pl.Expr] = [first, keys, ","]
     parts += [item.str.strip_prefix("{").str.strip_suffix("}")]
-    for end in ENDS:
-        number = pl.format('"{}"', end) if numbers.dates else pl.col(end)
-        parts += [f',"{end}":', or_null(number, end)]
-    parts += [',"flag":', or_null(pl.format('"{}"', "flag"), "flag")]
-    parts += [
-        pl.when(pl.col(name) == "").then(pl.lit("")).otherwise(pl.format(f',"{name}":{{}}', name))
-        for name in numbers.optional
-    ]
+    parts += [column.json(dates=numbers.dates) for column in numbers.columns]
     parts += ["}"]
     return pl.concat_str(pl.lit(part) if isinstance(part, str) else part for part in parts)
 
 
 def _numbers(
-    statistic: PublishedStatisticReport, block: bytes, columns: Sequence[str]
+    statistic: PublishedStatisticReport, block: bytes, columns: Sequence[TableColumn]
 ) -> Iterator[NumberTable]:
     """The numbers of a statistic from their block, in the order of `MARKS`."""
     import polars as pl
@@ -392,11 +380,8 @@ def _numbers(
             yield NumberTable(name, keys, selected, layout.chosen and not ending, dates)
 
 
-def _read(lines: pl.DataFrame, keys: Sequence[str], columns: Sequence[str]) -> pl.DataFrame:
-    """The published numbers in lines of a JSON report; digits stay strings.
-
-    `columns` are the names of the optional columns.
-    """
+def _read(lines: pl.DataFrame, keys: Sequence[str], columns: Sequence[TableColumn]) -> pl.DataFrame:
+    """The published numbers in lines of a JSON report; digits stay strings."""
     import polars as pl
 
     fields = [f"key{at}" for at in range(len(keys))]
@@ -404,20 +389,14 @@ def _read(lines: pl.DataFrame, keys: Sequence[str], columns: Sequence[str]) -> p
     marks = dict.fromkeys(MARKS.values(), pl.Boolean)
     named = pl.Struct({**marks, "keys": labels, "item": pl.String})
     parts = lines.select(pl.col("line").str.extract_groups(FORM)).unnest("line")
-    digits = [
-        pl.when(pl.col(end) != "null").then(pl.col(end).str.strip_chars('"')).otherwise(pl.lit(""))
-        for end in ENDS
-    ]
-    flag = pl.col("flag").str.strip_chars('"').replace("null", "")
-    optional = [pl.col(name).fill_null("") for name in columns]
-    read = parts.select((pl.col("named") + "}").str.json_decode(named), *digits, flag, *optional)
+    names = [column.name for column in columns]
+    texts = pl.col(names).str.strip_chars('"').replace("null", "").fill_null("")
+    read = parts.select((pl.col("named") + "}").str.json_decode(named), texts)
     group = pl.col("named").struct.field("keys").struct.rename_fields(fields).struct.unnest()
     return read.select(
         *([group] if fields else []),
         pl.col("named").struct.field("item").fill_null(""),
-        *ENDS,
-        "flag",
-        *columns,
+        *names,
         pl.coalesce(
             *(
                 pl.when(pl.col("named").struct.field(key)).then(pl.lit(ending))

@@ -42,6 +42,7 @@ from dpcli.report.captions import (
     reader_of,
 )
 from dpcli.report.charts import Chart, Scale, chart_over_bins, interval_ends, tick_text
+from dpcli.report.columns import COLUMNS
 from dpcli.report.entry_facts import BINS_COLUMNS, option_words
 from dpcli.report.json_report import CellText, NumberTable, Report, flags_of, number_of
 from dpcli.report.model import CollectionReport, RiskReport
@@ -238,8 +239,8 @@ class NumbersTable:
     """A table of the first published `cells`, and how many `more` there are.
 
     `ranges` and `flags` say whether any cell has an interval or a flag; `optional` are the names
-    of optional columns. If cells are `drawn`, it is on one common `scale`, or each cell on its own
-    scale if `scale` is None.
+    of columns that the spec adds. If cells are `drawn`, it is on one common `scale`, or each cell
+    on its own scale if `scale` is None.
     """
 
     title: str
@@ -410,7 +411,7 @@ class StatisticView:
             len(frame) - len(cells),
             self._has_ranges(numbers),
             bool((frame["flag"] != "").any()),
-            numbers.optional,
+            tuple(column.name for column in numbers.columns[len(COLUMNS) :]),
             drawn,
             scale,
         )

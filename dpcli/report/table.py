@@ -10,7 +10,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import ceil, log10
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from dpcli.planning.plan import CentralPlan
 from dpcli.privacy.loss import loss_text
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.captions import heading_text
+from dpcli.report.columns import COLUMNS, TableColumn, columns_with
 from dpcli.report.entry_model import StatisticReport
 from dpcli.report.json_report import ISO_DATE, NumberTable, Report
 from dpcli.report.model import ColumnReport
@@ -34,9 +35,8 @@ if TYPE_CHECKING:
     from dpcli.local.estimate import GroupEstimate
     from dpcli.report.captions import Captioned
 
-FIXED = ("statistic", "item", "value", "lower", "upper", "flag")
-
-ENDS = ("", "_lower", "_upper", "_flag")
+STATISTIC, ITEM = "statistic", "item"
+"""The first column of a long table, and the one that follows the keys."""
 
 DATES_METADATA, DAYS = "dpcli.dates", "days since 1970-01-01"
 """The metadata key of Parquet files with dates among numbers, and their unit.
@@ -53,14 +53,14 @@ class Table:
     """A published table, all columns String, and the names of those with numbers.
 
     Columns in `dates` have dates. In a long table, numbers and dates share columns: `dated` are the
-    names of the statistics whose numbers are dates. The `optional` columns have numbers alone.
+    names of the statistics whose numbers are dates; columns in `undated` have numbers alone.
     """
 
     frame: pl.DataFrame
     numbers: frozenset[str]
     dates: frozenset[str] = frozenset()
     dated: tuple[str, ...] = ()
-    optional: frozenset[str] = frozenset()
+    undated: frozenset[str] = frozenset()
 
     @property
     def csv(self) -> bytes:
@@ -99,10 +99,10 @@ class Table:
             return column.str.to_date(ISO_DATE)
 
         columns = [day(pl.col(name)) for name in self.dates]
-        is_dated = pl.col(FIXED[0]).is_in(self.dated) if self.dated else pl.lit(value=False)
+        is_dated = pl.col(STATISTIC).is_in(self.dated) if self.dated else pl.lit(value=False)
         for name in self.numbers:
             number = pl.col(name)
-            if self.dated and name not in self.optional:
+            if self.dated and name not in self.undated:
                 days = day(pl.when(is_dated).then(number)).to_physical().cast(pl.Float64)
                 number = days.fill_null(pl.when(~is_dated).then(number).cast(pl.Float64))
             columns.append(number.cast(pl.Float64).alias(name))
@@ -116,42 +116,31 @@ def _blank_as_null() -> pl.Expr:
 
 
 def long_table(published: Sequence[NumberTable]) -> Table:
-    """A line per published number: statistic, keys, item, value, lower, upper, flag.
+    """A line per published number: statistic, keys, item, value and so on.
 
     Keys are in the order of their first use. If a key has the name `flag`, the column of flags is
-    `flag_2`. Optional columns follow.
+    `flag_2`.
     """
     import polars as pl
 
     keys = list(dict.fromkeys(key for numbers in published for key in numbers.keys))
-    optional = _optional(published)
-    header = distinct([FIXED[0], *keys, *FIXED[1:], *optional])
+    columns = published[0].columns if published else COLUMNS
+    names = [ITEM, *(column.name for column in columns)]
+    header = distinct([STATISTIC, *keys, *names])
     frames = []
     for numbers in published:
         own = {key: pl.col(f"key{index}") for index, key in enumerate(numbers.keys)}
         group = [own.get(key, pl.lit("")) for key in keys]
-        columns = [pl.lit(numbers.name), *group, *map(pl.col, (*FIXED[1:], *optional))]
-        named = zip(columns, header, strict=True)
+        named = zip([pl.lit(numbers.name), *group, *map(pl.col, names)], header, strict=True)
         frames.append(numbers.frame.select(column.alias(name) for column, name in named))
     dated = tuple(numbers.name for numbers in published if numbers.dates)
-    ends = len(keys) + len(FIXED)
-    added = frozenset(header[ends:])
+    kinds = dict(zip(header[-len(columns) :], columns, strict=True))
     return Table(
         pl.concat(frames),
-        frozenset(header[ends - 4 : ends - 1]) | added,
+        frozenset(name for name, column in kinds.items() if column.has != "flag"),
         dated=dated,
-        optional=added,
+        undated=frozenset(name for name, column in kinds.items() if column.has == "own"),
     )
-
-
-def _optional(published: Sequence[NumberTable]) -> tuple[str, ...]:
-    """The names of the optional columns: the same for all numbers."""
-    return published[0].optional if published else ()
-
-
-def _wide_ends(published: Sequence[NumberTable]) -> tuple[str, ...]:
-    """What follows the name of a statistic in the headers of a wide table."""
-    return (*ENDS, *(f"_{name}" for name in _optional(published)))
 
 
 def wide_table(published: Sequence[NumberTable], heading: Sequence[str]) -> Table:
@@ -165,20 +154,16 @@ def wide_table(published: Sequence[NumberTable], heading: Sequence[str]) -> Tabl
 
     first = published[0].frame
     keys = first.select(pl.col(r"^key\d+$"), "value" if published[0].chosen else "item")
-    columns = keys.get_columns()[: len(heading)]
-    ends, optional = _wide_ends(published), _optional(published)
-    names = [*heading, *(numbers.name + end for numbers in published for end in ends)]
-    for numbers in published:
-        shown = "item" if numbers.chosen else "value"
-        columns += [numbers.frame[name] for name in (shown, *FIXED[3:], *optional)]
-    header = distinct(names)
-    texts, dates = {*header[: len(heading)]}, set[str]()
-    for at, numbers in enumerate(published):
-        value, lower, upper, flag = header[len(heading) + len(ends) * at :][: len(ENDS)]
-        texts |= {value, flag} if numbers.chosen else {flag}
-        dates |= {value, lower, upper} if numbers.dates else set()
-    named = (column.alias(name) for column, name in zip(columns, header, strict=True))
-    return Table(pl.DataFrame(named), frozenset(header) - texts - dates, frozenset(dates))
+    series, numeric, dates = keys.get_columns()[: len(heading)], set[str](), set[str]()
+    own = [(numbers, column) for numbers in published for column in numbers.columns]
+    header = distinct([*heading, *(numbers.name + column.ending for numbers, column in own)])
+    for name, (numbers, column) in zip(header[len(heading) :], own, strict=True):
+        is_label = numbers.chosen and not column.ending
+        series.append(numbers.frame[ITEM if is_label else column.name])
+        if column.has != "flag" and not is_label:
+            (dates if numbers.dates and column.has == "unit" else numeric).add(name)
+    named = (column.alias(name) for column, name in zip(series, header, strict=True))
+    return Table(pl.DataFrame(named), frozenset(numeric), frozenset(dates))
 
 
 def wide_layout(plan: CentralPlan) -> dict[str, tuple[str, list[str]]]:
@@ -296,11 +281,6 @@ DIALECT: Json = {
 }
 """The form of every published CSV table."""
 
-FLAG_TYPE = {"base": "string", "format": "|".join(flag.value for flag in Flag if flag)}
-
-NUMBER_OR_DATE = r"-?[0-9]+(\.[0-9]+)?|[0-9]{4}-[0-9]{2}-[0-9]{2}"
-"""The pattern of the texts in a column that has both numbers and dates."""
-
 ADDRESS = re.compile(r"https?://[!-~]+")
 
 
@@ -402,14 +382,10 @@ def long_schema(report: Report, table: Table) -> Json:
     """The schema of the long table: what its columns are."""
     captions, statistics = _captions(report), report.release.statistics
     names = dict.fromkeys(key for stated in statistics for key in stated.by)
-    stated_columns = report.release.optional_columns or ()
-    header = table.frame.columns[: len(table.frame.columns) - len(stated_columns)]
-    first, *keys, item, value, lower, upper, flag = header
+    first, *others = table.frame.columns
+    keys, (item, *header) = others[: len(names)], others[len(names) :]
     what = "; ".join(f"{stated.name}: {_what(stated)}" for stated in statistics)
-    datatype: object = "decimal"
-    if table.dated:
-        datatype = {"base": "string", "format": NUMBER_OR_DATE}
-    ends = f"of the {report.percent} interval{_about(report)}; empty without one"
+    says = _says(report, abouts=_about(report))
     columns = [
         _column(first, "string", f"The statistic. {what}.", required=True),
         *(
@@ -419,22 +395,25 @@ def long_schema(report: Report, table: Table) -> Json:
         _column(
             item, "string", "The name of one of several numbers; empty for a single one.", None
         ),
-        _column(value, datatype, "The number, in the unit of its statistic."),
-        _column(lower, datatype, f"The lower end {ends}."),
-        _column(upper, datatype, f"The upper end {ends}."),
-        _column(flag, FLAG_TYPE, f"Empty, or a mark. {_marks(report)}."),
         *(
-            _column(name, "decimal", f"{column.meaning}.")
-            for name, column in zip(table.frame.columns[len(header) :], stated_columns, strict=True)
+            _column(name, column.datatype(dated=bool(table.dated)), says(column, column.in_long))
+            for name, column in zip(header, _number_columns(report), strict=True)
         ),
     ]
     return _schema(table, columns, len(keys) + 2)
 
 
-def _marks(report: Report) -> str:
-    """The meanings of all flags as text; earlier reports have fewer flags."""
-    meanings = (report.release.flags.meaning(flag) for flag in Flag if flag)
-    return ". ".join(filter(None, meanings))
+def _number_columns(report: Report) -> tuple[TableColumn, ...]:
+    return columns_with(column.name for column in report.release.optional_columns or ())
+
+
+def _says(report: Report, **words: str) -> Callable[[TableColumn, str], str]:
+    """A function that fills a sentence about a column with words of the report."""
+    # Earlier reports have fewer flags.
+    marks = (report.release.flags.meaning(flag) for flag in Flag if flag)
+    words |= {"marks": ". ".join(filter(None, marks)), "percent": report.percent}
+    meanings = {column.name: column.meaning for column in report.release.optional_columns or ()}
+    return lambda column, text: text.format(meaning=meanings.get(column.name), **words)
 
 
 def wide_schema(
@@ -450,28 +429,15 @@ def wide_schema(
         _column(name, "string", "A key of the line.", captions.get(heading))
         for name, heading in zip(header, headings, strict=False)
     ]
-    flags = f"Empty, or its flag. {_marks(report)}."
-    optional = report.release.optional_columns or ()
-    for index, name in enumerate(header[count:]):
-        number, end = divmod(index, len(ENDS) + len(optional))
-        named, _, kind = published[number].partition(".")
-        statistic = stated[named]
-        says = f"{_what(statistic)}{f', {kind}' if kind else ''}."
-        caption: Captioned | None = statistic
-        if end >= len(ENDS):
-            added = optional[end - len(ENDS)]
-            columns.append(_column(name, "decimal", f"{says} {added.meaning}."))
-            continue
-        if end:
-            about = f" of {statistic.interval_about}" if statistic.interval_about else ""
-            which = ENDS[end].removeprefix("_")
-            interval = f"The {which} end of its {report.percent} interval{about}."
-            says, caption = f"{says} {flags if which == 'flag' else interval}", None
-        numeric = "decimal" if name in table.numbers else "string"
-        datatype: object = "date" if name in table.dates else numeric
-        if ENDS[end] == "_flag":
-            datatype = FLAG_TYPE
-        columns.append(_column(name, datatype, says, caption))
+    own = [(numbers, column) for numbers in published for column in _number_columns(report)]
+    for name, (numbers, column) in zip(header[count:], own, strict=True):
+        named, _, kind = numbers.partition(".")
+        statistic, about = stated[named], stated[named].interval_about
+        says = _says(report, about=f" of {about}" if about else "")(column, column.in_wide)
+        what = f"{_what(statistic)}{f', {kind}' if kind else ''}. {says}".strip()
+        is_label = column.has != "flag" and name not in table.numbers
+        datatype = "date" if name in table.dates else "string" if is_label else column.datatype()
+        columns.append(_column(name, datatype, what, None if column.ending else statistic))
     return _schema(table, columns, count)
 
 

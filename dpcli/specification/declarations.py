@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from dpcli.data.declared_texts import is_invisible
 from dpcli.fields.section import SectionModel
@@ -63,19 +63,30 @@ NumberFormat = Annotated[
 ]
 
 
-ColumnName = Annotated[
-    str, Choice("unknown-choice", tuple(column.name for column in OPTIONAL_COLUMNS))
-]
+COLUMN_NAMES = tuple(column.name for column in OPTIONAL_COLUMNS)
+
+ColumnName = Annotated[str, Choice("unknown-choice", COLUMN_NAMES)]
+
+
+def _require_distinct_columns(names: list[str]) -> list[str]:
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise invalid_value("column-twice", path=(index,), column=name)
+    return names
 
 
 class OutputModel(SectionModel):
     """What the published tables have in addition to numbers and intervals."""
 
     missing_lines: ClassVar[Mapping[str, str]] = {
-        "columns": "`columns: [se, cv]`: the columns that are added"
+        "columns": f"`columns: [{', '.join(COLUMN_NAMES)}]`: the columns that are added"
     }
 
-    columns: Annotated[list[ColumnName], Field(min_length=1)]
+    columns: Annotated[
+        list[ColumnName],
+        AfterValidator(_require_distinct_columns),
+        Field(min_length=1, json_schema_extra={"uniqueItems": True}),
+    ]
 
     def resolved(self) -> tuple[OptionalColumn, ...]:
         """The columns in the order of the table."""

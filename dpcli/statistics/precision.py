@@ -50,11 +50,12 @@ class ColumnNumbers:
     known: Bools
 
 
+@dataclass(frozen=True, eq=False)
 class Precision:
     """What all optional columns show of the same published numbers."""
 
-    def __init__(self, estimates: Estimates, confidence: Fraction) -> None:
-        self.estimates, self.confidence = estimates, confidence
+    estimates: Estimates
+    confidence: Fraction
 
     @cached_property
     def errors(self) -> ColumnNumbers:

@@ -88,10 +88,11 @@ class RankedCounts(Design):
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
         percent, in_group = exact_or_up(confidence * 100), " of a group" if self.request.by else ""
         width = self.margin(noises[0], confidence).width
+        error = exact_or_up(self.known_error(noises, confidence))
         stated = (
             f"in {percent}% of cases all published counts{in_group} are within {width:,} of the "
             f"noise-free ones, and all ranks in their intervals; in {percent}% of cases no label "
-            f"falls short of a label after it by more than {exact_or_up(self.known_error(noises, confidence))}"
+            f"falls short of a label after it by more than {error}"
         )
         return self.reason, stated
 

@@ -198,7 +198,7 @@ class _Agreement:
         )
 
     def margin(self, axes: Axes, confidence: Fraction, step: Fraction) -> Margin:
-        """The margin of the cells of a table; the width is rounded up to printed decimals."""
+        """The margin of a cell of a table; printed decimals hold the width."""
         weighted = [(part, self._weights[inner]) for inner, part in _parts(axes).items()]
         fourth = 0.0
         for index, table in enumerate(self._measured):

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from jsonschema import Draft202012Validator
 
+from dpcli.problems.errors import LedgerError
 from dpcli.report.formats import report_schema
 from dpcli.report.json_report import Report
 from tests.support.cli import Command
@@ -171,3 +172,13 @@ def test_they_cost_nothing(dpcli: Command, folder: Path) -> None:
     for plan in plans:
         del plan["spec"]
     assert plans[0] == plans[1]
+
+
+def test_a_column_of_a_later_version_is_refused(dpcli: Command, folder: Path) -> None:
+    """A stored report may state a column that is not known here: the message names it."""
+    content = release(dpcli, folder, BOTH).read_bytes()
+    later = content.replace(b'"name": "cv"', b'"name": "rse"').replace(b'"cv":', b'"rse":')
+    assert later != content
+
+    with pytest.raises(LedgerError, match="the column `rse`, which this version"):
+        Report.parse(later)

@@ -34,7 +34,7 @@ def numbers(name: str, count: int, keys: int = 2) -> NumberTable:
         "item": [HOSTILE[n * 3 % len(HOSTILE)] for n in range(count)],
         **{
             end: [DIGITS[(n + len(end)) % len(DIGITS)] for n in range(count)]
-            for end in json_report.ENDS
+            for end in ("value", "lower", "upper")
         },
         "flag": ["unreliable" if n % 3 else "" for n in range(count)],
     }
