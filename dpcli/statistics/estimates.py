@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from math import gcd
+from math import ceil, gcd
 from typing import Any
 
 from dpcli.noise.distribution import Margin
@@ -266,6 +266,21 @@ class Estimates:
                 numbers = slice(item, None, count)
                 covers[numbers] = (self.lower[numbers] <= low) & (self.upper[numbers] >= high)
         return covers
+
+    @property
+    def at_limits(self) -> Bools:
+        """Whether each value is a limit of what is possible, within its last printed digit.
+
+        Such a value may have been moved there, with its interval.
+        """
+        near, count = np.zeros(len(self), np.bool_), len(self.limits)
+        for item, ends in enumerate(self.limits):
+            own = slice(item, None, count)
+            unit = ceil(Fraction(1, 10 ** self.decimals[item % len(self.decimals)]) / self.step)
+            for end in self._in_steps(ends):
+                if end is not None:
+                    near[own] |= abs(add_exact(self.value[own], -end)) < unit
+        return near
 
     def wider_than(self, share: Fraction) -> Bools:
         """Whether the half-width of each interval exceeds a share of the number's size.

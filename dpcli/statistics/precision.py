@@ -86,7 +86,9 @@ class StandardError(OptionalColumn):
     number to an end of the interval, over the quantile of a normal distribution: 1.96 for 95%. An
     interval that was cut has a shorter side, which is not used. A number without an interval has no
     standard error. A rank has none, because it is not a measurement. An interval that is a single
-    number or all that is possible does not show the size of the noise, so it gives no estimate.
+    number or all that is possible does not show the size of the noise, so it gives no estimate. Nor
+    does that of a number at a limit of what is possible, of the spec or of `post`: noise may have
+    led beyond it, and what is left of the interval is too short.
     """
 
     name = "se"
@@ -95,7 +97,8 @@ class StandardError(OptionalColumn):
         "deviation of the noise, before post-processing. Of any other number, and of "
         "NAME.population, it is an estimate: the distance to the farther end of the interval, over "
         "that for a normal distribution with standard deviation 1. Blank for a rank, without an "
-        "interval, and for an estimate if the interval is all that is possible or a single number"
+        "interval, and for an estimate if the interval is all that is possible or a single number, "
+        "or the number is at a limit of what is possible"
     )
     in_json = "The standard error; absent if it is not known or not asked for."
 
@@ -104,7 +107,8 @@ class StandardError(OptionalColumn):
 
 
 def _standard_errors(estimates: Estimates, confidence: Fraction) -> ColumnNumbers:
-    has_interval, covers_all = estimates.status == HAS_INTERVAL, estimates.covers_all
+    has_interval, hides_noise = estimates.status == HAS_INTERVAL, estimates.covers_all
+    hides_noise |= estimates.at_limits
     if estimates.are_ranks:
         has_interval = np.zeros(len(estimates), np.bool_)
     variances = np.array([np.nan if part is None else part for part in estimates.variances])
@@ -122,7 +126,7 @@ def _standard_errors(estimates: Estimates, confidence: Fraction) -> ColumnNumber
         farther = np.maximum(high - value, value - low)
         estimate = -(-multiply_exact(farther, factor) // 10**FACTOR_DECIMALS)
         units.append(np.where(of_noise, exact, estimate))
-        shows_noise = (low != high) & ~covers_all[own]
+        shows_noise = (low != high) & ~hides_noise[own]
         known[own] = has_interval[own] & (of_noise | shows_noise)
     return ColumnNumbers(units, decimals, known)
 

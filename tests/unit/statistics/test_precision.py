@@ -16,7 +16,7 @@ from dpcli.planning.planner import make_plan
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import ANY, NO_INTERVAL, SUPPRESSED, UNBOUNDED, Estimates
-from dpcli.statistics.postprocessing import Nonnegative
+from dpcli.statistics.postprocessing import Clamp, Integer, Nonnegative
 from dpcli.statistics.precision import OPTIONAL_COLUMNS, ColumnNumbers, Precision
 from tests.support.streams import Stream
 
@@ -189,6 +189,18 @@ def test_an_interval_of_everything_possible_gives_no_estimate() -> None:
     assert columns_of(around([5], 50).within([limits])) == ([""], [""])
     assert columns_of(around([5], 50, 4.0).within([limits])) == (["2.000"], ["0.4000"])
     assert columns_of(around([5], 0)) == ([""], [""])
+
+
+def test_a_number_at_a_limit_gives_no_estimate() -> None:
+    """It may have been moved there, with an interval of which a part is left."""
+    moved = Nonnegative().apply(around([-2, 1], 4), lambda same: same)
+    assert moved.upper.tolist() == [2, 5]
+    assert columns_of(moved) == (["", "2.041"], ["", "2.0410"])
+    limits = (Fraction(0), Fraction(12))
+    assert columns_of(around([12, 11], 4).within([limits]))[0] == ["", "2.041"]
+    half = Clamp(Fraction(1, 2), None).apply(around([-2, 3], 4), lambda same: same)
+    whole = Integer().apply(half, lambda same: same)
+    assert columns_of(whole)[0] == ["", "2.041"]
 
 
 def test_postprocessing_leaves_the_deviation_of_the_noise() -> None:
