@@ -38,6 +38,7 @@ TABLE = {
         "Write a noisy table of DATA, as SPEC asks, and a privacy report",
     ),
     "aggregate": ("release:aggregate", "Add up DATA as SPEC asks, and seal it for a later release"),
+    "sum": ("sum:sum_numbers", "Add published numbers, with an interval that holds"),
     "ledger": ("commands", "Show what was spent and what is left; publish releases again"),
     "ledger show": ("ledger_show:show", "Print what every account has spent and what is left"),
     "ledger history": ("ledger_show:history", "Print what was charged, entry by entry"),

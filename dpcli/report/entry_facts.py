@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from dpcli.data.filters import joint_texts
 from dpcli.data.grid_columns import NumericColumn, require_numeric
 from dpcli.data.labels import require_labeled
+from dpcli.noise.discrete_gaussian import DiscreteGaussian
+from dpcli.noise.distribution import NoNoise
 from dpcli.numeric.exact import decimal_places, decimal_text, plain_decimal, short_down
 from dpcli.planning.compare import standard_error
 from dpcli.planning.guarantee import protection
@@ -58,7 +60,7 @@ from dpcli.report.json_report import DATE_UNIT
 from dpcli.report.json_values import JsonNumber, if_known
 from dpcli.specification.model import Caption, CentralSpec, Response
 from dpcli.statistics.bounds.chosen_bounds import BoundsChoice
-from dpcli.statistics.design import Request
+from dpcli.statistics.design import NoiseOfNumbers, Request
 from dpcli.statistics.estimates import ANY, Estimate, Estimates
 
 if TYPE_CHECKING:
@@ -132,6 +134,10 @@ def statistic_report(planned: PlannedStatistic, spec: CentralSpec) -> StatisticR
         _query(planned_query, spec.confidence, joint=planned.is_joint)
         for planned_query in planned.queries
     ]
+    known = planned.design.noise_of_numbers
+    # Sums of cells are Gaussian only if the noise of all cells is.
+    is_gaussian = all(isinstance(noise, DiscreteGaussian | NoNoise) for noise in planned.noises)
+    is_known = known is NoiseOfNumbers.OWN or (known is NoiseOfNumbers.GAUSSIAN and is_gaussian)
     return StatisticReport(
         name=request.name,
         **caption_texts(entry.caption),
@@ -164,6 +170,8 @@ def statistic_report(planned: PlannedStatistic, spec: CentralSpec) -> StatisticR
         queries=queries,
         bounds=_bounds_of(request),
         post=[step.summary for step in entry.post],
+        post_unbiased=bool(entry.post) and all(step.unbiased for step in entry.post),
+        noise_of_numbers=known.value if is_known else None,
         raw=entry.raw,
         population=entry.statistic.has_population(request),
         keys=_private_keys(planned),

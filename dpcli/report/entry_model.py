@@ -158,6 +158,15 @@ class StatisticReport(JsonObject):
     """Of the column, as they are declared."""
     post: list[str]
     """Steps after the noise."""
+    post_unbiased: bool = False
+    """Whether errors do not add up to one side after such steps.
+
+    Absent if they may, or if there are no steps."""
+    noise_of_numbers: Annotated[str, Keywords(enum=["own", "gaussian"])] | None = None
+    """What is known of the noise of several numbers together.
+
+    Before `post`, each number has noise of its own, with the mechanism of the first query, or all
+    are jointly Gaussian. Absent if only the interval of each is known."""
     raw: bool
     population: bool = False
     """Whether numbers of the population are published too; absent if not."""

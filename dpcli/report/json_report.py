@@ -92,6 +92,12 @@ class NumberTable:
     dates: bool = False
 
     @property
+    def ending(self) -> str:
+        """`RAW` or `POPULATION`; empty for the numbers of the statistic itself."""
+        _, dot, kind = self.name.partition(".")
+        return dot + kind
+
+    @property
     def columns(self) -> tuple[TableColumn, ...]:
         """The columns of the number; those that the spec adds come last."""
         names = self.frame.columns

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
+from enum import StrEnum
 from fractions import Fraction
 from math import prod
 from typing import Any, ClassVar, Literal
@@ -26,6 +27,17 @@ Measure = Literal["epsilon", "rho"]
 """The unit of the privacy loss that the weights of queries divide."""
 
 MEASURES: tuple[Measure, ...] = ("epsilon", "rho")
+
+
+class NoiseOfNumbers(StrEnum):
+    """What is known of the noise of several published numbers together."""
+
+    OWN = "own"
+    """Each number is a cell of the first answer, with independent noise of its own."""
+    GAUSSIAN = "gaussian"
+    """Numbers are weighted sums of cells, and Gaussian if all noise is."""
+    UNKNOWN = "unknown"
+    """Nothing but the interval of each number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +193,7 @@ class Design:
         error_is_known: Whether a published number has the error of the single answer.
         publishes_answers: Whether the noisy answers are published before the numbers.
         derivation: How the published numbers follow from the noisy answers, or an empty text.
+        noise_of_numbers: What is known of the noise of several published numbers together.
     """
 
     request: Request
@@ -191,6 +204,7 @@ class Design:
     error_is_known: ClassVar[bool] = True
     publishes_answers: ClassVar[bool] = False
     derivation: ClassVar[str] = ""
+    noise_of_numbers: ClassVar[NoiseOfNumbers] = NoiseOfNumbers.UNKNOWN
 
     def serves(self, family: Family, measure: Measure) -> bool:
         """Whether the design is meant for noise of this family and a budget in this unit.
@@ -253,6 +267,17 @@ class Design:
     ) -> Estimates:
         """The estimates after the step `consistent`: all numbers agree with each other."""
         return estimates
+
+
+@dataclass(frozen=True)
+class PublishedAnswer(Design):
+    """A design whose published numbers are the cells of its first answer.
+
+    Neither it nor its statistic may change `estimate`: noise is added to each cell independently,
+    so each number has noise of its own.
+    """
+
+    noise_of_numbers = NoiseOfNumbers.OWN
 
 
 def error_sentence(error: Fraction, confidence: Fraction) -> str:

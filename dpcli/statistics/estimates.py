@@ -269,9 +269,9 @@ class Estimates:
 
     @property
     def at_limits(self) -> Bools:
-        """Whether each value is a limit of what is possible, within its last printed digit.
+        """Whether each value, as printed, is a limit of what is possible.
 
-        Such a value may have been moved there, with its interval.
+        It may have been moved there, with its interval.
         """
         near, count = np.zeros(len(self), np.bool_), len(self.limits)
         for item, ends in enumerate(self.limits):

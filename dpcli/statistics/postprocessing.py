@@ -36,12 +36,14 @@ Reconcile = Callable[[Estimates], Estimates]
 class PostProcessingStep(ABC):
     """One step of `post`. The spec gives `parameters` numbers for it.
 
-    `description` is a format string with a place for each parameter.
+    `description` is a format string with a place for each parameter. Unless a step is `unbiased`,
+    errors of the numbers after it may add up to one side.
     """
 
     name: ClassVar[str]
     parameters: ClassVar[int] = 0
     description: ClassVar[str]
+    unbiased: ClassVar[bool] = False
 
     @property
     def summary(self) -> str:
@@ -156,6 +158,7 @@ class Consistent(PostProcessingStep):
 
     name = "consistent"
     description = "made to agree with each other"
+    unbiased = True
 
     def apply(self, estimates: Estimates, reconcile: Reconcile) -> Estimates:
         return reconcile(estimates)

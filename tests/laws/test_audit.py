@@ -9,7 +9,7 @@ shows is judged by the second half: a lower bound of epsilon that holds with a c
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import log
 from pathlib import Path
@@ -238,14 +238,18 @@ NEW = [name for name in DERIVED if not type(STATISTICS.named(name)).__module__.s
 """Statistics from outside the package, as in tests of how one is added."""
 
 
-def published(design: AuditedDesign, entry: str, groups: int, path: Path, *, more: bool) -> Floats:
-    """The numbers of every group of one release, shape (groups, numbers); with one row `more`."""
-    rows = (*design.rows, *([design.added] if more else []))
+def file_of_groups(
+    entry: str, rows: Sequence[Row], groups: int, epsilon: int = 9
+) -> tuple[str, pl.DataFrame]:
+    """A spec with one entry for groups of the same `rows`, and the file of these rows.
+
+    The columns c to f are copies of a and b. `epsilon` is the budget.
+    """
     names = [f"g{place}" for place in range(groups // SIDE)], [f"h{place}" for place in range(SIDE)]
     spec = f"""
 dpcli: 1
 dataset: audit
-privacy: {{unit: row, neighbors: add-remove, budget: {{epsilon: 9, delta: 0.1}}}}
+privacy: {{unit: row, neighbors: add-remove, budget: {{epsilon: {epsilon}, delta: 0.1}}}}
 columns:
   g: {{type: category, values: [{", ".join(names[0])}]}}
   h: {{type: category, values: [{", ".join(names[1])}]}}
@@ -253,6 +257,10 @@ columns:
   y: {{type: integer, bounds: [0, 10]}}
   a: {{type: boolean}}
   b: {{type: boolean}}
+  c: {{type: boolean}}
+  d: {{type: boolean}}
+  e: {{type: boolean}}
+  f: {{type: boolean}}
 statistics: [{{name: asked, by: [g, h], {entry}}}]
 """
     table = pl.DataFrame(
@@ -262,11 +270,18 @@ statistics: [{{name: asked, by: [g, h], {entry}}}]
         }
         | {
             name: [str(row[place]).lower() for row in rows] * groups
-            for place, name in enumerate("xab")
+            for name, place in zip("xabcdef", (0, 1, 2, 1, 2, 1, 2), strict=True)
         }
         # The second number of a row is as far from the upper bound as the first from the lower one.
         | {"y": [str(10 - row[0]) for row in rows] * groups}
     )
+    return spec, table
+
+
+def published(design: AuditedDesign, entry: str, groups: int, path: Path, *, more: bool) -> Floats:
+    """The numbers of every group of one release, shape (groups, numbers); with one row `more`."""
+    rows = (*design.rows, *([design.added] if more else []))
+    spec, table = file_of_groups(entry, rows, groups)
     (path / "spec.yaml").write_text(spec, encoding="utf-8")
     plan = dpcli.plan(dpcli.load_spec(path / "spec.yaml"))
     with dpcli.Ledger.create(path / f"{len(list(path.iterdir()))}.sqlite") as ledger:

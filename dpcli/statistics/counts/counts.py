@@ -26,7 +26,7 @@ from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import DistinctValues, Factor, Shape
 from dpcli.statistics.counts.person_counts import PersonCounts
-from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
+from dpcli.statistics.design import Design, NoisyAnswer, PublishedAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.population import population_counts, population_sums, sum_with_squares
 from dpcli.statistics.weights import WeightedStatistic, weight_factors, weight_step
@@ -78,9 +78,9 @@ class Count(PersonCounts, WeightedStatistic):
         )
         if request.weight:
             weights = WeightedQuery("sum of weights", query, step=self.step(request))
-            return (Design(request, (weights,)),)
+            return (PublishedAnswer(request, (weights,)),)
         if request.sample:
-            return (Design(request, (WeightedQuery("count", query),)),)
+            return (PublishedAnswer(request, (WeightedQuery("count", query),)),)
         return self.by_people(request, query, "count", relation)
 
     def has_population(self, request: Request) -> bool:
@@ -142,7 +142,8 @@ class Sum(WeightedStatistic):
         role = "weighted sum" if request.weight else "sum"
         total = WeightedQuery(role, query, step=self.step(request))
         sampled = self.has_population(request)
-        return (Design(request, sum_with_squares(total, request) if sampled else (total,)),)
+        queries = sum_with_squares(total, request) if sampled else (total,)
+        return (PublishedAnswer(request, queries),)
 
     def limits(self, request: Request) -> tuple[Limits, ...]:
         low, high = request.user_clamp or request.numeric.limits
@@ -248,7 +249,7 @@ class CountDistinct(PersonCounts):
             people = LinearQuery(by=request.by, where=request.where, user_clamp=(0, 1))
             return self.by_people(request, people, "distinct", relation)
         query = DistinctQuery(by=request.by, where=request.where, present=(column,), column=column)
-        return (Design(request, (WeightedQuery("distinct", query),)),)
+        return (PublishedAnswer(request, (WeightedQuery("distinct", query),)),)
 
 
 class Histogram(PersonCounts):
@@ -278,7 +279,7 @@ class Histogram(PersonCounts):
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
         query = LinearQuery(by=request.by, items=(histogram_axis(request),), where=request.where)
         if request.sample:
-            return (Design(request, (WeightedQuery("count", query),)),)
+            return (PublishedAnswer(request, (WeightedQuery("count", query),)),)
         return self.by_people(request, query, "count", relation)
 
     def has_population(self, request: Request) -> bool:

@@ -32,7 +32,7 @@ from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import PlainSum, RowSums, Shape
 from dpcli.statistics.counts.combinations import CountsFromCombinations, QueryOfTests
 from dpcli.statistics.counts.person_counts import SharedNoise
-from dpcli.statistics.design import Design, Request, WeightedQuery
+from dpcli.statistics.design import Design, PublishedAnswer, Request, WeightedQuery
 from dpcli.statistics.statistic import Statistic
 
 
@@ -190,11 +190,11 @@ class Selections(Statistic):
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
         query, columns = self._counts(request), len(request.checked)
         if columns == 1:
-            return (Design(request, (WeightedQuery(self.name, query),)),)
+            return (PublishedAnswer(request, (WeightedQuery(self.name, query),)),)
         counted = query.tests if query.max_counted == columns else query.indicators
         alone = (
             *CountsFromCombinations.of(request, counted, query, relation),
-            Design(request, (WeightedQuery(self.name, query),)),
+            PublishedAnswer(request, (WeightedQuery(self.name, query),)),
         )
         if relation.neighbors is not Neighbors.ADD_REMOVE or query.max_counted < columns:
             return alone

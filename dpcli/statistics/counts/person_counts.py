@@ -14,7 +14,15 @@ from dpcli.privacy.unit import Neighbors, PersonUnit, Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery
 from dpcli.statistics.counts.centered_counts import CenteredCountQuery
-from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery, error_sentence
+from dpcli.statistics.design import (
+    Design,
+    NoiseOfNumbers,
+    NoisyAnswer,
+    PublishedAnswer,
+    Request,
+    WeightedQuery,
+    error_sentence,
+)
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.statistic import Statistic
 
@@ -52,7 +60,7 @@ class PersonCounts(Statistic):
 
         The design of centered counts also counts people.
         """
-        unit, plain = relation.unit, Design(request, (WeightedQuery(role, counts),))
+        unit, plain = relation.unit, PublishedAnswer(request, (WeightedQuery(role, counts),))
         if (
             not isinstance(unit, PersonUnit)
             or relation.neighbors is not Neighbors.ADD_REMOVE
@@ -124,6 +132,7 @@ class SharedNoise(Design):
     `times`. Several counts share the same number, and so its noise.
     """
 
+    noise_of_numbers = NoiseOfNumbers.GAUSSIAN
     times: int
     less: int = 1
 

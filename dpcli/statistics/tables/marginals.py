@@ -21,7 +21,14 @@ from dpcli.privacy.sensitivity import MAX_AXES, effect_sensitivity, sensitivity
 from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery, Query
-from dpcli.statistics.design import Design, Measure, NoisyAnswer, Request, WeightedQuery
+from dpcli.statistics.design import (
+    Design,
+    Measure,
+    NoiseOfNumbers,
+    NoisyAnswer,
+    Request,
+    WeightedQuery,
+)
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.statistic import NUMERIC_STEPS, Statistic
 from dpcli.statistics.tables.agreement import (
@@ -74,6 +81,7 @@ class MeasuredTables(Design):
     The published tables are computed from these.
     """
 
+    noise_of_numbers = NoiseOfNumbers.GAUSSIAN
     has_effects: bool = False
 
     @classmethod

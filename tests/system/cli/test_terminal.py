@@ -76,6 +76,8 @@ COMMANDS = (
     ("release", "O.yaml", "O.good.csv", "--release-id", "O"),
     ("release", "O.yaml", "O.good.csv", "--period", "O"),
     ("release", "O.yaml", "O.good.csv", "--layout", "O"),
+    ("sum", "O.csv"),
+    ("sum", "O.good.csv", "--where", "O"),
     ("ledger", "init", "O.sqlite"),
     ("ledger", "show", "--ledger", "O.none.sqlite"),
     ("ledger", "export", "O"),

@@ -1,0 +1,96 @@
+"""`dpcli sum`: adds published numbers of a report, with an interval."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dpcli.cli.console import print_line, write_json
+from dpcli.cli.options import AsJson
+from dpcli.cli.terminal import write_table
+from dpcli.numeric.exact import exact_or_up
+from dpcli.problems.errors import UsageError
+from dpcli.report.json_report import Report
+from dpcli.report.json_values import Fact, JsonNumber, json_text
+from dpcli.report.sums import Basis, Conditions, PublishedSum, sum_of
+
+
+def sum_numbers(
+    report: Annotated[Path, typer.Argument(metavar="REPORT", help="The JSON report of a release.")],
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--where", metavar="COLUMN=VALUE", help="Which numbers; repeatable [all of them]."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Add published numbers, with an interval that holds.
+
+    Adds counts or amounts of one statistic in a JSON report; reads no data and no ledger, and
+    spends nothing. A CSV table does not say what noise its numbers have, so it cannot be read.
+    Columns are `statistic`, the keys and `item`; a column that is given twice accepts both values.
+    If each number has noise of its own, the interval is that of the sum of these noises. Otherwise
+    it is the sum of all intervals, and holds less often unless the noise is Gaussian: the result
+    says how often. Numbers of several statistics, other than counts and amounts, without an
+    interval, changed by post-processing, or chosen by noise are refused.
+
+    Examples:
+        dpcli sum published/first.report.json
+        dpcli sum published/first.report.json --where sex=male --where sex=female
+        dpcli sum published/first.report.json --where statistic=visits --json
+
+    See also: dpcli release, dpcli explain report, dpcli explain sum-refused
+    """
+    conditions = _conditions(where or ())
+    try:
+        found = sum_of(Report.parse(report.read_bytes()), conditions)
+    except (
+        KeyError, TypeError, ValueError, ArithmeticError, AttributeError, OSError, RecursionError
+    ):  # fmt: skip
+        raise UsageError.about("not-a-report.numbers", report=report) from None
+    _print(found, as_json=as_json)
+
+
+def _print(found: PublishedSum, *, as_json: bool) -> None:
+    if as_json:
+        stated: dict[str, Fact] = {
+            "statistic": found.statistic,
+            "numbers": found.count,
+            "value": JsonNumber(found.value),
+            "lower": JsonNumber(found.lower),
+            "upper": JsonNumber(found.upper),
+            "confidence": JsonNumber.of(found.confidence),
+            "interval": found.basis.value,
+            "limited": found.limited,
+        }
+        write_json(json_text(stated))
+        return
+    percent = f"{exact_or_up(found.confidence * 100)}%"
+    row = {"numbers": f"{found.count:,}", "sum": found.value}
+    row |= {"lower": found.lower, "upper": found.upper, "confidence": percent}
+    write_table(sys.stdout, f"sum of {found.statistic}", [row])
+    sys.stdout.flush()
+    if found.basis is Basis.NOISE:
+        print_line("each number has noise of its own; the interval is that of their sum")
+    elif found.basis is Basis.SHARED_NOISE:
+        print_line("the numbers may share noise; the interval holds whatever they share")
+    elif found.count > 1:
+        print_line(f"all {found.count:,} intervals together hold with at least this confidence")
+    if found.limited:
+        print_line("the interval is only about what limits kept: a number has the flag `limited`")
+
+
+def _conditions(words: Sequence[str]) -> Conditions:
+    """The accepted values by column; UsageError for a word that is not COLUMN=VALUE."""
+    conditions: dict[str, list[str]] = {}
+    for word in words:
+        column, equals, value = word.partition("=")
+        if not equals or not column:
+            raise UsageError.about("bad-condition", word=word)
+        conditions.setdefault(column, []).append(value)
+    return conditions

@@ -1,0 +1,255 @@
+"""Sums of published numbers of one statistic, with intervals that hold.
+
+The report says what is known of the noise of several numbers. If each has noise of its own, the
+interval is that of the sum of these noises. If they are jointly Gaussian, so is their sum: its
+deviation is at most the sum of theirs (Minkowski's inequality), and the sum of the half-widths has
+the confidence of each. Of other numbers, only their intervals are known: the sum of all lower ends
+and the sum of all upper ends contain the sum if every interval holds, whatever the noise of one
+says about that of another (the union bound).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from fractions import Fraction
+from math import ceil, floor
+from typing import TYPE_CHECKING
+
+from dpcli.noise import NOISES
+from dpcli.noise.distribution import NO_NOISE, Noise, summed_margin
+from dpcli.numeric.exact import decimal_text
+from dpcli.problems.errors import UsageError
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.report.json_report import POPULATION, NumberTable, Report
+from dpcli.report.model import CollectionReport
+from dpcli.report.table import long_table
+from dpcli.statistics.design import NoiseOfNumbers
+from dpcli.statistics.estimates import Estimates, Limits
+from dpcli.statistics.postprocessing import Flag
+
+if TYPE_CHECKING:
+    from dpcli.report.entry_model import MechanismReport, PublishedStatisticReport
+
+MIN_CONFIDENCE = Fraction(1, 2)
+"""A bound that holds in at most this share of cases is refused."""
+
+Conditions = Mapping[str, Sequence[str]]
+"""The texts that are accepted in a column, by its name."""
+
+
+class Basis(StrEnum):
+    """What the interval of a sum follows from."""
+
+    NOISE = "noise"
+    SHARED_NOISE = "shared-noise"
+    UNION_BOUND = "union-bound"
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedSum:
+    """A sum of published numbers, as printed, and what its interval is made of.
+
+    It is `limited` if one of the numbers is: the interval is then about what limits kept.
+    """
+
+    statistic: str
+    count: int
+    value: str
+    lower: str
+    upper: str
+    confidence: Fraction
+    basis: Basis
+    limited: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Addends:
+    """The numbers of `table` that are to be added, and what is stated of them.
+
+    Attributes:
+        rows: The chosen numbers: the texts of value, lower end and upper end.
+        items: How many different items the chosen numbers have.
+        is_limited: Whether one of them has the flag `limited`.
+        has_suppressed: Whether a number of the table is suppressed, chosen or not.
+    """
+
+    stated: PublishedStatisticReport
+    table: NumberTable
+    rows: Sequence[tuple[str, str, str]]
+    items: int
+    is_limited: bool
+    has_suppressed: bool
+
+    @property
+    def name(self) -> str:
+        """The name of the numbers."""
+        return self.table.name
+
+    @property
+    def decimals(self) -> int:
+        """The greatest number of decimals among the values and their ends."""
+        return max(len(text.partition(".")[2]) for row in self.rows for text in row)
+
+    @property
+    def numbers(self) -> list[tuple[Fraction, Fraction, Fraction]]:
+        """Value, lower end and upper end of each; ValueError if one is not a number."""
+        return [(Fraction(value), Fraction(low), Fraction(high)) for value, low, high in self.rows]
+
+    @property
+    def noise_of_numbers(self) -> NoiseOfNumbers:
+        """What is known of their noise.
+
+        Numbers of a population share the error of the sample.
+        """
+        known = self.stated.noise_of_numbers
+        if known not in set(NoiseOfNumbers) or self.table.ending == POPULATION:
+            return NoiseOfNumbers.UNKNOWN
+        return NoiseOfNumbers(known)
+
+    @property
+    def limits(self) -> Limits:
+        """What the spec makes possible for their sum."""
+        possible = self.stated.layout.possible
+        if possible is None or len(possible) > 1:
+            return None, None
+        low, high = (None if end is None else len(self.rows) * Fraction(end) for end in possible[0])
+        return low, high
+
+
+def sum_of(report: Report, conditions: Conditions) -> PublishedSum:
+    """The sum of the numbers in a report that fit all `conditions`.
+
+    Columns are `statistic`, the keys and `item`. Raises UsageError if the numbers are not of one
+    statistic, or no interval of their sum is known; ValueError if the report has a text in place
+    of a number.
+    """
+    if isinstance(report.stated, CollectionReport):
+        raise UsageError.about("sum-refused.local")
+    addends, confidence = _addends(report, conditions), Fraction(report.release.confidence)
+    _check(addends)
+    known, numbers = addends.noise_of_numbers, addends.numbers
+    first = addends.stated.queries[0].mechanism if known is NoiseOfNumbers.OWN else None
+    if first is not None and (noise := _noise(first)) is not None:
+        grid = Fraction(first.grid)
+        width = summed_margin(noise, len(numbers), confidence).width * grid
+        return _around(addends, width, confidence, Basis.NOISE)
+    if known is NoiseOfNumbers.GAUSSIAN and None in addends.limits:
+        # Noise is whole numbers of the grid: a half-width may be half a step below the normal one.
+        grid = max(Fraction(query.mechanism.grid) for query in addends.stated.queries)
+        # At most one end was cut, so the farther one has at least the half-width.
+        farther = (max(high - value, value - low) for value, low, high in numbers)
+        width = sum((distance + grid / 2 for distance in farther), Fraction(0))
+        return _around(addends, width, confidence, Basis.SHARED_NOISE)
+    return _bounded(addends, confidence)
+
+
+def _addends(report: Report, conditions: Conditions) -> Addends:
+    """The numbers that fit all conditions.
+
+    Raises UsageError if there are none, or if they are of several statistics.
+    """
+    import polars as pl
+
+    tables = [
+        (stated, table)
+        for stated, named in zip(report.release.statistics, report.numbers, strict=True)
+        for table in named
+    ]
+    if not tables:
+        raise UsageError.about("sum-refused.none")
+    frame = long_table([table for _, table in tables]).frame
+    keys = {key for _, table in tables for key in table.keys}
+    columns = frame.columns[: len(keys) + 2]
+    for column in conditions:
+        if column not in columns:
+            raise UsageError.about("bad-condition.column", column=column, columns=columns)
+    fits = [pl.col(column).is_in(list(texts)) for column, texts in conditions.items()]
+    chosen = frame.filter(*fits) if fits else frame
+    names = chosen[columns[0]].unique(maintain_order=True).to_list()
+    if not names:
+        raise UsageError.about("sum-refused.none")
+    if len(names) > 1:
+        raise UsageError.about("sum-refused.statistics", names=names, name=names[0])
+    stated, table = next(pair for pair in tables if pair[1].name == names[0])
+    *ends, flag = frame.columns[len(columns) : len(columns) + 4]
+    return Addends(
+        stated=stated,
+        table=table,
+        rows=chosen.select(ends).rows(),
+        items=chosen[columns[-1]].n_unique(),
+        is_limited=Flag.LIMITED.value in chosen[flag],
+        has_suppressed=Flag.SUPPRESSED.value in table.frame["flag"],
+    )
+
+
+def _check(addends: Addends) -> None:
+    """Raises UsageError for numbers whose sum means little or is biased."""
+    stated, table, name = addends.stated, addends.table, addends.name
+    if table.chosen:
+        raise UsageError.about("sum-refused.ranks", name=name)
+    if stated.layout.scale == "each" and addends.items > 1:
+        raise UsageError.about("sum-refused.units", name=name)
+    selects = stated.keys is not None and stated.keys.selected_by == stated.name
+    if stated.layout.chosen or selects:
+        raise UsageError.about("sum-refused.selected", name=name)
+    if stated.layout.measure == "values":
+        raise UsageError.about("sum-refused.values", name=name)
+    is_processed = not table.ending and stated.post and not stated.post_unbiased
+    if is_processed or addends.has_suppressed:
+        raise UsageError.about("sum-refused.post", name=name)
+    if not all(low and high for _, low, high in addends.rows):
+        raise UsageError.about("sum-refused", name=name)
+
+
+def _around(addends: Addends, width: Fraction, confidence: Fraction, basis: Basis) -> PublishedSum:
+    """The sum with an interval of this half-width, cut to what is possible."""
+    total, decimals = sum((value for value, _, _ in addends.numbers), Fraction(0)), addends.decimals
+    added = Estimates.single([(total, width)], [decimals])
+    (estimate,) = added.within([addends.limits])
+    assert estimate.lower is not None
+    assert estimate.upper is not None
+    return _sum(addends, (total, estimate.lower, estimate.upper), confidence, basis)
+
+
+def _bounded(addends: Addends, confidence: Fraction) -> PublishedSum:
+    """The sum with the union bound: all intervals hold at once, or it says nothing."""
+    count = len(addends.rows)
+    held = 1 - count * (1 - confidence)
+    if held <= MIN_CONFIDENCE and count > 1:
+        raise UsageError.about("sum-refused.many", count=count, name=addends.name)
+    value, low, high = (sum(part, Fraction(0)) for part in zip(*addends.numbers, strict=True))
+    return _sum(addends, (value, low, high), held, Basis.UNION_BOUND)
+
+
+def _sum(
+    addends: Addends,
+    numbers: tuple[Fraction, Fraction, Fraction],
+    confidence: Fraction,
+    basis: Basis,
+) -> PublishedSum:
+    """The sum as printed: ends are rounded outward."""
+    value, low, high = numbers
+    decimals = addends.decimals
+    unit = Fraction(1, 10**decimals)
+    ends = floor(low / unit) * unit, ceil(high / unit) * unit
+    printed, lower, upper = (decimal_text(number, decimals) for number in (value, *ends))
+    return PublishedSum(
+        statistic=addends.name,
+        count=len(addends.rows),
+        value=printed,
+        lower=lower,
+        upper=upper,
+        confidence=confidence,
+        basis=basis,
+        limited=addends.is_limited,
+    )
+
+
+def _noise(stated: MechanismReport) -> Noise | None:
+    """The noise that is stated, in steps; None if it is not known here."""
+    scale = Fraction(stated.scale) / Fraction(stated.grid)
+    if not scale:
+        return NO_NOISE
+    noises = (distribution(scale) for distribution in NOISES)
+    return next((noise for noise in noises if noise.name == stated.kind), None)

@@ -1,0 +1,476 @@
+"""`dpcli sum`: adds published numbers with an interval that holds, or says why it does not."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from dpcli.noise import entropy
+from dpcli.noise.discrete_laplace import DiscreteLaplace
+from dpcli.noise.distribution import summed_margin
+from dpcli.report.json_report import Report
+from dpcli.report.sums import sum_of
+from tests.support.cli import Command
+from tests.support.frozen import FROZEN
+from tests.support.streams import Stream
+
+SPEC = """\
+dpcli: 1
+dataset: town
+privacy: {unit: UNIT, neighbors: add-remove, budget: {epsilon: 90, delta: 1e-4}}
+quality: none
+columns:
+  who: {type: id}
+  sex: {type: category, values: [f, m]}
+  ward: {type: category, values: [a, b, c, d]}
+  town: {type: category}
+  age: {type: integer, bounds: [0, 100]}
+  paid: {type: number, bounds: [-5, 100], step: 0.5}
+  day: {type: date, bounds: [2020-01-01, 2020-12-31]}
+statistics:
+  - {name: people, statistic: count, by: [sex, ward], epsilon: 0.5}
+  - {name: paid, statistic: sum, column: paid, by: [ward], epsilon: 1}
+  - {name: ages, statistic: histogram, column: age, bins: {width: 20}, epsilon: 0.5}
+  - {name: mean, statistic: mean, column: age, by: [sex], epsilon: 1}
+  - {name: few, statistic: count, by: [ward], post: [{suppress_below: 1e4}], raw: true, epsilon: 1}
+  - {name: clamped, statistic: count, by: [ward], post: [nonnegative], epsilon: 1}
+  - {name: usual, statistic: mode, column: ward, by: [sex], epsilon: 1}
+  - {name: top, statistic: median, column: age, epsilon: 1}
+  - {name: both, statistic: marginals, columns: [sex, ward], ways: 1, epsilon: 1}
+  - {name: agreed, statistic: marginals, columns: [sex, ward], ways: [1, 2], GAUSS, epsilon: 1}
+  - {name: gap, statistic: comparison, of: count, between: {sex: [f, m]}, epsilon: 1}
+  - {name: towns, statistic: count, by: [town], keys: private, epsilon: 1, delta: 1e-6}
+  - {name: middle, statistic: median, column: day, by: [sex], mechanism: laplace, epsilon: 20}
+  - {name: many, statistic: count, by: [sex, ward], mechanism: gaussian, delta: 1e-6, epsilon: 1}
+  - {name: step, statistic: comparison, of: count, between: {sex: [f, m]}, GAUSS, epsilon: 1}
+  - {name: facts, statistic: describe, column: age, by: [sex], epsilon: 1}
+  - {name: old, statistic: count, by: [ward], where: {age: [95, 99]}, epsilon: 0.5}
+  - {name: wide, statistic: count, by: [ward], withhold: {wider_than: 0.5}, epsilon: 1}
+"""
+
+ROWS = [
+    (f"p{n}", "fm"[n % 2], "abcd"[n % 4], "xy"[n % 2], n % 90, 0.5 * (n % 100), "2020-06-01")
+    for n in range(900)
+]
+
+PEOPLE = "{column: who, max_rows: 8, max_groups: 8, max_rows_per_group: 1}"
+
+
+def publish(dpcli: Command, folder: Path, unit: str = "row") -> Path:
+    """Release into `folder`: out.csv and out.report.json; the path of the report."""
+    spec, data = folder / "spec.yaml", folder / "data.csv"
+    text = SPEC.replace("UNIT", unit).replace("GAUSS", "mechanism: gaussian, delta: 1e-6")
+    if unit != "row":
+        # Limits on groups leave no counts from which a median can be read, or tables summed.
+        text = text.replace("mechanism: laplace, ", "").replace("ways: [1, 2]", "ways: 1")
+    spec.write_text(text, encoding="utf-8")
+    with data.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerows([("who", "sex", "ward", "town", "age", "paid", "day"), *ROWS])
+    done = dpcli("release", spec, data, "-q", "-o", folder / "out.csv")
+    assert done.status == 0, done.err
+    return folder / "out.report.json"
+
+
+@pytest.fixture
+def report(dpcli: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A report in which each row is protected; its noise is the same in every run."""
+    monkeypatch.setattr(entropy, "source", Stream("sum"))
+    return publish(dpcli, tmp_path)
+
+
+def without(report: Path, name: str, *keys: str) -> Path:
+    """The report as an earlier version stated it: one statistic lacks some keys."""
+    before, start, after = report.read_text(encoding="utf-8").partition(f'"name": "{name}",')
+    for key in keys:
+        own, line, after = re.split(f'( +"{key}": .*\n)', after, maxsplit=1)
+        assert line
+        after = own + after
+    older = report.with_name("older.report.json")
+    older.write_text(before + start + after, encoding="utf-8")
+    return older
+
+
+def refusal(dpcli: Command, report: Path, *where: str) -> str:
+    """The message with which a sum is refused, as one line."""
+    words = [word for condition in where for word in ("--where", condition)]
+    done = dpcli("sum", report, *words)
+    assert (done.status, done.out) == (2, "")
+    return " ".join(done.err.split())
+
+
+def added(dpcli: Command, table: Path, *where: str) -> dict[str, Fraction]:
+    """The numbers of the result."""
+    words = [word for condition in where for word in ("--where", condition)]
+    done = dpcli("sum", table, *words, "--json")
+    assert done.status == 0, done.err
+    result = json.loads(done.out, parse_float=Fraction, parse_int=Fraction)
+    return {name: result[name] for name in ("numbers", "value", "lower", "upper", "confidence")} | {
+        "noise": result["interval"] == "noise"
+    }
+
+
+def lines(table: Path, name: str) -> list[dict[str, str]]:
+    """The lines of a statistic in a CSV table."""
+    with table.open(encoding="utf-8", newline="") as file:
+        return [line for line in csv.DictReader(file) if line["statistic"] == name]
+
+
+def total(chosen: list[dict[str, str]], column: str) -> Fraction:
+    """The sum of a column."""
+    return sum((Fraction(line[column]) for line in chosen), Fraction(0))
+
+
+def test_counts_of_groups_have_the_interval_of_the_sum_of_noise(
+    dpcli: Command, report: Path
+) -> None:
+    """Eight counts with Laplace noise of scale 2: narrower than eight intervals."""
+    found = added(dpcli, report, "statistic=people")
+    own = lines(report.with_name("out.csv"), "people")
+    width = summed_margin(DiscreteLaplace(Fraction(2)), 8, Fraction(19, 20)).width
+
+    assert found["noise"]
+    assert found["numbers"] == 8
+    assert found["value"] == total(own, "value")
+    assert found["upper"] - found["value"] == found["value"] - found["lower"] == width
+    assert width < total(own, "upper") - found["value"]
+    assert found["confidence"] == Fraction(19, 20)
+
+
+def test_conditions_choose_numbers(dpcli: Command, report: Path) -> None:
+    """Conditions on different columns hold together; values of one column are alternatives."""
+    own = lines(report.with_name("out.csv"), "people")
+    found = added(dpcli, report, "statistic=people", "sex=f", "ward=a", "ward=c")
+    expected = [line for line in own if line["sex"] == "f" and line["ward"] in "ac"]
+
+    assert found["numbers"] == len(expected) == 2
+    assert found["value"] == total(expected, "value")
+    bins = added(dpcli, report, "statistic=ages", "item=0-19", "item=20-39")
+    assert bins["numbers"] == 2
+
+
+def test_totals_keep_their_unit(dpcli: Command, report: Path) -> None:
+    """Sums of a column in steps of one half have the decimals of their numbers."""
+    found = added(dpcli, report, "statistic=paid")
+
+    assert found["noise"]
+    assert found["value"] == total(lines(report.with_name("out.csv"), "paid"), "value")
+    assert (found["upper"] * 2).denominator == 1
+
+
+def test_raw_numbers_are_added_where_others_were_processed(dpcli: Command, report: Path) -> None:
+    """Suppression and clamping move numbers; the noisy ones are published as NAME.raw."""
+    assert added(dpcli, report, "statistic=few.raw")["noise"]
+    for name in ("few", "clamped", "wide"):
+        assert "post-processing changed or suppressed" in refusal(
+            dpcli, report, f"statistic={name}"
+        )
+
+
+@pytest.mark.parametrize(
+    ("where", "why"),
+    [
+        ([], "several statistics"),
+        (["statistic=usual"], "ranks of chosen labels"),
+        (["statistic=usual.raw"], "large noisy counts"),
+        (["statistic=top"], "neither counts nor amounts"),
+        (["statistic=mean"], "neither counts nor amounts"),
+        (["statistic=middle"], "neither counts nor amounts"),
+        (["statistic=gap"], "different units"),
+        (["statistic=step"], "different units"),
+        (["statistic=step", "item=f"], "neither counts nor amounts"),
+        (["statistic=facts"], "different units"),
+        (["statistic=facts", "item=count"], "neither counts nor amounts"),
+        (["statistic=towns"], "large noisy counts"),
+        (["statistic=none"], "fits all of"),
+    ],
+)
+def test_sums_that_have_no_interval_are_refused(
+    where: list[str], why: str, dpcli: Command, report: Path
+) -> None:
+    """The message says why, and the code has a page."""
+    message = refusal(dpcli, report, *where)
+
+    assert "error[sum-refused]" in message
+    assert why in message
+
+
+def test_counts_that_share_gaussian_noise_have_all_half_widths(
+    dpcli: Command, tmp_path: Path
+) -> None:
+    """A person in all groups: the deviation of the sum is at most that of all counts together."""
+    path = publish(dpcli, tmp_path, PEOPLE)
+    own = lines(tmp_path / "out.csv", "many")
+    found = added(dpcli, path, "statistic=many")
+    stated = json.loads(path.read_bytes())["statistics"]
+    (queries,) = (part["queries"] for part in stated if part["name"] == "many")
+    done = dpcli("sum", path, "--where", "statistic=many")
+
+    assert len(queries) == 2
+    assert found["confidence"] == Fraction(19, 20)
+    assert found["value"] == total(own, "value")
+    assert 0 <= found["upper"] - total(own, "upper") <= 8
+    assert found["value"] - found["lower"] == found["upper"] - found["value"]
+    assert not found["noise"]
+    assert "whatever they share" in done.err
+    # Counts that share Laplace noise have the union bound.
+    assert added(dpcli, path, "statistic=people")["confidence"] == 1 - 8 * Fraction(1, 20)
+    assert added(dpcli, path, "statistic=paid")["noise"]
+    # An earlier version did not state that the noise is Gaussian.
+    older = added(dpcli, without(path, "many", "noise_of_numbers"), "statistic=many")
+    assert older["confidence"] == 1 - 8 * Fraction(1, 20)
+
+
+def test_gaussian_counts_that_agree_are_added(dpcli: Command, report: Path) -> None:
+    """Any sum of them is a linear function of the noise; of Laplace noise, intervals are added."""
+    own = [line for line in lines(report.with_name("out.csv"), "agreed") if ";" in line["item"]]
+    words = [f"item={line['item']}" for line in own]
+    found = added(dpcli, report, "statistic=agreed", *words)
+
+    assert found["numbers"] == len(own) == 8
+    assert found["value"] == total(own, "value")
+    assert found["confidence"] == Fraction(19, 20)
+    assert total(own, "upper") <= found["upper"]
+    laplace = added(dpcli, report, "statistic=both")
+    assert laplace["upper"] == total(lines(report.with_name("out.csv"), "both"), "upper")
+    assert laplace["confidence"] == 1 - 6 * Fraction(1, 20)
+
+
+def test_counts_of_an_earlier_report_have_the_sum_of_all_intervals(
+    dpcli: Command, report: Path
+) -> None:
+    """It holds if all intervals hold; post-processing is refused, whatever it was."""
+    own = lines(report.with_name("out.csv"), "people")
+    older = without(report, "people", "noise_of_numbers")
+    found = added(dpcli, older, "statistic=people")
+
+    assert [found[end] for end in ("value", "lower", "upper")] == [
+        total(own, end) for end in ("value", "lower", "upper")
+    ]
+    assert found["confidence"] == Fraction(6, 10)
+    assert not found["noise"]
+    assert "8 intervals together" in dpcli("sum", older, "--where", "statistic=people").err
+    older = without(report, "agreed", "noise_of_numbers", "post_unbiased")
+    assert "post-processing" in refusal(dpcli, older, "statistic=agreed", "item=sex=f")
+
+
+def test_an_interval_is_cut_at_zero(dpcli: Command, report: Path) -> None:
+    """Counts of no rows: the sum of the noise may be below zero, but not the interval."""
+    own = lines(report.with_name("out.csv"), "old")
+    found = added(dpcli, report, "statistic=old")
+    width = summed_margin(DiscreteLaplace(Fraction(2)), 4, Fraction(19, 20)).width
+
+    assert found["noise"]
+    assert found["value"] == total(own, "value") < width
+    assert found["lower"] == 0
+    assert found["upper"] == found["value"] + width
+
+
+SAMPLE = """\
+dpcli: 1
+dataset: town
+privacy: {unit: row, neighbors: NEIGHBORS, budget: {epsilon: 9}}
+quality: none
+SAMPLE
+columns:
+  sex: {type: category, values: [f, m, other]}
+  paid: {type: number, bounds: [-5, 100], step: 0.5}
+statistics:
+  - {name: rows, statistic: count, epsilon: 1}
+  - {name: people, statistic: count, by: [sex], POST epsilon: 1}
+  - {name: paid, statistic: sum, column: paid, by: [sex], epsilon: 1}
+"""
+
+SIZED = "sample: {design: simple-random, population: 9000, size: 900}"
+
+
+def sampled(
+    dpcli: Command, folder: Path, sample: str, post: str = "", neighbors: str = "add-remove"
+) -> Path:
+    """The report of a release of rows that may be a sample."""
+    text = SAMPLE.replace("SAMPLE", sample).replace("POST", post).replace("NEIGHBORS", neighbors)
+    spec = folder / "spec.yaml"
+    spec.write_text(text, encoding="utf-8")
+    with (folder / "data.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("sex", "paid"), *((row[1], row[5]) for row in ROWS)])
+    done = dpcli("release", spec, folder / "data.csv", "-q", "-o", folder / "out.csv")
+    assert done.status == 0, done.err
+    return folder / "out.report.json"
+
+
+def test_numbers_of_a_population_have_the_sum_of_all_intervals(
+    dpcli: Command, tmp_path: Path
+) -> None:
+    """They share the error of the sample; the numbers of the file have noise of their own."""
+    path = sampled(dpcli, tmp_path, SIZED)
+    for name in ("people", "paid"):
+        own = lines(tmp_path / "out.csv", f"{name}.population")
+        found = added(dpcli, path, f"statistic={name}.population")
+        assert found["upper"] == total(own, "upper")
+        assert found["confidence"] == Fraction(85, 100)
+        assert added(dpcli, path, f"statistic={name}")["noise"]
+
+
+def test_numbers_of_a_population_are_refused_if_some_are_suppressed(
+    dpcli: Command, tmp_path: Path
+) -> None:
+    """Noise chose which are left, whichever of them are added."""
+    path = sampled(dpcli, tmp_path, SIZED, "post: [{suppress_below: 50}],")
+    texts = [line["flag"] for line in lines(tmp_path / "out.csv", "people.population")]
+    assert "suppressed" in texts
+    message = refusal(dpcli, path, "statistic=people.population", "sex=f")
+    assert "post-processing" in message
+
+
+def test_exact_numbers_have_an_exact_sum(dpcli: Command, tmp_path: Path) -> None:
+    """If rows are changed, their number is public."""
+    path = sampled(dpcli, tmp_path, "", neighbors="change-one")
+    found = added(dpcli, path, "statistic=rows")
+
+    assert found["noise"]
+    assert found["value"] == found["lower"] == found["upper"] == len(ROWS)
+
+
+def test_a_report_of_the_local_model_is_refused(dpcli: Command, tmp_path: Path) -> None:
+    """It states how records respond, and has no numbers."""
+    path = tmp_path / "out.report.json"
+    path.write_text((FROZEN / "local-survey" / "report.json").read_text(encoding="utf-8"))
+
+    assert "local model has no published numbers" in refusal(dpcli, path)
+
+
+def test_a_limited_number_limits_the_sum(dpcli: Command, report: Path) -> None:
+    """The result says that its interval is about what was kept."""
+    text = report.read_text(encoding="utf-8")
+    path = report.with_name("limited.report.json")
+    path.write_text(text.replace('"flag":null', '"flag":"limited"'), encoding="utf-8")
+    for source, limited in ((report, False), (path, True)):
+        done = dpcli("sum", source, "--where", "statistic=paid")
+        assert ("what limits kept" in done.err) is limited
+        words = ("--where", "statistic=paid", "--json")
+        assert json.loads(dpcli("sum", source, *words).out)["limited"] is limited
+
+
+def test_too_many_intervals_are_refused(dpcli: Command, report: Path) -> None:
+    """Ten intervals may hold together in half of the cases, which is no use."""
+    older = without(report, "people", "noise_of_numbers")
+    text = older.read_text(encoding="utf-8").replace('"confidence": 0.95', '"confidence": 0.92')
+    older.write_text(text, encoding="utf-8")
+
+    assert "too many" in refusal(dpcli, older, "statistic=people")
+    assert added(dpcli, older, "statistic=people", "sex=f")["confidence"] == Fraction(68, 100)
+
+
+KEYS = """\
+dpcli: 1
+dataset: town
+privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 9}}
+quality: none
+columns:
+  flag: {type: category, values: [a, b]}
+output: {columns: [se, cv]}
+statistics:
+  - {name: n, statistic: count, by: [flag], epsilon: 1}
+"""
+
+
+def test_keys_with_names_of_other_columns_are_read(dpcli: Command, tmp_path: Path) -> None:
+    """A key may be called `flag`, and optional columns come after the flags."""
+    spec, data = tmp_path / "spec.yaml", tmp_path / "data.csv"
+    spec.write_text(KEYS, encoding="utf-8")
+    data.write_text("flag\n" + "a\n" * 50 + "b\n" * 70, encoding="utf-8")
+    done = dpcli("release", spec, data, "-q", "-o", tmp_path / "out.csv")
+    assert done.status == 0, done.err
+    found = added(dpcli, tmp_path / "out.report.json", "flag=a", "flag=b")
+
+    assert found["numbers"] == 2
+    assert found["value"] == total(lines(tmp_path / "out.csv", "n"), "value")
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        ("", "t.csv"),
+        ("statistic,item,value,lower,upper,flag\nn,,1,0,2,\n", "t.csv"),
+        ("{}", "t.json"),
+        ("{", "t.json"),
+        ("\xff", "t.json"),
+    ],
+)
+def test_other_files_are_refused(content: str, name: str, dpcli: Command, tmp_path: Path) -> None:
+    """The message names what is read."""
+    (tmp_path / name).write_text(content, encoding="latin-1")
+    for path in (tmp_path / name, tmp_path / "none.json", tmp_path):
+        assert "error[not-a-report]" in refusal(dpcli, path)
+
+
+def test_wrong_conditions_are_refused(dpcli: Command, report: Path) -> None:
+    """With the columns that there are."""
+    for words, why in (
+        (["--where", "people"], "not a column and a value"),
+        (["--where", "region=a"], "use `statistic`, `sex`, `ward`, `town` or `item`"),
+    ):
+        done = dpcli("sum", report, *words)
+        assert (done.status, why in " ".join(done.err.split())) == (2, True), done.err
+
+
+def test_the_result_fits_80_columns(
+    dpcli: Command, report: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A table on standard output, and a sentence on standard error."""
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in ("people", "many", "both"):
+        done = dpcli("sum", report, "--where", f"statistic={name}")
+        assert done.out.splitlines()[0] == f"sum of {name}"
+        assert max(map(len, done.out.splitlines())) <= 80
+        assert len(done.err.splitlines()) == 1
+
+
+REGIONS = 500
+
+REGIONAL = f"""\
+dpcli: 1
+dataset: town
+privacy: {{unit: row, neighbors: add-remove, budget: {{epsilon: 9}}}}
+quality: none
+columns:
+  region: {{type: category, values: [{", ".join(f"r{at}" for at in range(REGIONS))}]}}
+  ward: {{type: category, values: [a, b, c]}}
+  x: {{type: boolean}}
+  y: {{type: boolean}}
+  z: {{type: boolean}}
+statistics:
+  - {{name: people, statistic: count, by: [region, ward], epsilon: 0.5}}
+  - {{name: chosen, statistic: selections, columns: [x, y, z], by: [region], epsilon: 0.5}}
+"""
+
+
+@pytest.mark.parametrize(("name", "least", "most"), [("people", 0.93, 0.98), ("chosen", 0.93, 1)])
+def test_intervals_of_sums_hold(
+    name: str, least: float, most: float, dpcli: Command, tmp_path: Path, stream: Stream
+) -> None:
+    """Of the sums of three numbers in 500 regions, about 95% lie within their intervals."""
+    spec, data = tmp_path / "spec.yaml", tmp_path / "data.csv"
+    spec.write_text(REGIONAL, encoding="utf-8")
+    with data.open("w", encoding="utf-8", newline="") as file:
+        rows = (
+            (f"r{at}", "abc"[n % 3], "true", "true", "true")
+            for at in range(REGIONS)
+            for n in range(30)
+        )
+        csv.writer(file).writerows([("region", "ward", "x", "y", "z"), *rows])
+    done = dpcli("release", spec, data, "-q", "-o", tmp_path / "out.csv")
+    assert done.status == 0, done.err
+    report = Report.parse((tmp_path / "out.report.json").read_bytes())
+    exact = 30 if name == "people" else 90
+    held = 0
+    for at in range(REGIONS):
+        found = sum_of(report, {"statistic": [name], "region": [f"r{at}"]})
+        held += Fraction(found.lower) <= exact <= Fraction(found.upper)
+
+    assert least <= held / REGIONS <= most
