@@ -46,13 +46,15 @@ def sum_numbers(
 
     See also: dpcli release, dpcli explain report, dpcli explain sum-refused
     """
-    conditions = _conditions(where or ())
+    conditions, content = _conditions(where or ()), b""
     try:
-        found = sum_of(Report.parse(report.read_bytes()), conditions)
+        content = report.read_bytes()
+        found = sum_of(Report.parse(content), conditions)
     except (
         KeyError, TypeError, ValueError, ArithmeticError, AttributeError, OSError, RecursionError
     ):  # fmt: skip
-        raise UsageError.about("not-a-report.numbers", report=report) from None
+        kind = "earlier" if b'"dpcli_version": "' in content else "numbers"
+        raise UsageError.about(f"not-a-report.{kind}", report=report) from None
     _print(found, as_json=as_json)
 
 

@@ -21,6 +21,7 @@ from dpcli.noise.distribution import NO_NOISE, Noise, summed_margin
 from dpcli.numeric.exact import decimal_text
 from dpcli.problems.errors import UsageError
 from dpcli.problems.light_dataclasses import dataclass
+from dpcli.problems.messages import closest_match, did_you_mean
 from dpcli.report.json_report import POPULATION, NumberTable, Report
 from dpcli.report.model import CollectionReport
 from dpcli.report.table import long_table
@@ -29,6 +30,8 @@ from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.postprocessing import Flag
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from dpcli.report.entry_model import MechanismReport, PublishedStatisticReport
 
 MIN_CONFIDENCE = Fraction(1, 2)
@@ -147,7 +150,8 @@ def sum_of(report: Report, conditions: Conditions) -> PublishedSum:
 def _addends(report: Report, conditions: Conditions) -> Addends:
     """The numbers that fit all conditions.
 
-    Raises UsageError if there are none, or if they are of several statistics.
+    Raises UsageError if there are none, if no number has one of the accepted values, or if they are
+    of several statistics.
     """
     import polars as pl
 
@@ -156,19 +160,19 @@ def _addends(report: Report, conditions: Conditions) -> Addends:
         for stated, named in zip(report.release.statistics, report.numbers, strict=True)
         for table in named
     ]
-    if not tables:
+    frame = long_table([table for _, table in tables]).frame if tables else pl.DataFrame()
+    if frame.is_empty():
         raise UsageError.about("sum-refused.none")
-    frame = long_table([table for _, table in tables]).frame
     keys = {key for _, table in tables for key in table.keys}
     columns = frame.columns[: len(keys) + 2]
     for column in conditions:
         if column not in columns:
             raise UsageError.about("bad-condition.column", column=column, columns=columns)
-    fits = [pl.col(column).is_in(list(texts)) for column, texts in conditions.items()]
-    chosen = frame.filter(*fits) if fits else frame
+    chosen = frame
+    for column in filter(conditions.__contains__, columns):
+        _require_values(chosen[column], conditions[column])
+        chosen = chosen.filter(pl.col(column).is_in(list(conditions[column])))
     names = chosen[columns[0]].unique(maintain_order=True).to_list()
-    if not names:
-        raise UsageError.about("sum-refused.none")
     if len(names) > 1:
         raise UsageError.about("sum-refused.statistics", names=names, name=names[0])
     stated, table = next(pair for pair in tables if pair[1].name == names[0])
@@ -181,6 +185,16 @@ def _addends(report: Report, conditions: Conditions) -> Addends:
         is_limited=Flag.LIMITED.value in chosen[flag],
         has_suppressed=Flag.SUPPRESSED.value in table.frame["flag"],
     )
+
+
+def _require_values(column: pl.Series, texts: Sequence[str]) -> None:
+    """Raises UsageError for an accepted value that no number has, such as a misspelled one."""
+    known = column.unique(maintain_order=True).to_list()
+    for text in texts:
+        if text not in known:
+            near = did_you_mean(filter(None, [closest_match(text, known)]))
+            arguments = {"column": column.name, "value": text, "near": near}
+            raise UsageError.about("bad-condition.value", **arguments)
 
 
 def _check(addends: Addends) -> None:

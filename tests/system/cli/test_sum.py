@@ -187,7 +187,6 @@ def test_raw_numbers_are_added_where_others_were_processed(dpcli: Command, repor
         (["statistic=facts"], "different units"),
         (["statistic=facts", "item=count"], "neither counts nor amounts"),
         (["statistic=towns"], "large noisy counts"),
-        (["statistic=none"], "fits all of"),
     ],
 )
 def test_sums_that_have_no_interval_are_refused(
@@ -344,6 +343,13 @@ def test_a_report_of_the_local_model_is_refused(dpcli: Command, tmp_path: Path) 
     assert "local model has no published numbers" in refusal(dpcli, path)
 
 
+def test_an_early_report_is_refused(dpcli: Command) -> None:
+    """Its numbers have another form; the message says that it is a report."""
+    assert "an earlier version of dpcli wrote it" in refusal(
+        dpcli, FROZEN / "minimal" / "report.json"
+    )
+
+
 def test_a_limited_number_limits_the_sum(dpcli: Command, report: Path) -> None:
     """The result says that its interval is about what was kept."""
     text = report.read_text(encoding="utf-8")
@@ -414,6 +420,10 @@ def test_wrong_conditions_are_refused(dpcli: Command, report: Path) -> None:
     for words, why in (
         (["--where", "people"], "not a column and a value"),
         (["--where", "region=a"], "use `statistic`, `sex`, `ward`, `town` or `item`"),
+        (["--where", "ward=a", "--where", "ward=A"], "no number has `A` in"),
+        (["--where", "statistic=paid", "--where", "ward=a", "--where", "ward=x"], "no number has"),
+        (["--where", "statistic=people", "--where", "item=0-19"], "no number has `0-19` in"),
+        (["--where", "statistic=peopel"], "did you mean `people`?"),
     ):
         done = dpcli("sum", report, *words)
         assert (done.status, why in " ".join(done.err.split())) == (2, True), done.err
