@@ -34,9 +34,10 @@ def sum_numbers(
     Adds counts or amounts of one statistic in a JSON report; reads no data and no ledger, and
     spends nothing. A CSV table does not say what noise its numbers have, so it cannot be read.
     Columns are `statistic`, the keys and `item`; a column that is given twice accepts both values.
-    If each number has noise of its own, the interval is that of the sum of these noises. Otherwise
-    it is the sum of all intervals, and holds less often unless the noise is Gaussian: the result
-    says how often. Numbers of several statistics, other than counts and amounts, without an
+    If each number has noise of its own, the interval is that of the sum of these noises. If numbers
+    share Gaussian noise, it follows from the covariance in the report. Otherwise it is the sum of
+    all intervals, and holds less often unless the noise is Gaussian: the result says how often.
+    Numbers of several statistics, other than counts and amounts, without an
     interval, changed by post-processing, or chosen by noise are refused.
 
     Examples:
@@ -79,6 +80,8 @@ def _print(found: PublishedSum, *, as_json: bool) -> None:
     sys.stdout.flush()
     if found.basis is Basis.NOISE:
         print_line("each number has noise of its own; the interval is that of their sum")
+    elif found.basis is Basis.COVARIANCE:
+        print_line("the numbers share noise; the interval follows from its covariance")
     elif found.basis is Basis.SHARED_NOISE:
         print_line("the numbers may share noise; the interval holds whatever they share")
     elif found.count > 1:

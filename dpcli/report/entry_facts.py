@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from fractions import Fraction
+from math import floor, log10
 from typing import TYPE_CHECKING, Any
 
 from dpcli.data.filters import joint_texts
@@ -57,9 +58,10 @@ from dpcli.report.entry_model import (
     StatisticReport,
 )
 from dpcli.report.json_report import DATE_UNIT
-from dpcli.report.json_values import JsonNumber, if_known
+from dpcli.report.json_values import JsonNumber, JsonRow, if_known
 from dpcli.specification.model import Caption, CentralSpec, Response
 from dpcli.statistics.bounds.chosen_bounds import BoundsChoice
+from dpcli.statistics.covariance import covariance_of
 from dpcli.statistics.design import NoiseOfNumbers, Request
 from dpcli.statistics.estimates import ANY, Estimate, Estimates
 
@@ -71,6 +73,9 @@ OPTIONS = (
     "quantiles", "utility", "weight", "label", "k", "ways", "method", "ridge", "rows", "candidates",
     "numerator", "denominator", "values", "between", "max_selected", "per",
 )  # fmt: skip
+
+COVARIANCE_DIGITS = 9
+"""Digits of covariances after the first one of the largest."""
 
 PARTS = ("numerator", "denominator")
 """The fields of a ratio; each is a column, or the number of rows."""
@@ -176,6 +181,23 @@ def statistic_report(planned: PlannedStatistic, spec: CentralSpec) -> StatisticR
         population=entry.statistic.has_population(request),
         keys=_private_keys(planned),
     )
+
+
+def covariance_rows(planned: PlannedStatistic) -> list[JsonRow] | None:
+    """The covariance of numbers that share answers; None if it is not stated."""
+    entry = planned.entry
+    if not all(step.unbiased for step in entry.post):
+        return None
+    covariance = covariance_of(
+        entry.statistic, planned.design, planned.noises, consistent=bool(entry.post)
+    )
+    if covariance is None:
+        return None
+    unit = Fraction(10) ** (floor(log10(covariance.max() or 1.0)) - COVARIANCE_DIGITS)
+    return [
+        JsonRow(JsonNumber.of(round(Fraction(number) / unit) * unit) for number in row[: at + 1])
+        for at, row in enumerate(covariance.tolist())
+    ]
 
 
 def _private_keys(planned: PlannedStatistic) -> PrivateKeysReport | None:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.columns import ADDED_COLUMNS, COLUMNS
-from dpcli.report.json_values import CELLS_PLACE, JsonNumber, JsonObject
+from dpcli.report.json_values import CELLS_PLACE, JsonNumber, JsonObject, JsonRow
 
 
 class Keywords:
@@ -255,6 +255,12 @@ class PublishedStatisticReport(StatisticReport):
     """One entry of the spec: what was requested, how it was answered, and the numbers."""
 
     layout: LayoutReport
+    covariance: list[JsonRow] | None = None
+    """The covariance of the noise in numbers that share noisy answers.
+
+    It is a lower triangle. N rows are about the first N numbers of the statistic, in their order;
+    each next N numbers have the same covariance, and are independent of all others. Absent if each
+    number has noise of its own, if no covariance is known, or for more than 64 numbers."""
     cells: Cells
 
 

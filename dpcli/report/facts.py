@@ -23,6 +23,7 @@ from dpcli.privacy.unit import RowUnit
 from dpcli.report.entry_facts import (
     caption_texts,
     choice_reports,
+    covariance_rows,
     layout_report,
     quality_report,
     quality_rule,
@@ -57,6 +58,7 @@ from dpcli.report.model import (
 )
 from dpcli.report.table import wide_layout
 from dpcli.specification.model import Caption, Spec
+from dpcli.statistics.design import NoiseOfNumbers
 from dpcli.statistics.postprocessing import IMPRECISE_SHARE, LIMITED_SHARE, UNRELIABLE
 from dpcli.version import __version__
 
@@ -78,6 +80,9 @@ def release_report(release: NoisyRelease) -> Report:
             statistic_report(published.planned, plan.spec).extended(
                 PublishedStatisticReport,
                 layout=layout_report(published, *tables[published.planned.name]),
+                covariance=covariance_rows(published.planned)
+                if published.planned.design.noise_of_numbers is NoiseOfNumbers.GAUSSIAN
+                else None,
                 cells=CELLS,
             )
             for published in numbers.statistics

@@ -50,6 +50,16 @@ class JsonNumber(str):
         return handler(float)
 
 
+class JsonRow(tuple[JsonNumber, ...]):
+    """Numbers that JSON shows on one line."""
+
+    __slots__ = ()
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _source: object, handler: Any) -> Any:
+        return handler(list[JsonNumber])
+
+
 REPORT_VERSION = 2
 """The version of the keys of reports, and of the JSON of plans and simulations."""
 
@@ -139,6 +149,8 @@ def _loaded(kind: Any, value: Any) -> Any:
         for part in args:
             with suppress(ValueError):
                 return _loaded(part, value)
+    elif kind is JsonRow and type(value) is list:
+        return JsonRow(_loaded(JsonNumber, item) for item in value)
     elif origin is list and type(value) is list:
         return [_loaded(args[0], item) for item in value]
     elif origin is tuple and type(value) is list and len(value) == len(args):
@@ -166,7 +178,7 @@ Facts = dict[str, Fact]
 
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _MARK = "\u0000number:"
-_MARKED = r'"\\u0000number:(-?[0-9]+(?:\.[0-9]+)?)"'
+_MARKED = r'"\\u0000number:(-?[0-9]+(?:\.[0-9]+)?|\[[-0-9., ]*\])"'
 
 
 def json_text(fact: Fact) -> str:
@@ -185,6 +197,8 @@ def _encodable(fact: Any) -> Any:
     match fact:
         case JsonNumber():
             return _MARK + fact
+        case JsonRow():
+            return f"{_MARK}[{', '.join(fact)}]"
         case Fraction():
             return _MARK + plain_decimal(fact)
         case None | bool() | int() | str():

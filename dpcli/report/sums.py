@@ -1,9 +1,10 @@
 """Sums of published numbers of one statistic, with intervals that hold.
 
 The report says what is known of the noise of several numbers. If each has noise of its own, the
-interval is that of the sum of these noises. If they are jointly Gaussian, so is their sum: its
-deviation is at most the sum of theirs (Minkowski's inequality), and the sum of the half-widths has
-the confidence of each. Of other numbers, only their intervals are known: the sum of all lower ends
+interval is that of the sum of these noises. If they are jointly Gaussian, so is their sum, and its
+variance follows from the covariance that the report states. Without one, its deviation is at most
+the sum of theirs (Minkowski's inequality), and the sum of the half-widths has the confidence of
+each. Of other numbers, only their intervals are known: the sum of all lower ends
 and the sum of all upper ends contain the sum if every interval holds, whatever the noise of one
 says about that of another (the union bound).
 """
@@ -13,18 +14,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from fractions import Fraction
-from math import ceil, floor
+from math import ceil, floor, sqrt
 from typing import TYPE_CHECKING
 
 from dpcli.noise import NOISES
-from dpcli.noise.distribution import NO_NOISE, Noise, summed_margin
+from dpcli.noise.distribution import NO_NOISE, Noise, normal_quantile, summed_margin
+from dpcli.numeric.arrays import Ints, np
 from dpcli.numeric.exact import decimal_text
 from dpcli.problems.errors import UsageError
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.messages import closest_match, did_you_mean
 from dpcli.report.json_report import POPULATION, NumberTable, Report
 from dpcli.report.model import CollectionReport
-from dpcli.report.table import long_table
+from dpcli.report.table import distinct, long_table
 from dpcli.statistics.design import NoiseOfNumbers
 from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.postprocessing import Flag
@@ -45,6 +47,7 @@ class Basis(StrEnum):
     """What the interval of a sum follows from."""
 
     NOISE = "noise"
+    COVARIANCE = "covariance"
     SHARED_NOISE = "shared-noise"
     UNION_BOUND = "union-bound"
 
@@ -71,6 +74,7 @@ class Addends:
     """The numbers of `table` that are to be added, and what is stated of them.
 
     Attributes:
+        positions: Where the chosen numbers stand in the table.
         rows: The chosen numbers: the texts of value, lower end and upper end.
         items: How many different items the chosen numbers have.
         is_limited: Whether one of them has the flag `limited`.
@@ -79,6 +83,7 @@ class Addends:
 
     stated: PublishedStatisticReport
     table: NumberTable
+    positions: Ints
     rows: Sequence[tuple[str, str, str]]
     items: int
     is_limited: bool
@@ -111,6 +116,23 @@ class Addends:
         return NoiseOfNumbers(known)
 
     @property
+    def variance(self) -> float | None:
+        """The variance of the noise in their sum; None if no covariance is stated."""
+        stated = self.stated.covariance
+        if stated is None or self.table.ending:
+            return None
+        size = len(stated)
+        covariance = np.zeros((size, size))
+        for at, row in enumerate(stated):
+            covariance[at, : at + 1] = covariance[: at + 1, at] = [float(number) for number in row]
+        blocks, rest = divmod(len(self.table.frame), size)
+        if rest:
+            raise ValueError("numbers without a covariance")
+        chosen = np.zeros((blocks, size))
+        chosen[np.divmod(self.positions, size)] = 1.0
+        return max(float(((chosen @ covariance) * chosen).sum()), 0.0)
+
+    @property
     def limits(self) -> Limits:
         """What the spec makes possible for their sum."""
         possible = self.stated.layout.possible
@@ -137,9 +159,17 @@ def sum_of(report: Report, conditions: Conditions) -> PublishedSum:
         grid = Fraction(first.grid)
         width = summed_margin(noise, len(numbers), confidence).width * grid
         return _around(addends, width, confidence, Basis.NOISE)
-    if known is NoiseOfNumbers.GAUSSIAN and None in addends.limits:
-        # Noise is whole numbers of the grid: a half-width may be half a step below the normal one.
-        grid = max(Fraction(query.mechanism.grid) for query in addends.stated.queries)
+    if known is not NoiseOfNumbers.GAUSSIAN:
+        return _bounded(addends, confidence)
+    # Noise is whole numbers of the grid: a half-width may be half a step below the normal one.
+    grid = max(Fraction(query.mechanism.grid) for query in addends.stated.queries)
+    if (variance := addends.variance) is not None:
+        normal = Fraction(normal_quantile(float(1 - confidence)) * sqrt(variance))
+        # Numbers with decimals are rounded.
+        rounding = Fraction(len(numbers), 10**addends.decimals) if addends.decimals else 0
+        width = normal + (grid + rounding) / 2
+        return _around(addends, width, confidence, Basis.COVARIANCE)
+    if None in addends.limits:
         # At most one end was cut, so the farther one has at least the half-width.
         farther = (max(high - value, value - low) for value, low, high in numbers)
         width = sum((distance + grid / 2 for distance in farther), Fraction(0))
@@ -165,10 +195,11 @@ def _addends(report: Report, conditions: Conditions) -> Addends:
         raise UsageError.about("sum-refused.none")
     keys = {key for _, table in tables for key in table.keys}
     columns = frame.columns[: len(keys) + 2]
+    *_, index = distinct([*frame.columns, "index"])
     for column in conditions:
         if column not in columns:
             raise UsageError.about("bad-condition.column", column=column, columns=columns)
-    chosen = frame
+    chosen = frame.with_columns(pl.int_range(pl.len()).over(columns[0]).alias(index))
     for column in filter(conditions.__contains__, columns):
         _require_values(chosen[column], conditions[column])
         chosen = chosen.filter(pl.col(column).is_in(list(conditions[column])))
@@ -180,6 +211,7 @@ def _addends(report: Report, conditions: Conditions) -> Addends:
     return Addends(
         stated=stated,
         table=table,
+        positions=chosen[index].to_numpy(),
         rows=chosen.select(ends).rows(),
         items=chosen[columns[-1]].n_unique(),
         is_limited=Flag.LIMITED.value in chosen[flag],
@@ -188,7 +220,7 @@ def _addends(report: Report, conditions: Conditions) -> Addends:
 
 
 def _require_values(column: pl.Series, texts: Sequence[str]) -> None:
-    """Raises UsageError for an accepted value that no number has, such as a misspelled one."""
+    """Raises UsageError for an accepted value that no number has."""
     known = column.unique(maintain_order=True).to_list()
     for text in texts:
         if text not in known:

@@ -35,7 +35,7 @@ class NoiseOfNumbers(StrEnum):
     OWN = "own"
     """Each number is a cell of the first answer, with independent noise of its own."""
     GAUSSIAN = "gaussian"
-    """Numbers are weighted sums of cells, and Gaussian if all noise is."""
+    """Numbers are linear functions of the answers: Gaussian if all noise is."""
     UNKNOWN = "unknown"
     """Nothing but the interval of each number."""
 
@@ -223,6 +223,14 @@ class Design:
     def agrees(self) -> bool:
         """Whether all published numbers are sums of the same answers, so that they agree."""
         return len(self.queries) == 1
+
+    @property
+    def block(self) -> tuple[int, ...]:
+        """The cells of each answer on which a block of successive numbers depends.
+
+        No other number depends on them, if numbers are linear functions of the answers.
+        """
+        return tuple(part.query.cells_per_group for part in self.queries)
 
     def expected_error(self, errors: Sequence[float]) -> float:
         """The error of a published number from those of the answers, to compare designs.

@@ -18,7 +18,14 @@ from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import Query
 from dpcli.queries.sums import PlainSum, RowSums, Shape
 from dpcli.statistics.counts.person_counts import MAX_RELATIVE_DEVIATION
-from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery, error_sentence
+from dpcli.statistics.design import (
+    Design,
+    NoiseOfNumbers,
+    NoisyAnswer,
+    Request,
+    WeightedQuery,
+    error_sentence,
+)
 from dpcli.statistics.estimates import Estimates
 
 MAX_TESTS = 4
@@ -174,6 +181,7 @@ def count_variance(sizes: Sequence[int]) -> float:
 class CountsFromCombinations(Design):
     """Counts from rows by combinations of tests, for shares of epsilon."""
 
+    noise_of_numbers = NoiseOfNumbers.GAUSSIAN
     combinations: CombinationQuery
 
     @classmethod

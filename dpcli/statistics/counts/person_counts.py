@@ -136,6 +136,11 @@ class SharedNoise(Design):
     times: int
     less: int = 1
 
+    @property
+    def block(self) -> tuple[int, ...]:
+        counts, numbers = (part.query.cells for part in self.queries)
+        return (counts // numbers, 1) if counts and numbers else super().block
+
     def expected_error(self, errors: Sequence[float]) -> float:
         of_counts, of_numbers = errors
         return hypot(of_counts, self.less * of_numbers) / self.times

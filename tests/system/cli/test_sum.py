@@ -7,6 +7,7 @@ import json
 import re
 from fractions import Fraction
 from pathlib import Path
+from statistics import NormalDist
 
 import pytest
 
@@ -82,6 +83,16 @@ def report(dpcli: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
     """A report in which each row is protected; its noise is the same in every run."""
     monkeypatch.setattr(entropy, "source", Stream("sum"))
     return publish(dpcli, tmp_path)
+
+
+def without_covariance(report: Path) -> Path:
+    """The report as if it stated no covariance."""
+    text = report.read_text(encoding="utf-8")
+    rows = r' +"covariance": \[\n(?: +\[[-0-9., ]+\],?\n)+ +\],\n'
+    changed = report.with_name("plain.report.json")
+    changed.write_text(re.sub(rows, "", text), encoding="utf-8")
+    assert b"covariance" not in changed.read_bytes()
+    return changed
 
 
 def without(report: Path, name: str, *keys: str) -> Path:
@@ -199,11 +210,28 @@ def test_sums_that_have_no_interval_are_refused(
     assert why in message
 
 
+def test_the_covariance_of_shared_noise_gives_the_interval(dpcli: Command, tmp_path: Path) -> None:
+    """A person in all groups: the counts share noise, and an analyst finds how much of it."""
+    path = publish(dpcli, tmp_path, PEOPLE)
+    stated = {part["name"]: part for part in json.loads(path.read_bytes())["statistics"]}
+    rows = stated["many"]["covariance"]
+    variance = sum(row[-1] + 2 * sum(row[:-1]) for row in rows)
+    found = added(dpcli, path, "statistic=many")
+    done = dpcli("sum", path, "--where", "statistic=many")
+    width = NormalDist().inv_cdf(0.975) * variance**0.5
+
+    assert [len(row) for row in rows] == list(range(1, 9))
+    assert 0 <= found["upper"] - found["value"] - Fraction(width) <= 2
+    assert found["confidence"] == Fraction(19, 20)
+    assert "follows from its covariance" in done.err
+    assert "covariance" not in stated["paid"]
+
+
 def test_counts_that_share_gaussian_noise_have_all_half_widths(
     dpcli: Command, tmp_path: Path
 ) -> None:
-    """A person in all groups: the deviation of the sum is at most that of all counts together."""
-    path = publish(dpcli, tmp_path, PEOPLE)
+    """Without a covariance, the deviation of the sum is at most that of all counts together."""
+    path = without_covariance(publish(dpcli, tmp_path, PEOPLE))
     own = lines(tmp_path / "out.csv", "many")
     found = added(dpcli, path, "statistic=many")
     stated = json.loads(path.read_bytes())["statistics"]
@@ -234,7 +262,12 @@ def test_gaussian_counts_that_agree_are_added(dpcli: Command, report: Path) -> N
     assert found["numbers"] == len(own) == 8
     assert found["value"] == total(own, "value")
     assert found["confidence"] == Fraction(19, 20)
-    assert total(own, "upper") <= found["upper"]
+    assert found["upper"] < total(own, "upper")
+    # All cells of the table are all rows, whose number has less noise than eight cells.
+    rows = added(dpcli, report, "statistic=agreed", "item=sex=f", "item=sex=m")
+    assert abs(rows["upper"] - found["upper"]) <= Fraction(1, 10)
+    plain = without_covariance(report)
+    assert total(own, "upper") <= added(dpcli, plain, "statistic=agreed", *words)["upper"]
     laplace = added(dpcli, report, "statistic=both")
     assert laplace["upper"] == total(lines(report.with_name("out.csv"), "both"), "upper")
     assert laplace["confidence"] == 1 - 6 * Fraction(1, 20)

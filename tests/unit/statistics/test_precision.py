@@ -12,6 +12,7 @@ from dpcli.noise import entropy
 from dpcli.noise.distribution import Margin
 from dpcli.numeric.arrays import Array, Floats, integer_array, np
 from dpcli.numeric.exact import fixed_point_text
+from dpcli.planning.plan import PlannedStatistic
 from dpcli.planning.planner import make_plan
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.design import NoisyAnswer
@@ -110,15 +111,21 @@ def drawn(statistic: str, unit: str, queries: int) -> tuple[Estimates, int]:
     request, used = planned.entry.request, planned.entry.statistic
     assert len(planned.queries) == queries
     tables = "marginals" in statistic
-    draws, answers = DRAWS // 4 if tables else DRAWS, []
+    estimates = estimated(planned, DRAWS // 4 if tables else DRAWS, consistent=tables)
+    return estimates, used.item_count(request) * max(len(request.by) * 7, 1)
+
+
+def estimated(planned: PlannedStatistic, draws: int, *, consistent: bool) -> Estimates:
+    """The estimates from many draws of noise alone, each as many as a file has."""
+    used, answers = planned.entry.statistic, []
     for part, noise in zip(planned.queries, planned.noises, strict=True):
         cells = part.weighted.query.cells
         assert cells is not None
         answers.append(NoisyAnswer(np.asarray(noise.sample(draws * cells, many=True)), noise))
     estimates = used.estimate(planned.design, answers, CONFIDENCE)
-    if tables:
+    if consistent:
         estimates = used.make_consistent(planned.design, answers, estimates, CONFIDENCE)
-    return estimates, used.item_count(request) * max(len(request.by) * 7, 1)
+    return estimates
 
 
 def floats(estimates: Estimates, numbers: Array) -> Floats:

@@ -1,0 +1,51 @@
+"""The covariance of the noise in published numbers that share noisy answers.
+
+Numbers that are linear functions of noisy answers, such as tables that were made to agree, have
+noise that is correlated. The function is found by the estimate itself, from an answer for each cell
+that is one there and zero elsewhere. So the covariance is that of the numbers that are published.
+It depends on the spec and on public noise alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dpcli.noise.distribution import Noise
+from dpcli.numeric.arrays import Floats, np
+from dpcli.statistics.design import Design, NoisyAnswer
+from dpcli.statistics.statistic import Statistic
+
+MAX_NUMBERS = 64
+"""The most numbers whose covariance is stated."""
+
+MAX_CELLS = 512
+"""The most noisy cells from which these numbers are computed."""
+
+ANY_CONFIDENCE = Fraction(1, 2)
+
+
+def covariance_of(
+    statistic: Statistic, design: Design, noises: Sequence[Noise], *, consistent: bool
+) -> Floats | None:
+    """The covariance of the first numbers; each as many that follow have the same.
+
+    Numbers of different blocks are independent. With `consistent`, it is that of numbers that were
+    made to agree. None if there are too many, or if they follow from too many cells. The numbers
+    must be linear functions of the answers (`NoiseOfNumbers.GAUSSIAN`).
+    """
+    sizes = design.block
+    if sum(sizes) > MAX_CELLS:
+        return None
+    parts = np.split(np.eye(sum(sizes), dtype=np.int64), np.cumsum(sizes)[:-1], axis=1)
+    pairs = zip(parts, noises, strict=True)
+    answers = [NoisyAnswer(part.ravel(), noise) for part, noise in pairs]
+    estimates = statistic.estimate(design, answers, ANY_CONFIDENCE)
+    if consistent:
+        estimates = statistic.make_consistent(design, answers, estimates, ANY_CONFIDENCE)
+    weights = estimates.value.astype(np.float64).reshape(sum(sizes), -1) * float(estimates.step)
+    if weights.shape[1] > MAX_NUMBERS:
+        return None
+    variances = np.repeat([noise.discrete_variance for noise in noises], sizes)
+    covariance: Floats = (weights.T * variances) @ weights
+    return covariance
