@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dpcli.noise.distribution import Noise
-from dpcli.numeric.arrays import Floats, np
+from dpcli.numeric.arrays import Floats, Ints, np
 from dpcli.statistics.design import Design, NoisyAnswer
 from dpcli.statistics.statistic import Statistic
 
@@ -35,17 +35,20 @@ def covariance_of(
     must be linear functions of the answers (`NoiseOfNumbers.GAUSSIAN`).
     """
     sizes = design.block
-    if sum(sizes) > MAX_CELLS:
+
+    def numbers(cells: Ints) -> Floats:
+        """The numbers that follow from each row of cells."""
+        parts = zip(np.split(cells, np.cumsum(sizes)[:-1], axis=1), noises, strict=True)
+        answers = [NoisyAnswer(part.ravel(), noise) for part, noise in parts]
+        estimates = statistic.estimate(design, answers, ANY_CONFIDENCE)
+        if consistent:
+            estimates = statistic.make_consistent(design, answers, estimates, ANY_CONFIDENCE)
+        return estimates.value.astype(np.float64).reshape(len(cells), -1) * float(estimates.step)
+
+    units = np.eye(sum(sizes) if sum(sizes) <= MAX_CELLS else 0, dtype=np.int64)
+    if not units.size or numbers(units[:1]).size > MAX_NUMBERS:
         return None
-    parts = np.split(np.eye(sum(sizes), dtype=np.int64), np.cumsum(sizes)[:-1], axis=1)
-    pairs = zip(parts, noises, strict=True)
-    answers = [NoisyAnswer(part.ravel(), noise) for part, noise in pairs]
-    estimates = statistic.estimate(design, answers, ANY_CONFIDENCE)
-    if consistent:
-        estimates = statistic.make_consistent(design, answers, estimates, ANY_CONFIDENCE)
-    weights = estimates.value.astype(np.float64).reshape(sum(sizes), -1) * float(estimates.step)
-    if weights.shape[1] > MAX_NUMBERS:
-        return None
+    weights = numbers(units)
     variances = np.repeat([noise.discrete_variance for noise in noises], sizes)
     covariance: Floats = (weights.T * variances) @ weights
     return covariance
