@@ -55,6 +55,7 @@ def sum_numbers(
         KeyError, TypeError, ValueError, ArithmeticError, AttributeError, OSError, RecursionError
     ):  # fmt: skip
         kind = "earlier" if b'"dpcli_version": "' in content else "numbers"
+        kind = kind if report.exists() else "missing"
         raise UsageError.about(f"not-a-report.{kind}", report=report) from None
     _print(found, as_json=as_json)
 

@@ -159,7 +159,7 @@ def sum_of(report: Report, conditions: Conditions) -> PublishedSum:
         grid = Fraction(first.grid)
         width = summed_margin(noise, len(numbers), confidence).width * grid
         return _around(addends, width, confidence, Basis.NOISE)
-    if known is not NoiseOfNumbers.GAUSSIAN:
+    if known is not NoiseOfNumbers.GAUSSIAN or len(numbers) == 1:
         return _bounded(addends, confidence)
     # Noise is whole numbers of the grid: a half-width may be half a step below the normal one.
     grid = max(Fraction(query.mechanism.grid) for query in addends.stated.queries)

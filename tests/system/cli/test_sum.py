@@ -263,6 +263,10 @@ def test_gaussian_counts_that_agree_are_added(dpcli: Command, report: Path) -> N
     assert found["value"] == total(own, "value")
     assert found["confidence"] == Fraction(19, 20)
     assert found["upper"] < total(own, "upper")
+    single = added(dpcli, report, "statistic=agreed", words[0])
+    assert [single[end] for end in ("value", "lower", "upper")] == [
+        Fraction(own[0][end]) for end in ("value", "lower", "upper")
+    ]
     # All cells of the table are all rows, whose number has less noise than eight cells.
     rows = added(dpcli, report, "statistic=agreed", "item=sex=f", "item=sex=m")
     assert abs(rows["upper"] - found["upper"]) <= Fraction(1, 10)
