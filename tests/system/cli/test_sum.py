@@ -10,10 +10,12 @@ from pathlib import Path
 from statistics import NormalDist
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from dpcli.noise import entropy
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import summed_margin
+from dpcli.report.formats import report_schema
 from dpcli.report.json_report import Report
 from dpcli.report.sums import sum_of
 from tests.support.cli import Command
@@ -44,6 +46,7 @@ statistics:
   - {name: top, statistic: median, column: age, epsilon: 1}
   - {name: both, statistic: marginals, columns: [sex, ward], ways: 1, epsilon: 1}
   - {name: agreed, statistic: marginals, columns: [sex, ward], ways: [1, 2], GAUSS, epsilon: 1}
+  - {name: moved, statistic: marginals, columns: [ward, sex], ways: 1, POST, epsilon: 1}
   - {name: gap, statistic: comparison, of: count, between: {sex: [f, m]}, epsilon: 1}
   - {name: towns, statistic: count, by: [town], keys: private, epsilon: 1, delta: 1e-6}
   - {name: middle, statistic: median, column: day, by: [sex], mechanism: laplace, epsilon: 20}
@@ -66,6 +69,7 @@ def publish(dpcli: Command, folder: Path, unit: str = "row") -> Path:
     """Release into `folder`: out.csv and out.report.json; the path of the report."""
     spec, data = folder / "spec.yaml", folder / "data.csv"
     text = SPEC.replace("UNIT", unit).replace("GAUSS", "mechanism: gaussian, delta: 1e-6")
+    text = text.replace("POST", "post: [nonnegative]")
     if unit != "row":
         # Limits on groups leave no counts from which a median can be read, or tables summed.
         text = text.replace("mechanism: laplace, ", "").replace("ways: [1, 2]", "ways: 1")
@@ -225,6 +229,17 @@ def test_the_covariance_of_shared_noise_gives_the_interval(dpcli: Command, tmp_p
     assert found["confidence"] == Fraction(19, 20)
     assert "follows from its covariance" in done.err
     assert "covariance" not in stated["paid"]
+
+
+def test_a_report_with_covariances_is_read_as_it_was_written(report: Path) -> None:
+    """It has the stated schema; steps of `post` that move numbers leave no covariance."""
+    content = report.read_bytes()
+    read = Report.parse(content)
+    stated = {part["name"]: part for part in json.loads(content)["statistics"]}
+
+    assert Draft202012Validator(json.loads(report_schema())).is_valid(json.loads(content))
+    assert Report.compose(read.release, read.numbers).content == content
+    assert {name for name in stated if "covariance" in stated[name]} == {"both", "agreed"}
 
 
 def test_counts_that_share_gaussian_noise_have_all_half_widths(
