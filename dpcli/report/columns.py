@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpcli.problems.errors import LedgerError
@@ -47,14 +47,18 @@ class TableColumn:
         form = f',"{self.name}":(?<{self.name}>[^,}}]*)'
         return f"({form})?" if self.has == "own" else form
 
-    def json(self, *, dates: bool) -> pl.Expr:
-        """Its part of a line of JSON, from the text in a table."""
+    def json(self, *, dates: bool) -> Iterator[str | pl.Expr]:
+        """The parts of a line of JSON that have it, from the text in a table."""
         import polars as pl
 
-        text, blank = pl.col(self.name), "" if self.has == "own" else f',"{self.name}":null'
-        quote = '"' if self.has == "flag" or (dates and self.has == "unit") else ""
-        shown = pl.format(f',"{self.name}":{quote}{{}}{quote}', text)
-        return pl.when(text == "").then(pl.lit(blank)).otherwise(shown)
+        text, key = pl.col(self.name), f',"{self.name}":'
+        is_quoted = self.has == "flag" or (dates and self.has == "unit")
+        shown = pl.format('"{}"', text) if is_quoted else text
+        if self.has == "own":
+            yield pl.when(text == "").then(pl.lit("")).otherwise(pl.format(key + "{}", text))
+        else:
+            yield key
+            yield pl.when(text == "").then(pl.lit("null")).otherwise(shown)
 
     @property
     def schema(self) -> dict[str, Any]:

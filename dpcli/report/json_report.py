@@ -301,7 +301,8 @@ class Report:
         stated = load_report(parsed)
         if isinstance(stated, CollectionReport):
             return cls(content, stated)
-        columns = columns_with(column.name for column in stated.optional_columns or ())
+        added = stated.optional_columns
+        columns = columns_with(column.name for column in added) if added else COLUMNS
         numbers = (
             tuple(_numbers(statistic, blocks[index], columns))
             for statistic, index in zip(stated.statistics, indices, strict=True)
@@ -364,7 +365,8 @@ def _line(numbers: NumberTable) -> pl.Expr:
     first = f'{{"{marks[0]}":true,"keys":' if marks else '{"keys":'
     parts: list[str | pl.Expr] = [first, keys, ","]
     parts += [item.str.strip_prefix("{").str.strip_suffix("}")]
-    parts += [column.json(dates=numbers.dates) for column in numbers.columns]
+    for column in numbers.columns:
+        parts += column.json(dates=numbers.dates)
     parts += ["}"]
     return pl.concat_str(pl.lit(part) if isinstance(part, str) else part for part in parts)
 
@@ -396,7 +398,8 @@ def _read(lines: pl.DataFrame, keys: Sequence[str], columns: Sequence[TableColum
     named = pl.Struct({**marks, "keys": labels, "item": pl.String})
     parts = lines.select(pl.col("line").str.extract_groups(FORM)).unnest("line")
     names = [column.name for column in columns]
-    texts = pl.col(names).str.strip_chars('"').replace("null", "").fill_null("")
+    found = pl.col(names)
+    texts = pl.when(found != "null").then(found.str.strip_chars('"')).otherwise(pl.lit(""))
     read = parts.select((pl.col("named") + "}").str.json_decode(named), texts)
     group = pl.col("named").struct.field("keys").struct.rename_fields(fields).struct.unnest()
     return read.select(
