@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dpcli.noise import entropy
+from dpcli.noise.distribution import normal_quantile
 from dpcli.numeric.arrays import Floats, np
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.planning.planner import make_plan
@@ -14,7 +15,7 @@ from dpcli.statistics.covariance import covariance_of
 from dpcli.statistics.design import NoiseOfNumbers
 from tests.support.rules import mostly_extended
 from tests.support.streams import Stream
-from tests.unit.statistics.test_precision import SPEC, estimated, floats
+from tests.unit.statistics.test_precision import CONFIDENCE, SPEC, estimated, floats
 
 DRAWS = 10_000
 
@@ -35,6 +36,9 @@ SHARED = [
 """Statistics whose numbers share noisy answers, and their unit."""
 
 CASES = [(statistic, unit, epsilon) for statistic, unit in SHARED for epsilon in ("0.3", "2")]
+
+SUMS = 20
+"""Sums of numbers that are chosen at random."""
 
 DEFAULT = [CASES[0], CASES[6], CASES[14]]
 
@@ -68,7 +72,10 @@ def stated(planned: PlannedStatistic, *, consistent: bool) -> Floats:
     ("statistic", "unit", "epsilon"), mostly_extended(CASES, *DEFAULT, unpack=True)
 )
 def test_the_covariance_is_that_of_drawn_noise(statistic: str, unit: str, epsilon: str) -> None:
-    """Of each two numbers of a block; numbers of different blocks are not correlated."""
+    """Of each two numbers of a block; numbers of different blocks are not correlated.
+
+    So 95% of the sums of Gaussian numbers lie within the interval that follows from it.
+    """
     planned, consistent = planned_statistic(statistic, unit, epsilon), "marginals" in statistic
     expected = stated(planned, consistent=consistent)
     estimates = estimated(planned, DRAWS, consistent=consistent)
@@ -80,6 +87,14 @@ def test_the_covariance_is_that_of_drawn_noise(statistic: str, unit: str, epsilo
     # Large values of Laplace noise are rarer, and vary more.
     part = 0.06 if "GAUSS" in statistic else 0.1
     assert (abs(found - whole) <= part * np.outer(deviations, deviations)).all()
+    if "GAUSS" in statistic:
+        random = np.random.default_rng(1)
+        for chosen in random.integers(0, 2, (SUMS, len(whole))).astype(np.float64):
+            deviation = np.sqrt(chosen @ whole @ chosen)
+            width = normal_quantile(float(1 - CONFIDENCE)) * deviation
+            # Half a step for whole numbers, as in `dpcli.report.sums`.
+            held = abs(numbers @ chosen) <= width + 0.5
+            assert 0.94 <= held.mean() <= (0.965 if deviation > 20 else 1)
 
 
 def test_many_numbers_have_no_stated_covariance(monkeypatch: pytest.MonkeyPatch) -> None:
