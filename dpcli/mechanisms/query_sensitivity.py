@@ -26,6 +26,7 @@ from dpcli.statistics.counts.centered_counts import CenteredCountQuery
 from dpcli.statistics.counts.combinations import CombinationQuery
 from dpcli.statistics.counts.counts import DistinctQuery
 from dpcli.statistics.counts.multiple_answers import IndicatorQuery, PassesAmongFirst
+from dpcli.statistics.counts.pairs import PairedQuery
 from dpcli.statistics.means.centered_pair import CenteredPairQuery
 from dpcli.statistics.means.quadratic_pair import QuadraticPairQuery
 from dpcli.statistics.means.quotient import BernsteinQuery
@@ -49,6 +50,7 @@ QUERIES: Final[frozenset[type]] = frozenset(
         EffectQuery,
         CenteredCountQuery,
         CombinationQuery,
+        PairedQuery,
         LeastSquaresQuery,
         LogisticQuery,
         RowsPerUserQuery,

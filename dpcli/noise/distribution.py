@@ -226,48 +226,55 @@ def blended_half_width(fourth_cumulant: float, variance: float, confidence: Frac
     return sqrt(variance) * min(wide, 1 / sqrt(outside))
 
 
+Terms = tuple[tuple[Noise, int, int], ...]
+"""Noises, each with a weight, and with how many independent ones have this weight."""
+
+
 @lru_cache(maxsize=256)
 def summed_margin(noise: Noise, count: int, confidence: Fraction) -> Margin:
     """The margin of a sum of `count` independent noises, as in `weighted_margin`."""
     if count == 1:
         return noise.margin(confidence)
-    return weighted_margin(noise, ((1, count),), confidence)
+    return weighted_margin(((noise, 1, count),), confidence)
 
 
 @lru_cache(maxsize=256)
-def weighted_margin(
-    noise: Noise, weights: tuple[tuple[int, int], ...], confidence: Fraction
-) -> Margin:
+def weighted_margin(terms: Terms, confidence: Fraction) -> Margin:
     """The margin of a weighted sum of noises.
 
-    The width is the least k with P[|sum| <= k] >= `confidence`. `weights` has each weight with how
-    many independent noises have it. The width is approximate if the sum has a variance of more than
-    `MAX_EXACT_VARIANCE`.
+    The width is the least k with P[|sum| <= k] >= `confidence`. It is approximate if the sum has a
+    variance of more than `MAX_EXACT_VARIANCE`.
     """
-    if not noise.discrete_variance:
-        return noise.margin(confidence)
-    squares, fourth = (sum(n * weight**power for weight, n in weights) for power in (2, 4))
-    variance = squares * noise.discrete_variance
+    moments = [
+        (
+            number * weight**2 * noise.discrete_variance,
+            number * weight**4 * noise.fourth_cumulant(1),
+        )
+        for noise, weight, number in terms
+    ]
+    variance, fourth = map(sum, zip(*moments, strict=True))
+    if not variance:
+        return Margin(0, variance)
     if variance <= MAX_EXACT_VARIANCE:
-        return Margin(_exact_half_width(noise, weights, confidence), variance)
+        return Margin(_exact_half_width(terms, confidence), variance)
     # A normal distribution from -k - 1/2 to k + 1/2 is that of whole numbers from -k to k.
-    width = blended_half_width(fourth * noise.fourth_cumulant(1), variance, confidence)
+    width = blended_half_width(fourth, variance, confidence)
     return Margin(max(0, ceil(width - 0.5)), variance)
 
 
-def _exact_half_width(
-    noise: Noise, weights: tuple[tuple[int, int], ...], confidence: Fraction
-) -> int:
+def _exact_half_width(terms: Terms, confidence: Fraction) -> int:
     """The width of `weighted_margin`, by convolution of probabilities."""
-    values = np.arange(-CIRCLE // 2, CIRCLE // 2)
-    tails = [noise.positive_tail(value) for value in range(1, CIRCLE // 2 + 2)]
-    upper = -np.diff(np.array(tails))
-    single = np.concatenate([upper[::-1], [1 - 2 * tails[0]], upper[:-1]])
-    # Sums beyond the circle, which are far less likely than float precision, fold onto others.
-    turned, places = np.fft.fft(np.fft.ifftshift(single)), np.arange(CIRCLE)
-    # Noise times a weight has the transform of the noise at that many times each frequency.
-    product = prod(turned[places * weight % CIRCLE] ** number for weight, number in weights)
-    summed = np.fft.fftshift(np.fft.ifft(product).real)
+    values, places = np.arange(-CIRCLE // 2, CIRCLE // 2), np.arange(CIRCLE)
+    transforms = []
+    for noise, weight, number in terms:
+        tails = [noise.positive_tail(value) for value in range(1, CIRCLE // 2 + 2)]
+        upper = -np.diff(np.array(tails))
+        single = np.concatenate([upper[::-1], [1 - 2 * tails[0]], upper[:-1]])
+        # Sums beyond the circle, which are far less likely than float precision, fold onto others.
+        turned = np.fft.fft(np.fft.ifftshift(single))
+        # Noise times a weight has the transform of the noise at that many times each frequency.
+        transforms.append(turned[places * weight % CIRCLE] ** number)
+    summed = np.fft.fftshift(np.fft.ifft(prod(transforms)).real)
     within = np.bincount(abs(values), weights=summed).cumsum()
     return int((within < float(confidence)).sum())
 

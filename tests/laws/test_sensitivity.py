@@ -13,7 +13,7 @@ import pytest
 from dpcli.data.filters import InRanges
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import BooleanColumn
-from dpcli.data.number_columns import NumberColumn
+from dpcli.data.number_columns import IntegerColumn, NumberColumn
 from dpcli.privacy.sensitivity import (
     RowContribution,
     Sensitivity,
@@ -23,7 +23,9 @@ from dpcli.privacy.sensitivity import (
     sensitivity,
 )
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit, Unit
+from dpcli.queries.query import LinearQuery
 from dpcli.statistics.counts.combinations import CombinationQuery
+from dpcli.statistics.counts.pairs import paired
 from dpcli.statistics.means.centered_pair import CenteredPairQuery
 from dpcli.statistics.means.quadratic_pair import QuadraticPairQuery
 from tests.support.rules import for_each
@@ -288,6 +290,39 @@ def test_rows_by_combinations_change_as_stated_and_no_more(
     assert reached.linf <= claimed.linf
     if limits is None or (neighbors is Neighbors.ADD_REMOVE and groups >= limits[1]):
         assert reached == claimed
+
+
+@pytest.mark.parametrize("neighbors", Neighbors)
+@pytest.mark.parametrize("cells", [2, 3, 4])
+@pytest.mark.parametrize("limits", [None, (1, 1, 1), (1, 2, 2), (2, 1, 2), (2, 2, 4), (1, 4, 4)])
+def test_differences_and_sums_change_as_stated_and_no_more(
+    neighbors: Neighbors, cells: int, limits: tuple[int, int, int] | None
+) -> None:
+    """No unit exceeds the sensitivity of pairs of counts, and L2 is that of some unit."""
+    query = LinearQuery(by=(Axis(IntegerColumn("g", bounds=(0, cells - 1)), range(cells)),))
+    unit: Unit = RowUnit() if limits is None else PersonUnit("id", *limits)
+    claimed = paired(query).sensitivity(Relation(unit, neighbors))
+    vectors = contributions(RowContribution(1, 1), unit, cells) | {(0,) * cells}
+    # A row may be skipped, because its group may be missing.
+    others = vectors if neighbors is Neighbors.CHANGE_ONE else {(0,) * cells}
+    changes = set()
+    for one, other in product(vectors, others):
+        parts = [a - b for a, b in zip(one, other, strict=True)] + [0] * (cells % 2)
+        pairs = list(zip(parts[::2], parts[1::2], strict=True))
+        changes.add(tuple(abs(number) for a, b in pairs for number in (a - b, a + b)))
+    reached = Sensitivity(
+        l0=max(sum(1 for part in change if part) for change in changes),
+        l1=max(map(sum, changes)),
+        l2_squared=max(sum(part**2 for part in change) for change in changes),
+        linf=max(map(max, changes)),
+    )
+
+    assert reached.l0 <= claimed.l0
+    assert reached.l1 <= claimed.l1
+    assert reached.l2_squared == claimed.l2_squared
+    assert reached.linf <= claimed.linf
+    if limits is None or cells == 2:
+        assert (reached.l1, reached.linf) == (claimed.l1, claimed.linf)
 
 
 def bernstein_vectors(degree: int, groups: int, unit: Unit) -> set[tuple[int, ...]]:

@@ -52,6 +52,7 @@ from dpcli.statistics.counts.centered_counts import CenteredCountQuery
 from dpcli.statistics.counts.combinations import CombinationQuery
 from dpcli.statistics.counts.counts import DistinctQuery
 from dpcli.statistics.counts.multiple_answers import IndicatorQuery, PassesAmongFirst
+from dpcli.statistics.counts.pairs import PairedQuery
 from dpcli.statistics.means.centered_pair import CenteredPairQuery
 from dpcli.statistics.means.quadratic_pair import QuadraticPairQuery
 from dpcli.statistics.means.quotient import BernsteinQuery
@@ -86,6 +87,7 @@ OWN_FORMULAS = (
     ReadabilityQuery,
     ObjectiveQuery,
     CenteredCountQuery,
+    PairedQuery,
     RowsPerUserQuery,
     IndicatorQuery,
     CombinationQuery,
@@ -295,10 +297,8 @@ def _answer(query: Query, people: People, unit: Unit) -> Answer:
         return _readability(query, people, unit)
     if isinstance(query, ObjectiveQuery):
         return _objective(query, people, unit)
-    if isinstance(query, CenteredCountQuery):
-        counts, everyone = (_answer(part, people, unit) for part in (query.counts, query.people))
-        assert isinstance(counts, list) and isinstance(everyone, list)
-        return [query.times * count - query.less * everyone[0] for count in counts]
+    if isinstance(query, CenteredCountQuery | PairedQuery):
+        return _of_cells(query, people, unit)
     if isinstance(query, RowsPerUserQuery):
         places = [query.bin_of(len(rows)) for rows in people if rows]
         return [places.count(place) for place in range(query.cells)]
@@ -317,6 +317,20 @@ def _answer(query: Query, people: People, unit: Unit) -> Answer:
         return groups
     every = product(*(key.labels for key in query.by))
     return [cell for group in every for cell in groups.get(group, [0] * query.cells_per_group)]
+
+
+def _of_cells(query: CenteredCountQuery | PairedQuery, people: People, unit: Unit) -> list[int]:
+    """Numbers made of the cells of another query: less people, or differences and sums."""
+    other = query.counts if isinstance(query, CenteredCountQuery) else query.of
+    cells = _any_answer(other, people, unit)
+    assert isinstance(cells, list)
+    if isinstance(query, CenteredCountQuery):
+        everyone = _any_answer(query.people, people, unit)
+        assert isinstance(everyone, list)
+        return [query.times * count - query.less * everyone[0] for count in cells]
+    cells += [0] * (len(cells) % 2)
+    pairs = zip(cells[::2], cells[1::2], strict=True)
+    return [number for one, other in pairs for number in (one - other, one + other)]
 
 
 def answer_otherwise(query: Query, people: People, unit: Unit) -> Answer:

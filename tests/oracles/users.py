@@ -13,6 +13,7 @@ from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.query import LinearQuery, Query, RowsPerUserQuery
 from dpcli.statistics.counts.centered_counts import CenteredCountQuery
 from dpcli.statistics.counts.counts import DistinctQuery
+from dpcli.statistics.counts.pairs import paired
 from tests.oracles import files
 
 
@@ -38,16 +39,18 @@ def generate(seed: int) -> tuple[bytes, PersonUnit, list[Query]]:
     return files._file(random, columns), unit, queries
 
 
-def less_people(seed: int, queries: Sequence[Query]) -> Iterator[CenteredCountQuery]:
-    """Counts less people by the axes of some queries, if these are public."""
+def less_people(seed: int, queries: Sequence[Query]) -> Iterator[Query]:
+    """Counts less people by the axes of some queries, if these are public, and their pairs."""
     random = Random(seed)
     for query in queries:
         if isinstance(query, LinearQuery) and query.axes and not query.has_private_groups:
-            yield CenteredCountQuery(
+            centered = CenteredCountQuery(
                 by=query.by, items=query.items, where=query.where, present=query.present,
                 times=random.choice((2, 4)), less=random.randint(1, 3),
                 of_people=random.random() < 0.5,
             )  # fmt: skip
+            yield centered
+            yield paired(random.choice((centered, query)))
 
 
 def _query(

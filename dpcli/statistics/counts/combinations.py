@@ -17,7 +17,7 @@ from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import Query
 from dpcli.queries.sums import PlainSum, RowSums, Shape
-from dpcli.statistics.counts.person_counts import MAX_RELATIVE_DEVIATION
+from dpcli.statistics.counts.pairs import MAX_RELATIVE_DEVIATION
 from dpcli.statistics.design import (
     Design,
     NoiseOfNumbers,
@@ -242,9 +242,9 @@ class CountsFromCombinations(Design):
             # Numbers with the test, those without it, and those of the other blocks.
             half, others = 1 << (size - 1), [*zip(times, sizes, strict=True)]
             others.remove((own, size))
-            weights = [(rows + own, half), (rows - own, half)]
-            weights += [(time, 1 << other) for time, other in others]
-            margins[size] = weighted_margin(noise, tuple(weights), confidence)
+            terms = [(noise, rows + own, half), (noise, rows - own, half)]
+            terms += [(noise, time, 1 << other) for time, other in others]
+            margins[size] = weighted_margin(tuple(terms), confidence)
         return [margins[size] for size in sizes]
 
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from dpcli.privacy.unit import PersonUnit, Relation, Unit
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import DistinctValues, Factor, Shape
+from dpcli.statistics.counts.pairs import CellsFromPairs
 from dpcli.statistics.counts.person_counts import PersonCounts
 from dpcli.statistics.design import Design, NoisyAnswer, PublishedAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates, Limits
@@ -78,7 +79,7 @@ class Count(PersonCounts, WeightedStatistic):
         )
         if request.weight:
             weights = WeightedQuery("sum of weights", query, step=self.step(request))
-            return (PublishedAnswer(request, (weights,)),)
+            return (*CellsFromPairs.of(request, weights, relation), PublishedAnswer(request, (weights,)))
         if request.sample:
             return (PublishedAnswer(request, (WeightedQuery("count", query),)),)
         return self.by_people(request, query, "count", relation)
@@ -141,9 +142,9 @@ class Sum(WeightedStatistic):
         )
         role = "weighted sum" if request.weight else "sum"
         total = WeightedQuery(role, query, step=self.step(request))
-        sampled = self.has_population(request)
-        queries = sum_with_squares(total, request) if sampled else (total,)
-        return (PublishedAnswer(request, queries),)
+        if self.has_population(request):
+            return (PublishedAnswer(request, sum_with_squares(total, request)),)
+        return (*CellsFromPairs.of(request, total, relation), PublishedAnswer(request, (total,)))
 
     def limits(self, request: Request) -> tuple[Limits, ...]:
         low, high = request.user_clamp or request.numeric.limits

@@ -4,16 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import ceil, hypot, prod, sqrt
+from math import ceil, hypot, sqrt
+from typing import ClassVar
 
-from dpcli.noise.distribution import ADDITIVE, Family, Margin, Noise, blended_margin
-from dpcli.numeric.arrays import add_exact, multiply_exact
+from dpcli.noise.distribution import (
+    ADDITIVE,
+    Family,
+    Margin,
+    Noise,
+    blended_margin,
+    weighted_margin,
+)
+from dpcli.numeric.arrays import Array, add_exact, multiply_exact
 from dpcli.numeric.interval_arithmetic import sqrt_down
-from dpcli.privacy.sensitivity import centered_sensitivity, sensitivity
+from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.queries.query import LinearQuery
+from dpcli.queries.query import LinearQuery, Query
 from dpcli.statistics.counts.centered_counts import CenteredCountQuery
+from dpcli.statistics.counts.pairs import (
+    MAX_RELATIVE_DEVIATION,
+    CellsFromPairs,
+    doubled_cells,
+    less_noise,
+    paired,
+)
 from dpcli.statistics.design import (
     Design,
     NoiseOfNumbers,
@@ -29,8 +44,11 @@ from dpcli.statistics.statistic import Statistic
 PARTS = (2, 4)
 """The denominators of the multiple: r/2 or r/4 per person, for r rows per group."""
 
-MAX_RELATIVE_DEVIATION = 0.95
-"""Centered counts are used with at most this part of the noise of plain counts."""
+REASON = (
+    "{times:,} times each count is measured less {less:,} for each person with a row that counts, "
+    "and these people once; the sum of both gives the count. One person can change many groups, so "
+    "this needs less noise than separate counts; the groups share a part of it"
+)
 
 
 class PersonCounts(Statistic):
@@ -60,67 +78,58 @@ class PersonCounts(Statistic):
 
         The design of centered counts also counts people.
         """
-        unit, plain = relation.unit, PublishedAnswer(request, (WeightedQuery(role, counts),))
-        if (
-            not isinstance(unit, PersonUnit)
-            or relation.neighbors is not Neighbors.ADD_REMOVE
-            or not counts.cells
-            or counts.factors
-            or counts.user_clamp not in {None, (0, 1)}
-        ):
+        unit, separate = relation.unit, WeightedQuery(role, counts)
+        plain = PublishedAnswer(request, (separate,))
+        if not counts.cells or counts.cells == 1:
             return (plain,)
+        pairs = CellsFromPairs.of(request, separate, relation)
+        by_person = isinstance(unit, PersonUnit) and relation.neighbors is Neighbors.ADD_REMOVE
+        if not by_person or counts.factors or counts.user_clamp not in {None, (0, 1)}:
+            return (*pairs, plain)
         by_rho, by_epsilon = (
-            self._centered(request, counts, role, unit, family) for family in ADDITIVE[::-1]
+            self._centered(request, separate, relation, family) for family in ADDITIVE[::-1]
         )
-        return (*by_rho, *by_epsilon, plain)
+        return (*by_rho, *by_epsilon, *pairs, plain)
 
     def _centered(
-        self, request: Request, counts: LinearQuery, role: str, unit: PersonUnit, family: Family
+        self, request: Request, separate: WeightedQuery, relation: Relation, family: Family
     ) -> tuple[Design, ...]:
         """The design of centered counts with the least noise of a family.
 
-        It is empty if plain counts have about as little noise.
+        It is empty if separate counts, or pairs of them, have about as little noise.
         """
         best: tuple[Design, ...] = ()
-        of_people, is_gaussian = counts.user_clamp is not None, family == "l2"
-        unit = unit.for_totals if of_people else unit
-        cells = prod(map(len, counts.axes))
-        plain = sensitivity(counts.row_contribution, Neighbors.ADD_REMOVE, unit, cells)
-        less = plain.linf
-        max_deviation = MAX_RELATIVE_DEVIATION * (
-            sqrt(plain.l2_squared) if is_gaussian else plain.l1
-        )
+        counts, one = separate.query, separate.query.sensitivity(relation)
+        max_deviation = sqrt(one.l2_squared) if family == "l2" else float(one.l1)
+        if family == "l1":
+            max_deviation *= min(less_noise(paired(counts), relation), 1.0)
+        max_deviation *= MAX_RELATIVE_DEVIATION
         for times in PARTS:
-            centered = centered_sensitivity(times, less, unit, cells)
-            # The ratio of the weights with the least noise. Variances are inverse to shares of rho,
-            # and to the squares of shares of epsilon.
-            if is_gaussian:
-                ratio = sqrt_down(Fraction(centered.l2_squared), bits=16) / less
-                deviation = less * (float(ratio) + 1) / times
-            else:
-                ratio = Fraction(round((centered.l1 / less) ** (2 / 3) * 2**16), 2**16)
-                deviation = less * (float(ratio) + 1) ** 1.5 / times
-            if deviation <= max_deviation:
-                max_deviation = deviation
-                query = CenteredCountQuery(
-                    by=counts.by, items=counts.items, where=counts.where, present=counts.present,
-                    times=times, less=less, of_people=of_people,
-                )  # fmt: skip
-                weight = ratio / (ratio + 1)
+            centered = CenteredCountQuery(
+                by=counts.by, items=counts.items, where=counts.where, present=counts.present,
+                times=times, less=one.linf, of_people=counts.total_clamp is not None,
+            )  # fmt: skip
+            pairs = paired(centered)
+            forms: list[tuple[type[SharedNoise], Query]] = [(SharedNoise, centered)]
+            forms += [(SharedNoiseOfPairs, pairs)] if family == "l1" else []
+            for form, query in forms:
+                ratio = form.ratio(query.sensitivity(relation), one.linf, family)
+                power = 1.0 if family == "l2" else 1.5
+                deviation = one.linf * (float(ratio) + 1) ** power / times
+                if deviation > max_deviation:
+                    continue
+                max_deviation, weight = deviation, ratio / (ratio + 1)
                 queries = (
-                    WeightedQuery(f"{role} less people", query, weight),
-                    WeightedQuery("people", query.people, 1 - weight),
+                    WeightedQuery(f"{separate.role} less people", query, weight),
+                    WeightedQuery("people", centered.people, 1 - weight),
                 )
-                reason = (
-                    f"{times:,} times each count is measured less {less:,} for each person "
-                    "with a row that counts, and these people once; the sum of both gives the "
-                    "count. One person can change many groups, so this needs less noise than "
-                    "separate counts; the groups share a part of it"
-                )
-                shared = SharedNoise(
-                    request, queries, (family,), ("epsilon",), reason=reason, times=times, less=less
-                )
-                best = (shared,)
+                reason = REASON.format(times=times, less=one.linf) + form.more_reason
+                best = (
+                    form(
+                        request, queries, (family,), ("epsilon",), reason=reason,
+                        times=times, less=one.linf,
+                    ),
+                )  # fmt: skip
         return best
 
 
@@ -136,6 +145,22 @@ class SharedNoise(Design):
     times: int
     less: int = 1
 
+    more_reason: ClassVar[str] = ""
+    numbers_of_cell: ClassVar[int] = 1
+    """How many noisy numbers of the first answer make a centered count, as their mean."""
+
+    @classmethod
+    def ratio(cls, counts: Sensitivity, people: int, family: Family) -> Fraction:
+        """The ratio of the weights of both answers for which a count has the least noise.
+
+        `people` is the sensitivity of the numbers, times `less`. Variances are inverse to shares of
+        rho, and to the squares of shares of epsilon.
+        """
+        if family == "l2":
+            return sqrt_down(Fraction(counts.l2_squared), bits=16) / people
+        size = counts.l1 / sqrt(cls.numbers_of_cell) / people
+        return Fraction(round(size ** (2 / 3) * 2**16), 2**16)
+
     @property
     def block(self) -> tuple[int, ...]:
         counts, numbers = (part.query.cells for part in self.queries)
@@ -143,10 +168,14 @@ class SharedNoise(Design):
 
     def expected_error(self, errors: Sequence[float]) -> float:
         of_counts, of_numbers = errors
-        return hypot(of_counts, self.less * of_numbers) / self.times
+        return hypot(of_counts / sqrt(self.numbers_of_cell), self.less * of_numbers) / self.times
 
     def known_error(self, noises: Sequence[Noise], confidence: Fraction) -> Fraction:
-        return Fraction(self._margin(noises, confidence).width, self.times)
+        return self._margin(noises, confidence).width * self._unit
+
+    @property
+    def _unit(self) -> Fraction:
+        return Fraction(1, self.times * self.numbers_of_cell)
 
     def _margin(self, noises: Sequence[Noise], confidence: Fraction) -> Margin:
         (counts, numbers), outside = noises, float(1 - confidence) / 2
@@ -157,9 +186,37 @@ class SharedNoise(Design):
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
         return self.reason, error_sentence(self.known_error(noises, confidence), confidence)
 
+    def centered(self, answer: NoisyAnswer) -> Array:
+        """The noisy centered counts, times `numbers_of_cell`."""
+        return answer.values
+
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         counts, numbers = answers
         margin = self._margin([counts.noise, numbers.noise], confidence)
-        added = multiply_exact(numbers.values, self.less)
-        added = added.repeat(len(counts.values) // len(numbers.values))
-        return Estimates.around(add_exact(counts.values, added), margin, Fraction(1, self.times))
+        centered, less = self.centered(counts), self.less * self.numbers_of_cell
+        added = multiply_exact(numbers.values, less).repeat(len(centered) // len(numbers.values))
+        return Estimates.around(add_exact(centered, added), margin, self._unit)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedNoiseOfPairs(SharedNoise):
+    """Shared noise, where centered counts are answered by differences and sums of pairs.
+
+    A centered count is half of what the difference and the sum of its pair add up to, so it has
+    half the variance of either. Together they change no more than the two counts do, if each of
+    these changes as much as it can.
+    """
+
+    more_reason: ClassVar[str] = (
+        ". Counts less people are answered in pairs, by their difference and their sum, which "
+        "together change no more than both do, and a count is half of what they add up to"
+    )
+    numbers_of_cell: ClassVar[int] = 2
+
+    def _margin(self, noises: Sequence[Noise], confidence: Fraction) -> Margin:
+        counts, numbers = noises
+        terms = ((counts, 1, 2), (numbers, 2 * self.less, 1))
+        return weighted_margin(terms, confidence)
+
+    def centered(self, answer: NoisyAnswer) -> Array:
+        return doubled_cells(answer.values, self.queries[0].query)

@@ -32,7 +32,13 @@ from dpcli.statistics.design import (
 )
 from dpcli.statistics.estimates import Limits
 from dpcli.statistics.intervals import FiducialInterval, Outcome
-from dpcli.statistics.means.quotient import BernsteinQuery, Coefficients, Quotient, QuotientDesign
+from dpcli.statistics.means.quotient import (
+    BernsteinQuery,
+    Coefficients,
+    Quotient,
+    QuotientDesign,
+    QuotientOfParts,
+)
 from dpcli.statistics.moments import MOMENTS_REASON, TYPICAL_MEAN, TYPICAL_SQUARE, Moments
 
 Pair = tuple[int, int]
@@ -289,7 +295,7 @@ class SumsOfRatio(QuotientDesign):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CornersOfRatio(SumsOfRatio):
+class CornersOfRatio(SumsOfRatio, QuotientOfParts):
     """Products of the distances of both values from either bound, for pure noise.
 
     A value is the average of its bounds, weighted by its distances from the other bound. So a row

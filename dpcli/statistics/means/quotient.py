@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -280,6 +281,14 @@ class QuotientDesign(Design):
         fewer = noises[1].half_width(confidence) * count.step
         farthest = total.query.row_contribution.high * total.step
         return (noise + farthest * fewer) / (rows - fewer) if rows > fewer else None
+
+
+class QuotientOfParts(QuotientDesign):
+    """A design of one answer, whose numbers in a group add up to the dividend and the divisor."""
+
+    @abstractmethod
+    def quotient(self, unit: Fraction, decimals: int, limits: Limits) -> Quotient:
+        """The quotient, published in this unit, with these decimals, and within these limits."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,16 +35,18 @@ from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
+from dpcli.statistics.counts.pairs import REASON, pairs_instead
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import ANY, NONNEGATIVE, SIGNED_PART, Estimates, Limits
 from dpcli.statistics.intervals import FiducialInterval
-from dpcli.statistics.means.products import CornersOfRatio, SumsOfRatio
+from dpcli.statistics.means.products import SumsOfRatio
 from dpcli.statistics.means.quotient import (
     SUM_WEIGHT,
     CenteredMean,
     Coefficients,
     Quotient,
     QuotientDesign,
+    QuotientOfParts,
 )
 from dpcli.statistics.population import design_of, share_of_population
 from dpcli.statistics.statistic import Statistic
@@ -141,7 +143,8 @@ class Ratio(WeightedStatistic):
         if len(tests) == len(present) and not public:
             kinds = replace(rows, items=tuple(map(Axis, tests)), present=())
             counts = WeightedQuery("rows of each kind", kinds, step=step)
-            return (QuotientDesign(request, (counts,)),)
+            pairs = QuotientOfPair.of(request, counts, relation) if len(tests) == 1 else ()
+            return (*pairs, QuotientDesign(request, (counts,)))
         weight = Fraction(1) if public else SUM_WEIGHT if below is None else HALF
         numerator, denominator = self._summed(parts)
         queries = (
@@ -161,9 +164,10 @@ class Ratio(WeightedStatistic):
     ) -> Estimates:
         request = design.request
         part, _ = self.parts(request)
-        if isinstance(design, CornersOfRatio):
+        if isinstance(design, QuotientOfParts):
             quotient = design.quotient(*self.scale(request))
-            return quotient.estimates(answers[0].divided(len(design.corners)), confidence)
+            parts = design.queries[0].query.cells_per_group
+            return quotient.estimates(answers[0].divided(parts), confidence)
         if len(answers) == 1 and isinstance(part, NumericColumn):
             # The distances from both bounds sum to the width for each row.
             width, (unit, decimals, limits) = part.upper - part.lower, self.scale(request)
@@ -208,6 +212,27 @@ class Ratio(WeightedStatistic):
         decimals = min(max(DECIMALS - floor(log10(largest)), 0), MAX_DECIMALS)
         limits = (low, high) if below is None else (Fraction(0) if low >= 0 else None, None)
         return per * numerator.step / denominator.step, decimals, limits
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuotientOfPair(QuotientOfParts):
+    """The share of rows inside, from the rows outside less those inside, and their sum."""
+
+    @classmethod
+    def of(
+        cls, request: Request, kinds: WeightedQuery, relation: Relation
+    ) -> tuple[QuotientOfPair, ...]:
+        """The design instead of rows of both `kinds`, if it has less noise."""
+        query = pairs_instead(request, kinds.query, relation)
+        if query is None:
+            return ()
+        queries = (replace(kinds, role=f"{kinds.role} in pairs", query=query),)
+        return (cls(request, queries, ("l1",), reason=REASON),)
+
+    def quotient(self, unit: Fraction, decimals: int, limits: Limits) -> Quotient:
+        """Twice the rows inside over twice all rows: (sum - difference) / (2 sum)."""
+        smallest = 2 * min_denominator(self.request)
+        return Quotient((-1, 1), (0, 2), unit, decimals, limits, min_below=smallest)
 
 
 @dataclass(frozen=True, slots=True)

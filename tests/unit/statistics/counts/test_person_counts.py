@@ -14,13 +14,16 @@ from dpcli.data.kinds import Axis
 from dpcli.data.number_columns import IntegerColumn
 from dpcli.mechanisms.gaussian import Gaussian
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
+from dpcli.numeric.arrays import Floats, Ints
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.sensitivity import Sensitivity, centered_sensitivity
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit
 from dpcli.queries.query import LinearQuery
 from dpcli.statistics.counts.centered_counts import CenteredCountQuery
+from dpcli.statistics.counts.pairs import PairedQuery
 from dpcli.statistics.design import NoisyAnswer
+from dpcli.statistics.estimates import Estimates
 from tests.laws.test_audit import least_epsilon
 from tests.oracles.opened import engine
 from tests.oracles.plain import evaluate
@@ -71,12 +74,41 @@ def planned(
 
 def deviation(statistic: PlannedStatistic) -> float:
     """The standard deviation of the noise in a published count."""
-    variances = [query.calibrated.noise.discrete_variance for query in statistic.queries]
+    counts, *others = [query.calibrated.noise.discrete_variance for query in statistic.queries]
     query = statistic.queries[0].weighted.query
+    if isinstance(query, PairedQuery):
+        query, counts = query.of, counts / 2
     if isinstance(query, CenteredCountQuery):
-        counts, people = variances
+        (people,) = others
         return sqrt(counts + query.less**2 * people) / query.times
-    return sqrt(variances[0])
+    return sqrt(counts)
+
+
+def simulated(
+    statistic: PlannedStatistic, truth: Ints, people: int, scale: int = 1
+) -> tuple[Floats, Estimates]:
+    """The noisy counts of many releases, shape (runs, groups), and their estimates.
+
+    `truth` has the exact counts of each release; the noise is divided by `scale`.
+    """
+    answers: list[NoisyAnswer] = []
+    for part in statistic.queries:
+        query, exact = part.weighted.query, truth
+        pairs = isinstance(query, PairedQuery)
+        query = query.of if isinstance(query, PairedQuery) else query
+        if isinstance(query, CenteredCountQuery):
+            exact = query.times * truth - query.less * people
+        elif len(answers) == 1:
+            exact = np.full((len(truth), 1), people)
+        if pairs:
+            both = exact.reshape(-1, 2)
+            exact = np.stack([both[:, 0] - both[:, 1], both.sum(axis=1)], axis=1)
+        noise = part.calibrated.noise
+        drawn = np.array(noise.sample(exact.size)) // scale
+        answers.append(NoisyAnswer(exact.ravel() + drawn, noise))
+    found = statistic.entry.statistic.estimate(statistic.design, answers, Fraction(19, 20))
+    values: Floats = found.value.astype(float) * float(found.step)
+    return values.reshape(truth.shape), found
 
 
 def single_deviation() -> float:
@@ -127,10 +159,13 @@ def test_the_multiple_depends_on_how_many_groups_a_person_can_be_in(
 
 @pytest.mark.parametrize(("shops", "each"), [(3, 1), (10, 1), (10, 3), (100, 1)])
 def test_laplace_noise_of_all_groups_follows_the_formula(shops: int, each: int) -> None:
-    """With d groups and r rows in each, it is r (d^(2/3) + 1)^(3/2)/2 times that of one count."""
+    """With d groups and r rows in each, it is r ((d^2/2)^(1/3) + 1)^(3/2)/2 times that of one.
+
+    If d is odd, it is that of d + 1 groups.
+    """
     statistic = planned(shops, each=each, **LAPLACE)  # type: ignore[arg-type]
-    factor = deviation(statistic) / sqrt(2)
-    assert factor == pytest.approx(each * (shops ** (2 / 3) + 1) ** 1.5 / 2, rel=0.02)
+    factor, even = deviation(statistic) / sqrt(2), shops + shops % 2
+    assert factor == pytest.approx(each * ((even**2 / 2) ** (1 / 3) + 1) ** 1.5 / 2, rel=0.02)
     assert factor <= 0.95 * each * shops
     assert sum(query.calibrated.loss.epsilon for query in statistic.queries) == 1
 
@@ -140,15 +175,22 @@ def test_laplace_noise_of_all_groups_follows_the_formula(shops: int, each: int) 
     [
         {"neighbors": "change-one"},
         {"rows": 3, "each": 3},
-        LAPLACE | {"neighbors": "change-one"},
         LAPLACE | {"rows": 3, "each": 3},
         LAPLACE | {"groups": 5},
     ],
 )
 def test_other_plans_count_each_group_alone(fields: dict[str, str]) -> None:
-    """People who are exchanged and people with few rows gain nothing."""
+    """People with few rows gain nothing, nor do people who are exchanged, with Gaussian noise."""
     (query,) = planned(10, **fields).queries  # type: ignore[arg-type]
     assert isinstance(query.weighted.query, LinearQuery)
+
+
+@pytest.mark.parametrize("shops", [2, 10])
+def test_pairs_of_groups_of_exchanged_people_have_less_noise(shops: int) -> None:
+    """Root two times less than separate counts."""
+    statistic = planned(shops, **LAPLACE, neighbors="change-one")  # type: ignore[arg-type]
+    assert isinstance(statistic.queries[0].weighted.query, PairedQuery)
+    assert deviation(statistic) == pytest.approx(shops, rel=0.02)
 
 
 def exact_by_person(shops: int, groups: int, each: int) -> list[tuple[int, ...]]:
@@ -223,29 +265,27 @@ def test_no_bound_is_stated_for_rows_or_exchanged_people() -> None:
 
 @pytest.mark.parametrize(
     ("groups", "each", "fields"),
-    [(10, 1, {}), (4, 1, {}), (10, 2, {}), (10, 1, LAPLACE), (10, 2, LAPLACE), (9, 1, LAPLACE)],
+    [
+        (10, 1, {}),
+        (4, 1, {}),
+        (10, 2, {}),
+        (10, 1, LAPLACE),
+        (10, 2, LAPLACE),
+        (9, 1, LAPLACE),
+        (10, 1, LAPLACE | {"neighbors": "change-one"}),
+    ],
 )
 def test_sums_of_both_answers_are_the_counts(
     groups: int, each: int, fields: dict[str, str], stream: Stream
 ) -> None:
     """The published counts are near the truth by the stated deviation, within their intervals."""
     statistic, runs = planned(10, groups, each, **fields), 10_000  # type: ignore[arg-type]
-    truth, people = np.tile(np.arange(0, 5000, 500), runs), 7000
-    counts, everyone = statistic.queries
-    query = counts.weighted.query
-    assert isinstance(query, CenteredCountQuery)
-    exact = query.times * truth - query.less * people, np.full(runs, people)
-    answers = [
-        NoisyAnswer(
-            values + np.array(part.calibrated.noise.sample(len(values))), part.calibrated.noise
-        )
-        for part, values in zip((counts, everyone), exact, strict=True)
-    ]
-    found = statistic.entry.statistic.estimate(statistic.design, answers, Fraction(19, 20))
-    errors = found.value * float(found.step) - truth
-    exact_steps = query.times * truth
-    inside = (found.lower <= exact_steps) & (exact_steps <= found.upper)
-    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(deviation(statistic), rel=0.03)
+    truth = np.tile(np.arange(0, 5000, 500), (runs, 1))
+    values, found = simulated(statistic, truth, people=7000)
+    exact = truth.ravel() / float(found.step)
+    inside = (found.lower <= exact) & (exact <= found.upper)
+    error = np.sqrt(np.mean(np.square(values - truth)))
+    assert error == pytest.approx(deviation(statistic), rel=0.03)
     assert 0.94 <= np.mean(inside) <= 0.965
     width = statistic.error(Fraction(19, 20))
     assert width == (found.upper[0] - found.lower[0]) * found.step / 2
@@ -277,14 +317,9 @@ def test_releases_reveal_no_more_than_stated(
     The best test weighs all published counts alike, because they differ by one each.
     """
     statistic, runs = planned(10, **fields), 20_000  # type: ignore[arg-type]
-    counts, people = statistic.queries
-    query = counts.weighted.query
-    assert isinstance(query, CenteredCountQuery)
     found = []
     for added in (0, 1):
-        noise = np.array(counts.calibrated.noise.sample(10 * runs)).reshape(runs, 10) / scale
-        shared = np.array(people.calibrated.noise.sample(runs)) / scale
-        sums = query.times * added + noise + query.less * shared[:, None]
-        found.append(sums.mean(axis=1))
+        truth = np.full((runs, 10), 50 + added)
+        found.append(simulated(statistic, truth, 50 + added, scale)[0].mean(axis=1))
     bound = least_epsilon(found[0], found[1], 1e-6)
     assert bound <= 1 if scale == 1 else bound > 1

@@ -1,0 +1,160 @@
+"""Cells from differences and sums: where they are used, their errors and their intervals."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import sqrt
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpcli.data.kinds import Axis
+from dpcli.data.labels import PrivatePartitionColumn
+from dpcli.data.number_columns import IntegerColumn
+from dpcli.numeric.arrays import Ints
+from dpcli.planning.plan import PlannedStatistic
+from dpcli.privacy.unit import PersonUnit, RowUnit
+from dpcli.queries.query import LinearQuery
+from dpcli.statistics.counts.pairs import CellsFromPairs, PairedQuery, paired
+from dpcli.statistics.design import NoisyAnswer
+from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
+from dpcli.statistics.means.ratio import QuotientOfPair
+from tests.oracles.opened import engine
+from tests.oracles.plain import evaluate
+from tests.support.rules import for_each
+from tests.support.streams import Stream
+from tests.support.surveys import CONFIDENCE, covered, planned_statistic
+
+SPEC = """
+dpcli: 1
+dataset: pairs
+privacy: {{unit: {unit}, neighbors: {neighbors}, budget: {{epsilon: 9, delta: 1e-5}}}}
+{sample}
+columns:
+  who: {{type: id}}
+  s: {{type: category, values: [a, b]}}
+  t: {{type: category, values: [a, b, c]}}
+  w: {{type: integer, bounds: [0, 5]}}
+statistics: [{{name: n, statistic: {entry}}}]
+"""
+
+
+def planned(
+    entry: str, neighbors: str = "change-one", unit: str = "row", sample: str = ""
+) -> PlannedStatistic:
+    """The statistic of a spec."""
+    return planned_statistic(
+        SPEC.format(entry=entry, neighbors=neighbors, unit=unit, sample=sample)
+    )
+
+
+def released(statistic: PlannedStatistic, cells: Ints, runs: int = 10_000) -> Estimates:
+    """Many releases of two cells."""
+    (part,) = statistic.queries
+    query, exact = part.weighted.query, cells
+    if isinstance(query, PairedQuery):
+        exact = np.array([cells[0] - cells[1], cells.sum()])
+    noise = part.calibrated.noise
+    noisy = np.tile(exact, runs) + np.array(noise.sample(2 * runs))
+    answers = [NoisyAnswer(noisy, noise)]
+    return statistic.entry.statistic.estimate(statistic.design, answers, CONFIDENCE)
+
+
+@for_each(
+    [
+        ("count, by: [s], epsilon: 1", "change-one", CellsFromPairs),
+        ("count, by: [s], weight: w, epsilon: 1", "change-one", CellsFromPairs),
+        ("sum, column: w, by: [s], epsilon: 1", "change-one", CellsFromPairs),
+        ("histogram, column: s, epsilon: 1", "change-one", CellsFromPairs),
+        ("proportion, column: s, values: a, epsilon: 1", "change-one", QuotientOfPair),
+    ]
+)
+def test_pairs_are_for_two_cells_of_changed_rows(case: tuple[str, str, type]) -> None:
+    """And for Laplace noise; a count without groups has a single cell."""
+    entry, neighbors, design = case
+    assert isinstance(planned(entry, neighbors).design, design)
+    assert not isinstance(planned(entry, "add-remove").design, design)
+    gaussian = entry.replace("epsilon: 1", "epsilon: 1, mechanism: gaussian, delta: 1e-6")
+    assert not isinstance(planned(gaussian, neighbors).design, design)
+
+
+@for_each(
+    [
+        ("count, by: [t], epsilon: 1", ""),
+        ("count, by: [s], where: {w: {min: 1}}, epsilon: 1", ""),
+        ("count, by: [s], epsilon: 1", "sample: {design: simple-random, population: 99}"),
+        ("proportion, column: s, values: a, by: [t], epsilon: 1", ""),
+    ]
+)
+def test_other_cells_are_answered_apart(case: tuple[str, str]) -> None:
+    """Three cells, disjoint entries, samples, and shares by groups."""
+    entry, sample = case
+    (query,) = planned(entry, sample=sample).queries
+    assert not isinstance(query.weighted.query, PairedQuery)
+
+
+@pytest.mark.parametrize(
+    ("entry", "cells"),
+    [
+        ("count, by: [s], epsilon: 1", (400, 30)),
+        ("count, by: [s], epsilon: 0.02", (400, 30)),
+        ("sum, column: w, by: [s], epsilon: 1", (0, 900)),
+        ("histogram, column: s, epsilon: 8", (5, 7)),
+    ],
+)
+def test_cells_have_half_the_variance_and_intervals_that_hold(
+    entry: str, cells: tuple[int, int], stream: Stream
+) -> None:
+    """Of separate cells; 94 to 96.5% of intervals contain the cell, more at very little noise."""
+    statistic, exact = planned(entry), np.array(cells)
+    found = released(statistic, exact)
+    (noise,) = statistic.noises
+    errors = found.value.astype(float).reshape(-1, 2) * float(found.step) - exact
+    assert (errors**2).mean() == pytest.approx(noise.discrete_variance / 2, rel=0.05)
+    steps = np.tile(exact, len(errors)) / float(found.step)
+    inside = ((found.lower <= steps) & (steps <= found.upper)).mean()
+    assert 0.94 <= inside <= (0.965 if noise.scale > 1 else 1)
+    width = statistic.error(CONFIDENCE)
+    assert width == (found.upper[0] - found.lower[0]) * found.step / 2
+
+
+@pytest.mark.parametrize("inside", [10, 200, 390])
+def test_shares_have_root_two_times_smaller_errors_and_intervals_that_hold(
+    inside: int, stream: Stream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever the share lies; 93 to 97% of intervals contain it, more where they are cut."""
+    entry, cells = "proportion, column: s, values: a, epsilon: 1", np.array([400 - inside, inside])
+    pairs = planned(entry)
+    monkeypatch.setattr(QuotientOfPair, "of", lambda *_: ())
+    found, separate = (released(statistic, cells) for statistic in (pairs, planned(entry)))
+    truth = inside / 400
+    errors = [
+        np.sqrt(np.mean((one.value.astype(float) * float(one.step) - truth) ** 2))
+        for one in (found, separate)
+    ]
+    assert errors[1] / errors[0] == pytest.approx(sqrt(2), rel=0.04)
+    assert (found.status == HAS_INTERVAL).all()
+    assert 0.93 <= covered(found, Fraction(inside, 400)) <= 0.97
+
+
+def test_exact_answers_are_those_of_the_oracle(tmp_path: Path) -> None:
+    """With missing cells, an odd number of groups, filters and limits on people."""
+    axis = Axis(IntegerColumn("g", bounds=(0, 2)), range(3))
+    path = tmp_path / "people.csv"
+    lines = [f"p{index // 3},{'012x'[index % 4]}" for index in range(50)]
+    path.write_text("\n".join(["who,g", *lines, ""]))
+    for unit in (RowUnit(), PersonUnit("who", 3, 3, 3)):
+        query = paired(LinearQuery(by=(axis,)))
+        answer = engine([query], unit, path)
+        assert query.cells == 4
+        assert answer == evaluate([query], path.read_bytes(), unit)
+
+
+def test_pairs_need_public_groups_and_the_same_rows() -> None:
+    """Private groups are not known before they are selected."""
+    private = Axis(PrivatePartitionColumn("g"))
+    with pytest.raises(ValueError, match="private groups"):
+        paired(LinearQuery(by=(private,)))
+    with pytest.raises(ValueError, match="other query"):
+        PairedQuery(of=LinearQuery(by=(Axis(IntegerColumn("g", bounds=(0, 1)), range(2)),)))
