@@ -227,7 +227,7 @@ def blended_half_width(fourth_cumulant: float, variance: float, confidence: Frac
 
 
 Terms = tuple[tuple[Noise, int, int], ...]
-"""Noises, each with a weight, and with how many independent ones have this weight."""
+"""Noises, each with a weight, and how many of them have this weight."""
 
 
 @lru_cache(maxsize=256)

@@ -1,4 +1,4 @@
-"""Counts and totals in pairs: of two cells, their difference and their sum are answered."""
+"""Counts and totals in pairs: the difference and the sum of two cells."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class PairedQuery(Query):
 
     @cached_property
     def row_contribution(self) -> RowContribution:
-        """What a row adds to its cell, or its negative: the cell is subtracted in a difference."""
+        """What a row adds to its cell, or its negative, in a difference."""
         largest = self.of.row_contribution.max_abs
         return RowContribution(-largest, largest)
 
@@ -113,7 +113,10 @@ def doubled_cells(numbers: Array, query: Query) -> Array:
 
 
 def less_noise(query: PairedQuery, relation: Relation) -> float:
-    """The deviation of a cell by pairs, with Laplace noise, over that of a separate cell."""
+    """The deviation of a cell by pairs over that of a separate cell.
+
+    Both have Laplace noise.
+    """
     separate = query.of.sensitivity(relation).l1
     return query.sensitivity(relation).l1 / sqrt(2) / separate if separate else inf
 

@@ -64,11 +64,12 @@ class PersonCounts(Statistic):
     is (sqrt(d) + 1)/2 times r, instead of sqrt(d) times r. If a person can be in at most l of the d
     groups, and the multiple is t r for t up to 1/2, it is sqrt(l (1 - 2 t) + d t^2) + t times r.
     With Laplace noise and the best shares of epsilon, it is (a^(2/3) + t^(2/3))^(3/2) times r for
-    a = l (1 - 2 t) + d t, instead of l r; for all groups, (d^(2/3) + 1)^(3/2)/2 instead of d. The
-    multiple with the smallest deviation is taken, or none.
+    a = l (1 - 2 t) + d t, instead of l r; for all groups, (d^(2/3) + 1)^(3/2)/2 instead of d. In
+    pairs (`PairedQuery`), a is d/2 over the root of two for t = 1/2, and then the deviation is
+    ((d^2/2)^(1/3) + 1)^(3/2)/2. What has the smallest deviation is taken, or none.
 
     Under change-one, the number of people stays the same, and centering does not help: one person
-    may leave some groups, and the other enter different ones.
+    may leave some groups, and the other enter different ones. Pairs of counts do.
     """
 
     def by_people(
@@ -147,7 +148,7 @@ class SharedNoise(Design):
 
     more_reason: ClassVar[str] = ""
     numbers_of_cell: ClassVar[int] = 1
-    """How many noisy numbers of the first answer make a centered count, as their mean."""
+    """How many numbers of the first answer make a centered count, as their mean."""
 
     @classmethod
     def ratio(cls, counts: Sensitivity, people: int, family: Family) -> Fraction:
@@ -200,11 +201,11 @@ class SharedNoise(Design):
 
 @dataclass(frozen=True, kw_only=True)
 class SharedNoiseOfPairs(SharedNoise):
-    """Shared noise, where centered counts are answered by differences and sums of pairs.
+    """Shared noise of centered counts in pairs.
 
-    A centered count is half of what the difference and the sum of its pair add up to, so it has
-    half the variance of either. Together they change no more than the two counts do, if each of
-    these changes as much as it can.
+    Their differences and sums are answered. A centered count is half of what the difference and the
+    sum of its pair add up to, so it has half the variance of either. Together they change no more
+    than the two counts do, if each of these changes as much as it can.
     """
 
     more_reason: ClassVar[str] = (

@@ -284,11 +284,11 @@ class QuotientDesign(Design):
 
 
 class QuotientOfParts(QuotientDesign):
-    """A design of one answer, whose numbers in a group add up to the dividend and the divisor."""
+    """A design of one answer, whose numbers give the dividend and the divisor."""
 
     @abstractmethod
     def quotient(self, unit: Fraction, decimals: int, limits: Limits) -> Quotient:
-        """The quotient, published in this unit, with these decimals, and within these limits."""
+        """The quotient in this unit, with these decimals and limits."""
 
 
 @dataclass(frozen=True, kw_only=True)

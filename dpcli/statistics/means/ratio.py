@@ -216,7 +216,7 @@ class Ratio(WeightedStatistic):
 
 @dataclass(frozen=True, kw_only=True)
 class QuotientOfPair(QuotientOfParts):
-    """The share of rows inside, from the rows outside less those inside, and their sum."""
+    """A share, from the rows outside less those inside, and their sum."""
 
     @classmethod
     def of(
@@ -292,7 +292,9 @@ class Proportion(Ratio):
     changes one of them by 1, or by at most W with weights up to W, so each count gets all of
     epsilon. With discrete Laplace noise,
     that gives a smaller error for every share than a sum and a count that divide epsilon.
-    Changing a row moves it from one cell to the other: 2 in L1. A person changes as many rows
+    Changing a row moves it from one cell to the other: 2 in L1. Without groups and conditions, the
+    difference and the sum of both are answered then, which also change by 2, and the error of the
+    share is the root of two times smaller. A person changes as many rows
     as the limits allow; each cell of each group counts as a group. If neighbors change a row
     and no row can be skipped, the number of rows is public, and only the rows inside are
     counted with noise.
