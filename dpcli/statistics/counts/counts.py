@@ -82,7 +82,10 @@ class Count(PersonCounts, WeightedStatistic):
         )
         if request.weight:
             weights = WeightedQuery("sum of weights", query, step=self.step(request))
-            return (*CellsFromPairs.of(request, weights, relation), PublishedAnswer(request, (weights,)))
+            return (
+                *CellsFromPairs.of(request, weights, relation),
+                PublishedAnswer(request, (weights,)),
+            )
         if request.sample:
             return (PublishedAnswer(request, (WeightedQuery("count", query),)),)
         return self.by_people(request, query, "count", relation)
