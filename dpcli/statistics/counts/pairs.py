@@ -16,7 +16,14 @@ from dpcli.privacy.unit import Neighbors, Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import Query
 from dpcli.queries.sums import Shape
-from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery, error_sentence
+from dpcli.statistics.design import (
+    Design,
+    NoiseOfNumbers,
+    NoisyAnswer,
+    Request,
+    WeightedQuery,
+    error_sentence,
+)
 from dpcli.statistics.estimates import Estimates
 
 MAX_RELATIVE_DEVIATION = 0.95
@@ -124,6 +131,8 @@ def less_noise(query: PairedQuery, relation: Relation) -> float:
 @dataclass(frozen=True, kw_only=True)
 class CellsFromPairs(Design):
     """Cells from their differences and sums, with Laplace noise."""
+
+    noise_of_numbers = NoiseOfNumbers.GAUSSIAN
 
     @classmethod
     def of(
