@@ -65,7 +65,7 @@ STATISTICS = Registry(
         "mean": "means.mean:Mean",
         "proportion": "means.ratio:Proportion",
         "ratio": "means.ratio:Ratio",
-        "comparison": "means.ratio:Comparison",
+        "comparison": "means.comparison:Comparison",
         "variance": "means.spread:Variance",
         "std": "means.spread:StandardDeviation",
         "describe": "means.description:Description",

@@ -1,0 +1,144 @@
+"""Comparisons of two groups: their numbers, the difference and an index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import ceil
+from typing import Annotated
+
+from pydantic import Field
+
+from dpcli.data.grid_columns import NumericColumn
+from dpcli.data.kinds import Axis
+from dpcli.data.number_columns import NumberColumn
+from dpcli.fields.section import field_types
+from dpcli.fields.statistic_fields import ComparedLabels, FieldFault, ValuedColumnName
+from dpcli.fields.values import Choice
+from dpcli.noise.distribution import Margin, blended_margin
+from dpcli.numeric.arrays import add_exact, multiply_exact, np
+from dpcli.privacy.unit import Relation
+from dpcli.queries.query import LinearQuery
+from dpcli.queries.sums import Factor
+from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
+from dpcli.statistics.estimates import ANY, NONNEGATIVE, SIGNED_PART, Estimates, Limits
+from dpcli.statistics.means.quotient import Quotient, QuotientDesign
+from dpcli.statistics.statistic import Statistic
+
+DIFFERENCE, INDEX = "difference", "index"
+
+INDEX_DECIMALS = 2
+
+Compared = Annotated[str, Choice("unknown-compared", ("count", "sum")), Field(examples=["count"])]
+
+
+class Comparison(Statistic):
+    """The numbers of two groups, their difference, and the second in percent of the first.
+
+    `between: {year: [2023, 2024]}` names a column and two of its labels or values. Items are
+    these two, `difference` (the second minus the first) and `index` (100 times the second over
+    the first, which is at least one step). `of: count` compares numbers of rows, `of: sum` the
+    totals of a numeric `column` without negative values; overall or in each group of `by`. All
+    four come from one noisy answer for each of the two, at the cost of a histogram. The
+    interval of the difference allows for both noises, and that of the index covers all indexes
+    of plausible numbers.
+
+    Privacy: the two groups are disjoint, as the bins of a `histogram`. Adding or removing a row
+    changes one of the two counts by 1, or one of the two totals by at most U for values in
+    [0, U]. Changing a row can move it from one to the other: 2, or 2 U, in L1. A person changes
+    as many rows as the limits allow; each of the two counts as a group.
+
+    >>> sex = "{type: category, values: [f, m, x]}"
+    >>> l1("statistic: comparison, between: {sex: [f, m]}", sex=sex)
+    {'add-remove': [1], 'change-one': [2]}
+    >>> hours = "{type: integer, bounds: [0, 60]}"
+    >>> l1("statistic: comparison, of: sum, column: h, between: {sex: [f, m]}", sex=sex, h=hours)
+    {'add-remove': [60], 'change-one': [120]}
+
+    No interval is given for an index if the noise is so large that the first number may be
+    below one step. Where most runs would give none, an interval that is given is rarely right: it
+    needs noise that makes the first number larger.
+    """
+
+    name = "comparison"
+    has_raw = False
+    takes = field_types(of=Compared | None, column=ValuedColumnName | None, between=ComparedLabels)
+    measure = "values"
+    mixed_units = True
+    steps = ()
+    item = "compared"
+    derivation = "difference and index of two noisy numbers (the divisor is at least one step)"
+
+    @property
+    def adds_rows(self) -> bool:
+        """True: it compares counts or totals."""
+        return True
+
+    def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
+        """Faults for a sum of negative numbers or no numbers, and for equal item names."""
+        column = request.column
+        if request.option("of") == "sum":
+            if not isinstance(column, NumberColumn):
+                yield FieldFault("comparison-form", "of")
+            elif column.lower < 0:
+                yield FieldFault("comparison-form.negative", "column", column=column.name)
+        names = self.names(request)
+        if len(set(names)) < len(names):
+            yield FieldFault("ambiguous-items", "between", subject=request.name)
+
+    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
+        column, summed = request.column, _added_column(request)
+        query = LinearQuery(
+            factors=(Factor(summed),) if summed else (),
+            by=request.by,
+            items=(request.option("between"),),
+            where=request.where,
+            present=(column,) if column else (),
+        )
+        role = "compared totals" if summed else "compared counts"
+        return (QuotientDesign(request, (WeightedQuery(role, query, step=_step(request)),)),)
+
+    def estimate(
+        self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
+    ) -> Estimates:
+        (both,), step = answers, design.queries[0].step
+        pair = [NoisyAnswer(values, both.noise) for values in both.values.reshape(-1, 2).T]
+        noise, weight = both.noise, Fraction(1)
+        width = blended_margin(noise, weight, noise, weight, float(1 - confidence) / 2)
+        of_difference = Margin(ceil(width), 2 * noise.discrete_variance)
+        first, second = (
+            Estimates.around(answer.values, noise.margin(confidence), step) for answer in pair
+        )
+        changes = add_exact(second.value, -first.value)
+        difference = Estimates.around(changes, of_difference, step)
+        quotient = Quotient((0, 1), (1, 0), Fraction(100), INDEX_DECIMALS, (Fraction(0), None))
+        index = quotient.estimates(pair, confidence)
+        # A difference is near zero where two large numbers are alike, and then no less precise.
+        both_sizes = add_exact(abs(first.value), abs(second.value))
+        part = multiply_exact(both_sizes, SIGNED_PART.numerator) // SIGNED_PART.denominator
+        sizes = abs(first.value), abs(second.value), np.maximum(abs(changes), part)
+        items = [
+            replace(item, sizes=size).refined(index.step)
+            for item, size in zip((first, second, difference), sizes, strict=True)
+        ]
+        items.append(replace(index, sizes=abs(index.value)).refined(step))
+        return Estimates.interleaved(items)
+
+    def limits(self, request: Request) -> tuple[Limits, ...]:
+        return NONNEGATIVE, NONNEGATIVE, ANY, NONNEGATIVE
+
+    def names(self, request: Request) -> tuple[str, ...]:
+        between: Axis = request.option("between")
+        return (*between.labels, DIFFERENCE, INDEX)
+
+
+def _added_column(request: Request) -> NumericColumn | None:
+    """The column whose totals are compared; None if numbers of rows are compared."""
+    column = request.column if request.option("of") == "sum" else None
+    return column if isinstance(column, NumericColumn) else None
+
+
+def _step(request: Request) -> Fraction:
+    summed = _added_column(request)
+    return summed.step if summed else Fraction(1)
