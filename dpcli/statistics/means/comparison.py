@@ -16,11 +16,13 @@ from dpcli.data.number_columns import NumberColumn
 from dpcli.fields.section import field_types
 from dpcli.fields.statistic_fields import ComparedLabels, FieldFault, ValuedColumnName
 from dpcli.fields.values import Choice
-from dpcli.noise.distribution import Margin, blended_margin
-from dpcli.numeric.arrays import add_exact, multiply_exact, np
+from dpcli.noise.distribution import Margin, Noise, blended_margin
+from dpcli.numeric.arrays import Array, add_exact, multiply_exact, np
 from dpcli.privacy.unit import Relation
+from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
+from dpcli.statistics.counts.pairs import REASON, double_margin, doubled_cells, pairs_instead
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import ANY, NONNEGATIVE, SIGNED_PART, Estimates, Limits
 from dpcli.statistics.means.quotient import Quotient, QuotientDesign
@@ -29,6 +31,8 @@ from dpcli.statistics.statistic import Statistic
 DIFFERENCE, INDEX = "difference", "index"
 
 INDEX_DECIMALS = 2
+
+ONE = Fraction(1)
 
 Compared = Annotated[str, Choice("unknown-compared", ("count", "sum")), Field(examples=["count"])]
 
@@ -47,7 +51,9 @@ class Comparison(Statistic):
     Privacy: the two groups are disjoint, as the bins of a `histogram`. Adding or removing a row
     changes one of the two counts by 1, or one of the two totals by at most U for values in
     [0, U]. Changing a row can move it from one to the other: 2, or 2 U, in L1. A person changes
-    as many rows as the limits allow; each of the two counts as a group.
+    as many rows as the limits allow; each of the two counts as a group. The difference and the
+    sum of both also change by 2, or 2 U, then, and are answered instead: both numbers and the
+    difference have errors that are the root of two times smaller (`PairedQuery`).
 
     >>> sex = "{type: category, values: [f, m, x]}"
     >>> l1("statistic: comparison, between: {sex: [f, m]}", sex=sex)
@@ -97,33 +103,9 @@ class Comparison(Statistic):
             present=(column,) if column else (),
         )
         role = "compared totals" if summed else "compared counts"
-        return (QuotientDesign(request, (WeightedQuery(role, query, step=_step(request)),)),)
-
-    def estimate(
-        self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
-    ) -> Estimates:
-        (both,), step = answers, design.queries[0].step
-        pair = [NoisyAnswer(values, both.noise) for values in both.values.reshape(-1, 2).T]
-        noise, weight = both.noise, Fraction(1)
-        width = blended_margin(noise, weight, noise, weight, float(1 - confidence) / 2)
-        of_difference = Margin(ceil(width), 2 * noise.discrete_variance)
-        first, second = (
-            Estimates.around(answer.values, noise.margin(confidence), step) for answer in pair
+        return ComparedCells.choices(
+            request, WeightedQuery(role, query, step=_step(request)), relation
         )
-        changes = add_exact(second.value, -first.value)
-        difference = Estimates.around(changes, of_difference, step)
-        quotient = Quotient((0, 1), (1, 0), Fraction(100), INDEX_DECIMALS, (Fraction(0), None))
-        index = quotient.estimates(pair, confidence)
-        # A difference is near zero where two large numbers are alike, and then no less precise.
-        both_sizes = add_exact(abs(first.value), abs(second.value))
-        part = multiply_exact(both_sizes, SIGNED_PART.numerator) // SIGNED_PART.denominator
-        sizes = abs(first.value), abs(second.value), np.maximum(abs(changes), part)
-        items = [
-            replace(item, sizes=size).refined(index.step)
-            for item, size in zip((first, second, difference), sizes, strict=True)
-        ]
-        items.append(replace(index, sizes=abs(index.value)).refined(step))
-        return Estimates.interleaved(items)
 
     def limits(self, request: Request) -> tuple[Limits, ...]:
         return NONNEGATIVE, NONNEGATIVE, ANY, NONNEGATIVE
@@ -131,6 +113,86 @@ class Comparison(Statistic):
     def names(self, request: Request) -> tuple[str, ...]:
         between: Axis = request.option("between")
         return (*between.labels, DIFFERENCE, INDEX)
+
+
+@dataclass(frozen=True)
+class ComparedCells(QuotientDesign):
+    """The two cells, their difference, and the index of the second."""
+
+    @classmethod
+    def choices(
+        cls, request: Request, cells: WeightedQuery, relation: Relation
+    ) -> tuple[Design, ...]:
+        """Cells by their difference and sum, if that has less noise, then apart."""
+        query = pairs_instead(request, cells.query, relation)
+        if query is None:
+            return (cls(request, (cells,)),)
+        pairs = replace(cells, role=f"{cells.role} in pairs", query=query)
+        return ComparedPair(request, (pairs,), ("l1",), reason=REASON), cls(request, (cells,))
+
+    @property
+    def unit(self) -> Fraction:
+        """The unit of `numbers`."""
+        return self.queries[0].step
+
+    def numbers(self, answer: NoisyAnswer) -> tuple[Array, Array, Array]:
+        """The first cells, the second cells, and the second less the first."""
+        first, second = answer.values.reshape(-1, 2).T
+        return first, second, add_exact(second, -first)
+
+    def margins(self, noise: Noise, confidence: Fraction) -> tuple[Margin, Margin]:
+        """The margins of a cell and of a difference."""
+        width = blended_margin(noise, ONE, noise, ONE, float(1 - confidence) / 2)
+        return noise.margin(confidence), Margin(ceil(width), 2 * noise.discrete_variance)
+
+    @property
+    def index(self) -> Quotient:
+        """A hundred times the second cell over the first, which is at least one step."""
+        return Quotient((0, 1), (1, 0), Fraction(100), INDEX_DECIMALS, NONNEGATIVE)
+
+    def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+        (answer,), unit = answers, self.unit
+        of_cell, of_difference = self.margins(answer.noise, confidence)
+        first, second, change = self.numbers(answer)
+        index = self.index.estimates(answer.divided(2), confidence)
+        # A difference is near zero where two large numbers are alike, and then no less precise.
+        both_sizes = add_exact(abs(first), abs(second))
+        part = multiply_exact(both_sizes, SIGNED_PART.numerator) // SIGNED_PART.denominator
+        items = [
+            replace(Estimates.around(values, margin, unit), sizes=sizes).refined(index.step)
+            for values, margin, sizes in (
+                (first, of_cell, abs(first)),
+                (second, of_cell, abs(second)),
+                (change, of_difference, np.maximum(abs(change), part)),
+            )
+        ]
+        items.append(replace(index, sizes=abs(index.value)).refined(unit))
+        return Estimates.interleaved(items)
+
+
+@dataclass(frozen=True)
+class ComparedPair(ComparedCells):
+    """Two cells from their noisy difference and sum, and the difference itself."""
+
+    @property
+    def unit(self) -> Fraction:
+        return self.queries[0].step / 2
+
+    def numbers(self, answer: NoisyAnswer) -> tuple[Array, Array, Array]:
+        first, second = doubled_cells(answer.values, self.queries[0].query).reshape(-1, 2).T
+        return first, second, add_exact(second, -first)
+
+    def margins(self, noise: Noise, confidence: Fraction) -> tuple[Margin, Margin]:
+        of_difference = Margin(2 * noise.half_width(confidence), 4 * noise.discrete_variance)
+        return double_margin(noise, confidence), of_difference
+
+    @property
+    def index(self) -> Quotient:
+        """Twice the second cell over twice the first.
+
+        That is (sum - difference) / (sum + difference).
+        """
+        return Quotient((-1, 1), (1, 1), Fraction(100), INDEX_DECIMALS, NONNEGATIVE, min_below=2)
 
 
 def _added_column(request: Request) -> NumericColumn | None:

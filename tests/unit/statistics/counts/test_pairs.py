@@ -19,6 +19,8 @@ from dpcli.queries.query import LinearQuery
 from dpcli.statistics.counts.pairs import CellsFromPairs, PairedQuery, paired
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
+from dpcli.statistics.means import comparison
+from dpcli.statistics.means.comparison import ComparedPair
 from dpcli.statistics.means.ratio import QuotientOfPair
 from tests.oracles.opened import engine
 from tests.oracles.plain import evaluate
@@ -68,6 +70,7 @@ def released(statistic: PlannedStatistic, cells: Ints, runs: int = 10_000) -> Es
         ("sum, column: w, by: [s], epsilon: 1", "change-one", CellsFromPairs),
         ("histogram, column: s, epsilon: 1", "change-one", CellsFromPairs),
         ("proportion, column: s, values: a, epsilon: 1", "change-one", QuotientOfPair),
+        ("comparison, between: {s: [a, b]}, epsilon: 1", "change-one", ComparedPair),
     ]
 )
 def test_pairs_are_for_two_cells_of_changed_rows(case: tuple[str, str, type]) -> None:
@@ -136,6 +139,34 @@ def test_shares_have_root_two_times_smaller_errors_and_intervals_that_hold(
     assert errors[1] / errors[0] == pytest.approx(sqrt(2), rel=0.04)
     assert (found.status == HAS_INTERVAL).all()
     assert 0.93 <= covered(found, Fraction(inside, 400)) <= 0.97
+
+
+@pytest.mark.parametrize("cells", [(900, 1100), (300, 20)])
+def test_compared_groups_have_root_two_times_smaller_errors_and_intervals_that_hold(
+    cells: tuple[int, int], stream: Stream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both numbers, their difference and the index; 94 to 97% of intervals contain each."""
+    entry, (first, second) = "comparison, between: {s: [a, b]}, epsilon: 0.1", cells
+    statistics = [planned(entry)]
+    assert isinstance(statistics[0].design, ComparedPair)
+    monkeypatch.setattr(comparison, "pairs_instead", lambda *_: None)
+    statistics.append(planned(entry))
+    truth = np.array([first, second, second - first, 100 * second / first])
+    errors = []
+    for statistic in statistics:
+        found = released(statistic, np.array(cells))
+        step, held = float(found.step), found.status == HAS_INTERVAL
+        values, lower, upper = (
+            part.astype(float).reshape(-1, 4) * step
+            for part in (found.value, found.lower, found.upper)
+        )
+        errors.append(np.sqrt(((values - truth) ** 2).mean(axis=0)))
+        inside = (lower <= truth) & (truth <= upper) & held.reshape(-1, 4)
+        assert (inside.mean(axis=0) >= 0.94).all() and (inside.mean(axis=0) <= 0.97).all()
+    gains = errors[1] / errors[0]
+    assert gains[:3] == pytest.approx(sqrt(2), rel=0.05)
+    # An index has larger errors than its noise where the first number is small.
+    assert gains[3] > 1.25
 
 
 def test_exact_answers_are_those_of_the_oracle(tmp_path: Path) -> None:
