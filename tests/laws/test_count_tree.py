@@ -5,6 +5,7 @@ What is expected is computed here from dense matrices and from sorted values.
 
 from __future__ import annotations
 
+import itertools
 import re
 from fractions import Fraction
 from itertools import pairwise, product
@@ -156,6 +157,18 @@ def test_ranks_that_are_tested_vary_as_stated(leaves: int, quantile: float) -> N
         assert tails == pytest.approx(heavy[:-1], rel=1e-9)
     assert (exact <= stated * (1 + 1e-9)).all()
     assert (heavy[:-1] <= tails * (1 + 1e-9)).all()
+    variances = np.repeat([noise.discrete_variance for noise in noises], sizes)
+    some = np.arange(0, leaves + 1, leaves // 16 + 1)
+    for window in itertools.chain(*errors.windows):
+        spans = zip(window.starts[some], window.stops[some], strict=True)
+        means = np.stack([weights[:, start:stop].mean(axis=1) for start, stop in spans], axis=1)
+        sums = np.cumsum(np.pad(weights, ((0, 0), (1, 0))), axis=1)
+        found = window.means(sums, slice(None))[:, some]
+        assert found == pytest.approx(means, abs=1e-9)
+        averaged = errors.rank_variances(quantile, window)[some]
+        if tree.fan_out**tree.levels == leaves:
+            assert averaged == pytest.approx(variances @ means**2, rel=1e-9)
+        assert (variances @ means**2 <= averaged * (1 + 1e-9)).all()
     varied = np.repeat([noise.discrete_variance for noise in noises], sizes) @ rows[:, 0] ** 2
     assert errors.rows_margin(CONFIDENCE) >= normal_quantile(0.01) * sqrt(varied) * (1 - 1e-9)
 

@@ -60,6 +60,8 @@ def test_intervals_hold_in_94_to_97_percent(setting: Setting, stream: Stream) ->
         Setting("two values", 3_000, 1),
         Setting("two peaks", 3_000, 1),
         Setting("two peaks", 30, 1),
+        Setting("two peaks", 100, 1, 101),
+        Setting("tied", 100, 1),
         Setting("incomes", 300, 99, 101),
         Setting("even", 40, 3, 5),
     ],

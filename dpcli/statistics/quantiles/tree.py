@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate
 from math import ceil, log10, prod, sqrt
 
@@ -94,8 +94,8 @@ class CountTree:
         return sqrt(squared)
 
 
-TEST_SHARE = Fraction(9, 10)
-"""The part of an interval's error probability that each of its two tests has.
+TEST_SHARE = Fraction(17, 20)
+"""The part of an interval's error probability that each of its two tests of single ranks has.
 
 More than half: a class that holds rows is hardly at risk in both tests.
 `python -m tests.benchmarks.quantile_intervals` shows which coverage follows.
@@ -106,6 +106,15 @@ EMPTY_SHARE = Fraction(1, 5)
 
 The margin has two sides: at 95%, one in 200 intervals of empty groups excludes some class.
 """
+
+WINDOW_SHARE = Fraction(1, 3)
+"""`TEST_SHARE` for means of several ranks.
+
+The isotonic regression removes less of their noise, and the least of several margins is taken.
+"""
+
+WINDOW_RATIO = 4
+"""The number of ranks in a window over that in the next smaller one."""
 
 SAMPLED_ENDS = 256
 """About how many ends of classes are sampled for the kurtosis of rank errors."""
@@ -139,15 +148,39 @@ class RankErrors:
         """The precision of each level, as in `CountTree.precisions`."""
         return self.tree.precisions(self.variances)
 
-    def margins(self, quantile: float, confidence: Fraction) -> Floats:
-        """The largest allowed error of the rank at each end; shape (leaves + 1,).
+    @cached_property
+    def _single(self) -> Window:
+        ends = np.arange(self.tree.leaves + 1)
+        return Window(self, ends, ends + 1)
 
-        With these margins, the classes that two tests leave contain the class of the quantile with
-        this confidence.
+    @cached_property
+    def windows(self) -> tuple[list[Window], list[Window]]:
+        """Windows of several ends, above each end and below it, the smallest first."""
+        sides: tuple[list[Window], list[Window]] = [], []
+        ends, size = np.arange(self.tree.leaves + 1), WINDOW_RATIO
+        while size <= self.tree.leaves:
+            stops = np.minimum(ends + size, self.tree.leaves + 1)
+            sides[0].append(Window(self, ends, stops))
+            sides[1].append(Window(self, np.maximum(ends + 1 - size, 0), ends + 1))
+            size *= WINDOW_RATIO
+        return sides
+
+    def margins(
+        self,
+        quantile: float,
+        confidence: Fraction,
+        window: Window | None = None,
+        part: slice = slice(None),
+    ) -> Floats:
+        """The largest allowed errors of mean ranks in windows; by default, of single ranks.
+
+        There is one for each end in the `part` of all ends. With these margins, the classes that
+        two tests leave contain the class of the quantile with this confidence.
         """
-        outside = min(2 * TEST_SHARE * (1 - confidence), Fraction(1))
+        share = TEST_SHARE if window is None else WINDOW_SHARE
+        outside = min(2 * share * (1 - confidence), Fraction(1))
         width = blended_half_width(self._excess(quantile), 1.0, 1 - outside)
-        margins: Floats = max(width, 0.0) * np.sqrt(self.rank_variances(quantile))
+        margins: Floats = max(width, 0.0) * np.sqrt(self.rank_variances(quantile, window, part))
         return margins
 
     def rows_margin(self, confidence: Fraction) -> float:
@@ -155,41 +188,27 @@ class RankErrors:
         variance = self.tree.top_nodes * self.tree.node_leaves[0] / self.precisions[0]
         return normal_quantile(float(EMPTY_SHARE * (1 - confidence))) * sqrt(variance)
 
-    def rank_variances(self, quantile: float) -> Floats:
-        """The variance of the noisy rank at each end of a class; shape (leaves + 1,)."""
-        whole, part = self._first
-        above = np.maximum(self.tree.top_nodes - whole - 1, 0) * quantile**2
-        squares = whole * (1 - quantile) ** 2 + above
-        squares += np.where(whole < self.tree.top_nodes, (part - quantile) ** 2, 0.0)
-        variances: Floats = squares * self.tree.node_leaves[0] / self.precisions[0] + self._inside
+    def rank_variances(
+        self, quantile: float, window: Window | None = None, part: slice = slice(None)
+    ) -> Floats:
+        """The variances of mean noisy ranks in windows; by default, of single ranks.
+
+        There is one for each end in the `part` of all ends. Only the squares in the first level
+        depend on the quantile.
+        """
+        window = window or self._single
+        leaves = self.tree.top_nodes * self.tree.node_leaves[0]
+        added = quantile**2 * leaves - quantile * (window.starts[part] + window.stops[part] - 1)
+        variances: Floats = window.least_variances[part] + added / self.precisions[0]
         return variances
 
-    @cached_property
-    def _ends(self) -> Ints:
-        return np.arange(self.tree.leaves + 1)
-
-    @cached_property
-    def _first(self) -> tuple[Floats, Floats]:
-        whole, rest = np.divmod(self._ends, self.tree.node_leaves[0])
-        return whole.astype(np.float64), rest / self.tree.node_leaves[0]
-
-    @cached_property
-    def _inside(self) -> Floats:
-        """The part of each rank's variance from levels below the first, for any quantile."""
-        added, fan_out = np.zeros(self.tree.leaves + 1), self.tree.fan_out
-        leaves = self.tree.node_leaves
-        for above, own, precision in zip(leaves, leaves[1:], self.precisions[1:], strict=False):
-            whole, rest = np.divmod(self._ends % above, own)
-            part = rest / own
-            added += own / precision * (whole + part**2 - (whole + part) ** 2 / fan_out)
-        return added
-
+    @lru_cache(maxsize=128)  # noqa: B019 - few objects, of one release each
     def _excess(self, quantile: float) -> float:
         """The mean excess kurtosis of noisy ranks, over a sample of ends."""
         if not any(noise.fourth_cumulant(1) for noise in self.noises):
             return 0.0
         step = max(1, self.tree.leaves // SAMPLED_ENDS)
-        ends = self._ends[step // 2 : -1 : step]
+        ends = np.arange(step // 2, self.tree.leaves, step)
         squares = self.rank_variances(quantile)[ends] ** 2
         return float((self.fourth_cumulants(ends, quantile) / squares).mean())
 
@@ -229,6 +248,126 @@ class RankErrors:
         return total
 
 
+def _squared_weights(starts: Ints, stops: Ints, leaves: int) -> Floats:
+    """The sum, over nodes with this number of leaves, of the squared mean weight of the leaves.
+
+    The weight of a leaf is the part of the ends in a window that lie above it.
+    """
+    first, size = starts.astype(np.float64), (stops - starts).astype(np.float64)
+    last = first + size - 1
+    low, high = first // leaves, last // leaves
+
+    def sums(inside: Floats) -> Floats:
+        """The sum of weights up to this number of leaves within the window."""
+        return first + inside * (2 * size - 1 - inside) / (2 * size)
+
+    in_low = (sums(np.minimum((low + 1) * leaves, last) - first) - low * leaves) / leaves
+    in_high = (first + (size - 1) / 2 - sums(np.maximum(high * leaves - first, 0))) / leaves
+    squares: Floats = low + in_low**2 + np.where(low < high, in_high**2, 0.0)
+    # Between the nodes of both ends, mean weights fall by equal steps.
+    between = np.maximum(high - low - 1, 0)
+    if between.any():
+        most, step = (last - (low + 1.5) * leaves + 0.5) / size, leaves / size
+        squares += between * most**2 - step * most * between * (between - 1)
+        squares += step**2 * between * (between - 1) * (2 * between - 1) / 6
+    return squares
+
+
+@dataclass(frozen=True)
+class Window:
+    """For each end of a class, the ends of which a test takes the mean rank.
+
+    They lie from `starts` to before `stops`: from each end on upward, or up to it. The shape of
+    both is (leaves + 1,).
+    """
+
+    errors: RankErrors
+    starts: Ints
+    stops: Ints
+
+    @cached_property
+    def least_variances(self) -> Floats:
+        """The variances of the noise in the mean rows below the ends in each window."""
+        ends = range(0, len(self.starts), CHUNK)
+        return np.concatenate([self._variances(slice(end, end + CHUNK)) for end in ends])
+
+    def _variances(self, part: slice) -> Floats:
+        starts, stops = self.starts[part], self.stops[part]
+        variances = above = np.zeros(len(starts))
+        levels = zip(self.errors.tree.node_leaves, self.errors.precisions, strict=True)
+        for leaves, precision in levels:
+            squares = leaves * _squared_weights(starts, stops, leaves)
+            variances = variances + (squares - above) / precision
+            above = squares
+        return variances
+
+    def means(self, sums: Floats, part: slice) -> Floats:
+        """Means of numbers in the windows of the ends in `part`, from sums of all before."""
+        starts, stops = self.starts[part], self.stops[part]
+        means: Floats = (sums[:, stops] - sums[:, starts]) / (stops - starts)
+        return means
+
+
+CHUNK = 1 << 13
+"""Variances are computed for this number of windows at once, so that arrays stay in caches."""
+
+CLEAR = 2
+"""Single ranks beyond this number of margins decide by themselves: no window is tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Curve:
+    """The rows below each end of a class, and the `sums` over all ends before; by group."""
+
+    rows: Floats
+    sums: Floats
+
+    @classmethod
+    def of(cls, rows: Floats) -> _Curve:
+        return cls(rows, np.cumsum(np.pad(rows, ((0, 0), (1, 0))), axis=1))
+
+
+@dataclass(frozen=True, slots=True)
+class _RankTests:
+    """The ranks that two tests use: of single ends, or means over windows of ends.
+
+    Exact ranks increase from end to end. So if the rank at an end is not negative, neither is the
+    mean rank of a window above it, which has less noise. If it is not positive, neither is the mean
+    rank of a window below it.
+    """
+
+    errors: RankErrors
+    confidence: Fraction
+    noisy: _Curve
+    likely: _Curve
+
+    def ranks(self, quantile: float, wanted: Floats, margins: Floats, *, is_above: bool) -> Floats:
+        """Ranks with their allowed errors added, or subtracted for windows below.
+
+        Each end has the window, or none, whose margin and likely rise are least in sum: there, the
+        test is likely to exclude most. Larger windows are tried while they help. `wanted` are the
+        rows below the quantile, of the shape (groups, 1), and `margins` those of single ranks.
+        """
+        single, clear, sign = self.noisy.rows - wanted, CLEAR * margins, 1 if is_above else -1
+        chosen: Floats = single + sign * margins
+        unclear = np.flatnonzero(~((single < -clear).all(axis=0) | (single > clear).all(axis=0)))
+        if not len(unclear):
+            return chosen
+        part = slice(int(unclear[0]), int(unclear[-1]) + 1)
+        inner, expected = chosen[:, part], self.likely.rows[:, part]
+        least = np.broadcast_to(margins[part], inner.shape).copy()
+        for window in self.errors.windows[0 if is_above else 1]:
+            margin = self.errors.margins(quantile, self.confidence, window, part)
+            cost = margin + sign * (window.means(self.likely.sums, part) - expected)
+            better = cost < least
+            if not better.any():
+                break
+            means = window.means(self.noisy.sums, part) - wanted + sign * margin
+            np.copyto(inner, means, where=better)
+            np.copyto(least, cost, where=better)
+        return chosen
+
+
 BLOCK = 1 << 18
 """The number of leaves, over groups, that are processed at once, to bound memory."""
 
@@ -264,7 +403,7 @@ def classes_of_quantiles(
     The class is where the likely counts of `_Levels.likely` reach the quantile. The plausible
     classes are those that two tests do not exclude. The tests use unbiased least squares. They
     exclude a class if the rows up to its end fall short of the quantile, or if the rows below its
-    start exceed it.
+    start exceed it. Where counts rise slowly, they use means of several ranks (`_RankTests`).
 
     The plausible classes contain the class of the exact quantile with about this confidence,
     whatever the data. Exact ranks increase from class to class. So noisy ranks are made isotonic
@@ -280,13 +419,21 @@ def classes_of_quantiles(
         block = [level[start : start + size].astype(np.float64) for level in counts]
         totals = levels.from_below(block)
         (plausible, rows), likely = levels.unbiased(totals), levels.likely(totals)
-        weights = _weights(likely)
+        weights, is_shown = _weights(likely), rows[:, 0] > hidden
+        curves = (plausible, np.pad(likely, ((0, 0), (1, 0))))
+        tests = _RankTests(errors, confidence, *(_Curve.of(rows[is_shown]) for rows in curves))
         for part, quantile, margin in zip(parts, quantiles, margins, strict=True):
             index, half = _likely_class(float(quantile), likely)
-            ranks = plausible - float(quantile) * rows
-            lowest, highest = _plausible_classes(ranks, margin, weights)
-            lowest[rows[:, 0] <= hidden] = 0
-            highest[rows[:, 0] <= hidden] = tree.leaves - 1
+            lowest, highest = np.zeros_like(index), np.full_like(index, tree.leaves - 1)
+            if is_shown.any():
+                wanted = float(quantile) * rows[is_shown]
+                above, below = (
+                    tests.ranks(float(quantile), wanted, margin, is_above=is_above)
+                    for is_above in (True, False)
+                )
+                lowest[is_shown], highest[is_shown] = _plausible_classes(
+                    above, below, weights[is_shown]
+                )
             ends = np.minimum(lowest, index), np.maximum(highest, index)
             part.append(ClassOfQuantile(index, half, *ends))
     return [
@@ -312,14 +459,15 @@ def _likely_class(quantile: float, likely: Floats) -> tuple[Ints, Bools]:
     return index, 2 * (wanted - below) <= likely[groups, index] - below
 
 
-def _plausible_classes(ranks: Floats, margins: Floats, weights: Floats) -> tuple[Ints, Ints]:
+def _plausible_classes(above: Floats, below: Floats, weights: Floats) -> tuple[Ints, Ints]:
     """The first and the last class that neither of two tests excludes.
 
-    `ranks` has the shape (groups, ends). `margins` are the allowed errors, and `weights` those of
-    the classes in the isotonic regressions of both tests.
+    `above` and `below` have mean ranks of windows above and below each end, with allowed errors;
+    their shape is (groups, ends). `weights` are those of the classes in the isotonic regressions of
+    both tests.
     """
-    fall_short = _below_zero(ranks[:, 1:] + margins[1:], weights)
-    do_not_exceed = _below_zero(ranks[:, :-1] - margins[:-1], weights)
+    fall_short = _below_zero(above[:, 1:], weights)
+    do_not_exceed = _below_zero(below[:, :-1], weights)
     return np.minimum(fall_short, weights.shape[1] - 1), np.maximum(do_not_exceed - 1, 0)
 
 
