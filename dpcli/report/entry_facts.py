@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from math import floor, log10
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,7 @@ from dpcli.planning.quality_check import (
     counted_rows_note,
     percent_text,
 )
+from dpcli.planning.wider_intervals import wider_interval
 from dpcli.report.entry_model import (
     AxisReport,
     BetweenReport,
@@ -50,12 +52,14 @@ from dpcli.report.entry_model import (
     MechanismReport,
     PlannedResponseReport,
     PrivateKeysReport,
+    PublishedStatisticReport,
     QualityReport,
     QualityRuleReport,
     QueryReport,
     ResponseReport,
     SensitivityReport,
     StatisticReport,
+    WiderIntervalReport,
 )
 from dpcli.report.json_report import DATE_UNIT
 from dpcli.report.json_values import JsonNumber, JsonRow, if_known
@@ -185,12 +189,11 @@ def statistic_report(planned: PlannedStatistic, spec: CentralSpec) -> StatisticR
 
 def covariance_rows(planned: PlannedStatistic) -> list[JsonRow] | None:
     """The covariance of numbers that share answers; None if it is not stated."""
-    entry = planned.entry
-    if not all(step.unbiased for step in entry.post):
+    entry, design = planned.entry, planned.design
+    is_linear = design.noise_of_numbers is NoiseOfNumbers.GAUSSIAN
+    if not is_linear or not all(step.unbiased for step in entry.post):
         return None
-    covariance = covariance_of(
-        entry.statistic, planned.design, planned.noises, consistent=bool(entry.post)
-    )
+    covariance = covariance_of(entry.statistic, design, planned.noises, consistent=bool(entry.post))
     if covariance is None:
         return None
     unit = Fraction(10) ** (floor(log10(covariance.max() or 1.0)) - COVARIANCE_DIGITS)
@@ -198,6 +201,24 @@ def covariance_rows(planned: PlannedStatistic) -> list[JsonRow] | None:
         JsonRow(JsonNumber.of(round(Fraction(number) / unit) * unit) for number in row[: at + 1])
         for at, row in enumerate(covariance.tolist())
     ]
+
+
+def with_wider_interval(
+    report: PublishedStatisticReport, published: EstimatedStatistic, plan: CentralPlan
+) -> PublishedStatisticReport:
+    """The report of a statistic with its interval about all rows and values, if one is known."""
+    wider = wider_interval(published, plan)
+    if wider is None:
+        return report
+    lower, upper = wider.ends or (None, None)
+    interval = WiderIntervalReport(
+        below=JsonNumber.of(wider.below),
+        above=JsonNumber.of(wider.above),
+        lower=if_known(JsonNumber.of, lower),
+        upper=if_known(JsonNumber.of, upper),
+    )
+    left_out = f"{report.left_out}; {wider.sentence}"
+    return replace(report, left_out=left_out, wider_interval=interval)
 
 
 def _private_keys(planned: PlannedStatistic) -> PrivateKeysReport | None:

@@ -251,9 +251,25 @@ CELLS = Cells(CELLS_PLACE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WiderIntervalReport(JsonObject):
+    """How much farther intervals reach that include what is clamped or left out."""
+
+    below: JsonNumber
+    """What to subtract from each lower end."""
+    above: JsonNumber
+    """What to add to each upper end."""
+    lower: JsonNumber | None = None
+    """The least that a single number of all rows and values may be."""
+    upper: JsonNumber | None = None
+    """The most that a single number of all rows and values may be."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedStatisticReport(StatisticReport):
     """One entry of the spec: what was requested, how it was answered, and the numbers."""
 
+    wider_interval: WiderIntervalReport | None = None
+    """Intervals about all rows and values; absent if noisy counts do not bound what is lost."""
     layout: LayoutReport
     covariance: list[JsonRow] | None = None
     """The covariance of the noise in numbers that share noisy answers.

@@ -29,6 +29,7 @@ from dpcli.report.entry_facts import (
     quality_rule,
     response_report,
     statistic_report,
+    with_wider_interval,
 )
 from dpcli.report.entry_model import CELLS, PublishedStatisticReport
 from dpcli.report.json_report import Report, published_numbers
@@ -58,7 +59,6 @@ from dpcli.report.model import (
 )
 from dpcli.report.table import wide_layout
 from dpcli.specification.model import Caption, Spec
-from dpcli.statistics.design import NoiseOfNumbers
 from dpcli.statistics.postprocessing import IMPRECISE_SHARE, LIMITED_SHARE, UNRELIABLE
 from dpcli.version import __version__
 
@@ -73,20 +73,22 @@ def release_report(release: NoisyRelease) -> Report:
     """The report of a release."""
     numbers, plan = release.numbers, release.numbers.plan
     tables = wide_layout(plan)
+    statistics = [
+        statistic_report(published.planned, plan.spec).extended(
+            PublishedStatisticReport,
+            layout=layout_report(published, *tables[published.planned.name]),
+            covariance=covariance_rows(published.planned),
+            cells=CELLS,
+        )
+        for published in numbers.statistics
+    ]
+    if plan.spec.choices:
+        pairs = zip(statistics, numbers.statistics, strict=True)
+        statistics = [with_wider_interval(report, published, plan) for report, published in pairs]
     stated = ReleaseReport(
         **_release(plan, release),
         quality=quality_report(plan, numbers.quality),
-        statistics=[
-            statistic_report(published.planned, plan.spec).extended(
-                PublishedStatisticReport,
-                layout=layout_report(published, *tables[published.planned.name]),
-                covariance=covariance_rows(published.planned)
-                if published.planned.design.noise_of_numbers is NoiseOfNumbers.GAUSSIAN
-                else None,
-                cells=CELLS,
-            )
-            for published in numbers.statistics
-        ],
+        statistics=statistics,
         choices=choice_reports(plan),
         **_notes(plan),
         limits=[*notes.limitations(plan), *release.warnings],

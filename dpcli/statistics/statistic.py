@@ -147,6 +147,13 @@ class Statistic(ABC):
         """The faults of the request: combinations of fields that are each valid alone."""
         return ()
 
+    def row_range(self, request: Request) -> tuple[Fraction, Fraction] | None:
+        """The least and the most that one row adds to a published number.
+
+        None if the numbers are not sums over rows.
+        """
+        return None
+
     def items(self, request: Request) -> tuple[str, ...]:
         """Names of the numbers of each group; one empty name for a single number."""
         return self.names(request) if self.item else ("",)

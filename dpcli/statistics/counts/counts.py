@@ -101,6 +101,10 @@ class Count(PersonCounts, WeightedStatistic):
     ) -> Estimates:
         return population_counts(request, answers[0], confidence)
 
+    def row_range(self, request: Request) -> tuple[Fraction, Fraction] | None:
+        is_plain = request.weight is None and request.user_clamp is None
+        return (Fraction(0), Fraction(1)) if is_plain else None
+
     def step(self, request: Request) -> Fraction:
         return weight_step(request)
 
@@ -165,6 +169,12 @@ class Sum(WeightedStatistic):
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
         return population_sums(request, answers, confidence)
+
+    def row_range(self, request: Request) -> tuple[Fraction, Fraction] | None:
+        if request.weight or request.user_clamp is not None:
+            return None
+        low, high = request.numeric.limits
+        return low * request.numeric.step, high * request.numeric.step
 
     def step(self, request: Request) -> Fraction:
         return request.numeric.step * weight_step(request)
@@ -298,6 +308,9 @@ class Histogram(PersonCounts):
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
         return population_counts(request, answers[0], confidence)
+
+    def row_range(self, request: Request) -> tuple[Fraction, Fraction]:
+        return Fraction(0), Fraction(1)
 
     def names(self, request: Request) -> tuple[str, ...]:
         return histogram_axis(request).labels

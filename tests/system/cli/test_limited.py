@@ -194,6 +194,39 @@ def test_values_in_bounds_that_counts_chose_are_flagged(
     assert "values of delay are clamped to bounds that noisy counts chose" in said["delay"]
 
 
+def test_totals_state_an_interval_about_unclamped_values(
+    dpcli: Command, tmp_path: Path, data: Path
+) -> None:
+    """It contains the total of all values, where missing ones have the constant of the spec.
+
+    Most values are clamped on purpose, and the counts that chose the bounds bound the rest.
+    """
+    data.write_text(data.read_text("utf-8") + "N1,jan,\n" * 300, encoding="utf-8")
+    bounds = "{choose: 1-2-5, from: -50, up_to: 1000, epsilon: 5, cover: 0.5}, missing: 400"
+    spec = write(tmp_path, "quality: none", bounds=bounds)
+    text = spec.read_text("utf-8").replace("{column: plane, max_rows: 10}", "row")
+    lines = [line for line in text.splitlines() if "{name:" not in line]
+    lines += ["  - {name: total, statistic: sum, column: delay, epsilon: 2}"]
+    lines += ["  - {name: totals, statistic: sum, column: delay, by: [month], epsilon: 2}"]
+    lines += ["  - {name: flights, statistic: count, epsilon: 2}", ""]
+    spec.write_text("\n".join(lines), encoding="utf-8")
+    released(dpcli, spec, data)
+    report = json.loads((tmp_path / "out.json").read_text("utf-8"))
+    total, totals, flights = report["statistics"]
+    cells = [line.split(",")[2] for line in data.read_text("utf-8").splitlines()[1:]]
+    exact = sum(int(cell or 400) for cell in cells)
+    wider = total["wider_interval"]
+
+    assert float(total["cells"][0]["upper"]) < exact
+    assert wider["lower"] <= exact <= wider["upper"]
+    assert wider["lower"] == total["cells"][0]["lower"] - wider["below"]
+    assert wider["upper"] == total["cells"][0]["upper"] + wider["above"]
+    assert f"about unclamped values is {wider['lower']} to {wider['upper']}" in total["left_out"]
+    assert total["left_out"].endswith("if none lies beyond the outermost bounds, -50 to 1000")
+    assert set(totals["wider_interval"]) == {"below", "above"}
+    assert "wider_interval" not in flights
+
+
 def test_plans_warn_where_totals_stand_under_a_limit(
     dpcli: Command, tmp_path: Path, data: Path
 ) -> None:

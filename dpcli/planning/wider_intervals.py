@@ -1,0 +1,182 @@
+"""Intervals about all rows and values, also those that chosen limits leave out or clamp.
+
+A published interval is about clamped values and kept rows. The noisy counts that chose the bounds
+or the limit also bound what is lost, at no privacy cost: this is post-processing.
+
+Let n be the exact count of a bin beyond a chosen bound, and w the distance of its far end from the
+bound. Clamping then takes at most the sum of w n from a total, and from the total of any part of
+the rows. Let c be the noisy count of the bin. The published number plus the sum of w c misses the
+number of all values by no more than the noise of both, which has a known distribution. So each end
+of an interval moves by the sum of w c, plus the half-width for both noises, minus the half-width
+for the published number alone. It never moves inwards. An end fails where its noise, on one side,
+exceeds the half-width: each in half of the cases outside the confidence, and both in all of them.
+
+A chosen limit on rows is a bound for the rows of a person. The rows that it leaves out are at most
+the sum of w n, and each adds to a number at most what one row can add.
+
+Beyond the outermost bounds or limit, nothing is known: what is stated holds if nothing is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from math import ceil
+
+from dpcli.noise.distribution import Noise, blended_half_width
+from dpcli.numeric.exact import exact_or_up, readable_text
+from dpcli.planning.limit_notes import choices
+from dpcli.planning.plan import CentralPlan
+from dpcli.planning.results import EstimatedStatistic
+from dpcli.privacy.unit import PersonUnit
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.statistics.bounds.chosen_bounds import BoundsChoice
+
+
+@dataclass(frozen=True, slots=True)
+class WiderInterval:
+    """How much farther intervals reach that are about all rows and values.
+
+    Every lower end moves by `below`, and every upper end by `above`. `ends` are those of a single
+    published number, else None. `sentence` states all this, and on which condition.
+    """
+
+    below: Fraction
+    above: Fraction
+    ends: tuple[Fraction, Fraction] | None
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Lost:
+    """What a choice can take from a number: on either side, a weight for each of its bins.
+
+    `all_of` names all rows or values in a sentence, and `condition` is what they must fulfill.
+    """
+
+    counts: Sequence[int]
+    noise: Noise
+    below: Sequence[Fraction]
+    above: Sequence[Fraction]
+    all_of: str
+    condition: str
+
+
+def wider_interval(published: EstimatedStatistic, plan: CentralPlan) -> WiderInterval | None:
+    """The interval of each number that includes what a choice clamps or leaves out.
+
+    None if nothing is lost, if the counts of the choice do not bound it, or if they do so badly:
+    the noise of these counts may exceed the largest published number.
+    """
+    planned, estimates = published.planned, published.estimates
+    lost, error = _lost(published, plan), planned.error(plan.spec.confidence)
+    variance, *others = set(estimates.variances)
+    if lost is None or error is None or variance is None or others or not len(estimates):
+        return None
+    fourth = variance**2 * max(map(_excess, planned.noises))
+    unit, moved = Fraction(1, 10 ** max(estimates.decimals)), []
+    for weights in (lost.below, lost.above):
+        margin = _margin(lost.noise, weights, (error, variance, fourth), plan.spec.confidence)
+        if margin > int(abs(estimates.value).max()) * estimates.step:
+            return None
+        total = sum(weight * count for weight, count in zip(weights, lost.counts, strict=True))
+        moved.append(max(ceil((total + margin) / unit) * unit, Fraction(0)))
+    below, above = moved
+    ends, ways = None, ((below, "down"), (above, "up"))
+    reach = " and ".join(f"{readable_text(by)} further {way}" for by, way in ways if by)
+    reach = f"intervals about {lost.all_of} reach {reach or 'no further'}"
+    if len(estimates) == 1:
+        low, high = (int(end[0]) * estimates.step for end in (estimates.lower, estimates.upper))
+        ends = low - below, high + above
+        percent = exact_or_up(plan.spec.confidence * 100)
+        texts = " to ".join(map(readable_text, ends))
+        reach = f"the {percent}% interval about {lost.all_of} is {texts}"
+    return WiderInterval(below, above, ends, f"{reach}, if {lost.condition}")
+
+
+def _margin(
+    noise: Noise,
+    weights: Sequence[Fraction],
+    published: tuple[Fraction, float, float],
+    confidence: Fraction,
+) -> Fraction:
+    """How much the half-width grows by the noise of weighted counts.
+
+    `published` has the half-width of a number, with the variance and the fourth cumulant of its
+    noise.
+    """
+    error, variance, fourth = published
+    sizes = [float(weight) for weight in weights]
+    variance += noise.discrete_variance * sum(size**2 for size in sizes)
+    fourth += noise.fourth_cumulant(1) * sum(size**4 for size in sizes)
+    if not any(sizes):
+        return Fraction(0)
+    width = Fraction(blended_half_width(fourth, variance, confidence))
+    # A sum varies no less than each of its parts. This matters for noise of a step or two.
+    return max(width, error, max(weights) * noise.half_width(confidence)) - error
+
+
+def _excess(noise: Noise) -> float:
+    """The excess kurtosis of a noise: a weighted sum of such noises has at most the largest."""
+    variance = noise.discrete_variance
+    return noise.fourth_cumulant(1) / variance**2 if variance else 0.0
+
+
+def _lost(published: EstimatedStatistic, plan: CentralPlan) -> _Lost | None:
+    """What the one choice takes that a statistic depends on; None if it is not bounded."""
+    planned, spec = published.planned, plan.spec
+    entry, unit = planned.entry, spec.privacy.unit
+    added = entry.statistic.row_range(entry.request)
+    if added is None or entry.post:
+        return None
+    found = list(_deciding(published, plan))
+    if len(found) != 1:
+        return None
+    choice, noise, counts = found[0]
+    query, column = planned.queries[0].weighted.query, choice.column
+    ends = [(low * column.step, high * column.step) for low, high in choice.bins]
+    least, most = (limit * column.step for limit in choice.limits)
+    beyond = [max(high - most, Fraction(0)) for _, high in ends]
+    outermost = choice.text(choice.at_candidate(-1))
+    if isinstance(unit, PersonUnit):
+        is_row_limit = choice.column_name is None and query.row_limit(unit) == unit.max_rows
+        if not is_row_limit or query.group_limit(unit) or query.limit_in_group(unit):
+            return None
+        low, high = added
+        rows = spec.rows_are if unit.singletons_without_id else f"{spec.rows_are} with an id"
+        return _Lost(
+            counts,
+            noise,
+            [max(-low, Fraction(0)) * rows_beyond for rows_beyond in beyond],
+            [max(high, Fraction(0)) * rows_beyond for rows_beyond in beyond],
+            f"all {rows}",
+            f"no person has more than {outermost} {spec.rows_are}, the outermost limit",
+        )
+    below = [max(least - low, Fraction(0)) for low, _ in ends]
+    if choice.column_name not in {column.name for column in query.operands} or any(
+        any(weights) and end is not None
+        for weights, end in zip(
+            (below, beyond), *entry.statistic.limits(entry.request), strict=True
+        )
+    ):
+        # Published intervals end where clamped totals do, but unclamped ones may lie beyond.
+        return None
+    condition = f"none lies beyond the outermost bounds, {outermost}"
+    return _Lost(counts, noise, below, beyond, "unclamped values", condition)
+
+
+def _deciding(
+    published: EstimatedStatistic, plan: CentralPlan
+) -> Iterator[tuple[BoundsChoice, Noise, tuple[int, ...]]]:
+    """The choices that lose something of a statistic, with their noise and noisy counts.
+
+    Under a limit on the rows of a person, the choices of bounds count other rows of that person
+    than the statistic may use.
+    """
+    query = published.planned.queries[0].weighted.query
+    valued = {column.name for column in query.valued_columns}
+    for choice, histogram in choices(plan):
+        is_clamped = choice.column_name in valued & plan.spec.clamped_by_choice
+        if choice.chosen is not None and (is_clamped or choice.column_name is None):
+            noise = histogram.queries[0].calibrated.noise
+            yield choice, noise, choice.chosen.counts

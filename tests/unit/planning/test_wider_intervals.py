@@ -1,0 +1,223 @@
+"""Intervals that include what chosen bounds clamp and a chosen limit leaves out.
+
+Coverage is that of the whole way: noisy counts choose, and bound what lies beyond the choice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+
+from dpcli.numeric.arrays import Ints, integer_array
+from dpcli.planning.plan import CentralPlan
+from dpcli.planning.planner import make_plan
+from dpcli.planning.results import EstimatedStatistic
+from dpcli.planning.wider_intervals import WiderInterval, wider_interval
+from dpcli.specification.chosen_bounds import with_chosen_bounds
+from dpcli.specification.load import parse_central_spec
+from dpcli.statistics.bounds.chosen_bounds import ChosenBounds
+from dpcli.statistics.design import NoisyAnswer
+from tests.support.rules import mostly_extended
+
+SPEC = """\
+dpcli: 1
+dataset: d
+privacy: {unit: UNIT, neighbors: NEIGHBORS, budget: {epsilon: 20}}
+quality: none
+columns:
+  id: {type: id}
+  sex: {type: category, values: [f, m]}
+  paid: {type: integer, bounds: BOUNDS}
+statistics:
+  - {name: total, statistic: STATISTIC, epsilon: 1}
+"""
+
+BOUNDS = "{choose: 1-2-5, from: LOW, up_to: 1000, epsilon: EPSILON, cover: COVER}"
+LIMIT = "{column: id, max_rows: {choose: 1-2-5, up_to: 100, epsilon: EPSILON, cover: COVER}}"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A spec, and the exact values whose bins are counted; of people, their numbers of rows."""
+
+    statistic: str
+    values: str
+    epsilon: str = "0.5"
+    cover: str = "1"
+    low: str = "0"
+    neighbors: str = "add-remove"
+    people: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.statistic} of {self.values}, {self.epsilon}, {self.cover}, {self.low}"
+
+    @property
+    def text(self) -> str:
+        """The text of the spec."""
+        unit, bounds = ("row", BOUNDS) if not self.people else (LIMIT, "[-5, 20]")
+        text = SPEC.replace("UNIT", unit).replace("BOUNDS", bounds)
+        for key in ("epsilon", "cover", "low", "neighbors", "statistic"):
+            text = text.replace(key.upper(), getattr(self, key))
+        return text
+
+    @property
+    def exact(self) -> Ints:
+        """The values of the file."""
+        generator, rows = np.random.default_rng(7), 2_000
+        if self.values == "ends":
+            # Few values beyond the usual ones, at the far ends of their bins.
+            return np.repeat([0, 50, 100, 200, 500, 1000], [500, 900, 585, 10, 4, 1])
+        if self.values == "two signs":
+            sizes = np.repeat([0, 50, 100, 200, 500, 1000], [500, 900, 580, 12, 6, 2])
+            return sizes * np.where(np.arange(rows) % 3, 1, -1)
+        if self.values == "skewed":
+            return np.minimum(generator.lognormal(3, 1.2, rows), 1000).astype(np.int64)
+        if self.values == "visits":
+            return np.minimum(generator.geometric(0.2, rows), 100)
+        if self.values == "few visits":
+            return np.repeat([1, 2, 5, 10, 20, 100], [900, 600, 480, 15, 4, 1])
+        raise ValueError(self.values)
+
+
+def releases(
+    setting: Setting, runs: int
+) -> list[tuple[CentralPlan, WiderInterval | None, Fraction, Fraction]]:
+    """For each run: the plan after the choice, the interval, the published and all numbers."""
+    spec, values = parse_central_spec(setting.text, "spec"), setting.exact
+    (choice,), (histogram,) = spec.choices, make_plan(spec).bounds
+    noise = histogram.queries[0].calibrated.noise
+    bins = [int(((low <= values) & (values <= high)).sum()) for low, high in choice.bins]
+    # Counted people have rows of the least or the greatest value that a row can have.
+    each = (20 if setting.statistic.startswith("sum") else 1) if setting.people else 1
+    exact = int(values.sum()) * each
+
+    @cache
+    def planned(chosen: ChosenBounds) -> CentralPlan:
+        return make_plan(with_chosen_bounds(spec, {choice.name: chosen}))
+
+    drawn = np.array(noise.sample(runs * len(bins))).reshape(runs, -1) + bins
+    found = []
+    for counts in drawn:
+        chosen = choice.choose(NoisyAnswer(integer_array(counts), noise))
+        plan = planned(replace(chosen, counts=()))
+        own = replace(plan.spec.choices[0], chosen=chosen)
+        plan = replace(plan, spec=replace(plan.spec, choices=(own,)))
+        kept = int(np.clip(values, *own.limits).sum()) * each
+        (statistic,) = plan.statistics
+        (query,) = statistic.queries
+        answer = NoisyAnswer(
+            integer_array([kept + int(query.calibrated.noise.sample(1)[0])]), query.calibrated.noise
+        )
+        estimates = statistic.entry.statistic.possible_estimate(
+            statistic.design, (answer,), plan.spec.confidence
+        )
+        wider = wider_interval(EstimatedStatistic(statistic, estimates), plan)
+        found.append((plan, wider, Fraction(kept), Fraction(exact)))
+    return found
+
+
+SETTINGS = [
+    Setting("sum, column: paid", "ends"),
+    Setting("sum, column: paid", "ends", epsilon="3"),
+    Setting("sum, column: paid", "ends", epsilon="0.1"),
+    Setting("sum, column: paid", "ends", cover="0.7"),
+    Setting("sum, column: paid", "skewed", cover="0.9"),
+    Setting("sum, column: paid", "two signs", low="-1000"),
+    Setting("sum, column: paid", "two signs", low="-1000", cover="0.8", epsilon="2"),
+    Setting("sum, column: paid", "ends", cover="0.7", neighbors="change-one"),
+    Setting("count", "visits", people=True),
+    Setting("count", "few visits", people=True, cover="0.9"),
+    Setting("count", "few visits", people=True, epsilon="3"),
+    Setting("sum, column: paid", "few visits", people=True, cover="0.9"),
+]
+
+
+@pytest.mark.parametrize("setting", mostly_extended(SETTINGS, SETTINGS[3], SETTINGS[9]), ids=str)
+def test_intervals_hold_for_all_values(
+    setting: Setting, stream: object, request: pytest.FixtureRequest
+) -> None:
+    """In 95% of cases, also where the values beyond lie at the far ends of their bins."""
+    found = releases(setting, 1_000)
+    stated = [(wider.ends, exact) for _, wider, _, exact in found if wider and wider.ends]
+    held = sum(low <= exact <= high for (low, high), exact in stated)
+
+    assert len(stated) >= 500
+    assert held >= 0.94 * len(stated)
+
+
+def stated(text: str) -> WiderInterval | None:
+    """What the first of some releases states, with counts far above the noise."""
+    spec = parse_central_spec(text, "spec")
+    plan = make_plan(spec)
+    chosen = {}
+    for choice, histogram in zip(spec.choices, plan.bounds, strict=True):
+        counts = [10_000] * 3 + [0] * (len(choice.bins) - 3)
+        noise = histogram.queries[0].calibrated.noise
+        chosen[choice.name] = choice.choose(NoisyAnswer(integer_array(counts), noise))
+    plan = make_plan(with_chosen_bounds(spec, chosen))
+    (statistic,) = plan.statistics
+    answers = [
+        NoisyAnswer(
+            integer_array([50_000] * (part.weighted.query.cells or 0)), part.calibrated.noise
+        )
+        for part in statistic.queries
+    ]
+    estimates = statistic.entry.statistic.possible_estimate(
+        statistic.design, answers, plan.spec.confidence
+    )
+    return wider_interval(EstimatedStatistic(statistic, estimates), plan)
+
+
+PLAIN = Setting("sum, column: paid", "ends")
+LIMITED = Setting("count", "visits", people=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (PLAIN.text, "interval about unclamped values is 4"),
+        (LIMITED.text, "interval about all rows with an id is 4"),
+        (PLAIN.text.replace("statistic: sum", "by: [sex], statistic: sum"), "further up, if none"),
+        (LIMITED.text.replace("statistic: count", "by: [sex], statistic: count"), "further up"),
+        (PLAIN.text.replace("statistic: sum", "where: {sex: f}, statistic: sum"), "is 4"),
+    ],
+)
+def test_sentences_state_the_interval_and_its_condition(text: str, said: str) -> None:
+    """Of a single number, the interval; of several, how much farther intervals reach."""
+    found = stated(text)
+
+    assert found is not None
+    assert said in found.sentence
+    assert found.below == 0
+    assert found.above > 0
+    condition = "none lies beyond the outermost bounds, 0 to 1000"
+    if "max_rows" in text:
+        condition = "no person has more than 100 rows, the outermost limit"
+    assert found.sentence.endswith(f", if {condition}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # Of other rows of a person, or of other groups, nothing is counted.
+        PLAIN.text.replace("unit: row", "unit: {column: id, max_rows: 3}"),
+        LIMITED.text.replace("[-5, 20]", BOUNDS.replace("LOW", "0").replace("EPSILON", "1"))
+        .replace("COVER", "1")
+        .replace("count", "sum, column: paid"),
+        LIMITED.text.replace("column: id, max_rows", "column: id, max_groups: 1, max_rows").replace(
+            "statistic: count", "by: [sex], statistic: count"
+        ),
+        # Nothing is lost, or the number is no sum over rows.
+        PLAIN.text.replace("sum, column: paid", "mean, column: paid"),
+        PLAIN.text.replace("sum, column: paid", "sum, column: paid, post: [{clamp: [0, 10]}]"),
+        # The noise of the counts may exceed the number.
+        replace(PLAIN, epsilon="0.001").text,
+    ],
+)
+def test_nothing_is_stated_where_counts_do_not_bound_what_is_lost(text: str) -> None:
+    """No interval is wider by a number that does not hold, or is too large to be of use."""
+    assert stated(text) is None
