@@ -206,7 +206,7 @@ def covariance_rows(planned: PlannedStatistic) -> list[JsonRow] | None:
 def with_wider_interval(
     report: PublishedStatisticReport, published: EstimatedStatistic, plan: CentralPlan
 ) -> PublishedStatisticReport:
-    """The report of a statistic with its interval about all rows and values, if one is known."""
+    """The report of a statistic, with its interval about all rows if one is known."""
     wider = wider_interval(published, plan)
     if wider is None:
         return report

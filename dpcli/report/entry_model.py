@@ -269,7 +269,7 @@ class PublishedStatisticReport(StatisticReport):
     """One entry of the spec: what was requested, how it was answered, and the numbers."""
 
     wider_interval: WiderIntervalReport | None = None
-    """Intervals about all rows and values; absent if noisy counts do not bound what is lost."""
+    """Intervals about all rows and values; absent if their ends are not known."""
     layout: LayoutReport
     covariance: list[JsonRow] | None = None
     """The covariance of the noise in numbers that share noisy answers.

@@ -27,15 +27,15 @@ from dpcli.numeric.arrays import Array, Bools, Floats
 from dpcli.planning.planner import make_plan
 from dpcli.queries.query import LinearQuery
 from dpcli.specification.load import parse_central_spec
-from dpcli.statistics.quantiles.recursion import QuantilesQuery
-from dpcli.statistics.quantiles.tree import (
+from dpcli.statistics.quantiles.quantile_classes import (
     ClassOfQuantile,
-    CountTree,
-    RankErrors,
     _below_zero,
     _Levels,
     classes_of_quantiles,
 )
+from dpcli.statistics.quantiles.rank_errors import RankErrors
+from dpcli.statistics.quantiles.recursion import QuantilesQuery
+from dpcli.statistics.quantiles.tree import CountTree
 from tests.support.rules import mostly_extended
 from tests.support.streams import Stream
 

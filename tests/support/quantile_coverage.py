@@ -12,7 +12,8 @@ from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Array, Floats
-from dpcli.statistics.quantiles.tree import ClassOfQuantile, CountTree, classes_of_quantiles
+from dpcli.statistics.quantiles.quantile_classes import ClassOfQuantile, classes_of_quantiles
+from dpcli.statistics.quantiles.tree import CountTree
 
 BLOCK = 500
 """Runs that are computed together."""

@@ -20,13 +20,15 @@ from dpcli.queries.scores import Rank, ScoreQuery
 from dpcli.statistics.candidates import Choices, candidate_values, classes_at_and_between
 from dpcli.statistics.design import Design, Measure, NoisyAnswer, Request, WeightedQuery, groups
 from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
+from dpcli.statistics.quantiles.quantile_classes import classes_of_quantiles
+from dpcli.statistics.quantiles.rank_errors import RankErrors
 from dpcli.statistics.quantiles.recursion import (
     MIN_QUANTILES_FOR_RECURSION,
     QuantilesQuery,
     nearest_candidates,
     substeps_for,
 )
-from dpcli.statistics.quantiles.tree import CountTree, RankErrors, classes_of_quantiles
+from dpcli.statistics.quantiles.tree import CountTree
 from dpcli.statistics.statistic import Statistic
 
 STATED = Fraction(19, 20)
