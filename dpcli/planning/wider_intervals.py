@@ -1,7 +1,8 @@
-"""Intervals about all rows and values, also those that chosen limits leave out or clamp.
+"""Intervals about all rows and values, also those that a choice takes.
 
-A published interval is about clamped values and kept rows. The noisy counts that chose the bounds
-or the limit also bound what is lost, at no privacy cost: this is post-processing.
+A published interval is about clamped values and kept rows: chosen bounds clamp values, and a chosen
+limit leaves rows out. The noisy counts that chose either also bound what is lost, at no privacy
+cost: this is post-processing.
 
 Let n be the exact count of a bin beyond a chosen bound, and w the distance of its far end from the
 bound. Clamping then takes at most the sum of w n from a total, and from the total of any part of
@@ -13,6 +14,11 @@ exceeds the half-width: each in half of the cases outside the confidence, and bo
 
 A chosen limit on rows is a bound for the rows of a person. The rows that it leaves out are at most
 the sum of w n, and each adds to a number at most what one row can add.
+
+The confidence is that of all releases: at most 5% of them, at 95%, state an interval that does not
+hold. If noise hides a bin with many rows, which is rare, the same noise makes the interval too
+narrow. No bound could hold given that: the noise of a count that falls short of a threshold has an
+exponential tail, which says nothing about the exact count.
 
 Beyond the outermost bounds or limit, nothing is known: what is stated holds if nothing is there.
 """
@@ -49,7 +55,7 @@ class WiderInterval:
 
 @dataclass(frozen=True, slots=True)
 class _Lost:
-    """What a choice can take from a number: on either side, a weight for each of its bins.
+    """What a choice can take from a number: weights of its bins, on either side.
 
     `all_of` names all rows or values in a sentence, and `condition` is what they must fulfill.
     """
@@ -117,13 +123,13 @@ def _margin(
 
 
 def _excess(noise: Noise) -> float:
-    """The excess kurtosis of a noise: a weighted sum of such noises has at most the largest."""
+    """The excess kurtosis of a noise; a sum of noises has at most the largest."""
     variance = noise.discrete_variance
     return noise.fourth_cumulant(1) / variance**2 if variance else 0.0
 
 
 def _lost(published: EstimatedStatistic, plan: CentralPlan) -> _Lost | None:
-    """What the one choice takes that a statistic depends on; None if it is not bounded."""
+    """What the one choice takes from a statistic; None if that is not bounded."""
     planned, spec = published.planned, plan.spec
     entry, unit = planned.entry, spec.privacy.unit
     added = entry.statistic.row_range(entry.request)
@@ -168,7 +174,7 @@ def _lost(published: EstimatedStatistic, plan: CentralPlan) -> _Lost | None:
 def _deciding(
     published: EstimatedStatistic, plan: CentralPlan
 ) -> Iterator[tuple[BoundsChoice, Noise, tuple[int, ...]]]:
-    """The choices that lose something of a statistic, with their noise and noisy counts.
+    """The choices that take from a statistic, with their noise and noisy counts.
 
     Under a limit on the rows of a person, the choices of bounds count other rows of that person
     than the statistic may use.

@@ -6,7 +6,6 @@ Coverage is that of the whole way: noisy counts choose, and bound what lies beyo
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cache
 
 import numpy as np
@@ -22,6 +21,7 @@ from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.bounds.chosen_bounds import ChosenBounds
 from dpcli.statistics.design import NoisyAnswer
 from tests.support.rules import mostly_extended
+from tests.support.streams import Stream
 
 SPEC = """\
 dpcli: 1
@@ -76,6 +76,11 @@ class Setting:
             return sizes * np.where(np.arange(rows) % 3, 1, -1)
         if self.values == "skewed":
             return np.minimum(generator.lognormal(3, 1.2, rows), 1000).astype(np.int64)
+        if self.values == "hidden":
+            # Counts about as large as those that make the choice include a bin.
+            return np.repeat([0, 50, 100, 200, 500, 1000], [500, 900, 585, 10, 8, 6])
+        if self.values == "hardly hidden":
+            return np.repeat([0, 50, 100, 1000], [500, 900, 585, 19])
         if self.values == "visits":
             return np.minimum(generator.geometric(0.2, rows), 100)
         if self.values == "few visits":
@@ -83,10 +88,8 @@ class Setting:
         raise ValueError(self.values)
 
 
-def releases(
-    setting: Setting, runs: int
-) -> list[tuple[CentralPlan, WiderInterval | None, Fraction, Fraction]]:
-    """For each run: the plan after the choice, the interval, the published and all numbers."""
+def releases(setting: Setting, runs: int) -> list[tuple[WiderInterval | None, int]]:
+    """For each run: the interval after the choice, and the number of all values."""
     spec, values = parse_central_spec(setting.text, "spec"), setting.exact
     (choice,), (histogram,) = spec.choices, make_plan(spec).bounds
     noise = histogram.queries[0].calibrated.noise
@@ -116,7 +119,7 @@ def releases(
             statistic.design, (answer,), plan.spec.confidence
         )
         wider = wider_interval(EstimatedStatistic(statistic, estimates), plan)
-        found.append((plan, wider, Fraction(kept), Fraction(exact)))
+        found.append((wider, exact))
     return found
 
 
@@ -126,6 +129,9 @@ SETTINGS = [
     Setting("sum, column: paid", "ends", epsilon="0.1"),
     Setting("sum, column: paid", "ends", cover="0.7"),
     Setting("sum, column: paid", "skewed", cover="0.9"),
+    Setting("sum, column: paid", "hidden"),
+    Setting("sum, column: paid", "hardly hidden"),
+    Setting("sum, column: paid", "hardly hidden", epsilon="0.6"),
     Setting("sum, column: paid", "two signs", low="-1000"),
     Setting("sum, column: paid", "two signs", low="-1000", cover="0.8", epsilon="2"),
     Setting("sum, column: paid", "ends", cover="0.7", neighbors="change-one"),
@@ -136,17 +142,20 @@ SETTINGS = [
 ]
 
 
-@pytest.mark.parametrize("setting", mostly_extended(SETTINGS, SETTINGS[3], SETTINGS[9]), ids=str)
-def test_intervals_hold_for_all_values(
-    setting: Setting, stream: object, request: pytest.FixtureRequest
-) -> None:
-    """In 95% of cases, also where the values beyond lie at the far ends of their bins."""
-    found = releases(setting, 1_000)
-    stated = [(wider.ends, exact) for _, wider, _, exact in found if wider and wider.ends]
-    held = sum(low <= exact <= high for (low, high), exact in stated)
+RUNS = 1_000
 
-    assert len(stated) >= 500
-    assert held >= 0.94 * len(stated)
+
+@pytest.mark.parametrize("setting", mostly_extended(SETTINGS, SETTINGS[3], SETTINGS[5]), ids=str)
+def test_few_releases_state_an_interval_that_does_not_hold(
+    setting: Setting, stream: Stream
+) -> None:
+    """At most 5% do, also with values at the far ends of bins that noise just hides."""
+    found = releases(setting, RUNS)
+    stated = [(wider.ends, exact) for wider, exact in found if wider and wider.ends]
+    missed = sum(not low <= exact <= high for (low, high), exact in stated)
+
+    assert missed <= 0.05 * RUNS + 3 * (0.05 * 0.95 * RUNS) ** 0.5
+    assert len(stated) >= RUNS / 2 or "hidden" in setting.values
 
 
 def stated(text: str) -> WiderInterval | None:
