@@ -9,6 +9,7 @@ from typing import final
 
 from dpcli.noise.distribution import Noise, NoiseSamples
 from dpcli.noise.entropy import random_bits
+from dpcli.numeric.arrays import Floats, np
 from dpcli.numeric.interval_arithmetic import Interval, log
 from dpcli.numeric.search import search_min
 
@@ -17,6 +18,9 @@ DIGITS = 64
 
 GUARD = 32
 """Bits of precision beyond those of the random numbers."""
+
+RADII = 10_000
+"""Radii whose probability is computed; quantiles between two are interpolated."""
 
 
 @final
@@ -62,6 +66,23 @@ class KNormNoise(Noise):
             return total + term - width / size * total
 
         return _min_width(tail, size, confidence) * self.scale
+
+    @staticmethod
+    def vectors(levels: Floats) -> Floats:
+        """Vectors of scale one from uniform numbers, as `KNormVector` makes them from others.
+
+        `levels` has the shape (k + 1, draws), the result (k, draws). The first number decides the
+        radius, as its quantile; each other one decides a coordinate.
+        """
+        size = len(levels) - 1
+        widths = np.linspace(0.0, 60.0 + 4 * size, RADII)
+        term, within = np.exp(-widths), np.ones(RADII)
+        for index in range(1, size + 2):
+            within -= term
+            term = term * widths / index
+        radii: Floats = np.interp(levels[0], within, widths)
+        vectors: Floats = radii * (2 * levels[1:] - 1)
+        return vectors
 
 
 def _gamma_tail(size: int, width: float) -> tuple[float, float]:

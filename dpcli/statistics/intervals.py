@@ -40,6 +40,9 @@ DRAWS = 2000
 MORE_DRAWS = 20_000
 """Draws of each noise for a confidence above 0.99."""
 
+UNIFORM_DRAWS = 8000
+"""Draws of each noise where uniform numbers are drawn too: those of few noises need more."""
+
 MAX_CONFIDENCE = Fraction(999, 1000)
 """Above this confidence, no interval is given: too few draws lie outside."""
 
@@ -65,6 +68,8 @@ class FiducialInterval:
             include such draws has no bound on either side.
         sampled: Whether the outcome also depends on the error of a sample. Its answers then end
             with draws of a standard normal number, which is zero at the noisy answers.
+        uniform: How many independent uniform numbers from 0 to 1 the outcome also depends on. Its
+            answers then end with draws of these, which are zero at the noisy answers.
     """
 
     def __init__(
@@ -75,11 +80,14 @@ class FiducialInterval:
         denominator: int | None = None,
         *,
         sampled: bool = False,
+        uniform: int = 0,
     ) -> None:
         self._outcome = outcome
         self._denominator = denominator
         self.noisy = np.array([answer.values for answer in answers], dtype=np.float64)
-        draws = DRAWS if confidence <= Fraction(99, 100) else MORE_DRAWS
+        draws = UNIFORM_DRAWS if uniform else DRAWS
+        if confidence > Fraction(99, 100):
+            draws = MORE_DRAWS
         self._noises = np.stack(
             [_draws(answer.noise, index, draws) for index, answer in enumerate(answers)]
         )
@@ -87,6 +95,10 @@ class FiducialInterval:
             normal = _quantiles(DiscreteGaussian, draws)[_order(len(answers), draws)]
             self.noisy = np.vstack([self.noisy, np.zeros(self.noisy.shape[1])])
             self._noises = np.vstack([self._noises, normal])
+        for _ in range(uniform):
+            levels = _levels(draws)[_order(len(self.noisy), draws)]
+            self.noisy = np.vstack([self.noisy, np.zeros(self.noisy.shape[1])])
+            self._noises = np.vstack([self._noises, -levels])
         self._outside = max(floor(draws * (1 - confidence) / 2) - 1, 0)
         self.values = outcome(self.noisy)
         self.lower = np.full_like(self.values, -np.inf)
@@ -190,8 +202,12 @@ def _draws(noise: Noise, index: int, draws: int) -> Floats:
 @lru_cache(maxsize=4)
 def _quantiles(distribution: type[Noise], draws: int) -> Floats:
     """Quantiles of noise of scale one at evenly spaced probabilities; shape (draws,)."""
-    levels = (np.arange(draws) + 0.5) / draws
-    return distribution.quantiles(levels)
+    return distribution.quantiles(_levels(draws))
+
+
+def _levels(draws: int) -> Floats:
+    """Evenly spaced probabilities; shape (draws,)."""
+    return (np.arange(draws) + 0.5) / draws
 
 
 @lru_cache(maxsize=128)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement
-from math import ceil, floor, prod, sqrt
+from math import ceil, floor, prod
 
 from dpcli.noise.distribution import Noise
 from dpcli.noise.k_norm import KNormNoise
@@ -22,17 +22,18 @@ from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import HAS_INTERVAL, UNBOUNDED, Estimates
+from dpcli.statistics.intervals import FiducialInterval
 from dpcli.statistics.moments import TYPICAL_MEAN, TYPICAL_SQUARE, TYPICAL_VARIANCE
 from dpcli.statistics.regression.queries import ObjectiveQuery
 
 CURVATURE_SHARE = Fraction(1, 10)
 """The share of the loss for all products of the inputs together."""
 
-CURVATURE_RISK = Fraction(1, 5)
-"""The part of the risk for the curvature; the rest is for the random slope."""
+ITERATIONS = 25
+"""How often the change of coefficients and the curvature are computed from each other."""
 
-TRIED = 80
-"""Curvatures of a logistic loss to try, each a tenth smaller than the one before."""
+MARGIN = 0.01
+"""The part of a change by which it is enlarged, so that it exceeds the fixed point."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,108 +112,129 @@ def curvature_sentence() -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class CoefficientBounds:
-    """How far the slope may have moved coefficients, as noisy input products prove.
+class CoefficientErrors:
+    """How far plausible slopes, and plausible products of the inputs, move coefficients.
 
     Let t be the published minimizer of J(t) + <b, t> for the random slope b, and t* that of J, the
-    objective with its ridge but without noise, both over the same convex set. With d = t - t*, the
-    conditions of the two minima give <J'(t) - J'(t*), d> <= -<b, d>. If J'' is at least M between
-    them, d'Md <= |<b, d>|, so d'Md <= b'M^-1 b, and |a'd| is at most the root of a'M^-1 a b'M^-1 b.
-    All coordinates of b are within a width w with a stated confidence, and then b'M^-1 b is at most
-    w^2 S, for the sum S of the absolute values in M^-1.
+    objective with its ridge but without noise, both over the same convex set. The minimum conditions
+    say that d = t - t* has <J'(t) - J'(t*), d> <= -<b, d>. If both lie inside the set, the two are
+    equal, and d = -H^-1 b for the mean H of J'' between them. H is the ridge plus the sum of h x x'
+    over the rows. If h is from l to u, H is from L = ridge + l G to U = ridge + u G, for the
+    products G of the inputs. So with C = (L^-1 + U^-1)/2 and D = (L^-1 - U^-1)/2,
 
-    J'' is at least the ridge plus h times the products G of the inputs. G is at least its noisy
-    value minus the greatest sum of absolute noise in a row of it. Discrete Laplace noise is at most
-    an exponential variable of its scale plus one step, so the sum of a row is at most a gamma
-    variable of shape k plus k steps, and some of k rows exceeds a width with at most k times the
-    probability. If what is left is not positive, only the ridge counts.
+        |a'd| <= |a'Cb| + sqrt(a'Da b'Db)  for any weights a.
 
-    For squares, h is one. For logistic losses, h is the curvature at the greatest log-odds within
-    the region d'Md <= w^2 S around t, where |d| is at most w S in L1. If that is at least the h in
-    M, then J'' is at least M in the region, and on its border <J'(t + d), d> >= d'Md - <b, d> >= 0:
-    so the minimizer t* lies within it.
+    For squares, l = u = 1, and the right side is the error itself. Where t or t* is on the border
+    of the set, U^-1 is zero: the condition is <L d, d> <= -<b, d>, which is an ellipsoid.
+
+    For logistic losses, u is 1/4 and l the least mean curvature for any change of r in L1. Then
+    |d| <= R(l) = sqrt(S b'L^-1 b) in L1, for the sum S of the absolute values in L^-1. As the slope
+    grows from zero to b, d changes continuously from zero, so |d| <= r if R(l) < r: r is just above
+    the least fixed point of R(l).
+
+    The distribution of b is known, and G is noisy. The intervals are fiducial: plausible G are the
+    noisy products less draws of their noise. Where these are not positive definite, or there is no
+    r, any error is possible. So more than the share 1 - confidence of such draws is no interval.
     """
 
-    inverse: Floats
-    width: float
-
-    @property
-    def farthest(self) -> float:
-        """The most that noise changes the coefficients, in L1."""
-        return self.width * float(np.abs(self.inverse).sum())
-
-    def half_width(self, weights: Floats) -> float:
-        """The most that noise changes the weighted sum of the coefficients."""
-        return sqrt(self.width * self.farthest * float(weights @ self.inverse @ weights))
+    query: ObjectiveQuery
+    scale: float
+    ridge: float
+    theta: Floats
+    weights: Floats
 
     @classmethod
-    def proven(
-        cls, answers: Sequence[NoisyAnswer], query: ObjectiveQuery, confidence: Fraction
-    ) -> CoefficientBounds | None:
-        """The bounds that noisy answers prove; the first answer is that of the objective.
+    def half_widths(
+        cls,
+        answers: Sequence[NoisyAnswer],
+        query: ObjectiveQuery,
+        weights: Floats,
+        confidence: Fraction,
+    ) -> Floats:
+        """Half-widths of intervals for weighted sums of the coefficients; shape (sums,).
 
-        None if the answers prove no bounds.
+        The first answer is that of the objective; `weights` have the shape (sums, coefficients).
+        Infinite without an interval.
         """
         objective, *sums = answers
-        risk, size = 1 - confidence, query.cells
         scale, ridge = query.perturbation(objective.noise.scale * query.step)
-        width = float(KNormNoise(scale).radius(size, 1 - risk * (1 - CURVATURE_RISK)))
-        ridges = float(ridge) * np.eye(size)
-        products = _min_products(sums, query, confidence)
-        if products is None:
-            return None if query.greatest is None else cls(np.eye(size) / float(ridge), width)
-        norm = sum(abs(int(steps)) + 1 for steps in objective.values) * float(query.grid)
-        curvature = float(query.curvature)
-        for _ in range(TRIED):
-            inverse: Floats = np.linalg.inv(ridges + curvature * products).astype(np.float64)
-            bounds = cls(inverse, width)
-            if query.curvature_at(norm + bounds.farthest) >= curvature:
-                return bounds
-            curvature *= 0.9
-        return None
+        theta = objective.values.astype(np.float64) * float(query.grid)
+        errors = cls(query, float(scale), float(ridge), theta, weights)
+        # Errors have no sign: the risk is all at the upper end.
+        both_sides = 1 - 2 * (1 - confidence)
+        return FiducialInterval(sums, errors.of, both_sides, uniform=query.cells + 1).upper[:, 0]
+
+    def of(self, plausible: Floats) -> Floats:
+        """Bounds on the errors, shape (sums, draws); NaN where any error is possible.
+
+        `plausible` has products in steps and uniform numbers, shape (numbers, draws).
+        """
+        size, query = self.query.cells, self.query
+        products = _matrices(plausible[: -size - 1], query)
+        slopes = KNormNoise.vectors(plausible[-size - 1 :]).T * self.scale
+        sizes, axes = np.linalg.eigh(products)
+        is_possible = sizes[:, 0] > 0
+        sizes = np.maximum(sizes, 0)
+        # The slopes and the weights along the axes of the products.
+        slope = np.einsum("nij,ni->nj", axes, slopes)
+        weights = np.einsum("nij,ai->anj", axes, self.weights)
+        norm = float(abs(self.theta).sum())
+
+        def reach(curvature: Floats) -> Floats:
+            inverse = 1 / (self.ridge + curvature[:, None] * sizes)
+            total = abs((axes * inverse[:, None]) @ axes.transpose(0, 2, 1)).sum(axis=(1, 2))
+            return np.array(np.sqrt(total * (slope**2 * inverse).sum(axis=1)))
+
+        change, before = reach(query.mean_curvature(norm, np.zeros(len(sizes)))), 0.0
+        for _ in range(ITERATIONS):
+            if (change <= (1 + MARGIN / 10) * before).all():
+                break
+            before, change = change, reach(query.mean_curvature(norm, change))
+        change = change * (1 + MARGIN)
+        curvature = query.mean_curvature(norm, change)
+        is_possible &= reach(curvature) < change
+        greatest = 1 / (self.ridge + curvature[:, None] * sizes)
+        least = 1 / (self.ridge + float(query.curvature) * sizes)
+        if query.greatest is not None:
+            exact = self.theta + np.einsum("nij,nj->ni", axes, slope * least)
+            limit = float(query.greatest)
+            is_inside = norm < limit - size * float(query.grid)
+            least[(abs(exact).sum(axis=1) > limit) | (not is_inside)] = 0
+        middle, half = (greatest + least) / 2, (greatest - least) / 2
+        spread = (weights**2 * half).sum(axis=2) * (slope**2 * half).sum(axis=1)
+        errors = abs((weights * (middle * slope)).sum(axis=2)) + np.sqrt(spread)
+        return np.where(is_possible, errors, np.nan)
 
 
-def _min_products(
-    sums: Sequence[NoisyAnswer], query: ObjectiveQuery, confidence: Fraction
-) -> Floats | None:
-    """A lower bound on the matrix of products of scaled inputs, as noise allows.
-
-    None unless the bound is positive definite.
-    """
+def _matrices(sums: Floats, query: ObjectiveQuery) -> Floats:
+    """Matrices of products of scaled inputs; (products, draws) as (draws, size, size)."""
     size, halves = query.cells, query.half_widths
-    noisy = np.zeros((size, size))
-    indexes = combinations_with_replacement(range(size), 2)
-    for (i, j), answer in zip(indexes, sums, strict=True):
-        noisy[i, j] = noisy[j, i] = float(int(answer.values[0])) / (halves[i] * halves[j])
-    noise = _noise_of_products([answer.noise for answer in sums], query, confidence)
-    lower = noisy - noise * np.eye(size)
-    return lower if float(np.linalg.eigvalsh(lower)[0]) > 0 else None
-
-
-def _noise_of_products(
-    noises: Sequence[Noise], query: ObjectiveQuery, confidence: Fraction
-) -> float:
-    """A bound on the sum of absolute noise in any row of the matrix of products."""
-    size, halves = query.cells, query.half_widths
-    indexes = combinations_with_replacement(range(size), 2)
-    pairs = zip(indexes, noises, strict=True)
-    scale = max(noise.scale / (halves[i] * halves[j]) for (i, j), noise in pairs)
-    outside = (1 - confidence) * CURVATURE_RISK / size
-    return float(KNormNoise(scale).radius(size, 1 - outside)) + size
+    matrices = np.empty((sums.shape[1], size, size))
+    for (i, j), numbers in zip(combinations_with_replacement(range(size), 2), sums, strict=True):
+        matrices[:, i, j] = matrices[:, j, i] = numbers / (halves[i] * halves[j])
+    return matrices
 
 
 def curvature_design(query: ObjectiveQuery, noises: Sequence[Noise], confidence: Fraction) -> str:
     """A sentence for the plan: from about how many rows on intervals can be expected.
 
-    The inputs are taken to be typical and independent. The matrix of their products then has the
-    mean squares on its diagonal, and products of means elsewhere. Its least eigenvalue is compared
-    with the noise.
+    The inputs are taken to be typical and independent. The mean matrix of their products then has
+    the mean squares on its diagonal, and products of means elsewhere. With n rows, products less
+    their noise are positive definite if n exceeds the greatest eigenvalue of the noise relative to
+    this matrix. Noise must not hide the products, and plausible noise must not either.
     """
     means = np.array([1.0] + [TYPICAL_MEAN] * (query.cells - 1))
     products = np.outer(means, means)
     np.fill_diagonal(products[1:, 1:], TYPICAL_SQUARE)
-    min_eigenvalue = float(np.linalg.eigvalsh(products)[0])
-    rows = Fraction(_noise_of_products(noises[1:], query, confidence) / min_eigenvalue)
+    root = np.linalg.inv(np.linalg.cholesky(products))
+
+    def needed(noise: Floats) -> Floats:
+        relative = root @ _matrices(noise, query) @ root.T
+        return np.linalg.eigvalsh(relative)[None, :, -1]
+
+    answers = [NoisyAnswer(np.zeros(1, np.int64), noise) for noise in noises[1:]]
+    both_sides = 1 - 2 * (1 - confidence)
+    rows = Fraction(2 * float(FiducialInterval(answers, needed, both_sides).upper[0, 0]))
     return (
         f"expect intervals from about {int(short_up(rows, 2)):,} rows on, for inputs that "
         "vary by a third of the way from the middle to a bound and do not depend on each "
@@ -220,7 +242,7 @@ def curvature_design(query: ObjectiveQuery, noises: Sequence[Noise], confidence:
     )
 
 
-def with_bounds(
+def with_intervals(
     estimates: Estimates,
     answers: Sequence[NoisyAnswer],
     query: ObjectiveQuery,
@@ -233,30 +255,35 @@ def with_bounds(
     The intercept is that of scaled columns less the slopes times the middles of the inputs, plus an
     `origin`. Ends are rounded outwards to the last decimal, after a step of the grid for each
     coefficient and a millionth for floats. If the query has a `greatest` sum of coefficients, they
-    are clipped to what it allows.
+    are clipped to what it allows, and intervals without a bound are all that is allowed.
     """
     if not answers[0].noise.scale:
         return estimates
-    bounds = CoefficientBounds.proven(answers, query, confidence)
-    if bounds is None:
+    rows = _weights(query, units)
+    half_widths = CoefficientErrors.half_widths(
+        answers, query, np.array(rows, np.float64), confidence
+    )
+    is_unbounded = not np.isfinite(half_widths).all()
+    if is_unbounded and query.greatest is None:
         return replace(estimates, status=np.full(len(estimates), UNBOUNDED, np.int8))
     ends, limits = [], []
-    for index, row in enumerate(_weights(query, units)):
+    for index, (row, half_width) in enumerate(zip(rows, half_widths, strict=True)):
         value = int(estimates.value[index])
-        numbers = np.array(row, np.float64)
-        width = Fraction(bounds.half_width(numbers) * (1 + 1e-6))
-        width += query.grid * sum(map(abs, row), start=Fraction(0))
-        steps = ceil(width / estimates.step)
         last = int(1 / (10 ** estimates.decimals[index] * estimates.step))
-        low = (value - steps) // last * last
-        high = -(-(value + steps) // last) * last
         if query.greatest is not None:
             middle = Fraction(0) if index else origin
             distance = query.greatest * max(map(abs, row))
             min_limit = floor((middle - distance) / estimates.step)
             max_limit = ceil((middle + distance) / estimates.step)
             limits.append((min_limit * estimates.step, max_limit * estimates.step))
-        ends.append((low, high))
+        if is_unbounded:
+            low, high = min_limit, max_limit
+        else:
+            width = Fraction(float(half_width) * (1 + 1e-6))
+            width += query.grid * sum(map(abs, row), start=Fraction(0))
+            steps = ceil(width / estimates.step)
+            low, high = value - steps, value + steps
+        ends.append((low // last * last, -(-high // last) * last))
     lower, upper = map(integer_array, zip(*ends, strict=True))
     status = np.full(len(estimates), HAS_INTERVAL, np.int8)
     return replace(estimates, lower=lower, upper=upper, status=status).within(limits)

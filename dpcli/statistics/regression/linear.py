@@ -24,7 +24,11 @@ from dpcli.statistics.estimates import ANY, Estimates
 from dpcli.statistics.intervals import FiducialInterval
 from dpcli.statistics.means.products import MomentsDesign
 from dpcli.statistics.moments import TYPICAL_VARIANCE, CenteredMoments, Moments
-from dpcli.statistics.regression.curvature import ObjectiveDesign, curvature_sentence, with_bounds
+from dpcli.statistics.regression.curvature import (
+    ObjectiveDesign,
+    curvature_sentence,
+    with_intervals,
+)
 from dpcli.statistics.regression.queries import LeastSquaresQuery, RidgeQuery
 from dpcli.statistics.statistic import Statistic
 
@@ -304,7 +308,7 @@ class ObjectiveLinearRegression(LinearRegression):
         estimates = _in_own_units(request, coefficients, query.grid, Fraction(1))
         *inputs, outcome = map(LeastSquares(request.columns).unit, range(len(request.columns)))
         units = (outcome, *(outcome / unit for unit in inputs))
-        return with_bounds(estimates, answers, query, units, confidence, query.outcome.origin)
+        return with_intervals(estimates, answers, query, units, confidence, query.outcome.origin)
 
     def rows_for_interval(self, design: Design, noises: Sequence[Noise]) -> int:
         """Zero: `ObjectiveDesign.sentences` states the number of rows instead."""

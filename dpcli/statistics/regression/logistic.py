@@ -20,7 +20,11 @@ from dpcli.queries.sums import Factor
 from dpcli.statistics.design import Design, NoisyAnswer, Request
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.intervals import EXTRA_DECIMALS
-from dpcli.statistics.regression.curvature import ObjectiveDesign, curvature_sentence, with_bounds
+from dpcli.statistics.regression.curvature import (
+    ObjectiveDesign,
+    curvature_sentence,
+    with_intervals,
+)
 from dpcli.statistics.regression.queries import LogisticQuery
 from dpcli.statistics.statistic import Statistic
 
@@ -114,7 +118,7 @@ class LogisticRegression(Statistic):
         step = Fraction(1, 10 ** (max(decimals) + EXTRA_DECIMALS))
         values = integer_array([floor(number / step) for number in (first - shift, *slopes)])
         estimates = replace(Estimates.chosen(values, step), decimals=decimals)
-        return with_bounds(estimates, answers, query, (Fraction(1), *units), confidence)
+        return with_intervals(estimates, answers, query, (Fraction(1), *units), confidence)
 
     def names(self, request: Request) -> tuple[str, ...]:
         return ("intercept", *(column.name for column in request.columns))

@@ -18,7 +18,7 @@ from typing import ClassVar, NamedTuple
 
 from dpcli.data.column import Column
 from dpcli.data.filters import InRanges
-from dpcli.numeric.arrays import Array, integer_array, np
+from dpcli.numeric.arrays import Array, Floats, integer_array, np
 from dpcli.numeric.interval_arithmetic import round_down, sqrt_down, sqrt_up
 from dpcli.numeric.minimizers import (
     Located,
@@ -225,8 +225,11 @@ class ObjectiveQuery(RegressionQuery):
         return None
 
     @abstractmethod
-    def curvature_at(self, size: float) -> float:
-        """The least curvature h of a row, for coefficients of at most `size` in L1."""
+    def mean_curvature(self, size: float, changes: Floats) -> Floats:
+        """The least mean of the curvature h of a row between two coefficient vectors.
+
+        One has the L1 norm `size`, and the other lies within `changes` of it in L1.
+        """
 
     @abstractmethod
     def locator(self, ridge: Fraction, answer: Array) -> Locator:
@@ -293,8 +296,8 @@ class LeastSquaresQuery(ObjectiveQuery, LinearRegressionQuery):
     def greatest(self) -> Fraction:
         return Fraction(1)
 
-    def curvature_at(self, size: float) -> float:
-        return 1.0
+    def mean_curvature(self, size: float, changes: Floats) -> Floats:  # noqa: ARG002 - constant
+        return np.ones_like(changes)
 
     def locator(self, ridge: Fraction, answer: Array) -> Locator:
         """Exact least squares, with a limit on the sum of absolute coefficients."""
@@ -335,10 +338,15 @@ class LogisticQuery(ObjectiveQuery):
         scale = unit * Fraction(25, 24)
         return Perturbation(scale, scale * self.cells * Fraction(2, 3))
 
-    def curvature_at(self, size: float) -> float:
-        """p (1 - p) at log-odds `size`, the largest that inputs in [-1, 1] can have."""
-        odds = exp(-size)
-        return odds / (1 + odds) ** 2
+    def mean_curvature(self, size: float, changes: Floats) -> Floats:
+        """The mean of p (1 - p) for log-odds from `size`, the largest possible, to the far end.
+
+        p (1 - p) is the derivative of p, so that its mean is a quotient of differences.
+        """
+        near = exp(-size)
+        gaps = np.maximum(changes, 1e-9)
+        mean: Floats = near * -np.expm1(-gaps) / gaps / ((1 + near) * (1 + near * np.exp(-gaps)))
+        return mean
 
     @property
     def operands(self) -> tuple[Column, ...]:
