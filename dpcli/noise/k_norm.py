@@ -45,14 +45,6 @@ class KNormNoise(Noise):
         """Raises ValueError: the vector is not added to numbers."""
         raise ValueError(f"a vector of scale {self.scale} has no tail at {value}")
 
-    def radius(self, size: int, confidence: Fraction) -> Fraction:
-        """The w with P[max |b_j| <= w] = `confidence` for k = `size` coordinates.
-
-        Computed in floats. For scale one, r = max |b_j| has the gamma distribution of shape k:
-        P[r > w] is Q(k, w), the regularized gamma function.
-        """
-        return _min_width(lambda width: _gamma_tail(size, width)[0], size, confidence) * self.scale
-
     def coordinate_width(self, size: int, confidence: Fraction) -> Fraction:
         """The w with P[|b_j| <= w] = `confidence` for one of k = `size` coordinates.
 

@@ -59,16 +59,22 @@ def shaped(shape: str, inputs: int, rows: int) -> Floats:
     """Inputs from -1 to 1 of one shape, with a column of ones; shape (rows, 1 + inputs)."""
     generator = np.random.default_rng(7)
     size = (rows, inputs)
-    made = {
-        "normal": lambda: generator.normal(0.2, 0.4, size),
-        "skewed": lambda: generator.exponential(0.3, size) - 1,
-        "clamped": lambda: np.where(generator.random(size) < 0.03, 1, generator.normal(-0.8, 0.05)),
-        "labels": lambda: np.where(generator.random(size) < 0.3, 1.0, -1.0),
-        "correlated": lambda: (
-            generator.normal(0.1, 0.35, (rows, 1)) + generator.normal(0, 0.15, size)
-        ),
-    }[shape]()
-    return np.hstack([np.ones((rows, 1)), np.clip(made, -1, 1).round(2)])
+    match shape:
+        case "normal":
+            made = generator.normal(0.2, 0.4, size)
+        case "skewed":
+            made = generator.exponential(0.3, size) - 1
+        case "clamped":
+            # Most rows are alike, and a few are far away.
+            made = np.where(generator.random(size) < 0.03, 1.0, generator.normal(-0.8, 0.05, size))
+        case "labels":
+            made = np.where(generator.random(size) < 0.3, 1.0, -1.0)
+        case "correlated":
+            common = generator.normal(0.1, 0.35, (rows, 1))
+            made = common + generator.normal(0, 0.15, size)
+        case _:
+            raise ValueError(shape)
+    return np.hstack([np.ones((rows, 1)), np.clip(made, -1, 1).round(2)]).astype(np.float64)
 
 
 def least_squares(matrix: Floats, vector: Floats) -> Floats:

@@ -296,7 +296,7 @@ class LeastSquaresQuery(ObjectiveQuery, LinearRegressionQuery):
     def greatest(self) -> Fraction:
         return Fraction(1)
 
-    def mean_curvature(self, size: float, changes: Floats) -> Floats:  # noqa: ARG002 - constant
+    def mean_curvature(self, size: float, changes: Floats) -> Floats:
         return np.ones_like(changes)
 
     def locator(self, ridge: Fraction, answer: Array) -> Locator:

@@ -78,3 +78,16 @@ def test_it_is_not_added_to_numbers() -> None:
         noise.sample(3)
     with pytest.raises(ValueError, match="no tail"):
         noise.positive_tail(1)
+
+
+@pytest.mark.parametrize("size", [1, 3, 8])
+def test_vectors_of_evenly_spaced_numbers_have_the_gamma_distribution(size: int) -> None:
+    """The radius is a quantile of shape k + 1, by numbers of another library."""
+    from scipy.stats import gamma
+
+    levels = np.array([0.001, 0.5, 0.95, 0.9999])
+    others = np.linspace(0.1, 0.9, size)[:, None] * np.ones(4)
+    vectors = KNormNoise.vectors(np.vstack([levels, others]))
+
+    radii = gamma.ppf(levels, size + 1)
+    assert vectors == pytest.approx(radii * (2 * others - 1), rel=1e-3, abs=1e-12)

@@ -10,8 +10,6 @@ from random import Random
 import pytest
 
 from dpcli.mechanisms.objective_perturbation import ObjectivePerturbation
-from dpcli.noise.discrete_laplace import DiscreteLaplace
-from dpcli.noise.k_norm import KNormNoise
 from dpcli.numeric.arrays import Floats, integer_array, np
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.planning.planner import make_plan
@@ -197,29 +195,3 @@ def test_products_have_their_share_of_the_loss(name: str) -> None:
             == found.target.epsilon
             == 2
         )
-
-
-@pytest.mark.parametrize("size", [1, 3, 8])
-def test_no_coordinate_of_the_slope_exceeds_the_radius(size: int) -> None:
-    """The greatest coordinate is a gamma variable of shape k, by numbers of another library."""
-    from scipy.stats import gamma
-
-    noise = KNormNoise(Fraction(3))
-    for confidence in (Fraction(1, 2), Fraction(19, 20), Fraction(999, 1000)):
-        expected = 3 * gamma.ppf(float(confidence), size)
-        assert float(noise.radius(size, confidence)) == pytest.approx(expected, rel=1e-6)
-
-
-@pytest.mark.parametrize("size", [2, 6])
-def test_noise_in_a_row_of_products_stays_within_its_width(size: int, stream: Stream) -> None:
-    """Of 2,000 symmetric matrices of noise, at most 5% have an eigenvalue above it."""
-    noise, runs = DiscreteLaplace(Fraction(7, 3)), 2000
-    above, places = 0, np.triu_indices(size)
-    width = float(KNormNoise(noise.scale).radius(size, 1 - Fraction(1, 20) / size)) + size
-    for draws in np.array(noise.sample(runs * len(places[0]))).reshape(runs, -1):
-        matrix = np.zeros((size, size))
-        matrix[places] = draws
-        matrix = np.triu(matrix) + np.triu(matrix, 1).T
-        above += float(np.abs(np.linalg.eigvalsh(matrix)).max()) > width
-
-    assert above <= 0.05 * runs
