@@ -79,7 +79,7 @@ def shaped(shape: str, inputs: int, rows: int) -> Floats:
 
 def least_squares(matrix: Floats, vector: Floats) -> Floats:
     """The minimizer of x'Ax/2 - v'x over all x with an L1 norm of at most one."""
-    free: Floats = np.linalg.solve(matrix, vector)
+    free = np.asarray(np.linalg.solve(matrix, vector), np.float64)
     if abs(free).sum() <= 1:
         return free
     exact = [[Fraction(float(number)) for number in row] for row in (*matrix, vector)]
