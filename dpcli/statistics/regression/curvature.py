@@ -131,9 +131,10 @@ class CoefficientErrors:
     U^-1 is zero: <Ld, d> <= -<b, d> is such an ellipsoid.
 
     For logistic losses, u is 1/4, and l the least mean curvature for a change of at most r in L1.
-    The change is at most R(l), the root of b'L^-1 b times the sum of the absolute values in L^-1.
-    It grows continuously from zero as the slope grows from zero to b. So it is at most r if R(l) is
-    below r, for the r just above the least fixed point.
+    The change is at most R(l), the root of b'L^-1 b times the sum of |v|^2/m over the unit
+    eigenvectors v of L and their eigenvalues m, with |v| in L1. It grows continuously from zero as
+    the slope grows from zero to b. So it is at most r if R(l) is below r, for the r just above the
+    least fixed point.
 
     The distribution of b is known, and G is noisy. Plausible G are the noisy products less draws of
     their noise. Where these are not positive definite, or no r is found, any error is possible:
@@ -183,10 +184,12 @@ class CoefficientErrors:
         weights = np.einsum("nij,ai->anj", axes, self.weights)
         norm = float(abs(self.theta).sum())
 
+        lengths = abs(axes).sum(axis=1) ** 2
+
         def reach(curvature: Floats) -> Floats:
             inverse = 1 / (self.ridge + curvature[:, None] * sizes)
-            total = abs((axes * inverse[:, None]) @ axes.transpose(0, 2, 1)).sum(axis=(1, 2))
-            return np.array(np.sqrt(total * (slope**2 * inverse).sum(axis=1)))
+            most = (lengths * inverse).sum(axis=1) * (slope**2 * inverse).sum(axis=1)
+            return np.array(np.sqrt(most))
 
         before = np.zeros(len(sizes))
         change = reach(query.mean_curvature(norm, before))
