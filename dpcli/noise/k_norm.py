@@ -61,7 +61,7 @@ class KNormNoise(Noise):
 
     @staticmethod
     def vectors(levels: Floats) -> Floats:
-        """Vectors of scale one from uniform numbers, as `KNormVector` makes them from others.
+        """Vectors of scale one, at these levels of uniform numbers.
 
         `levels` has the shape (k + 1, draws), the result (k, draws). The first number decides the
         radius, as its quantile; each other one decides a coordinate.

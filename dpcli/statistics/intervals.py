@@ -41,7 +41,7 @@ MORE_DRAWS = 20_000
 """Draws of each noise for a confidence above 0.99."""
 
 UNIFORM_DRAWS = 8000
-"""Draws of each noise where uniform numbers are drawn too: those of few noises need more."""
+"""Draws of each noise where the outcome also depends on uniform numbers."""
 
 MAX_CONFIDENCE = Fraction(999, 1000)
 """Above this confidence, no interval is given: too few draws lie outside."""

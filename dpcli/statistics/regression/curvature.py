@@ -30,13 +30,13 @@ CURVATURE_SHARE = Fraction(1, 10)
 """The share of the loss for all products of the inputs together."""
 
 ITERATIONS = 25
-"""How often the change of coefficients and the curvature are computed from each other."""
+"""How often change and curvature are computed from each other, at most."""
 
 TWO_NOISES = Fraction(7, 4)
-"""Nine of ten releases have intervals with this many times the rows that plausible noise hides."""
+"""With this many times the rows that noise hides, most releases have intervals."""
 
 MARGIN = 0.01
-"""The part of a change by which it is enlarged, so that it exceeds the fixed point."""
+"""The part by which a change is enlarged, to exceed the fixed point."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +116,7 @@ def curvature_sentence() -> str:
 
 @dataclass(frozen=True, slots=True)
 class CoefficientErrors:
-    """How far plausible slopes, and plausible products of the inputs, move coefficients.
+    """How far plausible slopes move coefficients, for plausible products of inputs.
 
     Let t be the published minimizer of J(t) + <b, t> for the random slope b, and t* that of J, the
     objective with its ridge but without noise, both over the same convex set. With d = t - t*, the
@@ -214,7 +214,7 @@ class CoefficientErrors:
 
 
 def _matrices(sums: Floats, query: ObjectiveQuery) -> Floats:
-    """Matrices of products of scaled inputs; (products, draws) as (draws, size, size)."""
+    """Products of scaled inputs, shape (products, draws), as (draws, size, size)."""
     size, halves = query.cells, query.half_widths
     matrices = np.empty((sums.shape[1], size, size))
     for (i, j), numbers in zip(combinations_with_replacement(range(size), 2), sums, strict=True):

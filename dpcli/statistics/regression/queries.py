@@ -226,7 +226,7 @@ class ObjectiveQuery(RegressionQuery):
 
     @abstractmethod
     def mean_curvature(self, size: float, changes: Floats) -> Floats:
-        """The least mean of the curvature h of a row between two coefficient vectors.
+        """The least mean of the curvature h of a row, between two coefficients.
 
         One has the L1 norm `size`, and the other lies within `changes` of it in L1.
         """
@@ -339,7 +339,7 @@ class LogisticQuery(ObjectiveQuery):
         return Perturbation(scale, scale * self.cells * Fraction(2, 3))
 
     def mean_curvature(self, size: float, changes: Floats) -> Floats:
-        """The mean of p (1 - p) for log-odds from `size`, the largest possible, to the far end.
+        """The mean of p (1 - p) from the largest log-odds, `size`, outwards.
 
         p (1 - p) is the derivative of p, so that its mean is a quotient of differences.
         """
