@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, product
+from math import factorial
 from typing import Literal
 
 from dpcli.noise.k_norm import KNormVector
@@ -17,7 +18,8 @@ from dpcli.numeric.minimizers import constrained_least_squares
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import UNBOUNDED
-from dpcli.statistics.regression.queries import ObjectiveQuery
+from dpcli.statistics.regression.curvature import CoefficientErrors
+from dpcli.statistics.regression.queries import LeastSquaresQuery, ObjectiveQuery
 from tests.support.surveys import CONFIDENCE, planned_statistic
 
 Model = Literal["linear", "logistic"]
@@ -88,6 +90,22 @@ def least_squares(matrix: Floats, vector: Floats) -> Floats:
     return np.array([float(number) for number in limited])
 
 
+def tail(weights: Floats, width: float) -> float:
+    """P[|w'b| > c] for a slope b of scale one, weights w that are not zero, and a width c.
+
+    Given its radius r, b is uniform in a cube: the probability is a sum over the corners e, of the
+    sign of the product of e times a power of w'e - c/r. Its mean over r is an elementary integral.
+    """
+    if width == np.inf:
+        return 0.0
+    size = len(weights)
+    corners = np.array(list(product((1.0, -1.0), repeat=size)))
+    sums = corners @ abs(weights)
+    signs, sums = corners.prod(axis=1)[sums > 0], sums[sums > 0]
+    terms = signs * sums**size * np.exp(-width / sums)
+    return float(2 * terms.sum() / (2**size * factorial(size) * abs(weights).prod()))
+
+
 @dataclass(frozen=True)
 class Regression:
     """A regression of rows, released many times."""
@@ -108,6 +126,13 @@ class Regression:
             SPEC.format(columns=columns, entry=entry, names=", ".join(names), epsilon=self.epsilon)
         )
 
+    @property
+    def products(self) -> list[int]:
+        """The sums of products of any two inputs, in steps."""
+        whole = np.rint(self.inputs * ([1] + [STEPS] * (self.inputs.shape[1] - 1))).astype(int)
+        pairs = combinations_with_replacement(range(whole.shape[1]), 2)
+        return [int(whole[:, i] @ whole[:, j]) for i, j in pairs]
+
     def survey(self, releases: int) -> Survey:
         """The intervals of this number of releases."""
         plan = self.plan
@@ -115,15 +140,10 @@ class Regression:
         query, noise = first.weighted.query, first.calibrated.noise
         assert isinstance(query, ObjectiveQuery)
         scale, ridge = map(float, query.perturbation(noise.scale * query.step))
-        whole = np.rint(self.inputs * ([1] + [STEPS] * (self.inputs.shape[1] - 1))).astype(int)
-        exact = [
-            int(whole[:, i] @ whole[:, j])
-            for i, j in combinations_with_replacement(range(whole.shape[1]), 2)
-        ]
         noises = [part.calibrated.noise for part in others]
         sums = [
             total + np.array(one.sample(releases, many=True))
-            for total, one in zip(exact, noises, strict=True)
+            for total, one in zip(self.products, noises, strict=True)
         ]
         zero = np.zeros(query.cells)
         start = self._minimizer(zero, ridge, zero)
@@ -148,6 +168,32 @@ class Regression:
                 widths.append((upper - lower) / 2)
         medians = np.median(widths, axis=0) if widths else np.full(query.cells, np.inf)
         return Survey(held / releases, len(widths) / releases, np.asarray(medians, np.float64))
+
+    def expected_coverage(self, releases: int) -> Floats:
+        """The mean probability that intervals of squares hold, over draws of the noisy products.
+
+        This is for coefficients within their limit: the error is then a weighted sum of the slope.
+        """
+        plan = self.plan
+        first, *others = plan.queries
+        query, noise = first.weighted.query, first.calibrated.noise
+        assert isinstance(query, LeastSquaresQuery)
+        scale, ridge = map(float, query.perturbation(noise.scale * query.step))
+        weights = np.array([self._in_own_units(unit) for unit in np.eye(query.cells)]).T
+        matrix = self.inputs.T @ self.inputs + ridge * np.eye(query.cells)
+        moved = np.linalg.solve(matrix, weights.T).T * scale
+        held = np.zeros(query.cells)
+        for _ in range(releases):
+            answers = [NoisyAnswer(np.zeros(query.cells, np.int64), noise)]
+            answers += [
+                NoisyAnswer(
+                    total + np.array(part.calibrated.noise.sample(1)), part.calibrated.noise
+                )
+                for total, part in zip(self.products, others, strict=True)
+            ]
+            widths = CoefficientErrors.half_widths(answers, query, weights, CONFIDENCE)
+            held += [1 - tail(*pair) for pair in zip(moved, widths, strict=True)]
+        return held / releases
 
     def _in_own_units(self, theta: Floats) -> Floats:
         """Coefficients of columns from -1 to 3, from those of columns from -1 to 1."""

@@ -65,9 +65,10 @@ class LogisticRegression(Statistic):
     Intervals follow from the noisy products, and contain the coefficients of the same regression,
     with its ridge, without noise. The products do not show p (1 - p), which is taken to be as
     small as at the largest log-odds that inputs within bounds can have. So intervals hold more
-    often than stated, and are too wide where such inputs are rare and slopes are steep. No
-    interval is given, but the flag `no-information`, where the products less their noise may be
-    those of inputs that do not vary, or of no rows, or the odds are extreme.
+    often than stated, and are too wide where such inputs are rare and slopes are steep.
+
+    No interval is given, but the flag `no-information`, where the products less their noise may
+    be those of inputs that do not vary, or of no rows, or the odds are extreme.
     """
 
     name = "logistic_regression"
