@@ -19,6 +19,7 @@ from dpcli.data.kinds import LABELED_COLUMNS, Axis, option_kinds
 from dpcli.data.labels import LabeledColumn
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.unit import Relation
+from dpcli.queries.paired import PairedQuery
 from dpcli.queries.query import LinearQuery, Query, RowsPerUserQuery
 from dpcli.queries.scores import Accuracy, Frequency, Rank, Revenue, ScoreQuery
 from dpcli.queries.sums import Factor
@@ -26,7 +27,6 @@ from dpcli.statistics.counts.centered_counts import CenteredCountQuery
 from dpcli.statistics.counts.combinations import CombinationQuery
 from dpcli.statistics.counts.counts import DistinctQuery
 from dpcli.statistics.counts.multiple_answers import IndicatorQuery, PassesAmongFirst
-from dpcli.statistics.counts.pairs import PairedQuery
 from dpcli.statistics.means.centered_pair import CenteredPairQuery
 from dpcli.statistics.means.quadratic_pair import QuadraticPairQuery
 from dpcli.statistics.means.quotient import BernsteinQuery

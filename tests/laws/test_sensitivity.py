@@ -23,9 +23,9 @@ from dpcli.privacy.sensitivity import (
     sensitivity,
 )
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit, Unit
+from dpcli.queries.paired import paired
 from dpcli.queries.query import LinearQuery
 from dpcli.statistics.counts.combinations import CombinationQuery
-from dpcli.statistics.counts.pairs import paired
 from dpcli.statistics.means.centered_pair import CenteredPairQuery
 from dpcli.statistics.means.quadratic_pair import QuadraticPairQuery
 from tests.support.rules import for_each

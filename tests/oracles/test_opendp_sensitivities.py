@@ -18,10 +18,10 @@ from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.planning.plan import PlannedQuery
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation
+from dpcli.queries.paired import PairedQuery
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.counts import pairs
 from dpcli.statistics.counts.centered_counts import CenteredCountQuery
-from dpcli.statistics.counts.pairs import PairedQuery
 from dpcli.statistics.means import products
 
 dp: Any = pytest.importorskip("opendp.prelude")

@@ -10,10 +10,10 @@ from dpcli.data.column import Column
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import IdColumn, PrivatePartitionColumn
 from dpcli.privacy.unit import PersonUnit
+from dpcli.queries.paired import paired
 from dpcli.queries.query import LinearQuery, Query, RowsPerUserQuery
 from dpcli.statistics.counts.centered_counts import CenteredCountQuery
 from dpcli.statistics.counts.counts import DistinctQuery
-from dpcli.statistics.counts.pairs import paired
 from tests.oracles import files
 
 

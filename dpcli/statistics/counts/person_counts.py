@@ -20,15 +20,10 @@ from dpcli.numeric.interval_arithmetic import sqrt_down
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation
 from dpcli.problems.light_dataclasses import dataclass
+from dpcli.queries.paired import doubled_cells, paired
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.statistics.counts.centered_counts import CenteredCountQuery
-from dpcli.statistics.counts.pairs import (
-    MAX_RELATIVE_DEVIATION,
-    CellsFromPairs,
-    doubled_cells,
-    less_noise,
-    paired,
-)
+from dpcli.statistics.counts.pairs import MAX_RELATIVE_DEVIATION, CellsFromPairs, less_noise
 from dpcli.statistics.design import (
     Design,
     NoiseOfNumbers,

@@ -20,9 +20,10 @@ from dpcli.noise.distribution import Margin, Noise, blended_margin
 from dpcli.numeric.arrays import Array, add_exact, multiply_exact, np
 from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
+from dpcli.queries.paired import doubled_cells
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
-from dpcli.statistics.counts.pairs import REASON, double_margin, doubled_cells, pairs_instead
+from dpcli.statistics.counts.pairs import REASON, double_margin, pairs_instead
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import ANY, NONNEGATIVE, SIGNED_PART, Estimates, Limits
 from dpcli.statistics.means.quotient import Quotient, QuotientDesign

@@ -15,8 +15,9 @@ from dpcli.data.number_columns import IntegerColumn
 from dpcli.numeric.arrays import Ints
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.privacy.unit import PersonUnit, RowUnit
+from dpcli.queries.paired import PairedQuery, paired
 from dpcli.queries.query import LinearQuery
-from dpcli.statistics.counts.pairs import CellsFromPairs, PairedQuery, paired
+from dpcli.statistics.counts.pairs import CellsFromPairs
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
 from dpcli.statistics.means import comparison

@@ -19,9 +19,9 @@ from dpcli.planning.plan import PlannedStatistic
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.sensitivity import Sensitivity, centered_sensitivity
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit
+from dpcli.queries.paired import PairedQuery
 from dpcli.queries.query import LinearQuery
 from dpcli.statistics.counts.centered_counts import CenteredCountQuery
-from dpcli.statistics.counts.pairs import PairedQuery
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import Estimates
 from tests.laws.test_audit import least_epsilon
