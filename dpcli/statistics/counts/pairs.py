@@ -52,11 +52,8 @@ class CellsFromPairs(Design):
         cls, request: Request, separate: WeightedQuery, relation: Relation
     ) -> tuple[CellsFromPairs, ...]:
         """The design instead of `separate` cells; empty unless it has less noise."""
-        query = pairs_instead(request, separate.query, relation)
-        if query is None:
-            return ()
-        queries = (replace(separate, role=f"{separate.role} in pairs", query=query),)
-        return (cls(request, queries, ("l1",), reason=REASON),)
+        pairs = pairs_instead(request, separate, relation)
+        return (cls(request, (pairs,), ("l1",), reason=REASON),) if pairs else ()
 
     @property
     def block(self) -> tuple[int, ...]:
@@ -77,7 +74,9 @@ class CellsFromPairs(Design):
         return Estimates.around(cells, double_margin(answer.noise, confidence), unit)
 
 
-def pairs_instead(request: Request, separate: Query, relation: Relation) -> PairedQuery | None:
+def pairs_instead(
+    request: Request, separate: WeightedQuery, relation: Relation
+) -> WeightedQuery | None:
     """The query of pairs, if it has less noise than `separate` cells.
 
     None for filters under change-one: a row may leave the rows of an entry and enter those of
@@ -85,10 +84,12 @@ def pairs_instead(request: Request, separate: Query, relation: Relation) -> Pair
     cost twice as much. None also for a sample, whose numbers are estimated from separate cells.
     """
     moves = relation.neighbors is Neighbors.CHANGE_ONE and bool(request.where)
-    if request.sample or moves or not separate.cells or separate.cells == 1:
+    if request.sample or moves or separate.query.cells in {None, 0, 1}:
         return None
-    query = paired(separate)
-    return query if less_noise(query, relation) <= MAX_RELATIVE_DEVIATION else None
+    query = paired(separate.query)
+    if less_noise(query, relation) > MAX_RELATIVE_DEVIATION:
+        return None
+    return replace(separate, role=f"{separate.role} in pairs", query=query)
 
 
 def double_margin(noise: Noise, confidence: Fraction) -> Margin:

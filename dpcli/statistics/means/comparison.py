@@ -45,15 +45,16 @@ class Comparison(Statistic):
     these two, `difference` (the second minus the first) and `index` (100 times the second over
     the first, which is at least one step). `of: count` compares numbers of rows, `of: sum` the
     totals of a numeric `column` without negative values; overall or in each group of `by`. All
-    four come from one noisy answer for each of the two, at the cost of a histogram. The
-    interval of the difference allows for both noises, and that of the index covers all indexes
-    of plausible numbers.
+    four come from two noisy answers, at the cost of a histogram: the two numbers, or their
+    difference and their sum. The interval of the difference allows for its noise, and that of
+    the index covers all indexes of plausible numbers.
 
     Privacy: the two groups are disjoint, as the bins of a `histogram`. Adding or removing a row
     changes one of the two counts by 1, or one of the two totals by at most U for values in
     [0, U]. Changing a row can move it from one to the other: 2, or 2 U, in L1. A person changes
-    as many rows as the limits allow; each of the two counts as a group. The difference and the
-    sum of both also change by 2, or 2 U, then, and are answered instead: both numbers and the
+    as many rows as the limits allow; each of the two counts as a group. If a row is changed,
+    and there are no groups and no conditions, the difference and the sum of both change by 2,
+    or 2 U, as well. With Laplace noise they are answered instead: both numbers and the
     difference have errors that are the root of two times smaller (`PairedQuery`).
 
     >>> sex = "{type: category, values: [f, m, x]}"
@@ -125,11 +126,10 @@ class ComparedCells(QuotientDesign):
         cls, request: Request, cells: WeightedQuery, relation: Relation
     ) -> tuple[Design, ...]:
         """Cells by their difference and sum, if that has less noise, then apart."""
-        query = pairs_instead(request, cells.query, relation)
-        if query is None:
-            return (cls(request, (cells,)),)
-        pairs = replace(cells, role=f"{cells.role} in pairs", query=query)
-        return ComparedPair(request, (pairs,), ("l1",), reason=REASON), cls(request, (cells,))
+        apart, pairs = cls(request, (cells,)), pairs_instead(request, cells, relation)
+        if pairs is None:
+            return (apart,)
+        return ComparedPair(request, (pairs,), ("l1",), reason=REASON), apart
 
     @property
     def unit(self) -> Fraction:

@@ -218,11 +218,8 @@ class QuotientOfPair(QuotientOfParts):
         cls, request: Request, kinds: WeightedQuery, relation: Relation
     ) -> tuple[QuotientOfPair, ...]:
         """The design instead of rows of both `kinds`, if it has less noise."""
-        query = pairs_instead(request, kinds.query, relation)
-        if query is None:
-            return ()
-        queries = (replace(kinds, role=f"{kinds.role} in pairs", query=query),)
-        return (cls(request, queries, ("l1",), reason=REASON),)
+        pairs = pairs_instead(request, kinds, relation)
+        return (cls(request, (pairs,), ("l1",), reason=REASON),) if pairs else ()
 
     def quotient(self, unit: Fraction, decimals: int, limits: Limits) -> Quotient:
         """Twice the rows inside over twice all rows: (sum - difference) / (2 sum)."""
@@ -287,10 +284,10 @@ class Proportion(Ratio):
     changes one of them by 1, or by at most W with weights up to W, so each count gets all of
     epsilon. With discrete Laplace noise,
     that gives a smaller error for every share than a sum and a count that divide epsilon.
-    Changing a row moves it from one cell to the other: 2 in L1. Without groups and conditions, the
-    difference and the sum of both are answered then, which also change by 2, and the error of the
-    share is the root of two times smaller. A person changes as many rows
-    as the limits allow; each cell of each group counts as a group. If neighbors change a row
+    Changing a row moves it from one cell to the other: 2 in L1. Without groups and conditions,
+    the difference and the sum of both also change by 2. With Laplace noise they are answered
+    instead, and the error of the share is the root of two times smaller. A person changes as many
+    rows as the limits allow; each cell of each group counts as a group. If neighbors change a row
     and no row can be skipped, the number of rows is public, and only the rows inside are
     counted with noise.
 
