@@ -48,11 +48,12 @@ class Count(PersonCounts, WeightedStatistic):
     a single count without conditions then does not change at all, because the number of
     rows is public (Dwork and Roth 2014, section 3.3). A person with several rows changes
     the counts by as many rows as the limits allow; with many groups of a person, the groups
-    share noise (see `count_distinct`). The counts of two groups are answered by their
-    difference and their sum where a row is changed: together, these change by twice the larger
-    change of both counts, 2 in L1 as well, but each count is half of what both add up to, so it
-    has half the variance (`PairedQuery`). That holds for totals too. A weighted row adds its
-    weight, clamped to [0, W], so the sensitivities are W times as large.
+    share noise (see `count_distinct`). With Laplace noise, the counts of two groups are
+    answered by their difference and their sum if a row is changed and there are no conditions:
+    together, these change by twice the larger change of both counts, 2 in L1 as well, but each
+    count is half of what both add up to, so it has half the variance (`PairedQuery`). A `sum`
+    by two groups and a `histogram` of two bins are answered in the same way. A weighted row
+    adds its weight, clamped to [0, W], so the sensitivities are W times as large.
 
     >>> l1("statistic: count")
     {'add-remove': [1], 'change-one': [0]}
@@ -122,10 +123,11 @@ class Sum(WeightedStatistic):
     Privacy: for values in [L, U], adding or removing a row changes one total by at most
     max(|L|, |U|). Changing a row changes a single total by at most U - L (of values that
     cannot be skipped). Among several groups the row can also move, and the change is at
-    most max(2 max(|L|, |U|), U - L) in L1. A person changes the totals by as much for every
-    row that the limits allow, or by `unit_bounds` in every group. With weights up to W, the
-    changes are W times as large. Whole steps are summed exactly, so these are the true
-    sensitivities (Casacuberta, Shoemate, Vadhan and Wagaman 2022).
+    most max(2 max(|L|, |U|), U - L) in L1; the totals of two groups are answered as in `count`.
+    A person changes the totals by as much for every row that the limits allow, or by
+    `unit_bounds` in every group. With weights up to W, the changes are W times as large. Whole
+    steps are summed exactly, so these are the true sensitivities (Casacuberta, Shoemate, Vadhan
+    and Wagaman 2022).
 
     >>> l1("statistic: sum, column: x", x="{type: integer, bounds: [-20, 110]}")
     {'add-remove': [110], 'change-one': [130]}
@@ -283,7 +285,8 @@ class Histogram(PersonCounts):
     1 in L1 and in L2. Changing a row moves it from one bin to another: 2 in L1 and sqrt(2)
     in L2 (Dwork, McSherry, Nissim and Smith 2006, example 3). A person moves as many rows
     as the limits allow; each bin of each group counts as a group. If that is most of them,
-    they share noise (see `count_distinct`).
+    they share noise (see `count_distinct`). Two bins are answered as in `count` if a row is
+    changed.
 
     >>> l1("statistic: histogram, column: sex", sex="{type: category, values: [f, m]}")
     {'add-remove': [1], 'change-one': [2]}
