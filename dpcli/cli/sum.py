@@ -36,9 +36,9 @@ def sum_numbers(
     Columns are `statistic`, the keys and `item`; a column that is given twice accepts both values.
     If each number has noise of its own, the interval is that of the sum of these noises. If numbers
     share Gaussian noise, it follows from the covariance in the report. Otherwise it is the sum of
-    all intervals, and holds less often unless the noise is Gaussian: the result says how often.
-    Numbers of several statistics, other than counts and amounts, without an
-    interval, changed by post-processing, or chosen by noise are refused.
+    all intervals, and the result says how often it holds at least: of noise that is not Gaussian,
+    less often than each. Means and other values are refused, and so are numbers of several
+    statistics and numbers that have no interval, that post-processing changed, or that noise chose.
 
     Examples:
         dpcli sum published/first.report.json

@@ -4,9 +4,9 @@ The report says what is known of the noise of several numbers. If each has noise
 interval is that of the sum of these noises. If they are jointly Gaussian, so is their sum, and its
 variance follows from the covariance that the report states. Without one, its deviation is at most
 the sum of theirs (Minkowski's inequality), and the sum of the half-widths has the confidence of
-each. Of other numbers, only their intervals are known: the sum of all lower ends
-and the sum of all upper ends contain the sum if every interval holds, whatever the noise of one
-says about that of another (the union bound).
+each. Of other numbers, only their intervals are used: the sum of all lower ends and the sum of all
+upper ends contain the sum if every interval holds, whatever the noise of one says about that of
+another (the union bound).
 """
 
 from __future__ import annotations
