@@ -1,13 +1,13 @@
-"""Intervals about all rows and values, also those that a choice takes.
+"""Intervals about all rows and values, where a choice clamps or leaves out some.
 
 A published interval is about clamped values and kept rows: chosen bounds clamp values, and a chosen
-limit leaves rows out. The noisy counts that chose either also bound what is lost, at no privacy
-cost: this is post-processing.
+limit leaves rows out. The noisy counts that chose either also bound what is clamped or left out, at
+no privacy cost: this is post-processing.
 
 Let n be the exact count of a bin beyond a chosen bound, and w the distance of its far end from the
 bound. Clamping then takes at most the sum of w n from a total, and from the total of any part of
-the rows. Let c be the noisy count of the bin. The published number plus the sum of w c misses the
-number of all values by no more than the noise of both, which has a known distribution. So each end
+the rows. Let c be the noisy count of the bin. The published number plus the sum of w c falls short
+of the number of all values by no more than the noise of both, whose distribution is known. Each end
 of an interval moves by the sum of w c, plus the half-width for both noises, minus the half-width
 for the published number alone. It never moves inwards. An end fails where its noise, on one side,
 exceeds the half-width: each in half of the cases outside the confidence, and both in all of them.
@@ -55,7 +55,7 @@ class WiderInterval:
 
 @dataclass(frozen=True, slots=True)
 class _Lost:
-    """What a choice can take from a number: weights of its bins, on either side.
+    """What a choice clamps or leaves out: weights of its bins, on either side.
 
     `all_of` names all rows or values in a sentence, and `condition` is what they must fulfill.
     """
@@ -71,8 +71,8 @@ class _Lost:
 def wider_interval(published: EstimatedStatistic, plan: CentralPlan) -> WiderInterval | None:
     """The interval of each number that includes what a choice clamps or leaves out.
 
-    None if nothing is lost, if the counts of the choice do not bound it, or if they do so badly:
-    the noise of these counts may exceed the largest published number.
+    None if nothing is clamped or left out, if the counts of the choice do not bound it, or if they
+    do so badly: the noise of these counts may exceed the largest published number.
     """
     planned, estimates = published.planned, published.estimates
     lost, error = _lost(published, plan), planned.error(plan.spec.confidence)
@@ -89,8 +89,8 @@ def wider_interval(published: EstimatedStatistic, plan: CentralPlan) -> WiderInt
         moved.append(max(ceil((total + margin) / unit) * unit, Fraction(0)))
     below, above = moved
     ends, ways = None, ((below, "down"), (above, "up"))
-    reach = " and ".join(f"{readable_text(by)} further {way}" for by, way in ways if by)
-    reach = f"intervals about {lost.all_of} reach {reach or 'no further'}"
+    reach = " and ".join(f"{readable_text(by)} farther {way}" for by, way in ways if by)
+    reach = f"intervals about {lost.all_of} reach {reach or 'no farther'}"
     if len(estimates) == 1:
         low, high = (int(end[0]) * estimates.step for end in (estimates.lower, estimates.upper))
         ends = low - below, high + above
@@ -129,7 +129,7 @@ def _excess(noise: Noise) -> float:
 
 
 def _lost(published: EstimatedStatistic, plan: CentralPlan) -> _Lost | None:
-    """What the one choice takes from a statistic; None if that is not bounded."""
+    """What the one choice clamps or leaves out; None if that is not bounded."""
     planned, spec = published.planned, plan.spec
     entry, unit = planned.entry, spec.privacy.unit
     added = entry.statistic.row_range(entry.request)
@@ -174,7 +174,7 @@ def _lost(published: EstimatedStatistic, plan: CentralPlan) -> _Lost | None:
 def _deciding(
     published: EstimatedStatistic, plan: CentralPlan
 ) -> Iterator[tuple[BoundsChoice, Noise, tuple[int, ...]]]:
-    """The choices that take from a statistic, with their noise and noisy counts.
+    """The choices that affect a statistic, with their noise and noisy counts.
 
     Under a limit on the rows of a person, the choices of bounds count other rows of that person
     than the statistic may use.

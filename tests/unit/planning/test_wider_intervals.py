@@ -190,8 +190,8 @@ LIMITED = Setting("count", "visits", people=True)
     [
         (PLAIN.text, "interval about unclamped values is 4"),
         (LIMITED.text, "interval about all rows with an id is 4"),
-        (PLAIN.text.replace("statistic: sum", "by: [sex], statistic: sum"), "further up, if none"),
-        (LIMITED.text.replace("statistic: count", "by: [sex], statistic: count"), "further up"),
+        (PLAIN.text.replace("statistic: sum", "by: [sex], statistic: sum"), "farther up, if none"),
+        (LIMITED.text.replace("statistic: count", "by: [sex], statistic: count"), "farther up"),
         (PLAIN.text.replace("statistic: sum", "where: {sex: f}, statistic: sum"), "is 4"),
     ],
 )
