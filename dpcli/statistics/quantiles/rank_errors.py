@@ -39,6 +39,12 @@ WINDOW_RATIO = 4
 SAMPLED_ENDS = 256
 """About how many ends of classes are sampled for the kurtosis of rank errors."""
 
+CHUNK = 1 << 13
+"""The number of windows whose variances are computed at once, to stay in caches."""
+
+CLEAR = 2
+"""No window is tried where single ranks are beyond this number of margins."""
+
 
 @dataclass(frozen=True)
 class RankErrors:
@@ -119,7 +125,7 @@ class RankErrors:
         window = window or self._single
         leaves = self.tree.top_nodes * self.tree.node_leaves[0]
         added = quantile**2 * leaves - quantile * (window.starts[part] + window.stops[part] - 1)
-        variances: Floats = window.least_variances[part] + added / self.precisions[0]
+        variances: Floats = window.rows_variances[part] + added / self.precisions[0]
         return variances
 
     @cached_property
@@ -213,7 +219,7 @@ class Window:
     stops: Ints
 
     @cached_property
-    def least_variances(self) -> Floats:
+    def rows_variances(self) -> Floats:
         """The variances of the noise in the mean rows below the ends in each window."""
         ends = range(0, len(self.starts), CHUNK)
         return np.concatenate([self._variances(slice(end, end + CHUNK)) for end in ends])
@@ -233,13 +239,6 @@ class Window:
         starts, stops = self.starts[part], self.stops[part]
         means: Floats = (sums[:, stops] - sums[:, starts]) / (stops - starts)
         return means
-
-
-CHUNK = 1 << 13
-"""The number of windows whose variances are computed at once, to stay in caches."""
-
-CLEAR = 2
-"""No window is tried where single ranks are beyond this number of margins."""
 
 
 @dataclass(frozen=True, slots=True)
