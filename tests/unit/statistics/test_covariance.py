@@ -21,6 +21,8 @@ DRAWS = 10_000
 
 EACH_DAY = "{column: who, max_rows: 7, max_groups: 7, max_rows_per_group: 1}"
 
+BOTH = "{column: who, max_rows: 2, max_groups: 2, max_rows_per_group: 1}"
+
 SHARED = [
     ("selections, columns: [a, b, c], EPSILON, mechanism: laplace", "row"),
     ("selections, columns: [a, b, c, d, e], EPSILON, mechanism: laplace", "row"),
@@ -32,6 +34,9 @@ SHARED = [
     ("marginals, columns: [day, sex], ways: [1, 2], EPSILON, GAUSS", "row"),
     ("marginals, columns: [day, sex], ways: [1, 2], by: [job], EPSILON, GAUSS", "row"),
     ("marginals, columns: [day, sex, job], ways: 2, EPSILON, GAUSS", "row"),
+    ("count, by: [day], EPSILON, mechanism: laplace", EACH_DAY),
+    ("count, by: [sex], EPSILON", BOTH),
+    ("sum, column: x, by: [day], EPSILON", EACH_DAY),
 ]
 """Statistics whose numbers share noisy answers, and their unit."""
 
@@ -40,7 +45,7 @@ CASES = [(statistic, unit, epsilon) for statistic, unit in SHARED for epsilon in
 SUMS = 20
 """Sums of numbers that are chosen at random."""
 
-DEFAULT = [CASES[0], CASES[6], CASES[14]]
+DEFAULT = [CASES[0], CASES[6], CASES[14], *CASES[-6::2]]
 
 
 @pytest.fixture(autouse=True)
