@@ -143,10 +143,6 @@ def statistic_report(planned: PlannedStatistic, spec: CentralSpec) -> StatisticR
         _query(planned_query, spec.confidence, joint=planned.is_joint)
         for planned_query in planned.queries
     ]
-    known = planned.design.noise_of_numbers
-    # Sums of cells are Gaussian only if the noise of all cells is.
-    is_gaussian = all(isinstance(noise, DiscreteGaussian | NoNoise) for noise in planned.noises)
-    is_known = known is NoiseOfNumbers.OWN or (known is NoiseOfNumbers.GAUSSIAN and is_gaussian)
     return StatisticReport(
         name=request.name,
         **caption_texts(entry.caption),
@@ -180,17 +176,26 @@ def statistic_report(planned: PlannedStatistic, spec: CentralSpec) -> StatisticR
         bounds=_bounds_of(request),
         post=[step.summary for step in entry.post],
         post_unbiased=bool(entry.post) and all(step.unbiased for step in entry.post),
-        noise_of_numbers=known.value if is_known else None,
+        noise_of_numbers=_noise_of_numbers(planned),
         raw=entry.raw,
         population=entry.statistic.has_population(request),
         keys=_private_keys(planned),
     )
 
 
+def _noise_of_numbers(planned: PlannedStatistic) -> str | None:
+    """What a report says of the noise of several numbers; None if nothing."""
+    known = planned.design.noise_of_numbers
+    if known is NoiseOfNumbers.LINEAR:
+        is_gaussian = all(isinstance(noise, DiscreteGaussian | NoNoise) for noise in planned.noises)
+        return NoiseOfNumbers.GAUSSIAN.value if is_gaussian else None
+    return known.value if known is NoiseOfNumbers.OWN else None
+
+
 def covariance_rows(planned: PlannedStatistic) -> list[JsonRow] | None:
     """The covariance of numbers that share answers; None if it is not stated."""
     entry, design = planned.entry, planned.design
-    is_linear = design.noise_of_numbers is NoiseOfNumbers.GAUSSIAN
+    is_linear = design.noise_of_numbers is NoiseOfNumbers.LINEAR
     if not is_linear or not all(step.unbiased for step in entry.post):
         return None
     covariance = covariance_of(entry.statistic, design, planned.noises, consistent=bool(entry.post))

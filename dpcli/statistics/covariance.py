@@ -32,7 +32,7 @@ def covariance_of(
 
     Numbers of different blocks are independent. With `consistent`, it is that of numbers that were
     made to agree. None if there are too many, or if they follow from too many cells. The numbers
-    must be linear functions of the answers (`NoiseOfNumbers.GAUSSIAN`).
+    must be linear functions of the answers (`NoiseOfNumbers.LINEAR`).
     """
     sizes = design.block
 

@@ -34,8 +34,10 @@ class NoiseOfNumbers(StrEnum):
 
     OWN = "own"
     """Each number is a cell of the first answer, with independent noise of its own."""
+    LINEAR = "linear"
+    """Numbers are linear functions of the answers, and may share noise."""
     GAUSSIAN = "gaussian"
-    """Numbers are linear functions of the answers: Gaussian if all noise is."""
+    """The same of answers with Gaussian noise: jointly Gaussian."""
     UNKNOWN = "unknown"
     """Nothing but the interval of each number."""
 

@@ -181,7 +181,7 @@ def count_variance(sizes: Sequence[int]) -> float:
 class CountsFromCombinations(Design):
     """Counts from rows by combinations of tests, for shares of epsilon."""
 
-    noise_of_numbers = NoiseOfNumbers.GAUSSIAN
+    noise_of_numbers = NoiseOfNumbers.LINEAR
     combinations: CombinationQuery
 
     @classmethod

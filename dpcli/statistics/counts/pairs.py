@@ -45,7 +45,7 @@ def less_noise(query: PairedQuery, relation: Relation) -> float:
 class CellsFromPairs(Design):
     """Cells from their differences and sums, with Laplace noise."""
 
-    noise_of_numbers = NoiseOfNumbers.GAUSSIAN
+    noise_of_numbers = NoiseOfNumbers.LINEAR
 
     @classmethod
     def of(

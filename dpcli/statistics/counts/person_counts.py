@@ -137,7 +137,7 @@ class SharedNoise(Design):
     `times`. Several counts share the same number, and so its noise.
     """
 
-    noise_of_numbers = NoiseOfNumbers.GAUSSIAN
+    noise_of_numbers = NoiseOfNumbers.LINEAR
     times: int
     less: int = 1
 

@@ -81,7 +81,7 @@ class MeasuredTables(Design):
     The published tables are computed from these.
     """
 
-    noise_of_numbers = NoiseOfNumbers.GAUSSIAN
+    noise_of_numbers = NoiseOfNumbers.LINEAR
     has_effects: bool = False
 
     @classmethod

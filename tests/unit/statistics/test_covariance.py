@@ -65,7 +65,7 @@ def planned_statistic(statistic: str, unit: str, epsilon: str) -> PlannedStatist
 
 def stated(planned: PlannedStatistic, *, consistent: bool) -> Floats:
     """The covariance of a block of numbers."""
-    assert planned.design.noise_of_numbers is NoiseOfNumbers.GAUSSIAN
+    assert planned.design.noise_of_numbers is NoiseOfNumbers.LINEAR
     found = covariance_of(
         planned.entry.statistic, planned.design, planned.noises, consistent=consistent
     )
