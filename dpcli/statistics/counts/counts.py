@@ -231,7 +231,9 @@ class CountDistinct(PersonCounts):
     number in L1, its square root in L2. A row adds at most one value, and a value that is
     there already adds none. So the values in a group change by at most the number of rows
     that the limits allow, and at most by the number of possible values. Under change-one, a row
-    or person can remove as much and add as much elsewhere.
+    or person can remove as much and add as much elsewhere. If a person can be in about half of
+    the groups or more, people are then counted by the differences and sums of pairs of groups,
+    with Laplace noise (see `count`).
 
     If people are added or removed and can be in most of the d groups, noise costs less for
     twice the people of each group less all people, and all people once, whose sum is twice the
