@@ -71,7 +71,9 @@ class PairedQuery(Query):
     def combined(self, answer: Array, *following: Array) -> Array:
         """Differences and sums of the cells, pair by pair."""
         cells = self.of.combined(answer, *following)
-        first, second = np.append(cells, [0] * (self.cells - len(cells))).reshape(-1, 2).T
+        # Of the same type: floats would round the integers.
+        added = np.zeros(self.cells - len(cells), cells.dtype)
+        first, second = np.append(cells, added).reshape(-1, 2).T
         return np.stack([add_exact(first, -second), add_exact(first, second)], axis=1).ravel()
 
     def sensitivity(self, relation: Relation) -> Sensitivity:
