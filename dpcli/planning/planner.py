@@ -452,8 +452,12 @@ class StatisticPlanner:
         if entry.selects_partitions and target.delta <= 0:
             raise SpecError.about("cannot-calibrate.no-delta", name=entry.request.name)
         measure: Measure = "epsilon" if target.rho is None else "rho"
+        counts_rho = self.spec.privacy.composition.takes_rho
         design = next(
-            candidate for candidate in entry.designs if candidate.serves(mechanism.family, measure)
+            candidate
+            for candidate in entry.designs
+            if candidate.serves(mechanism.family, measure)
+            and not (counts_rho and candidate.gains_by_epsilon)
         )
         planned: list[PlannedQuery] = []
         if target.rho is not None:

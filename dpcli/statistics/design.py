@@ -195,6 +195,8 @@ class Design:
         error_is_known: Whether a published number has the error of the single answer.
         publishes_answers: Whether the noisy answers are published before the numbers.
         derivation: How the published numbers follow from the noisy answers, or an empty text.
+        gains_by_epsilon: Whether it has less noise than others at the same epsilon, but not at the
+            same rho.
         noise_of_numbers: What is known of the noise of several published numbers together.
     """
 
@@ -206,6 +208,7 @@ class Design:
     error_is_known: ClassVar[bool] = True
     publishes_answers: ClassVar[bool] = False
     derivation: ClassVar[str] = ""
+    gains_by_epsilon: ClassVar[bool] = False
     noise_of_numbers: ClassVar[NoiseOfNumbers] = NoiseOfNumbers.UNKNOWN
 
     def serves(self, family: Family, measure: Measure) -> bool:

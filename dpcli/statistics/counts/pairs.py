@@ -11,7 +11,6 @@ from dpcli.noise.distribution import Margin, Noise, summed_margin
 from dpcli.privacy.unit import Neighbors, Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.paired import PairedQuery, doubled_cells, paired
-from dpcli.queries.query import Query
 from dpcli.statistics.design import (
     Design,
     NoiseOfNumbers,
@@ -43,8 +42,12 @@ def less_noise(query: PairedQuery, relation: Relation) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class CellsFromPairs(Design):
-    """Cells from their differences and sums, with Laplace noise."""
+    """Cells from their differences and sums, with Laplace noise.
 
+    At the same rho, separate cells have as little noise: differences and sums change by more.
+    """
+
+    gains_by_epsilon = True
     noise_of_numbers = NoiseOfNumbers.LINEAR
 
     @classmethod

@@ -7,14 +7,7 @@ from fractions import Fraction
 from math import ceil, hypot, sqrt
 from typing import ClassVar
 
-from dpcli.noise.distribution import (
-    ADDITIVE,
-    Family,
-    Margin,
-    Noise,
-    blended_margin,
-    weighted_margin,
-)
+from dpcli.noise.distribution import Family, Margin, Noise, blended_margin, weighted_margin
 from dpcli.numeric.arrays import Array, add_exact, multiply_exact
 from dpcli.numeric.interval_arithmetic import sqrt_down
 from dpcli.privacy.sensitivity import Sensitivity
@@ -82,22 +75,30 @@ class PersonCounts(Statistic):
         by_person = isinstance(unit, PersonUnit) and relation.neighbors is Neighbors.ADD_REMOVE
         if not by_person or counts.factors or counts.user_clamp not in {None, (0, 1)}:
             return (*pairs, plain)
-        by_rho, by_epsilon = (
-            self._centered(request, separate, relation, family) for family in ADDITIVE[::-1]
+        return (
+            *self._centered(request, separate, relation, "l2", SharedNoise),
+            *self._centered(request, separate, relation, "l1", SharedNoiseOfPairs),
+            *pairs,
+            *self._centered(request, separate, relation, "l1", SharedNoise),
+            plain,
         )
-        return (*by_rho, *by_epsilon, *pairs, plain)
 
     def _centered(
-        self, request: Request, separate: WeightedQuery, relation: Relation, family: Family
+        self,
+        request: Request,
+        separate: WeightedQuery,
+        relation: Relation,
+        family: Family,
+        form: type[SharedNoise],
     ) -> tuple[Design, ...]:
-        """The design of centered counts with the least noise of a family.
+        """The design of this form, of centered counts, with the least noise of a family.
 
         It is empty if separate counts, or pairs of them, have about as little noise.
         """
         best: tuple[Design, ...] = ()
         counts, one = separate.query, separate.query.sensitivity(relation)
         max_deviation = sqrt(one.l2_squared) if family == "l2" else float(one.l1)
-        if family == "l1":
+        if form.gains_by_epsilon:
             max_deviation *= min(less_noise(paired(counts), relation), 1.0)
         max_deviation *= MAX_RELATIVE_DEVIATION
         for times in PARTS:
@@ -105,27 +106,24 @@ class PersonCounts(Statistic):
                 by=counts.by, items=counts.items, where=counts.where, present=counts.present,
                 times=times, less=one.linf, of_people=counts.total_clamp is not None,
             )  # fmt: skip
-            pairs = paired(centered)
-            forms: list[tuple[type[SharedNoise], Query]] = [(SharedNoise, centered)]
-            forms += [(SharedNoiseOfPairs, pairs)] if family == "l1" else []
-            for form, query in forms:
-                ratio = form.ratio(query.sensitivity(relation), one.linf, family)
-                power = 1.0 if family == "l2" else 1.5
-                deviation = one.linf * (float(ratio) + 1) ** power / times
-                if deviation > max_deviation:
-                    continue
-                max_deviation, weight = deviation, ratio / (ratio + 1)
-                queries = (
-                    WeightedQuery(f"{separate.role} less people", query, weight),
-                    WeightedQuery("people", centered.people, 1 - weight),
-                )
-                reason = REASON.format(times=times, less=one.linf) + form.more_reason
-                best = (
-                    form(
-                        request, queries, (family,), ("epsilon",), reason=reason,
-                        times=times, less=one.linf,
-                    ),
-                )  # fmt: skip
+            query = form.answered(centered)
+            ratio = form.ratio(query.sensitivity(relation), one.linf, family)
+            power = 1.0 if family == "l2" else 1.5
+            deviation = one.linf * (float(ratio) + 1) ** power / times
+            if deviation > max_deviation:
+                continue
+            max_deviation, weight = deviation, ratio / (ratio + 1)
+            queries = (
+                WeightedQuery(f"{separate.role} less people", query, weight),
+                WeightedQuery("people", centered.people, 1 - weight),
+            )
+            reason = REASON.format(times=times, less=one.linf) + form.more_reason
+            best = (
+                form(
+                    request, queries, (family,), ("epsilon",), reason=reason,
+                    times=times, less=one.linf,
+                ),
+            )  # fmt: skip
         return best
 
 
@@ -144,6 +142,11 @@ class SharedNoise(Design):
     more_reason: ClassVar[str] = ""
     numbers_of_cell: ClassVar[int] = 1
     """How many numbers of the first answer make a centered count, as their mean."""
+
+    @classmethod
+    def answered(cls, centered: CenteredCountQuery) -> Query:
+        """The query of the first answer."""
+        return centered
 
     @classmethod
     def ratio(cls, counts: Sensitivity, people: int, family: Family) -> Fraction:
@@ -203,11 +206,16 @@ class SharedNoiseOfPairs(SharedNoise):
     than the two counts do, if each of these changes as much as it can.
     """
 
+    gains_by_epsilon = True
     more_reason: ClassVar[str] = (
         ". Counts less people are answered in pairs, by their difference and their sum, which "
         "together change no more than both do, and a count is half of what they add up to"
     )
     numbers_of_cell: ClassVar[int] = 2
+
+    @classmethod
+    def answered(cls, centered: CenteredCountQuery) -> Query:
+        return paired(centered)
 
     def _margin(self, noises: Sequence[Noise], confidence: Fraction) -> Margin:
         counts, numbers = noises

@@ -175,6 +175,8 @@ class ComparedCells(QuotientDesign):
 class ComparedPair(ComparedCells):
     """Two cells from their noisy difference and sum, and the difference itself."""
 
+    gains_by_epsilon = True
+
     @property
     def unit(self) -> Fraction:
         return self.queries[0].step / 2

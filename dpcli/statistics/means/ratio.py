@@ -213,6 +213,8 @@ class Ratio(WeightedStatistic):
 class QuotientOfPair(QuotientOfParts):
     """A share, from the rows outside less those inside, and their sum."""
 
+    gains_by_epsilon = True
+
     @classmethod
     def of(
         cls, request: Request, kinds: WeightedQuery, relation: Relation

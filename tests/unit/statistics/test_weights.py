@@ -12,6 +12,7 @@ from dpcli.planning.planner import make_plan
 from dpcli.problems.errors import SpecError
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.design import NoisyAnswer
+from tests.support.streams import Stream
 from tests.support.surveys import CONFIDENCE, covered, noisy_answers, planned_statistic
 
 SPEC = """
@@ -75,7 +76,7 @@ def coverage_of_share(name: str, runs: int) -> float:
 
 
 @pytest.mark.parametrize("name", SHARES)
-def test_intervals_of_weighted_proportions_cover_them(name: str) -> None:
+def test_intervals_of_weighted_proportions_cover_them(name: str, stream: Stream) -> None:
     """In 300 runs, 91% of the intervals or more contain the weighted proportion of the file."""
     assert 0.91 <= coverage_of_share(name, 300) <= 0.995
 
@@ -88,7 +89,7 @@ def test_intervals_of_weighted_proportions_cover_them_in_many_runs(name: str) ->
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_intervals_of_weighted_numbers_cover_them(name: str) -> None:
+def test_intervals_of_weighted_numbers_cover_them(name: str, stream: Stream) -> None:
     """In 300 runs, 91% of the intervals or more contain the weighted number of the file."""
     assert 0.91 <= coverage(name, 300) <= 0.995
 

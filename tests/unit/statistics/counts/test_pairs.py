@@ -12,7 +12,7 @@ import pytest
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import PrivatePartitionColumn
 from dpcli.data.number_columns import IntegerColumn
-from dpcli.numeric.arrays import Ints
+from dpcli.numeric.arrays import Ints, integer_array
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.queries.paired import PairedQuery, paired
@@ -181,6 +181,31 @@ def test_exact_answers_are_those_of_the_oracle(tmp_path: Path) -> None:
         answer = engine([query], unit, path)
         assert query.cells == 4
         assert answer == evaluate([query], path.read_bytes(), unit)
+
+
+@pytest.mark.parametrize("cells", [2, 3])
+@pytest.mark.parametrize("largest", [(1 << 53) + 1, (1 << 62) - 1, 1 << 70])
+def test_differences_and_sums_of_large_totals_are_exact(cells: int, largest: int) -> None:
+    """No total is rounded to a float."""
+    query = paired(LinearQuery(by=(Axis(IntegerColumn("g", bounds=(0, cells - 1)), range(cells)),)))
+    answer = query.combined(integer_array([largest, 1, 2][:cells]))
+    assert answer.dtype in (np.int64, object)
+    assert answer.tolist() == [largest - 1, largest + 1, 2, 2][: query.cells]
+
+
+@pytest.mark.parametrize("composition", ["zcdp", "pld"])
+def test_separate_cells_are_answered_where_rho_counts(composition: str) -> None:
+    """Pairs have less noise at the same epsilon alone: they would cost twice the rho."""
+    text = SPEC.replace("1e-5}}}}\n", f"1e-5}}}}, composition: {composition}}}}}\n")
+    assert text != SPEC
+    for entry in (
+        "count, by: [s], epsilon: 1",
+        "proportion, column: s, values: a, epsilon: 1",
+        "comparison, between: {s: [a, b]}, epsilon: 1",
+    ):
+        fields = {"entry": entry, "neighbors": "change-one", "unit": "row", "sample": ""}
+        (query,) = planned_statistic(text.format(**fields)).queries
+        assert not isinstance(query.weighted.query, PairedQuery)
 
 
 def test_pairs_need_public_groups_and_the_same_rows() -> None:
