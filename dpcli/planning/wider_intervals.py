@@ -94,10 +94,10 @@ def wider_interval(published: EstimatedStatistic, plan: CentralPlan) -> WiderInt
     if len(estimates) == 1:
         low, high = (int(end[0]) * estimates.step for end in (estimates.lower, estimates.upper))
         ends = low - below, high + above
-        percent = exact_or_up(plan.spec.confidence * 100)
         texts = " to ".join(map(readable_text, ends))
-        reach = f"the {percent}% interval about {lost.all_of} is {texts}"
-    return WiderInterval(below, above, ends, f"{reach}, if {lost.condition}")
+        reach = f"an interval about {lost.all_of} is {texts}"
+    risk = f"at most {exact_or_up((1 - plan.spec.confidence) * 100)}% of releases state a wrong one"
+    return WiderInterval(below, above, ends, f"{reach}, if {lost.condition}; {risk}")
 
 
 def _margin(

@@ -222,7 +222,9 @@ def test_totals_state_an_interval_about_unclamped_values(
     assert wider["lower"] == total["cells"][0]["lower"] - wider["below"]
     assert wider["upper"] == total["cells"][0]["upper"] + wider["above"]
     assert f"about unclamped values is {wider['lower']} to {wider['upper']}" in total["left_out"]
-    assert total["left_out"].endswith("if none lies beyond the outermost bounds, -50 to 1000")
+    condition = "if none lies beyond the outermost bounds, -50 to 1000"
+    risk = "at most 5% of releases state a wrong one"
+    assert total["left_out"].endswith(f"{condition}; {risk}")
     assert set(totals["wider_interval"]) == {"below", "above"}
     assert "wider_interval" not in flights
 

@@ -206,7 +206,8 @@ def test_sentences_state_the_interval_and_its_condition(text: str, said: str) ->
     condition = "none lies beyond the outermost bounds, 0 to 1000"
     if "max_rows" in text:
         condition = "no person has more than 100 rows, the outermost limit"
-    assert found.sentence.endswith(f", if {condition}")
+    risk = "at most 5% of releases state a wrong one"
+    assert found.sentence.endswith(f", if {condition}; {risk}")
 
 
 @pytest.mark.parametrize(
