@@ -50,14 +50,14 @@ def sum_numbers(
     conditions, content = _conditions(where or ()), b""
     try:
         content = report.read_bytes()
-        found = sum_of(Report.parse(content), conditions)
+        parsed = Report.parse(content)
     except (
         KeyError, TypeError, ValueError, ArithmeticError, AttributeError, OSError, RecursionError
     ):  # fmt: skip
         kind = "earlier" if b'"dpcli_version": "' in content else "numbers"
         kind = kind if report.exists() else "missing"
         raise UsageError.about(f"not-a-report.{kind}", report=report) from None
-    _print(found, as_json=as_json)
+    _print(sum_of(parsed, conditions), as_json=as_json)
 
 
 def _print(found: PublishedSum, *, as_json: bool) -> None:
@@ -87,6 +87,8 @@ def _print(found: PublishedSum, *, as_json: bool) -> None:
         print_line("the numbers may share noise; the interval holds whatever they share")
     elif found.count > 1:
         print_line(f"all {found.count:,} intervals together hold with at least this confidence")
+    if found.left_out:
+        print_line(f"{found.statistic}: {found.left_out}")
     if found.limited:
         print_line("the interval is only about what limits kept: a number has the flag `limited`")
 

@@ -193,10 +193,9 @@ def _noise_of_numbers(planned: PlannedStatistic) -> str | None:
 
 
 def covariance_rows(planned: PlannedStatistic) -> list[JsonRow] | None:
-    """The covariance of numbers that share answers; None if it is not stated."""
+    """The covariance of linear functions of answers; None if it is not stated."""
     entry, design = planned.entry, planned.design
-    is_linear = design.noise_of_numbers is NoiseOfNumbers.LINEAR
-    if not is_linear or not all(step.unbiased for step in entry.post):
+    if not all(step.unbiased for step in entry.post):
         return None
     covariance = covariance_of(entry.statistic, design, planned.noises, consistent=bool(entry.post))
     if covariance is None:

@@ -271,7 +271,7 @@ class PublishedStatisticReport(StatisticReport):
     wider_interval: WiderIntervalReport | None = None
     """Intervals about all rows and values; absent if their ends are not known."""
     layout: LayoutReport
-    covariance: list[JsonRow] | None = None
+    noise_covariance: list[JsonRow] | None = None
     """The covariance of the noise in numbers that share noisy answers.
 
     It is a lower triangle. N rows are about the first N numbers of the statistic, in their order;

@@ -59,6 +59,7 @@ from dpcli.report.model import (
 )
 from dpcli.report.table import wide_layout
 from dpcli.specification.model import Caption, Spec
+from dpcli.statistics.design import NoiseOfNumbers
 from dpcli.statistics.postprocessing import IMPRECISE_SHARE, LIMITED_SHARE, UNRELIABLE
 from dpcli.version import __version__
 
@@ -77,7 +78,9 @@ def release_report(release: NoisyRelease) -> Report:
         statistic_report(published.planned, plan.spec).extended(
             PublishedStatisticReport,
             layout=layout_report(published, *tables[published.planned.name]),
-            covariance=covariance_rows(published.planned),
+            noise_covariance=covariance_rows(published.planned)
+            if published.planned.design.noise_of_numbers is NoiseOfNumbers.LINEAR
+            else None,
             cells=CELLS,
         )
         for published in numbers.statistics

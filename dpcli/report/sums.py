@@ -67,6 +67,7 @@ class PublishedSum:
     confidence: Fraction
     basis: Basis
     limited: bool
+    left_out: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,7 @@ class Addends:
     @property
     def variance(self) -> float | None:
         """The variance of the noise in their sum; None if no covariance is stated."""
-        stated = self.stated.covariance
+        stated = self.stated.noise_covariance
         if stated is None or self.table.ending:
             return None
         size = len(stated)
@@ -289,6 +290,7 @@ def _sum(
         confidence=confidence,
         basis=basis,
         limited=addends.is_limited,
+        left_out=addends.stated.left_out,
     )
 
 

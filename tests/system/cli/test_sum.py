@@ -92,7 +92,7 @@ def report(dpcli: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
 def without_covariance(report: Path) -> Path:
     """The report as if it stated no covariance."""
     text = report.read_text(encoding="utf-8")
-    rows = r' +"covariance": \[\n(?: +\[[-0-9., ]+\],?\n)+ +\],\n'
+    rows = r' +"noise_covariance": \[\n(?: +\[[-0-9., ]+\],?\n)+ +\],\n'
     changed = report.with_name("plain.report.json")
     changed.write_text(re.sub(rows, "", text), encoding="utf-8")
     assert b"covariance" not in changed.read_bytes()
@@ -218,7 +218,7 @@ def test_the_covariance_of_shared_noise_gives_the_interval(dpcli: Command, tmp_p
     """A person in all groups: the counts share noise, and an analyst finds how much of it."""
     path = publish(dpcli, tmp_path, PEOPLE)
     stated = {part["name"]: part for part in json.loads(path.read_bytes())["statistics"]}
-    rows = stated["many"]["covariance"]
+    rows = stated["many"]["noise_covariance"]
     variance = sum(row[-1] + 2 * sum(row[:-1]) for row in rows)
     found = added(dpcli, path, "statistic=many")
     done = dpcli("sum", path, "--where", "statistic=many")
@@ -238,7 +238,7 @@ def test_a_report_with_covariances_is_read_as_it_was_written(report: Path) -> No
 
     assert Draft202012Validator(json.loads(report_schema())).is_valid(json.loads(content))
     assert Report.compose(read.release, read.numbers).content == content
-    assert {name for name in stated if "covariance" in stated[name]} == {"both", "agreed"}
+    assert {name for name in stated if "noise_covariance" in stated[name]} == {"both", "agreed"}
 
 
 def test_counts_that_share_gaussian_noise_have_all_half_widths(
