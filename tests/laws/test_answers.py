@@ -176,8 +176,8 @@ def faults(query: Query) -> Iterator[str]:
 
 
 def possible_answers(query: Query) -> list[Array]:
-    """Exact answers to a part."""
-    return [query.answer(table) for table in tables(query) if table.dtype == object]
+    """Exact answers to a part, of either type of integers."""
+    return [query.answer(table) for table in tables(query)]
 
 
 def faults_of(
