@@ -83,7 +83,7 @@ def test_expected_coverage_of_squares(setting: Setting, stream: Stream) -> None:
     assert (coverage <= 0.97).all(), coverage
 
 
-@extended
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", EXACT)
 def test_intervals_of_squares_have_the_stated_confidence(setting: Setting, stream: Stream) -> None:
     """Where products are precise, 95% intervals hold in 93% to 97% of releases."""
@@ -97,7 +97,7 @@ def test_intervals_of_squares_have_the_stated_confidence(setting: Setting, strea
 @pytest.mark.parametrize(
     ("setting", "releases"),
     [*((setting, FEW) for setting in (BOUNDS[0], BOUNDS[-2]))]
-    + [pytest.param(setting, MANY, marks=extended) for setting in BOUNDS],
+    + [pytest.param(setting, MANY, marks=pytest.mark.slow) for setting in BOUNDS],
 )
 def test_intervals_from_bounds_hold_at_least_as_often_as_stated(
     setting: Setting, releases: int, stream: Stream
