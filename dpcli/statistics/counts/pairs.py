@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from math import inf, prod, sqrt
+from math import inf, sqrt
 
 from dpcli.noise.distribution import Margin, Noise, summed_margin
 from dpcli.privacy.unit import Neighbors, Relation
@@ -60,8 +60,7 @@ class CellsFromPairs(Design):
 
     @property
     def block(self) -> tuple[int, ...]:
-        cells = prod(map(len, self.queries[0].query.axes))
-        return (cells + 1 if cells % 2 else 2,)
+        return (self.queries[0].query.cells or 0,)
 
     def expected_error(self, errors: Sequence[float]) -> float:
         return errors[0] / sqrt(2)
