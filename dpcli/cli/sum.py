@@ -57,7 +57,11 @@ def sum_numbers(
         kind = "earlier" if b'"dpcli_version": "' in content else "numbers"
         kind = kind if report.exists() else "missing"
         raise UsageError.about(f"not-a-report.{kind}", report=report) from None
-    _print(sum_of(parsed, conditions), as_json=as_json)
+    try:
+        found = sum_of(parsed, conditions)
+    except (ValueError, ArithmeticError):
+        raise UsageError.about("not-a-report.numbers", report=report) from None
+    _print(found, as_json=as_json)
 
 
 def _print(found: PublishedSum, *, as_json: bool) -> None:

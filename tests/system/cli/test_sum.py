@@ -534,3 +534,13 @@ def test_intervals_of_sums_hold(
         held += Fraction(found.lower) <= exact <= Fraction(found.upper)
 
     assert least <= held / REGIONS <= most
+
+
+def test_a_text_in_place_of_a_number_is_a_clear_error(dpcli: Command, report: Path) -> None:
+    """It is no fault of dpcli."""
+    text = report.read_text(encoding="utf-8")
+    report.write_text(re.sub(r'"value":-?[0-9.]+', '"value":1.2.3', text), encoding="utf-8")
+    done = dpcli("sum", report, "--where", "statistic=paid")
+
+    assert done.status == 2
+    assert "error[not-a-report]" in done.err
