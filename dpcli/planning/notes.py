@@ -290,7 +290,7 @@ def post_processing_notes(plan: CentralPlan) -> list[str]:
         steps = [*entry.statistic.sentences(entry.request), *(step.summary for step in entry.post)]
         steps += [planned.design.derivation] if planned.design.derivation else []
         steps += ["the noisy numbers before that are published too"] if entry.raw else []
-        if min_rows := entry.statistic.rows_for_interval(planned.design, planned.noises):
+        if min_rows := planned.design.rows_for_interval(planned.noises):
             rows = count_text(int(short_up(Fraction(min_rows), 2)), "row")
             steps.append(
                 f"expect intervals from about {rows} on, for inputs that vary by a third of the "

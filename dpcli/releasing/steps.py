@@ -211,8 +211,7 @@ def estimate_statistic(
     estimates = replace(estimates, is_limited=limited)
 
     def agree(changed: Estimates) -> Estimates:
-        statistic = entry.statistic
-        consistent = statistic.make_consistent(planned.design, answers, changed, confidence)
+        consistent = planned.design.make_consistent(answers, changed, confidence)
         return replace(consistent.within(changed.limits), is_limited=limited)
 
     raw = estimates.before_postprocessing if entry.raw else None

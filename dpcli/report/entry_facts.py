@@ -197,7 +197,7 @@ def covariance_rows(planned: PlannedStatistic) -> list[JsonRow] | None:
     entry, design = planned.entry, planned.design
     if not all(step.unbiased for step in entry.post):
         return None
-    covariance = covariance_of(entry.statistic, design, planned.noises, consistent=bool(entry.post))
+    covariance = covariance_of(design, planned.noises, consistent=bool(entry.post))
     if covariance is None:
         return None
     unit = Fraction(10) ** (floor(log10(covariance.max() or 1.0)) - COVARIANCE_DIGITS)

@@ -279,7 +279,7 @@ class StatisticTrial:
     def _estimates(self, values: Sequence[Cells]) -> Estimates:
         """Estimates from answers without noise, before any step of `post`."""
         answers = [NoisyAnswer(cells, NO_NOISE) for cells in values]
-        return self._entry.statistic.estimate(self._planned.design, answers, self._confidence)
+        return self._planned.design.estimate(answers, self._confidence)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@
 folder of its family, with its queries and designs, and one line in `STATISTICS`. A `Request` is an
 entry of a spec with its names resolved. `Statistic.designs` gives every `Design` that may answer
 it: `WeightedQuery`s, for which noise and budget they are meant, and which error to expect
-(`design.py`). `Statistic.estimate` turns the `NoisyAnswer`s to one of them into `Estimates`, the
+(`design.py`). `Design.estimate` turns the `NoisyAnswer`s to one of them into `Estimates`, the
 published numbers with intervals. Intervals come from the noise itself where one answer is published
 (`estimates.py`), and from `intervals.py` where a number is computed from several answers.
 `postprocessing.py` has the steps of `post`.

@@ -14,7 +14,6 @@ from fractions import Fraction
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Floats, Ints, np
 from dpcli.statistics.design import Design, NoisyAnswer
-from dpcli.statistics.statistic import Statistic
 
 MAX_NUMBERS = 64
 """The most numbers whose covariance is stated."""
@@ -25,9 +24,7 @@ MAX_CELLS = 512
 ANY_CONFIDENCE = Fraction(1, 2)
 
 
-def covariance_of(
-    statistic: Statistic, design: Design, noises: Sequence[Noise], *, consistent: bool
-) -> Floats | None:
+def covariance_of(design: Design, noises: Sequence[Noise], *, consistent: bool) -> Floats | None:
     """The covariance of the first numbers; each as many that follow have the same.
 
     Numbers of different blocks are independent. With `consistent`, it is that of numbers that were
@@ -40,9 +37,9 @@ def covariance_of(
         """The numbers that follow from each row of cells."""
         parts = zip(np.split(cells, np.cumsum(sizes)[:-1], axis=1), noises, strict=True)
         answers = [NoisyAnswer(part.ravel(), noise) for part, noise in parts]
-        estimates = statistic.estimate(design, answers, ANY_CONFIDENCE)
+        estimates = design.estimate(answers, ANY_CONFIDENCE)
         if consistent:
-            estimates = statistic.make_consistent(design, answers, estimates, ANY_CONFIDENCE)
+            estimates = design.make_consistent(answers, estimates, ANY_CONFIDENCE)
         return estimates.value.astype(np.float64).reshape(len(cells), -1) * float(estimates.step)
 
     units = np.eye(sum(sizes) if sum(sizes) <= MAX_CELLS else 0, dtype=np.int64)

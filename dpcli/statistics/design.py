@@ -270,8 +270,20 @@ class Design:
         """Why these queries answer the request, if designs are several, and their error."""
         return (self.reason,) if self.reason else ()
 
+    def rows_for_interval(self, noises: Sequence[Noise]) -> int:
+        """About how many rows a bounded interval needs; zero if every number has one."""
+        return 0
+
+    def parts(self, answers: Sequence[NoisyAnswer]) -> list[NoisyAnswer]:
+        """An answer for each number that the queries have in a group, about all groups."""
+        pairs = zip(answers, self.queries, strict=True)
+        return [part for answer, one in pairs for part in answer.divided(one.query.cells_per_group)]
+
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        """The published numbers, from noisy answers; by default, the first answer itself."""
+        """The published numbers, from noisy answers alone, by groups, then items.
+
+        By default, they are the first answer itself.
+        """
         answer, step = answers[0], self.queries[0].step
         return Estimates.around(answer.values, answer.noise.margin(confidence), step)
 
@@ -286,8 +298,8 @@ class Design:
 class PublishedAnswer(Design):
     """A design whose published numbers are the cells of its first answer.
 
-    Neither it nor its statistic may change `estimate`: noise is added to each cell independently,
-    so each number has noise of its own.
+    It may not change `estimate`: noise is added to each cell independently, so each number has
+    noise of its own.
     """
 
     noise_of_numbers = NoiseOfNumbers.OWN

@@ -79,6 +79,22 @@ class ReadabilityQuery(Query):
         return RowContribution(-1 if self.checked else 1, 1)
 
 
+class QualityDesign(Design):
+    """The number of rows, perhaps of people, and of readable cells by column."""
+
+    def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+        counts = QualityAnswers.of(self.request, answers)
+        rows, columns = counts.rows, counts.columns
+        outside = float(1 - confidence) / 2
+        margin = blended_margin(rows.noise, HALF, columns.noise, HALF, outside)
+        (count,), differences = rows.values.tolist(), columns.values.tolist()
+        width = Fraction(rows.noise.half_width(confidence))
+        readable = [(Fraction(count + difference, 2), margin) for difference in differences]
+        people = [] if counts.people is None else [counts.number_of_people(confidence)]
+        decimals = (0, *[0] * len(people), *[1] * len(readable))
+        return Estimates.single([(Fraction(count), width), *people, *readable], decimals)
+
+
 class QualityCounts(Statistic):
     """Numbers of rows, of readable cells by checked column, of people by their rows.
 
@@ -120,8 +136,8 @@ class QualityCounts(Statistic):
         queries = (*(replace(part, weight=part.weight * left) for part in vector), *further)
         squares = tuple(replace(part, weight=part.weight**2) for part in queries)
         return (
-            Design(request, queries, measures=("epsilon",)),
-            Design(request, squares, families=("l1",), measures=("rho",)),
+            QualityDesign(request, queries, measures=("epsilon",)),
+            QualityDesign(request, squares, families=("l1",), measures=("rho",)),
         )
 
     def _vector(self, request: Request, relation: Relation) -> Queries:
@@ -134,20 +150,6 @@ class QualityCounts(Statistic):
             WeightedQuery("cells", query),
             WeightedQuery("rows", LinearQuery(), weight=Fraction(0)),
         )
-
-    def estimate(
-        self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
-    ) -> Estimates:
-        counts = QualityAnswers.of(design.request, answers)
-        rows, columns = counts.rows, counts.columns
-        outside = float(1 - confidence) / 2
-        margin = blended_margin(rows.noise, HALF, columns.noise, HALF, outside)
-        (count,), differences = rows.values.tolist(), columns.values.tolist()
-        width = Fraction(rows.noise.half_width(confidence))
-        readable = [(Fraction(count + difference, 2), margin) for difference in differences]
-        people = [] if counts.people is None else [counts.number_of_people(confidence)]
-        decimals = (0, *[0] * len(people), *[1] * len(readable))
-        return Estimates.single([(Fraction(count), width), *people, *readable], decimals)
 
     def limits(self, request: Request) -> tuple[Limits, ...]:
         return (NONNEGATIVE,)

@@ -1,4 +1,4 @@
-"""The interface of statistics: designs, and an estimate from noisy answers.
+"""The interface of statistics: designs for a request, and words on its numbers.
 
 Rows of a `WeightedStatistic` may have survey weights: a column by whose value each row counts.
 """
@@ -16,7 +16,7 @@ from dpcli.data.column import Column
 from dpcli.data.dates import DateColumn
 from dpcli.fields.section import SectionModel, extended_model
 from dpcli.fields.statistic_fields import FieldFault
-from dpcli.noise.distribution import ADDITIVE, Family, Noise
+from dpcli.noise.distribution import ADDITIVE, Family
 from dpcli.privacy.unit import Relation
 from dpcli.statistics.design import REQUEST_FIELDS, Design, NoisyAnswer, Request
 from dpcli.statistics.estimates import ANY, NONNEGATIVE, Estimates, Limits
@@ -95,12 +95,6 @@ class Statistic(ABC):
         For a family of noise and a unit of the budget, the first design that serves both is used.
         """
 
-    def estimate(
-        self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
-    ) -> Estimates:
-        """The numbers, from noisy answers alone, by groups, then items."""
-        return design.estimate(answers, confidence)
-
     def limits(self, request: Request) -> tuple[Limits, ...]:
         """The limits of noise-free values by the spec alone, for each item or for all.
 
@@ -112,12 +106,8 @@ class Statistic(ABC):
     def possible_estimate(
         self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
-        """The numbers of `estimate`, with intervals cut to the limits of possible values."""
-        return self.estimate(design, answers, confidence).within(self.limits(design.request))
-
-    def rows_for_interval(self, design: Design, noises: Sequence[Noise]) -> int:
-        """About how many rows a bounded interval needs; zero if every number has one."""
-        return 0
+        """The numbers of a design, with intervals cut to the limits of possible values."""
+        return design.estimate(answers, confidence).within(self.limits(design.request))
 
     def has_population(self, request: Request) -> bool:
         """Whether its numbers are also estimated for the population of a declared sample."""
@@ -126,7 +116,7 @@ class Statistic(ABC):
     def population(
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
-        """The numbers of the population, in the order of `estimate`.
+        """The numbers of the population, in the order of the published ones.
 
         Only for statistics and requests for which `has_population` is true.
         """
@@ -181,13 +171,3 @@ class Statistic(ABC):
     def publishes_dates(self, request: Request) -> bool:
         """Whether the published numbers are dates."""
         return self.gives_dates and isinstance(request.column, DateColumn)
-
-    def make_consistent(
-        self,
-        design: Design,
-        answers: Sequence[NoisyAnswer],
-        estimates: Estimates,
-        confidence: Fraction,
-    ) -> Estimates:
-        """The estimates after the step `consistent`: all numbers agree with each other."""
-        return design.make_consistent(answers, estimates, confidence)

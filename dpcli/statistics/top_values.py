@@ -249,6 +249,25 @@ MAX_PRIVATE_LABELS = 1_000
 """The largest `k` of undeclared labels: a line is published for every rank."""
 
 
+class SelectedLabels(Design):
+    """The labels with the greatest of the noisy counts that reach the threshold."""
+
+    def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+        """Labels of each group by falling noisy count, then by label; blank if too few."""
+        (answer,), request = answers, self.request
+        counted = zip(answer.values.tolist(), answer.groups or (), strict=True)
+        labels: dict[Group, list[str]] = {}
+        for _, (*keys, label) in sorted(counted, key=lambda pair: (-pair[0], pair[1])):
+            labels.setdefault(tuple(keys), []).append(label)
+        items: list[str] = []
+        for group in product(*(key.labels for key in request.by)):
+            shown = labels.get(group, [])[: request.k]
+            items += [*shown, *[""] * (request.k - len(shown))]
+        ranks = np.arange(len(items)) % request.k + 1
+        chosen = np.array(items, object)
+        return Estimates.chosen(ranks, items=chosen).suppressed(chosen == "")
+
+
 class TopKPrivate(TopK):
     """The `k` labels with the greatest noisy counts that reach the threshold.
 
@@ -271,24 +290,7 @@ class TopKPrivate(TopK):
         if not isinstance(request.column, PrivatePartitionColumn):
             raise TypeError("this statistic needs a category column without values")
         query = LinearQuery(by=(*request.by, Axis(request.column)), where=request.where)
-        return (Design(request, (WeightedQuery("count", query),)),)
-
-    def estimate(
-        self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
-    ) -> Estimates:
-        """Labels of each group by falling noisy count, then by label; blank if too few."""
-        (answer,), request = answers, design.request
-        counted = zip(answer.values.tolist(), answer.groups or (), strict=True)
-        labels: dict[Group, list[str]] = {}
-        for _, (*keys, label) in sorted(counted, key=lambda pair: (-pair[0], pair[1])):
-            labels.setdefault(tuple(keys), []).append(label)
-        items: list[str] = []
-        for group in product(*(key.labels for key in request.by)):
-            shown = labels.get(group, [])[: request.k]
-            items += [*shown, *[""] * (request.k - len(shown))]
-        ranks = np.arange(len(items)) % request.k + 1
-        chosen = np.array(items, object)
-        return Estimates.chosen(ranks, items=chosen).suppressed(chosen == "")
+        return (SelectedLabels(request, (WeightedQuery("count", query),)),)
 
 
 class ModePrivate(TopKPrivate):

@@ -240,7 +240,7 @@ def test_without_noise_the_estimate_is_the_definition(statistic: Statistic) -> N
         noiseless = [
             NoisyAnswer(integer_array(cells), NOISELESS) for cells in answers(queries, ROWS)
         ]
-        estimates = statistic.estimate(design, noiseless, Fraction(19, 20))
+        estimates = design.estimate(noiseless, Fraction(19, 20))
         definition = PLAIN[statistic.name]
         plain = [value for rows in groups(request) for value in definition(request, rows)]
 
@@ -324,7 +324,7 @@ def test_without_noise_the_best_candidate_is_chosen(statistic: Statistic) -> Non
             best_answer(query, cells)
             for query, cells in zip(queries, answers(queries, ROWS), strict=True)
         ]
-        estimates = list(statistic.estimate(design, noiseless, Fraction(19, 20)))
+        estimates = list(design.estimate(noiseless, Fraction(19, 20)))
         size = statistic.item_count(request)
         for place, rows in enumerate(groups(request)):
             for item, estimate in enumerate(estimates[place * size : (place + 1) * size]):

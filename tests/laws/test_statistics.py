@@ -308,8 +308,8 @@ def test_any_noisy_answer_gives_one_finite_estimate_per_cell(
         queries = [weighted.query for weighted in design.queries]
         for extreme in (0, -1, 1, 10**30, -(10**30)):
             given = [noisy(query, extreme, noise) for query in queries]
-            estimates = statistic.estimate(design, given, Fraction(19, 20))
-            agreed = statistic.make_consistent(design, given, estimates, Fraction(19, 20))
+            estimates = design.estimate(given, Fraction(19, 20))
+            agreed = design.make_consistent(given, estimates, Fraction(19, 20))
             assert len(agreed) == len(estimates)
             assert len(estimates) == groups(request) * statistic.item_count(request)
             assert len(statistic.items(request)) == statistic.item_count(request)

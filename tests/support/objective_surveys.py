@@ -158,7 +158,7 @@ class Regression:
                 NoisyAnswer(np.array([total[index]]), one)
                 for total, one in zip(sums, noises, strict=True)
             ]
-            made = plan.entry.statistic.estimate(plan.design, answers, CONFIDENCE)
+            made = plan.design.estimate(answers, CONFIDENCE)
             step = float(made.step)
             lower, upper = (end.astype(np.float64) * step for end in (made.lower, made.upper))
             covers: Bools = (lower <= truth) & (truth <= upper)

@@ -16,9 +16,8 @@ from dpcli.privacy.unit import Neighbors, Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import Factor, RowSums, Shape
-from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
-from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.means.quotient import QuotientDesign, mean_quotient
+from dpcli.statistics.design import Design, Request, WeightedQuery
+from dpcli.statistics.means.quotient import Printed, Quotient, QuotientDesign
 from dpcli.statistics.moments import TYPICAL_MEAN
 
 REASON = (
@@ -123,14 +122,16 @@ class CenteredPair(QuotientDesign):
     pair: CenteredPairQuery
 
     @classmethod
-    def of(cls, request: Request, column: NumericColumn) -> tuple[Design, ...]:
+    def of(cls, request: Request, column: NumericColumn, printed: Printed) -> tuple[Design, ...]:
         """The design; empty by groups, with weights, or without a width."""
         if request.by or request.weight or column.lower == column.upper:
             return ()
         query = CenteredPairQuery(column=column, where=request.where)
-        step = query.factor.step
-        queries = (WeightedQuery("centered sum and number of rows", query, step=step),)
-        return (cls(request, queries, ("l1",), reason=REASON, pair=query),)
+        factor, half = query.factor, query.half
+        queries = (WeightedQuery("centered sum and number of rows", query, step=factor.step),)
+        printed = printed.in_steps(factor.step)
+        quotient = Quotient((half, 0), (0, 1), printed, factor.offset, half)
+        return (cls(request, queries, ("l1",), reason=REASON, quotient=quotient, pair=query),)
 
     def expected_error(self, errors: Sequence[float]) -> float:
         """The error of the mean times the number of rows.
@@ -138,13 +139,6 @@ class CenteredPair(QuotientDesign):
         Both numbers have the same noise.
         """
         return errors[0] * hypot(1, TYPICAL_MEAN)
-
-    def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        factor, half = self.pair.factor, self.pair.half
-        quotient = mean_quotient(
-            self.pair.column, (half, 0), (0, 1), factor.step, factor.offset, half
-        )
-        return quotient.estimates(answers[0].divided(2), confidence)
 
     def error_of_rows(
         self, noises: Sequence[Noise], rows: Fraction, confidence: Fraction

@@ -26,7 +26,7 @@ from dpcli.queries.sums import Factor
 from dpcli.statistics.counts.pairs import REASON, double_margin, pairs_instead
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import ANY, NONNEGATIVE, SIGNED_PART, Estimates, Limits
-from dpcli.statistics.means.quotient import Quotient, QuotientDesign
+from dpcli.statistics.means.quotient import Printed, Quotient, QuotientDesign
 from dpcli.statistics.statistic import Statistic
 
 DIFFERENCE, INDEX = "difference", "index"
@@ -117,19 +117,24 @@ class Comparison(Statistic):
         return (*between.labels, DIFFERENCE, INDEX)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ComparedCells(QuotientDesign):
-    """The two cells, their difference, and the index of the second."""
+    """The two cells, their difference, and the index of the second: a `quotient`."""
 
     @classmethod
     def choices(
         cls, request: Request, cells: WeightedQuery, relation: Relation
     ) -> tuple[Design, ...]:
         """Cells by their difference and sum, if that has less noise, then apart."""
-        apart, pairs = cls(request, (cells,)), pairs_instead(request, cells, relation)
+        # A hundred times the second cell over the first, which is at least one step.
+        printed = Printed(Fraction(100), INDEX_DECIMALS, NONNEGATIVE)
+        apart = cls(request, (cells,), quotient=Quotient((0, 1), (1, 0), printed))
+        pairs = pairs_instead(request, cells, relation)
         if pairs is None:
             return (apart,)
-        return ComparedPair(request, (pairs,), ("l1",), reason=REASON), apart
+        # Twice the second over twice the first: (sum - difference) / (sum + difference).
+        index = Quotient((-1, 1), (1, 1), printed, min_below=2)
+        return ComparedPair(request, (pairs,), ("l1",), reason=REASON, quotient=index), apart
 
     @property
     def unit(self) -> Fraction:
@@ -146,16 +151,11 @@ class ComparedCells(QuotientDesign):
         width = blended_margin(noise, ONE, noise, ONE, float(1 - confidence) / 2)
         return noise.margin(confidence), Margin(ceil(width), 2 * noise.discrete_variance)
 
-    @property
-    def index(self) -> Quotient:
-        """A hundred times the second cell over the first, which is at least one step."""
-        return Quotient((0, 1), (1, 0), Fraction(100), INDEX_DECIMALS, NONNEGATIVE)
-
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         (answer,), unit = answers, self.unit
         of_cell, of_difference = self.margins(answer.noise, confidence)
         first, second, change = self.numbers(answer)
-        index = self.index.estimates(answer.divided(2), confidence)
+        index = super().estimate(answers, confidence)
         # A difference is near zero where two large numbers are alike, and then no less precise.
         both_sizes = add_exact(abs(first), abs(second))
         part = multiply_exact(both_sizes, SIGNED_PART.numerator) // SIGNED_PART.denominator
@@ -171,7 +171,6 @@ class ComparedCells(QuotientDesign):
         return Estimates.interleaved(items)
 
 
-@dataclass(frozen=True)
 class ComparedPair(ComparedCells):
     """Two cells from their noisy difference and sum, and the difference itself."""
 
@@ -188,14 +187,6 @@ class ComparedPair(ComparedCells):
     def margins(self, noise: Noise, confidence: Fraction) -> tuple[Margin, Margin]:
         of_difference = Margin(2 * noise.half_width(confidence), 4 * noise.discrete_variance)
         return double_margin(noise, confidence), of_difference
-
-    @property
-    def index(self) -> Quotient:
-        """Twice the second cell over twice the first.
-
-        That is (sum - difference) / (sum + difference).
-        """
-        return Quotient((-1, 1), (1, 1), Fraction(100), INDEX_DECIMALS, NONNEGATIVE, min_below=2)
 
 
 def _added_column(request: Request) -> NumericColumn | None:

@@ -14,10 +14,42 @@ from dpcli.privacy.unit import Relation
 from dpcli.statistics.design import Design, NoisyAnswer, Request
 from dpcli.statistics.estimates import NONNEGATIVE, Estimates
 from dpcli.statistics.intervals import FiducialInterval
-from dpcli.statistics.means.products import MomentsDesign
+from dpcli.statistics.means.products import MomentsDesign, PublishedMoments
 from dpcli.statistics.means.quadratic_pair import designs_of_one
-from dpcli.statistics.moments import Moments
 from dpcli.statistics.statistic import Statistic
+
+
+class PublishedDescription(PublishedMoments):
+    """The number of rows, the mean and the standard deviation of a single column."""
+
+    def estimate(
+        self, design: MomentsDesign, answers: Sequence[NoisyAnswer], confidence: Fraction
+    ) -> Estimates:
+        (column,), half = self.columns, self.unit(0)
+        low, high = (limit * column.step for limit in column.limits)
+        middle = float((low + high) / 2)
+
+        def described(sums: Floats) -> Floats:
+            answered = design.to_moments(sums)
+            _, (means,), ((variances,),) = self.centered(answered)
+            rows = answered[0]
+            # Fewer rows than one have neither a mean nor a deviation.
+            means, variances = np.where(rows >= 1.0, (means, variances), np.nan)
+            roots = np.sqrt(np.maximum(variances, 0.0))
+            return np.stack([rows, middle + float(half) * means, roots])
+
+        intervals = FiducialInterval(design.parts(answers), described, confidence)
+        # The middle and zero are published for what is not a number.
+        unknown = np.array([[0.0], [middle], [0.0]])
+        intervals.values = np.where(np.isfinite(intervals.values), intervals.values, unknown)
+        # A number of rows is whole, so the whole numbers within the ends cover as often.
+        nearest = np.rint(intervals.values[0])
+        intervals.lower[0] = np.minimum(np.ceil(intervals.lower[0]), nearest)
+        intervals.upper[0] = np.maximum(np.floor(intervals.upper[0]), nearest)
+        decimals = (0, column.mean_decimals, decimal_places(column.step) + 2)
+        limits = (NONNEGATIVE, (low, high), (Fraction(0), half))
+        estimates = intervals.estimates((Fraction(1), Fraction(1), half), decimals, limits)
+        return replace(estimates, variances=(design.variance_of_rows(answers), None, None))
 
 
 class Description(Statistic):
@@ -50,39 +82,9 @@ class Description(Statistic):
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
         """Moments of the column, together with the number of rows."""
-        separate = MomentsDesign.separate(request, relation, Moments((request.numeric,)), [(0, 0)])
+        moments = PublishedDescription((request.numeric,))
+        separate = MomentsDesign.separate(request, relation, moments, moments.pairs)
         return designs_of_one(separate, separate.or_products(relation)[:-1], relation)
 
     def names(self, request: Request) -> tuple[str, ...]:
         return ("count", "mean", "std")
-
-    def estimate(
-        self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
-    ) -> Estimates:
-        assert isinstance(design, MomentsDesign)
-        column, moments = design.request.numeric, design.moments
-        half = moments.unit(0)
-        low, high = (limit * column.step for limit in column.limits)
-        middle = float((low + high) / 2)
-
-        def described(sums: Floats) -> Floats:
-            answered = design.to_moments(sums)
-            _, (means,), ((variances,),) = moments.centered(answered)
-            rows = answered[0]
-            # Fewer rows than one have neither a mean nor a deviation.
-            means, variances = np.where(rows >= 1.0, (means, variances), np.nan)
-            roots = np.sqrt(np.maximum(variances, 0.0))
-            return np.stack([rows, middle + float(half) * means, roots])
-
-        intervals = FiducialInterval(design.parts(answers), described, confidence)
-        # The middle and zero are published for what is not a number.
-        unknown = np.array([[0.0], [middle], [0.0]])
-        intervals.values = np.where(np.isfinite(intervals.values), intervals.values, unknown)
-        # A number of rows is whole, so the whole numbers within the ends cover as often.
-        nearest = np.rint(intervals.values[0])
-        intervals.lower[0] = np.minimum(np.ceil(intervals.lower[0]), nearest)
-        intervals.upper[0] = np.maximum(np.floor(intervals.upper[0]), nearest)
-        decimals = (0, column.mean_decimals, decimal_places(column.step) + 2)
-        limits = (NONNEGATIVE, (low, high), (Fraction(0), half))
-        estimates = intervals.estimates((Fraction(1), Fraction(1), half), decimals, limits)
-        return replace(estimates, variances=(design.variance_of_rows(answers), None, None))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 
 from dpcli.fields.section import field_types
@@ -14,7 +13,7 @@ from dpcli.queries.sums import Factor
 from dpcli.statistics.design import Design, NoisyAnswer, Queries, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.means.centered_pair import CenteredPair
-from dpcli.statistics.means.quotient import SUM_WEIGHT, CenteredMean
+from dpcli.statistics.means.quotient import SUM_WEIGHT, CenteredMean, DistancesFromBounds, Printed
 from dpcli.statistics.population import mean_with_squares, population_means
 from dpcli.statistics.statistic import Statistic
 from dpcli.statistics.weights import WeightedStatistic, weight_factors, weight_step
@@ -110,11 +109,11 @@ class Mean(WeightedStatistic):
             WeightedQuery(roles[1], rows, 1 - weight, weight_size),
         )
         queries = mean_with_squares(queries, request, relation) if sampled else queries
-        centered = CenteredMean(request, queries, column=column)
-        changes = relation.neighbors is Neighbors.CHANGE_ONE and rows.may_skip
-        if changes and not sampled and (pair := CenteredPair.of(request, column)):
-            return replace(centered, families=("l2",)), *pair
-        return centered.or_distances(degree=2 if sampled else 1)
+        printed = Printed.mean(column)
+        changes = relation.neighbors is Neighbors.CHANGE_ONE and rows.may_skip and not sampled
+        pair = CenteredPair.of(request, column, printed) if changes else ()
+        pure = pair or DistancesFromBounds.of(request, column, printed, degree=2 if sampled else 1)
+        return CenteredMean.of(request, queries, column, printed).or_pure(pure)
 
     def has_population(self, request: Request) -> bool:
         if _is_share(request):
@@ -127,10 +126,3 @@ class Mean(WeightedStatistic):
         if _is_share(request):
             return _proportion().population(request, answers, confidence)
         return population_means(request, answers, confidence)
-
-    def estimate(
-        self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
-    ) -> Estimates:
-        if _is_share(design.request):
-            return _proportion().estimate(design, answers, confidence)
-        return design.estimate(answers, confidence)

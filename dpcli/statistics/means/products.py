@@ -7,6 +7,7 @@ of them get all of epsilon, where sums of the columns and of their products woul
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -30,14 +31,14 @@ from dpcli.statistics.design import (
     Request,
     WeightedQuery,
 )
-from dpcli.statistics.estimates import Limits
+from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.intervals import FiducialInterval, Outcome
 from dpcli.statistics.means.quotient import (
     BernsteinQuery,
     Coefficients,
+    Printed,
     Quotient,
     QuotientDesign,
-    QuotientOfParts,
 )
 from dpcli.statistics.moments import MOMENTS_REASON, TYPICAL_MEAN, TYPICAL_SQUARE, Moments
 
@@ -62,6 +63,20 @@ CORNERS_REASON = (
 """Reasons for products of distances of degree two and one."""
 
 
+class PublishedMoments(Moments):
+    """Moments from which numbers are computed that a statistic publishes."""
+
+    @abstractmethod
+    def estimate(
+        self, design: MomentsDesign, answers: Sequence[NoisyAnswer], confidence: Fraction
+    ) -> Estimates:
+        """The published numbers, from noisy answers to the queries of a design."""
+
+    def rows_for_interval(self, design: MomentsDesign, noises: Sequence[Noise]) -> int:
+        """About how many rows a bounded interval needs; zero if every number has one."""
+        return 0
+
+
 @dataclass(frozen=True, kw_only=True)
 class MomentsDesign(Design):
     """The number of rows, centered sums, squares and products, apart.
@@ -69,19 +84,19 @@ class MomentsDesign(Design):
     `pairs` are the pairs of columns whose covariances matter.
     """
 
-    moments: Moments
+    moments: PublishedMoments
     pairs: tuple[Pair, ...]
 
     @classmethod
     def choices(
-        cls, request: Request, relation: Relation, moments: Moments, pairs: Sequence[Pair]
+        cls, request: Request, relation: Relation, moments: PublishedMoments, pairs: Sequence[Pair]
     ) -> tuple[Design, ...]:
         """Separate moments; for pure noise products, if their error is smaller."""
         return cls.separate(request, relation, moments, pairs).or_products(relation)
 
     @classmethod
     def separate(
-        cls, request: Request, relation: Relation, moments: Moments, pairs: Sequence[Pair]
+        cls, request: Request, relation: Relation, moments: PublishedMoments, pairs: Sequence[Pair]
     ) -> MomentsDesign:
         """The design of separate moments."""
         queries = moments.queries(request, relation)
@@ -150,14 +165,16 @@ class MomentsDesign(Design):
         """The answers of `Moments` from noisy sums; shape (answers, cells)."""
         return sums
 
-    def parts(self, answers: Sequence[NoisyAnswer]) -> Sequence[NoisyAnswer]:
-        """An answer for each of the sums that `to_moments` takes."""
-        return answers
-
     def variance_of_rows(self, answers: Sequence[NoisyAnswer]) -> float:
         """The variance of the noise in the number of rows."""
         noises = [answer.noise.discrete_variance for answer in self.parts(answers)]
         return float((self.matrix[0] ** 2 * noises).sum())
+
+    def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+        return self.moments.estimate(self, answers, confidence)
+
+    def rows_for_interval(self, noises: Sequence[Noise]) -> int:
+        return self.moments.rows_for_interval(self, noises)
 
     def intervals(
         self, answers: Sequence[NoisyAnswer], outcome: Outcome, confidence: Fraction
@@ -194,10 +211,6 @@ class JointMoments(MomentsDesign):
     def to_moments(self, sums: Floats) -> Floats:
         moments: Floats = self.matrix @ sums
         return moments
-
-    def parts(self, answers: Sequence[NoisyAnswer]) -> Sequence[NoisyAnswer]:
-        pairs = zip(answers, self.queries, strict=True)
-        return [part for answer, one in pairs for part in answer.divided(one.query.cells_per_group)]
 
     def intervals(
         self, answers: Sequence[NoisyAnswer], outcome: Outcome, confidence: Fraction
@@ -259,6 +272,7 @@ class SumsOfRatio(QuotientDesign):
         relation: Relation,
         queries: Queries,
         parts: tuple[NumericColumn, NumericColumn],
+        printed: Printed,
     ) -> tuple[Design, ...]:
         """These `queries`; products for pure noise where they have the smaller error.
 
@@ -266,7 +280,9 @@ class SumsOfRatio(QuotientDesign):
         changes by the width of its bounds, but products change by twice that of all.
         """
         above, below = parts
-        separate = cls(request, queries, above=above, below=below)
+        printed = printed.in_steps(above.step / below.step)
+        quotient = Quotient((1, 0), (0, 1), printed)
+        separate = cls(request, queries, quotient=quotient, above=above, below=below)
         if relation.neighbors is not Neighbors.ADD_REMOVE or any(
             column.lower == column.upper for column in parts
         ):
@@ -275,11 +291,15 @@ class SumsOfRatio(QuotientDesign):
         weighted = WeightedQuery(
             "products of distances from bounds", query, step=above.step * below.step
         )
-        joint = CornersOfRatio(
-            request, (weighted,), ("l1",), reason=CORNERS_REASON, above=above, below=below
-        )
         if query.largest >= MAX_PRODUCT:
             return (separate,)
+        corners = tuple(product(above.limits, below.limits))
+        of_above, of_below = (tuple(corner[index] for corner in corners) for index in (0, 1))
+        # The sum below is at least one step.
+        joint = CornersOfRatio(
+            request, (weighted,), ("l1",), reason=CORNERS_REASON, above=above, below=below,
+            quotient=Quotient(of_above, of_below, printed, min_below=query.largest),
+        )  # fmt: skip
         return _chosen(joint, separate, relation)
 
     @property
@@ -295,7 +315,7 @@ class SumsOfRatio(QuotientDesign):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CornersOfRatio(SumsOfRatio, QuotientOfParts):
+class CornersOfRatio(SumsOfRatio):
     """Products of the distances of both values from either bound, for pure noise.
 
     A value is the average of its bounds, weighted by its distances from the other bound. So a row
@@ -306,24 +326,13 @@ class CornersOfRatio(SumsOfRatio, QuotientOfParts):
     adding or removing it changes them by that in L1. `BernsteinQuery` has the proof.
     """
 
-    @property
-    def corners(self) -> tuple[tuple[int, int], ...]:
-        """Both values at each corner, in steps, in the order of the sums."""
-        return tuple(product(self.above.limits, self.below.limits))
-
     def expected_error(self, errors: Sequence[float]) -> float:
         (weighted,) = self.queries
         contribution = weighted.query.row_contribution.high * float(weighted.step)
         steps = float(self.above.step), self.typical_ratio * float(self.below.step)
-        parts = (above * steps[0] - below * steps[1] for above, below in self.corners)
+        corners = zip(self.quotient.above, self.quotient.below, strict=True)
+        parts = (above * steps[0] - below * steps[1] for above, below in corners)
         return errors[0] / contribution * hypot(*parts)
-
-    def quotient(self, unit: Fraction, decimals: int, limits: Limits) -> Quotient:
-        """The ratio of the two sums, of which the one below is at least one step."""
-        above, below = zip(*self.corners, strict=True)
-        (weighted,) = self.queries
-        one_step = weighted.query.row_contribution.high
-        return Quotient(above, below, unit, decimals, limits, min_below=one_step)
 
 
 def _chosen(joint: Design, separate: Design, relation: Relation) -> tuple[Design, ...]:

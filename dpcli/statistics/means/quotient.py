@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -28,7 +27,7 @@ from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import MAX_PRODUCT, LinearQuery, Query
 from dpcli.queries.sums import Factor, PlainSum, RowSums, Shape, WeightedSum
-from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
+from dpcli.statistics.design import Design, NoisyAnswer, Queries, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.intervals import FiducialInterval
 from dpcli.statistics.means.quotient_interval import QuotientInterval
@@ -175,37 +174,55 @@ of the mean from the center, in half-widths: it affects the mean at most as much
 
 
 @dataclass(frozen=True)
+class Printed:
+    """The unit of a published quotient, its decimals and its limits."""
+
+    unit: Fraction
+    decimals: int
+    limits: Limits
+    date_range: int | None = None
+
+    @classmethod
+    def mean(cls, column: NumericColumn) -> Printed:
+        """The mean of a column lies within its bounds."""
+        limits = column.lower * column.step, column.upper * column.step
+        return cls(Fraction(1), column.mean_decimals, limits, column.date_range)
+
+    def in_steps(self, step: Fraction) -> Printed:
+        """The same for a quotient that counts steps of this size."""
+        return replace(self, unit=self.unit * step)
+
+
+@dataclass(frozen=True)
 class Quotient:
     """A quotient of two combinations of noisy answers, which has an interval.
 
     `above` and `below` are the coefficients of the answers in the dividend and the divisor. The
-    divisor is at least `min_below`. The published number is `unit` times the sum of the quotient
-    and the public number `shift`, and lies within `limits`.
+    divisor is at least `min_below`. The published number is the unit of `printed` times the sum of
+    the quotient and the public number `shift`.
     """
 
     above: Coefficients
     below: Coefficients
-    unit: Fraction
-    decimals: int
-    limits: Limits
+    printed: Printed
     shift: int = 0
     min_below: int = 1
-    date_range: int | None = None
 
     def estimates(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         """The exact quotient of each cell, with an interval for the noise of all answers."""
-        moved = self.shift * self.unit
-        low, high = (None if limit is None else limit - moved for limit in self.limits)
+        printed, unit = self.printed, self.printed.unit
+        moved = self.shift * unit
+        low, high = (None if limit is None else limit - moved for limit in printed.limits)
         intervals = self._interval(answers, confidence, low, high)
-        estimates = intervals.estimates([self.unit], [self.decimals], [(low, high)]).shifted(moved)
+        estimates = intervals.estimates([unit], [printed.decimals], [(low, high)]).shifted(moved)
         below = clip_exact(_combined(self.below, answers), self.min_below, None)
         above = add_exact(_combined(self.above, answers), multiply_exact(below, self.shift))
-        factor = self.unit / estimates.step
+        factor = unit / estimates.step
         divisor = multiply_exact(below, factor.denominator)
         exact = divide_exact(above, divisor, factor.numerator)
-        ends = (None if limit is None else int(limit / estimates.step) for limit in self.limits)
+        ends = (None if limit is None else int(limit / estimates.step) for limit in printed.limits)
         value = clip_exact(exact, *ends)
-        return replace(estimates, value=value, raw=exact, date_range=self.date_range)
+        return replace(estimates, value=value, raw=exact, date_range=printed.date_range)
 
     def _interval(
         self,
@@ -216,7 +233,7 @@ class Quotient:
     ) -> FiducialInterval:
         if low is None or high is None:
             return FiducialInterval(answers, self._outcome, confidence)
-        limits = float(low / self.unit), float(high / self.unit)
+        limits = float(low / self.printed.unit), float(high / self.printed.unit)
         return QuotientInterval(
             answers, self._outcome, confidence, self.above, self.below,
             min_below=self.min_below, limits=limits,
@@ -236,32 +253,20 @@ def _combined(coefficients: Sequence[int], answers: Sequence[NoisyAnswer]) -> Ar
     return reduce(add_exact, terms)
 
 
-def mean_quotient(
-    column: NumericColumn,
-    above: Coefficients,
-    below: Coefficients,
-    unit: Fraction,
-    shift: int,
-    min_below: int,
-) -> Quotient:
-    """The quotient that is published as the mean of a column, within its bounds."""
-    return Quotient(
-        above,
-        below,
-        unit=unit,
-        decimals=column.mean_decimals,
-        limits=(column.lower * column.step, column.upper * column.step),
-        shift=shift,
-        min_below=min_below,
-        date_range=column.date_range,
-    )
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class QuotientDesign(Design):
-    """A design that publishes quotients of answers; errors depend on the answers."""
+    """A design that publishes a quotient of the numbers of each group.
 
+    Its error depends on the answers. Numbers after those that the quotient needs are for other
+    purposes.
+    """
+
+    quotient: Quotient
     error_is_known: ClassVar[bool] = False
+
+    def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+        quotient = self.quotient
+        return quotient.estimates(self.parts(answers)[: len(quotient.above)], confidence)
 
     def error_of_rows(
         self, noises: Sequence[Noise], rows: Fraction, confidence: Fraction
@@ -283,19 +288,21 @@ class QuotientDesign(Design):
         return (noise + farthest * fewer) / (rows - fewer) if rows > fewer else None
 
 
-class QuotientOfParts(QuotientDesign):
-    """A design of one answer, whose numbers give the dividend and the divisor."""
-
-    @abstractmethod
-    def quotient(self, unit: Fraction, decimals: int, limits: Limits) -> Quotient:
-        """The quotient in this unit, with these decimals and limits."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class CenteredMean(QuotientDesign):
     """A sum of distances from the middle of the bounds, and the number of rows."""
 
     column: NumericColumn
+
+    @classmethod
+    def of(
+        cls, request: Request, queries: Queries, column: NumericColumn, printed: Printed
+    ) -> CenteredMean:
+        """The design of these queries, of which the first two are the sum and the number."""
+        distance, smallest = Factor.centered(column), min_denominator(request)
+        printed = printed.in_steps(distance.step)
+        quotient = Quotient((1, 0), (0, 1), printed, distance.offset, smallest)
+        return cls(request, queries, quotient=quotient, column=column)
 
     def expected_error(self, errors: Sequence[float]) -> float:
         """The error of the mean times the number of rows, for a typical mean.
@@ -304,13 +311,6 @@ class CenteredMean(QuotientDesign):
         """
         half = float((self.column.upper - self.column.lower) * self.column.step) / 2
         return hypot(errors[0], TYPICAL_MEAN * half * errors[1])
-
-    def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        distance, smallest = Factor.centered(self.column), min_denominator(self.request)
-        quotient = mean_quotient(
-            self.column, (1, 0), (0, 1), distance.step, distance.offset, smallest
-        )
-        return quotient.estimates(answers[:2], confidence)
 
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
         answered = [part for part in self.queries if part.weight]
@@ -321,14 +321,13 @@ class CenteredMean(QuotientDesign):
         )
         return (reason,) if len(answered) == 2 else ()
 
-    def or_distances(self, degree: int = 1) -> tuple[Design, ...]:
-        """The centered design for Gaussian noise; distances of a degree for pure noise.
+    def or_pure(self, pure: tuple[Design, ...]) -> tuple[Design, ...]:
+        """The centered design for Gaussian noise, and others for pure noise.
 
-        The centered design alone, if the number of rows is public or distances are not possible.
+        The centered design alone, if the number of rows is public or there are no others.
         """
         is_public = not self.queries[1].weight
-        pure = () if is_public else DistancesFromBounds.of(self.request, self.column, degree)
-        return (replace(self, families=("l2",)), *pure) if pure else (self,)
+        return (self,) if is_public or not pure else (replace(self, families=("l2",)), *pure)
 
 
 DISTANCES = (
@@ -359,7 +358,9 @@ class DistancesFromBounds(QuotientDesign):
     distances: BernsteinQuery
 
     @classmethod
-    def of(cls, request: Request, column: NumericColumn, degree: int = 1) -> tuple[Design, ...]:
+    def of(
+        cls, request: Request, column: NumericColumn, printed: Printed, degree: int = 1
+    ) -> tuple[Design, ...]:
         """The design of this degree; empty if bounds are equal, or sums are too large."""
         if column.lower == column.upper:
             return ()
@@ -376,7 +377,16 @@ class DistancesFromBounds(QuotientDesign):
         queries = (WeightedQuery("distances from both bounds", query, step=step),)
         reason = DISTANCES if query.weight is None else WEIGHTED_DISTANCES
         reason = SQUARED_DISTANCES if degree > 1 else reason
-        return (cls(request, queries, ("l1",), reason=reason, distances=query),)
+        (width,) = query.widths
+        # The polynomials sum to a power of the width for each row.
+        quotient = Quotient(
+            above=tuple(width * index for index in range(degree + 1)),
+            below=(degree,) * (degree + 1),
+            printed=printed.in_steps(column.step),
+            shift=column.lower,
+            min_below=min_denominator(request) * degree * width**degree,
+        )
+        return (cls(request, queries, ("l1",), reason=reason, quotient=quotient, distances=query),)
 
     def expected_error(self, errors: Sequence[float]) -> float:
         if self.distances.degree == 1:
@@ -384,16 +394,6 @@ class DistancesFromBounds(QuotientDesign):
         (column,) = self.distances.numeric_columns
         width = float((column.upper - column.lower) * column.step)
         return errors[0] * hypot(1 - TYPICAL_MEAN, TYPICAL_MEAN, 1 + TYPICAL_MEAN) / (2 * width)
-
-    def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        degree = self.distances.degree
-        (column,), (width,) = self.distances.numeric_columns, self.distances.widths
-        # The polynomials sum to a power of the width for each row.
-        smallest = min_denominator(self.request) * degree * width**degree
-        above = tuple(width * index for index in range(degree + 1))
-        below = (degree,) * (degree + 1)
-        quotient = mean_quotient(column, above, below, column.step, column.lower, smallest)
-        return quotient.estimates(answers[0].divided(degree + 1), confidence)
 
     def error_of_rows(
         self, noises: Sequence[Noise], rows: Fraction, confidence: Fraction

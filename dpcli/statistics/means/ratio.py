@@ -33,16 +33,17 @@ from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from dpcli.statistics.counts.pairs import REASON, pairs_instead
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
-from dpcli.statistics.estimates import Estimates, Limits
+from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.intervals import FiducialInterval
 from dpcli.statistics.means.products import SumsOfRatio
 from dpcli.statistics.means.quotient import (
     SUM_WEIGHT,
     CenteredMean,
     Coefficients,
+    DistancesFromBounds,
+    Printed,
     Quotient,
     QuotientDesign,
-    QuotientOfParts,
 )
 from dpcli.statistics.population import design_of, share_of_population
 from dpcli.statistics.weights import WeightedStatistic, min_denominator, weight_factors, weight_step
@@ -138,8 +139,9 @@ class Ratio(WeightedStatistic):
         if len(tests) == len(present) and not public:
             kinds = replace(rows, items=tuple(map(Axis, tests)), present=())
             counts = WeightedQuery("rows of each kind", kinds, step=step)
-            pairs = QuotientOfPair.of(request, counts, relation) if len(tests) == 1 else ()
-            return (*pairs, QuotientDesign(request, (counts,)))
+            quotient = self._quotient_of_kinds(request)
+            pairs = QuotientOfPair.of(request, counts, relation, quotient)
+            return (*pairs, QuotientDesign(request, (counts,), quotient=quotient))
         weight = Fraction(1) if public else SUM_WEIGHT if below is None else HALF
         numerator, denominator = self._summed(parts)
         queries = (
@@ -148,46 +150,25 @@ class Ratio(WeightedStatistic):
                 "denominator", denominator.query(rows), 1 - weight, denominator.step * step
             ),
         )
+        printed = self.printed(request)
         if isinstance(above, NumericColumn) and isinstance(below, NumericColumn):
-            return SumsOfRatio.choices(request, relation, queries, (above, below))
+            return SumsOfRatio.choices(request, relation, queries, (above, below), printed)
         if below is not None or not isinstance(above, NumericColumn):
-            return (QuotientDesign(request, queries),)
-        return CenteredMean(request, queries, column=above).or_distances()
+            printed = printed.in_steps(numerator.step / denominator.step)
+            quotient = Quotient((1, 0), (0, 1), printed, min_below=min_denominator(request))
+            return (QuotientDesign(request, queries, quotient=quotient),)
+        distances = DistancesFromBounds.of(request, above, printed)
+        return CenteredMean.of(request, queries, above, printed).or_pure(distances)
 
-    def estimate(
-        self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
-    ) -> Estimates:
-        request = design.request
-        part, _ = self.parts(request)
-        if isinstance(design, QuotientOfParts):
-            quotient = design.quotient(*self.scale(request))
-            parts = design.queries[0].query.cells_per_group
-            return quotient.estimates(answers[0].divided(parts), confidence)
-        if len(answers) == 1 and isinstance(part, NumericColumn):
-            # The distances from both bounds sum to the width for each row.
-            width, (unit, decimals, limits) = part.upper - part.lower, self.scale(request)
-            unit *= part.step / self._summed(self.parts(request))[0].step
-            quotient = Quotient((0, width), (1, 1), unit, decimals, limits, part.lower, width)
-            return quotient.estimates(answers[0].divided(2), confidence)
-        answers, above, below = self.combined(request, answers)
-        numerator, _ = self._summed(self.parts(request))
-        shift, smallest = numerator.offset, min_denominator(request)
-        quotient = Quotient(above, below, *self.scale(request), shift, smallest)
-        return quotient.estimates(answers, confidence)
-
-    def combined(
-        self, request: Request, answers: Sequence[NoisyAnswer]
-    ) -> tuple[Sequence[NoisyAnswer], Coefficients, Coefficients]:
-        """The answers, their coefficients in the numerator, and those in the denominator."""
-        if len(answers) > 1:
-            return answers, (1, 0), (0, 1)
-        parts, (kinds,) = self.parts(request), answers
+    def _quotient_of_kinds(self, request: Request) -> Quotient:
+        """The quotient of numbers of rows of some kinds; a row is true or not in each part."""
+        parts = self.parts(request)
         tests = _tests(parts)
-        cells: list[dict[Part, int]] = [
-            dict(zip(tests, cell, strict=True)) for cell in product((0, 1), repeat=len(tests))
+        kinds: list[dict[Part, int]] = [
+            dict(zip(tests, kind, strict=True)) for kind in product((0, 1), repeat=len(tests))
         ]
-        above, below = (tuple(cell.get(part, 1) for cell in cells) for part in parts)
-        return kinds.divided(len(cells)), above, below
+        above, below = (tuple(kind.get(part, 1) for kind in kinds) for part in parts)
+        return Quotient(above, below, self.printed(request), min_below=min_denominator(request))
 
     def _summed(self, parts: tuple[Part, Part]) -> tuple[_Summed, _Summed]:
         """The sums of numerator and denominator.
@@ -197,36 +178,34 @@ class Ratio(WeightedStatistic):
         above, below = parts
         return _Summed.of(above, centered=below is None), _Summed.of(below)
 
-    def scale(self, request: Request) -> tuple[Fraction, int, Limits]:
+    def printed(self, request: Request) -> Printed:
         """The unit of the ratio, its printed decimals, and its limits."""
         above, below = self.parts(request)
         per = Fraction(dict(request.options).get("per") or 1)
-        numerator, denominator = self._summed((above, below))
         low, high = (end * per for end in _limits(above))
         largest = max(abs(low), abs(high), Fraction(1, 10**9)) / _limits(below)[1]
         decimals = min(max(DECIMALS - floor(log10(largest)), 0), MAX_DECIMALS)
         limits = (low, high) if below is None else (Fraction(0) if low >= 0 else None, None)
-        return per * numerator.step / denominator.step, decimals, limits
+        return Printed(per, decimals, limits)
 
 
 @dataclass(frozen=True, kw_only=True)
-class QuotientOfPair(QuotientOfParts):
+class QuotientOfPair(QuotientDesign):
     """A share, from the rows outside less those inside, and their sum."""
 
     gains_by_epsilon = True
 
     @classmethod
     def of(
-        cls, request: Request, kinds: WeightedQuery, relation: Relation
+        cls, request: Request, kinds: WeightedQuery, relation: Relation, quotient: Quotient
     ) -> tuple[QuotientOfPair, ...]:
-        """The design instead of rows of both `kinds`, if it has less noise."""
+        """The design instead of rows of `kinds`, if it has less noise; for two kinds only."""
         pairs = pairs_instead(request, kinds, relation)
-        return (cls(request, (pairs,), ("l1",), reason=REASON),) if pairs else ()
-
-    def quotient(self, unit: Fraction, decimals: int, limits: Limits) -> Quotient:
-        """Twice the rows inside over twice all rows: (sum - difference) / (2 sum)."""
-        smallest = 2 * min_denominator(self.request)
-        return Quotient((-1, 1), (0, 2), unit, decimals, limits, min_below=smallest)
+        if pairs is None or len(quotient.above) > 2:
+            return ()
+        # Twice the rows inside over twice all rows: (sum - difference) / (2 sum).
+        quotient = Quotient((-1, 1), (0, 2), quotient.printed, min_below=2 * quotient.min_below)
+        return (cls(request, (pairs,), ("l1",), reason=REASON, quotient=quotient),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,18 +322,22 @@ class Proportion(Ratio):
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
         design = design_of(request)
-        answers, above, below = self.combined(request, answers)
+        coefficients: tuple[Coefficients, Coefficients] = (1, 0), (0, 1)
+        if len(answers) == 1:
+            quotient = self._quotient_of_kinds(request)
+            coefficients = quotient.above, quotient.below
+            answers = answers[0].divided(len(quotient.above))
 
         def outcome(values: Floats) -> Floats:
-            inside, rows = (np.array(row, float) @ values[:-1] for row in (above, below))
+            inside, rows = (np.array(row, float) @ values[:-1] for row in coefficients)
             divisor = np.maximum(rows, 1.0)
             shares = share_of_population(design, inside / divisor, divisor, values[-1])
             usable: Floats = np.where(rows >= 1.0, shares, np.nan)[None]
             return usable
 
         intervals = FiducialInterval(answers, outcome, confidence, sampled=True)
-        unit, decimals, limits = self.scale(request)
-        return intervals.estimates([unit], [decimals], [limits])
+        printed = self.printed(request)
+        return intervals.estimates([printed.unit], [printed.decimals], [printed.limits])
 
 
 PROPORTION = Proportion()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
+from typing import ClassVar
 
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.fields.section import field_types
@@ -17,7 +18,12 @@ from dpcli.problems.light_dataclasses import dataclass
 from dpcli.statistics.design import Design, NoisyAnswer, Request
 from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.intervals import FiducialInterval, Outcome
-from dpcli.statistics.means.products import MomentsDesign, Pair, ProductsOfDistances
+from dpcli.statistics.means.products import (
+    MomentsDesign,
+    Pair,
+    ProductsOfDistances,
+    PublishedMoments,
+)
 from dpcli.statistics.means.quadratic_pair import designs_of_one
 from dpcli.statistics.means.quotient import SQUARED_DISTANCES
 from dpcli.statistics.moments import Moments, bernstein_moments
@@ -25,6 +31,73 @@ from dpcli.statistics.statistic import Statistic
 
 CORRELATION_DECIMALS = 4
 """Decimals of a correlation."""
+
+
+class PublishedCovariances(PublishedMoments):
+    """The covariances of pairs of columns."""
+
+    def outcome(self, covariances: Floats, pair: Pair) -> Floats:
+        """The published number of a pair of columns, in half-widths; shape (cells,)."""
+        covariance: Floats = covariances[pair]
+        return covariance
+
+    def printed(self, pair: Pair) -> tuple[Fraction, int, Limits]:
+        """The unit of the number of a pair, its printed decimals, and its limits."""
+        unit = self.unit(*pair)
+        decimals = sum(decimal_places(self.columns[index].step) for index in pair) + 2
+        return unit, decimals, (Fraction(0) if pair[0] == pair[1] else -unit, unit)
+
+    def estimate(
+        self, design: MomentsDesign, answers: Sequence[NoisyAnswer], confidence: Fraction
+    ) -> Estimates:
+        def outcomes(covariances: Floats) -> Floats:
+            return np.stack([self.outcome(covariances, pair) for pair in design.pairs])
+
+        intervals = design.covariance_intervals(answers, outcomes, confidence)
+        # Zero is published for what is not a number, with the widest possible interval.
+        intervals.values[~np.isfinite(intervals.values)] = 0.0
+        units, decimals, limits = zip(*map(self.printed, design.pairs), strict=True)
+        return intervals.estimates(units, decimals, limits)
+
+
+class PublishedCorrelations(PublishedCovariances):
+    """The correlations of pairs of columns."""
+
+    def outcome(self, covariances: Floats, pair: Pair) -> Floats:
+        first, second = (covariances[index, index] for index in pair)
+        positive = (first > 0) & (second > 0)
+        root = np.sqrt(np.where(positive, first * second, 1.0))
+        return np.where(positive, covariances[pair] / root, np.nan)
+
+    def printed(self, pair: Pair) -> tuple[Fraction, int, Limits]:
+        return Fraction(1), CORRELATION_DECIMALS, (Fraction(-1), Fraction(1))
+
+
+class PublishedVariances(PublishedCovariances):
+    """The variance of a single column."""
+
+    @property
+    def half(self) -> Fraction:
+        """Half the width of the bounds: the greatest deviation."""
+        (column,) = self.columns
+        return (column.upper - column.lower) * column.step / 2
+
+    def printed(self, pair: Pair) -> tuple[Fraction, int, Limits]:
+        unit, decimals, _ = super().printed(pair)
+        return unit, decimals, (Fraction(0), self.half**2)
+
+
+class PublishedDeviations(PublishedVariances):
+    """The standard deviation of a single column."""
+
+    def outcome(self, covariances: Floats, pair: Pair) -> Floats:
+        variance = covariances[pair]
+        rooted: Floats = np.sign(variance) * np.sqrt(np.abs(variance))
+        return rooted
+
+    def printed(self, pair: Pair) -> tuple[Fraction, int, Limits]:
+        (column,) = self.columns
+        return self.unit(0), decimal_places(column.step) + 2, (Fraction(0), self.half)
 
 
 class Covariance(Statistic):
@@ -59,6 +132,7 @@ class Covariance(Statistic):
 
     name = "covariance"
     takes = field_types(columns=NumericColumns)
+    published: ClassVar[type[PublishedCovariances]] = PublishedCovariances
     item = "pair"
     mixed_units = True
     derivation = "noisy mean products less products of noisy means, no larger than possible"
@@ -76,34 +150,8 @@ class Covariance(Statistic):
         return tuple(f"{names[i]}:{names[j]}" for i, j in self.pairs(request))
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
-        moments = Moments(self.columns(request))
+        moments = self.published(self.columns(request))
         return MomentsDesign.choices(request, relation, moments, self.pairs(request))
-
-    def outcome(self, covariances: Floats, pair: Pair) -> Floats:
-        """The published number of a pair of columns, in half-widths; shape (cells,)."""
-        covariance: Floats = covariances[pair]
-        return covariance
-
-    def printed(self, moments: Moments, pair: Pair) -> tuple[Fraction, int, Limits]:
-        """The unit of the number of a pair, its printed decimals, and its limits."""
-        unit = moments.unit(*pair)
-        decimals = sum(decimal_places(moments.columns[index].step) for index in pair) + 2
-        return unit, decimals, (Fraction(0) if pair[0] == pair[1] else -unit, unit)
-
-    def estimate(
-        self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
-    ) -> Estimates:
-        assert isinstance(design, MomentsDesign)
-        moments, pairs = design.moments, self.pairs(design.request)
-
-        def outcomes(covariances: Floats) -> Floats:
-            return np.stack([self.outcome(covariances, pair) for pair in pairs])
-
-        intervals = design.covariance_intervals(answers, outcomes, confidence)
-        # Zero is published for what is not a number, with the widest possible interval.
-        intervals.values[~np.isfinite(intervals.values)] = 0.0
-        units, decimals, limits = zip(*(self.printed(moments, pair) for pair in pairs), strict=True)
-        return intervals.estimates(units, decimals, limits)
 
 
 class Correlation(Covariance):
@@ -123,21 +171,13 @@ class Correlation(Covariance):
     """
 
     name = "correlation"
+    published = PublishedCorrelations
     has_raw = False
     mixed_units = False
     derivation = "noisy covariances over the roots of noisy variances, from -1 to 1"
 
     def pairs(self, request: Request) -> Sequence[Pair]:
         return list(combinations(range(len(request.columns)), 2))
-
-    def outcome(self, covariances: Floats, pair: Pair) -> Floats:
-        first, second = (covariances[index, index] for index in pair)
-        positive = (first > 0) & (second > 0)
-        root = np.sqrt(np.where(positive, first * second, 1.0))
-        return np.where(positive, covariances[pair] / root, np.nan)
-
-    def printed(self, moments: Moments, pair: Pair) -> tuple[Fraction, int, Limits]:
-        return Fraction(1), CORRELATION_DECIMALS, (Fraction(-1), Fraction(1))
 
 
 class Variance(Covariance):
@@ -171,6 +211,7 @@ class Variance(Covariance):
     """
 
     name = "variance"
+    published = PublishedVariances
     takes = field_types(column=OrderedColumnName)
     item = ""
     mixed_units = False
@@ -180,12 +221,9 @@ class Variance(Covariance):
         return (request.numeric,)
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
-        separate = MomentsDesign.separate(request, relation, Moments((request.numeric,)), [(0, 0)])
+        moments = self.published(self.columns(request))
+        separate = MomentsDesign.separate(request, relation, moments, moments.pairs)
         return designs_of_one(separate, DistancesOfVariance.of(separate), relation)
-
-    def printed(self, moments: Moments, pair: Pair) -> tuple[Fraction, int, Limits]:
-        unit, decimals, _ = super().printed(moments, pair)
-        return unit, decimals, (Fraction(0), _half(moments) ** 2)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,19 +274,6 @@ class StandardDeviation(Variance):
     """
 
     name = "std"
+    published = PublishedDeviations
     in_column_unit = True
     derivation = "the root of the noisy variance, from 0 to half the width of the bounds"
-
-    def outcome(self, covariances: Floats, pair: Pair) -> Floats:
-        variance = covariances[pair]
-        rooted: Floats = np.sign(variance) * np.sqrt(np.abs(variance))
-        return rooted
-
-    def printed(self, moments: Moments, pair: Pair) -> tuple[Fraction, int, Limits]:
-        decimals = decimal_places(moments.columns[0].step) + 2
-        return moments.unit(0), decimals, (Fraction(0), _half(moments))
-
-
-def _half(moments: Moments) -> Fraction:
-    (column,) = moments.columns
-    return (column.upper - column.lower) * column.step / 2

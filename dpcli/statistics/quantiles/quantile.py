@@ -153,6 +153,31 @@ class TreeOfCounts(Design):
             items.append(bounded)
         return replace(Estimates.interleaved(items), date_range=column.date_range)
 
+    def make_consistent(
+        self, answers: Sequence[NoisyAnswer], estimates: Estimates, confidence: Fraction
+    ) -> Estimates:
+        return _in_order(estimates, self.quantiles)
+
+
+class QuantileChoices(Choices):
+    """A design that chooses each quantile by the scores of the candidates."""
+
+    def make_consistent(
+        self, answers: Sequence[NoisyAnswer], estimates: Estimates, confidence: Fraction
+    ) -> Estimates:
+        return _in_order(estimates, self.request.quantiles)
+
+
+def _in_order(estimates: Estimates, quantiles: tuple[Fraction, ...]) -> Estimates:
+    """The estimates with the values of each group in the order of their quantiles."""
+    if len(quantiles) < 2:
+        return estimates
+    values = estimates.value.reshape(-1, len(quantiles))
+    order = sorted(range(len(quantiles)), key=lambda index: quantiles[index])
+    ordered = np.empty_like(values)
+    ordered[:, order] = np.sort(values, axis=1)
+    return replace(estimates, value=ordered.ravel())
+
 
 class Quantile(Statistic):
     """Values or dates below which given shares of a column lie, overall or in each group.
@@ -247,7 +272,7 @@ class Quantile(Statistic):
         )
         return (*counts, self._choices(request, relation))
 
-    def _choices(self, request: Request, relation: Relation) -> Choices:
+    def _choices(self, request: Request, relation: Relation) -> QuantileChoices:
         """The design that chooses each quantile by the scores of the candidates."""
         column, quantiles = request.numeric, self.quantiles(request)
         classes, indices = classes_at_and_between(column, request.candidates)
@@ -269,7 +294,7 @@ class Quantile(Statistic):
                 "each quantile is chosen among the rows between those chosen before, the "
                 f"middle first. So results are in order, but {no_interval}"
             )
-            return Choices.of(request, relation, choice, reason=reason)
+            return QuantileChoices.of(request, relation, choice, reason=reason)
         choices = (
             (
                 f"rank of {plain_text(quantile)}",
@@ -283,24 +308,10 @@ class Quantile(Statistic):
             )
             for quantile in quantiles
         )
-        return Choices.of(request, relation, *choices, reason=no_interval)
+        return QuantileChoices.of(request, relation, *choices, reason=no_interval)
 
     def names(self, request: Request) -> tuple[str, ...]:
         return tuple(plain_text(quantile) for quantile in request.quantiles)
-
-    def make_consistent(
-        self,
-        design: Design,
-        answers: Sequence[NoisyAnswer],
-        estimates: Estimates,
-        confidence: Fraction,
-    ) -> Estimates:
-        quantiles = self.quantiles(design.request)
-        values = estimates.value.reshape(-1, len(quantiles))
-        order = sorted(range(len(quantiles)), key=lambda index: quantiles[index])
-        ordered = np.empty_like(values)
-        ordered[:, order] = np.sort(values, axis=1)
-        return replace(estimates, value=ordered.ravel())
 
 
 class Median(Quantile):

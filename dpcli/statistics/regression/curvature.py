@@ -102,6 +102,54 @@ class ObjectiveDesign(Design):
         shrinkage += self.exception
         return noise, shrinkage, curvature_design(self.objective, noises, Fraction(19, 20))
 
+    def with_intervals(
+        self,
+        estimates: Estimates,
+        answers: Sequence[NoisyAnswer],
+        units: Sequence[Fraction],
+        confidence: Fraction,
+        origin: Fraction = Fraction(0),
+    ) -> Estimates:
+        """Coefficients with intervals in these units of the scaled ones, intercept first.
+
+        The intercept is that of scaled columns less the slopes times the middles of the inputs,
+        plus an `origin`. Ends are rounded outwards to the last decimal, after a step of the grid
+        for each coefficient and a millionth for floats. If the query has a `greatest` sum of
+        coefficients, they are clipped to what it allows, and intervals without a bound are all that
+        is allowed.
+        """
+        query = self.objective
+        if not answers[0].noise.scale:
+            return estimates
+        rows = _weights(query, units)
+        half_widths = CoefficientErrors.half_widths(
+            answers, query, np.array(rows, np.float64), confidence
+        )
+        is_unbounded = not np.isfinite(half_widths).all()
+        if is_unbounded and query.greatest is None:
+            return replace(estimates, status=np.full(len(estimates), UNBOUNDED, np.int8))
+        ends, limits = [], []
+        for index, (row, half_width) in enumerate(zip(rows, half_widths, strict=True)):
+            value = int(estimates.value[index])
+            last = int(1 / (10 ** estimates.decimals[index] * estimates.step))
+            if query.greatest is not None:
+                middle = Fraction(0) if index else origin
+                distance = query.greatest * max(map(abs, row))
+                min_limit = floor((middle - distance) / estimates.step)
+                max_limit = ceil((middle + distance) / estimates.step)
+                limits.append((min_limit * estimates.step, max_limit * estimates.step))
+            if is_unbounded:
+                low, high = min_limit, max_limit
+            else:
+                width = Fraction(float(half_width) * (1 + 1e-6))
+                width += query.grid * sum(map(abs, row), start=Fraction(0))
+                steps = ceil(width / estimates.step)
+                low, high = value - steps, value + steps
+            ends.append((low // last * last, -(-high // last) * last))
+        lower, upper = map(integer_array, zip(*ends, strict=True))
+        status = np.full(len(estimates), HAS_INTERVAL, np.int8)
+        return replace(estimates, lower=lower, upper=upper, status=status).within(limits)
+
 
 def curvature_sentence() -> str:
     """A sentence for the plan: what noisy products of inputs are for, and their cost."""
@@ -247,53 +295,6 @@ def curvature_design(query: ObjectiveQuery, noises: Sequence[Noise], confidence:
         "vary by a third of the way from the middle to a bound and do not depend on each "
         "other; with fewer rows, noise may hide how much the inputs vary, and a flag says so"
     )
-
-
-def with_intervals(
-    estimates: Estimates,
-    answers: Sequence[NoisyAnswer],
-    query: ObjectiveQuery,
-    units: Sequence[Fraction],
-    confidence: Fraction,
-    origin: Fraction = Fraction(0),
-) -> Estimates:
-    """Coefficients with intervals in these units of the scaled ones, intercept first.
-
-    The intercept is that of scaled columns less the slopes times the middles of the inputs, plus an
-    `origin`. Ends are rounded outwards to the last decimal, after a step of the grid for each
-    coefficient and a millionth for floats. If the query has a `greatest` sum of coefficients, they
-    are clipped to what it allows, and intervals without a bound are all that is allowed.
-    """
-    if not answers[0].noise.scale:
-        return estimates
-    rows = _weights(query, units)
-    half_widths = CoefficientErrors.half_widths(
-        answers, query, np.array(rows, np.float64), confidence
-    )
-    is_unbounded = not np.isfinite(half_widths).all()
-    if is_unbounded and query.greatest is None:
-        return replace(estimates, status=np.full(len(estimates), UNBOUNDED, np.int8))
-    ends, limits = [], []
-    for index, (row, half_width) in enumerate(zip(rows, half_widths, strict=True)):
-        value = int(estimates.value[index])
-        last = int(1 / (10 ** estimates.decimals[index] * estimates.step))
-        if query.greatest is not None:
-            middle = Fraction(0) if index else origin
-            distance = query.greatest * max(map(abs, row))
-            min_limit = floor((middle - distance) / estimates.step)
-            max_limit = ceil((middle + distance) / estimates.step)
-            limits.append((min_limit * estimates.step, max_limit * estimates.step))
-        if is_unbounded:
-            low, high = min_limit, max_limit
-        else:
-            width = Fraction(float(half_width) * (1 + 1e-6))
-            width += query.grid * sum(map(abs, row), start=Fraction(0))
-            steps = ceil(width / estimates.step)
-            low, high = value - steps, value + steps
-        ends.append((low // last * last, -(-high // last) * last))
-    lower, upper = map(integer_array, zip(*ends, strict=True))
-    status = np.full(len(estimates), HAS_INTERVAL, np.int8)
-    return replace(estimates, lower=lower, upper=upper, status=status).within(limits)
 
 
 def _weights(query: ObjectiveQuery, units: Sequence[Fraction]) -> list[list[Fraction]]:

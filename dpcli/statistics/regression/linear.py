@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import cached_property
 from math import ceil, floor, log10
 from typing import Annotated, Any
 
@@ -22,13 +23,9 @@ from dpcli.queries.sums import Factor
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import ANY, Estimates
 from dpcli.statistics.intervals import FiducialInterval
-from dpcli.statistics.means.products import MomentsDesign
-from dpcli.statistics.moments import TYPICAL_VARIANCE, CenteredMoments, Moments
-from dpcli.statistics.regression.curvature import (
-    ObjectiveDesign,
-    curvature_sentence,
-    with_intervals,
-)
+from dpcli.statistics.means.products import MomentsDesign, PublishedMoments
+from dpcli.statistics.moments import TYPICAL_VARIANCE, CenteredMoments
+from dpcli.statistics.regression.curvature import ObjectiveDesign, curvature_sentence
 from dpcli.statistics.regression.queries import LeastSquaresQuery, RidgeQuery
 from dpcli.statistics.statistic import Statistic
 
@@ -40,7 +37,7 @@ SINGULAR = 1e-9
 
 
 @dataclass(frozen=True)
-class LeastSquares(Moments):
+class LeastSquares(PublishedMoments):
     """Moments for the least-squares regression of the last column on the others.
 
     The last column is the outcome, the others are the inputs. Columns are centered and in units of
@@ -51,12 +48,40 @@ class LeastSquares(Moments):
 
     ridge: Fraction | None = None
 
+    def estimate(
+        self, design: MomentsDesign, answers: Sequence[NoisyAnswer], confidence: Fraction
+    ) -> Estimates:
+        intervals = design.intervals(answers, self.solve, confidence)
+        widths = design.half_widths([answer.noise for answer in answers], RIDGE_CONFIDENCE)
+        intervals.replace_values(*self.solve_stably(design.to_moments(intervals.noisy), widths))
+        return self.estimates(intervals)
+
+    def rows_for_interval(self, design: MomentsDesign, noises: Sequence[Noise]) -> int:
+        """From how many rows on uncorrelated inputs of typical variance need no ridge."""
+        if self.ridge is not None:
+            return 0
+        bound = self.noise_bound(design.half_widths(noises, RIDGE_CONFIDENCE))
+        return ceil(bound / TYPICAL_VARIANCE)
+
+    def of_scaled(self, answer: NoisyAnswer, grid: Fraction, confidence: Fraction) -> Estimates:
+        """Intercept and slopes, from those for scaled columns in steps of a `grid`."""
+
+        def outcome(coefficients: Floats) -> Floats:
+            return self.uncentered(coefficients[1:] * float(grid), coefficients[0] * float(grid))
+
+        answers = [NoisyAnswer(value, answer.noise) for value in answer.values[:, None]]
+        return self.estimates(FiducialInterval(answers, outcome, confidence))
+
     def estimates(self, intervals: FiducialInterval) -> Estimates:
         """Intercept and slopes in the units of the columns, to 1/10,000 of each unit."""
+        decimals = [max(0, 4 - floor(log10(unit))) for unit in self.units]
+        return intervals.estimates(self.units, decimals, [ANY] * len(self.units))
+
+    @cached_property
+    def units(self) -> tuple[Fraction, ...]:
+        """The units of intercept and slopes, in those of the columns."""
         *inputs, outcome = (self.unit(index) for index in range(len(self.columns)))
-        units = [outcome, *(outcome / input_unit for input_unit in inputs)]
-        decimals = [max(0, 4 - floor(log10(unit))) for unit in units]
-        return intervals.estimates(units, decimals, [ANY] * len(units))
+        return outcome, *(outcome / input_unit for input_unit in inputs)
 
     def uncentered(self, slopes: Array, intercept: Array) -> Floats:
         """Intercept and slopes for columns as they are, from those for centered columns.
@@ -119,6 +144,32 @@ class LeastSquares(Moments):
 def _matrices(covariances: Floats) -> Floats:
     """Covariances of shape (columns, columns, cells) as (cells, columns, columns)."""
     return np.ascontiguousarray(np.moveaxis(covariances, 2, 0))
+
+
+class NoisyMinimizer(Design):
+    """The coefficients of a ridge regression, with noise."""
+
+    @classmethod
+    def of(cls, request: Request) -> NoisyMinimizer:
+        """The design for a request that has the ridge and the number of rows."""
+        assert request.ridge is not None, "the spec has checked that there is a ridge"
+        query = ridge_query(request.columns, request.ridge, request.rows)
+        return cls(request, (WeightedQuery("coefficients", query, step=query.grid),))
+
+    def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+        model = LeastSquares(self.request.columns)
+        return model.of_scaled(answers[0], self.queries[0].step, confidence)
+
+
+class LeastSquaresObjective(ObjectiveDesign):
+    """The coefficients that minimize the sum of squared errors, within bounds."""
+
+    def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+        model = LeastSquares(self.request.columns)
+        coefficients = NoisyAnswer(answers[0].values, NO_NOISE)
+        estimates = model.of_scaled(coefficients, self.objective.grid, Fraction(1))
+        origin = model.factors[-1].origin
+        return self.with_intervals(estimates, answers, model.units, confidence, origin)
 
 
 METHODS = ("moments", "objective", "output")
@@ -245,33 +296,10 @@ class LinearRegression(Statistic):
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
         if request.method == "output":
-            query = _ridge_query(request)
-            return (Design(request, (WeightedQuery("coefficients", query, step=query.grid),)),)
+            return (NoisyMinimizer.of(request),)
         slopes = [(index, len(request.columns) - 1) for index in range(len(request.columns) - 1)]
-        return MomentsDesign.choices(request, relation, Moments(request.columns), slopes)
-
-    def estimate(
-        self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
-    ) -> Estimates:
-        request = design.request
-        if request.method == "output":
-            return _in_own_units(request, answers[0], _ridge_query(request).grid, confidence)
-        model = LeastSquares(request.columns, request.ridge)
-        assert isinstance(design, MomentsDesign)
-        intervals = design.intervals(answers, model.solve, confidence)
-        widths = design.half_widths([answer.noise for answer in answers], RIDGE_CONFIDENCE)
-        intervals.replace_values(*model.solve_stably(design.to_moments(intervals.noisy), widths))
-        return model.estimates(intervals)
-
-    def rows_for_interval(self, design: Design, noises: Sequence[Noise]) -> int:
-        """From how many rows on uncorrelated inputs of typical variance need no ridge."""
-        request = design.request
-        if request.ridge is not None or not isinstance(design, MomentsDesign):
-            return 0
-        bound = LeastSquares(request.columns).noise_bound(
-            design.half_widths(noises, RIDGE_CONFIDENCE)
-        )
-        return ceil(bound / TYPICAL_VARIANCE)
+        moments = LeastSquares(request.columns, request.ridge)
+        return MomentsDesign.choices(request, relation, moments, slopes)
 
     def names(self, request: Request) -> tuple[str, ...]:
         return ("intercept", *(column.name for column in request.columns[:-1]))
@@ -299,22 +327,9 @@ class ObjectiveLinearRegression(LinearRegression):
             yield FieldFault("objective-without-groups", "by")
 
     def designs(self, request: Request, relation: Relation) -> tuple[ObjectiveDesign]:
-        query = _objective_query(request)
-        return (ObjectiveDesign.of(request, relation, query, "sum of squared errors"),)
-
-    def estimate(
-        self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
-    ) -> Estimates:
-        request, query = design.request, _objective_query(design.request)
-        coefficients = NoisyAnswer(answers[0].values, NO_NOISE)
-        estimates = _in_own_units(request, coefficients, query.grid, Fraction(1))
-        *inputs, outcome = map(LeastSquares(request.columns).unit, range(len(request.columns)))
-        units = (outcome, *(outcome / unit for unit in inputs))
-        return with_intervals(estimates, answers, query, units, confidence, query.outcome.origin)
-
-    def rows_for_interval(self, design: Design, noises: Sequence[Noise]) -> int:
-        """Zero: `ObjectiveDesign.sentences` states the number of rows instead."""
-        return 0
+        *inputs, outcome = map(Factor.centered, request.columns)
+        query = LeastSquaresQuery(outcome=outcome, inputs=tuple(inputs), where=request.where)
+        return (LeastSquaresObjective.of(request, relation, query, "sum of squared errors"),)
 
     def sentences(self, request: Request) -> tuple[str, ...]:
         fitted = (
@@ -333,30 +348,7 @@ def _needed_for_output(key: str, line: str, request: Request) -> FieldFault:
     return FieldFault("missing-field", "method", owner=owner, key=key, line=line)
 
 
-def _objective_query(request: Request) -> LeastSquaresQuery:
-    *inputs, outcome = map(Factor.centered, request.columns)
-    return LeastSquaresQuery(outcome=outcome, inputs=tuple(inputs), where=request.where)
-
-
 def ridge_query(columns: Sequence[NumericColumn], ridge: Fraction, rows: int) -> RidgeQuery:
     """The query for the ridge regression of the last column on the others."""
     *inputs, outcome = map(Factor.centered, columns)
     return RidgeQuery(outcome=outcome, inputs=tuple(inputs), ridge=ridge, rows=rows)
-
-
-def _ridge_query(request: Request) -> RidgeQuery:
-    assert request.ridge is not None, "the spec has checked that there is a ridge"
-    return ridge_query(request.columns, request.ridge, request.rows)
-
-
-def _in_own_units(
-    request: Request, answer: NoisyAnswer, grid: Fraction, confidence: Fraction
-) -> Estimates:
-    """Coefficients in the units of columns, from grid steps for scaled columns."""
-    model = LeastSquares(request.columns)
-
-    def outcome(coefficients: Floats) -> Floats:
-        return model.uncentered(coefficients[1:] * float(grid), coefficients[0] * float(grid))
-
-    answers = [NoisyAnswer(value, answer.noise) for value in answer.values[:, None]]
-    return model.estimates(FiducialInterval(answers, outcome, confidence))

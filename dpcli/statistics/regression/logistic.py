@@ -20,11 +20,7 @@ from dpcli.queries.sums import Factor
 from dpcli.statistics.design import Design, NoisyAnswer, Request
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.intervals import EXTRA_DECIMALS
-from dpcli.statistics.regression.curvature import (
-    ObjectiveDesign,
-    curvature_sentence,
-    with_intervals,
-)
+from dpcli.statistics.regression.curvature import ObjectiveDesign, curvature_sentence
 from dpcli.statistics.regression.queries import LogisticQuery
 from dpcli.statistics.statistic import Statistic
 
@@ -33,6 +29,27 @@ METHODS = ("objective",)
 
 TRUE = ((1, 1),)
 """The position of `true` among the labels of a boolean."""
+
+
+class LogisticObjective(ObjectiveDesign):
+    """The coefficients that minimize the logistic loss."""
+
+    def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+        query = self.objective
+        first, *coefficients = (int(steps) * query.grid for steps in answers[0].values)
+        units = [
+            1 / (half * factor.step)
+            for half, factor in zip(query.half_widths[1:], query.inputs, strict=True)
+        ]
+        slopes = [theta * unit for theta, unit in zip(coefficients, units, strict=True)]
+        middles = (factor.origin for factor in query.inputs)
+        shift = sum((a * x for a, x in zip(slopes, middles, strict=True)), start=Fraction(0))
+        # To a ten-thousandth of a coefficient of one on the scaled column.
+        decimals = (4, *(max(0, 4 - floor(log10(unit))) for unit in units))
+        step = Fraction(1, 10 ** (max(decimals) + EXTRA_DECIMALS))
+        values = integer_array([floor(number / step) for number in (first - shift, *slopes)])
+        estimates = replace(Estimates.chosen(values, step), decimals=decimals)
+        return self.with_intervals(estimates, answers, (Fraction(1), *units), confidence)
 
 
 class LogisticRegression(Statistic):
@@ -103,26 +120,7 @@ class LogisticRegression(Statistic):
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
         rarer = "; by more where one outcome is rarer than the other"
         query = _query(request)
-        return (ObjectiveDesign.of(request, relation, query, "logistic loss", rarer),)
-
-    def estimate(
-        self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
-    ) -> Estimates:
-        query = _query(design.request)
-        first, *coefficients = (int(steps) * query.grid for steps in answers[0].values)
-        units = [
-            1 / (half * factor.step)
-            for half, factor in zip(query.half_widths[1:], query.inputs, strict=True)
-        ]
-        slopes = [theta * unit for theta, unit in zip(coefficients, units, strict=True)]
-        middles = (factor.origin for factor in query.inputs)
-        shift = sum((a * x for a, x in zip(slopes, middles, strict=True)), start=Fraction(0))
-        # To a ten-thousandth of a coefficient of one on the scaled column.
-        decimals = (4, *(max(0, 4 - floor(log10(unit))) for unit in units))
-        step = Fraction(1, 10 ** (max(decimals) + EXTRA_DECIMALS))
-        values = integer_array([floor(number / step) for number in (first - shift, *slopes)])
-        estimates = replace(Estimates.chosen(values, step), decimals=decimals)
-        return with_intervals(estimates, answers, query, (Fraction(1), *units), confidence)
+        return (LogisticObjective.of(request, relation, query, "logistic loss", rarer),)
 
     def names(self, request: Request) -> tuple[str, ...]:
         return ("intercept", *(column.name for column in request.columns))

@@ -98,15 +98,14 @@ statistics:
 
 def truth(planned: PlannedStatistic, exact: Sequence[list[int]]) -> Estimates:
     """The noise-free published numbers of a statistic, from the integers of the oracle."""
-    entry = planned.entry
-    design, statistic, sure = planned.design, entry.statistic, Fraction(19, 20)
+    design, sure = planned.design, Fraction(19, 20)
     nothing = NoNoise(Fraction(0))
     answers = [NoisyAnswer(integer_array(values), nothing) for values in exact]
-    estimates = statistic.estimate(design, answers, sure)
+    estimates = design.estimate(answers, sure)
     noise = DiscreteLaplace(Fraction(1))
     loud = [NoisyAnswer(integer_array(values), noise) for values in exact]
     return apply_steps(
-        entry.post, estimates, lambda e: statistic.make_consistent(design, loud, e, sure)
+        planned.entry.post, estimates, lambda e: design.make_consistent(loud, e, sure)
     )
 
 

@@ -66,9 +66,7 @@ def planned_statistic(statistic: str, unit: str, epsilon: str) -> PlannedStatist
 def stated(planned: PlannedStatistic, *, consistent: bool) -> Floats:
     """The covariance of a block of numbers."""
     assert planned.design.noise_of_numbers is NoiseOfNumbers.LINEAR
-    found = covariance_of(
-        planned.entry.statistic, planned.design, planned.noises, consistent=consistent
-    )
+    found = covariance_of(planned.design, planned.noises, consistent=consistent)
     assert found is not None
     return found
 
@@ -115,5 +113,4 @@ def test_many_numbers_have_no_stated_covariance(monkeypatch: pytest.MonkeyPatch)
 
 def not_stated(planned: PlannedStatistic) -> bool:
     """Whether there are too many numbers or cells."""
-    entry = planned.entry.statistic
-    return covariance_of(entry, planned.design, planned.noises, consistent=True) is None
+    return covariance_of(planned.design, planned.noises, consistent=True) is None

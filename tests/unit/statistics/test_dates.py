@@ -70,7 +70,7 @@ def mean_of(total: int, count: int, bounds: tuple[str, str]) -> Estimates:
     column = DateColumn("d", Fraction(1), (day(bounds[0]), day(bounds[1])))
     answers = [NoisyAnswer(integer_array([number]), NO_NOISE) for number in (total, count)]
     design, *_ = Mean().designs(Request("m", column), ADDED)
-    return Mean().estimate(design, answers, SURE)
+    return design.estimate(answers, SURE)
 
 
 def texts(estimates: Estimates) -> tuple[str, str, str]:
@@ -106,7 +106,7 @@ def test_the_median_is_a_date_before_and_after_1970() -> None:
     request = Request("m", column, candidates=points)
     *_, design = Median().designs(request, ADDED)
     given = [NoisyAnswer(integer_array(numbers), NO_NOISE) for numbers in ([0, 1, 2], [9, 9, 9])]
-    chosen = Median().estimate(design, given, SURE)
+    chosen = design.estimate(given, SURE)
 
     assert number_texts(chosen, chosen.value).to_list() == [
         "1969-12-31",

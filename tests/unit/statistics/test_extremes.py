@@ -24,7 +24,7 @@ def test_means_of_any_bounds_are_exact(power: int) -> None:
     rows, sums = [3, 7, 0, -5, 10**6], [1, -(10**power), 5, 5, 10**5]
     given = [NoisyAnswer(integer_array(sums), noise), NoisyAnswer(integer_array(rows), noise)]
     design, *_ = Mean().designs(request, ADDED)
-    means = Mean().estimate(design, given, Fraction(19, 20))
+    means = design.estimate(given, Fraction(19, 20))
     middle = 10**power // 2
 
     for mean, count, total in zip(means, rows, sums, strict=True):
@@ -47,7 +47,7 @@ def test_steps_of_post_take_numbers_of_any_size(power: int) -> None:
     ]
     designs = Variance().designs(Request("v", column), ADDED)
     (design,) = (one for one in designs if len(one.queries) == len(given))
-    found = Variance().estimate(design, given, Fraction(19, 20))
+    found = design.estimate(given, Fraction(19, 20))
     steps = [Clamp(Fraction(1, 3), Fraction(10 ** (2 * power), 3)), Integer()]
     (one,) = apply_steps(steps, found, lambda same: same)
 

@@ -202,7 +202,7 @@ def test_a_sample_of_the_whole_population_has_no_error() -> None:
     statistic = planned("statistic: count, column: f, epsilon: 1", population=str(SIZE))
     (query,), entry = statistic.queries, statistic.entry
     answers = [NoisyAnswer(integer_array([100]), query.calibrated.noise)]
-    file = entry.statistic.estimate(statistic.design, answers, CONFIDENCE)
+    file = statistic.design.estimate(answers, CONFIDENCE)
     population = entry.statistic.population(entry.request, answers, CONFIDENCE)
 
     assert int(file.lower[0] - population.lower[0] * population.step) in (0, 1)
@@ -278,7 +278,7 @@ def test_a_mean_of_dates_in_the_population_is_a_date() -> None:
     entry, (query,) = statistic.entry, statistic.queries
     quarter = SIZE * 365**2 // 4
     answers = [NoisyAnswer(integer_array([quarter, 2 * quarter, quarter]), query.calibrated.noise)]
-    file = entry.statistic.estimate(statistic.design, answers, CONFIDENCE)
+    file = statistic.design.estimate(answers, CONFIDENCE)
     population = entry.statistic.population(entry.request, answers, CONFIDENCE)
 
     assert population.decimals == file.decimals == (0,)

@@ -117,14 +117,14 @@ def drawn(statistic: str, unit: str, queries: int) -> tuple[Estimates, int]:
 
 def estimated(planned: PlannedStatistic, draws: int, *, consistent: bool) -> Estimates:
     """The estimates from many draws of noise alone, each as many as a file has."""
-    used, answers = planned.entry.statistic, []
+    answers = []
     for part, noise in zip(planned.queries, planned.noises, strict=True):
         cells = part.weighted.query.cells
         assert cells is not None
         answers.append(NoisyAnswer(np.asarray(noise.sample(draws * cells, many=True)), noise))
-    estimates = used.estimate(planned.design, answers, CONFIDENCE)
+    estimates = planned.design.estimate(answers, CONFIDENCE)
     if consistent:
-        estimates = used.make_consistent(planned.design, answers, estimates, CONFIDENCE)
+        estimates = planned.design.make_consistent(answers, estimates, CONFIDENCE)
     return estimates
 
 

@@ -49,7 +49,7 @@ def coverage(name: str, runs: int) -> float:
     w = random.integers(50, 301, (1, 800))
     planned = planned_statistic(spec(FORMS[name]))
     answers = noisy_answers(planned, {"x": x, "w": w}, runs)
-    estimates = planned.entry.statistic.estimate(planned.design, answers, CONFIDENCE)
+    estimates = planned.design.estimate(answers, CONFIDENCE)
     size = Fraction(int(w.sum()), 100)
     total = Fraction(int((x * w).sum()), 100)
     truth = {"count": size, "sum": total}.get(name, total / size)
@@ -71,7 +71,7 @@ def coverage_of_share(name: str, runs: int) -> float:
     cells = np.tile([int(weights[~inside].sum()), int(weights[inside].sum())], runs)
     noise = np.array(query.calibrated.noise.sample(2 * runs))
     answers = [NoisyAnswer(integer_array(cells + noise), query.calibrated.noise)]
-    estimates = planned.entry.statistic.estimate(planned.design, answers, CONFIDENCE)
+    estimates = planned.design.estimate(answers, CONFIDENCE)
     return covered(estimates, Fraction(int(cells[1]), int(weights.sum())))
 
 
@@ -134,7 +134,7 @@ def test_a_group_needs_at_least_the_least_weight() -> None:
     planned = planned_statistic(spec(FORMS["mean-noisy"]))
     (query,) = planned.queries
     answers = [NoisyAnswer(integer_array([-1000, -1000, 0, 0, 2900, 2000]), query.calibrated.noise)]
-    estimates = planned.entry.statistic.estimate(planned.design, answers, CONFIDENCE)
+    estimates = planned.design.estimate(answers, CONFIDENCE)
 
     assert all(0 <= estimate.value <= 100 for estimate in estimates if estimate.value is not None)
     assert estimates.limits == ((Fraction(0), Fraction(100)),) and estimates.covers_all.all()

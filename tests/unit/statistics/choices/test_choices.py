@@ -131,9 +131,9 @@ def test_consistent_quantiles_increase() -> None:
     ]
     statistic = Quantile()
     *_, design = statistic.designs(request, ADDED)
-    crossed = statistic.estimate(design, given, Fraction(19, 20))
+    crossed = design.estimate(given, Fraction(19, 20))
     assert [chosen.value for chosen in crossed] == [1, 4, 2]
-    put = statistic.make_consistent(design, given, crossed, Fraction(19, 20))
+    put = design.make_consistent(given, crossed, Fraction(19, 20))
     assert [chosen.value for chosen in put] == [4, 1, 2]
 
 

@@ -62,7 +62,7 @@ def chosen(
     request = Request("t", CITY, by=by, k=k)
     answer = NoisyAnswer(integer_array(list(counts.values())), NO_NOISE, tuple(counts))
     (design,) = TOP.designs(request, Relation(RowUnit(), Neighbors.ADD_REMOVE))
-    estimates = TOP.estimate(design, [answer], SURE)
+    estimates = design.estimate([answer], SURE)
     assert estimates.items is not None
     return list(zip(estimates.items.tolist(), estimates.value.tolist(), strict=True))
 

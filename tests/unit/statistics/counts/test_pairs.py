@@ -61,7 +61,7 @@ def released(statistic: PlannedStatistic, cells: Ints, runs: int = 10_000) -> Es
     noise = part.calibrated.noise
     noisy = np.tile(exact, runs) + np.array(noise.sample(2 * runs))
     answers = [NoisyAnswer(noisy, noise)]
-    return statistic.entry.statistic.estimate(statistic.design, answers, CONFIDENCE)
+    return statistic.design.estimate(answers, CONFIDENCE)
 
 
 @for_each(

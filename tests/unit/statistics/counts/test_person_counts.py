@@ -106,7 +106,7 @@ def simulated(
         noise = part.calibrated.noise
         drawn = np.array(noise.sample(exact.size)) // scale
         answers.append(NoisyAnswer(exact.ravel() + drawn, noise))
-    found = statistic.entry.statistic.estimate(statistic.design, answers, Fraction(19, 20))
+    found = statistic.design.estimate(answers, Fraction(19, 20))
     values: Floats = found.value.astype(float) * float(found.step)
     return values.reshape(truth.shape), found
 

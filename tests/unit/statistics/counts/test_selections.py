@@ -96,7 +96,7 @@ def test_half_of_both_answers_is_the_count(stream: Stream) -> None:
         )
         for query, values in zip((signed, rows), exact, strict=True)
     ]
-    estimates = statistic.entry.statistic.estimate(statistic.design, answers, Fraction(19, 20))
+    estimates = statistic.design.estimate(answers, Fraction(19, 20))
     errors = estimates.value * float(estimates.step) - np.tile(truth, runs)
     assert np.sqrt(np.mean(errors**2)) == pytest.approx(deviation(statistic), rel=0.03)
     assert abs(errors.mean()) < 4 * deviation(statistic) / sqrt(runs)

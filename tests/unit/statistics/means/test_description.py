@@ -58,7 +58,7 @@ def values(rows: int) -> Ints:
 def released(statistic: PlannedStatistic, rows: int, runs: int) -> Estimates:
     """The estimates of many releases, each as one group."""
     answers = noisy_answers(statistic, {"x": values(rows)}, runs)
-    return statistic.entry.statistic.estimate(statistic.design, answers, CONFIDENCE)
+    return statistic.design.estimate(answers, CONFIDENCE)
 
 
 def truth(rows: int) -> Floats:

@@ -55,7 +55,7 @@ def test_the_error_of_a_mean_is_that_of_its_closed_form(
     plan = planned_statistic(SPEC.format(unit=unit, neighbors=neighbors))
     values = np.full((1, ROWS), round(HALF * (1 + place)))
     answers = noisy_answers(plan, {"x": values}, RUNS)
-    estimates = plan.entry.statistic.estimate(plan.design, answers, CONFIDENCE)
+    estimates = plan.design.estimate(answers, CONFIDENCE)
     errors = estimates.value.astype(float) * float(estimates.step) - values[0, 0]
 
     stated = times * closed_form(place)
@@ -73,7 +73,7 @@ def test_intervals_of_means_cover_as_stated(
     plan = planned_statistic(SPEC.format(unit=unit, neighbors=neighbors))
     values = np.full((1, 300), round(HALF * (1 + place)))
     answers = noisy_answers(plan, {"x": values}, 10_000)
-    estimates = plan.entry.statistic.estimate(plan.design, answers, CONFIDENCE)
+    estimates = plan.design.estimate(answers, CONFIDENCE)
     assert 0.94 <= covered(estimates, int(values[0, 0])) <= 0.965
 
 

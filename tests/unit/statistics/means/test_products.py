@@ -136,7 +136,7 @@ def truth(entry: str, file: Mapping[str, Ints]) -> list[float]:
 def released(statistic: PlannedStatistic, file: Mapping[str, Ints], runs: int) -> Estimates:
     """The estimates of many releases, each as one group."""
     answers = noisy_answers(statistic, file, runs)
-    return statistic.entry.statistic.estimate(statistic.design, answers, CONFIDENCE)
+    return statistic.design.estimate(answers, CONFIDENCE)
 
 
 def errors(estimates: Estimates, exact: Sequence[float]) -> Floats:

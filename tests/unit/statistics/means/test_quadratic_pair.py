@@ -86,7 +86,7 @@ def released(
 ) -> Estimates:
     """The estimates of 10,000 releases about these values."""
     answers = noisy_answers(statistic, {"x": values}, 10_000)
-    return statistic.entry.statistic.estimate(statistic.design, answers, confidence)
+    return statistic.design.estimate(answers, confidence)
 
 
 def raw_error(statistic: PlannedStatistic, values: Ints) -> float:

@@ -15,18 +15,18 @@ from dpcli.noise.distribution import NO_NOISE, Noise
 from dpcli.numeric.arrays import Floats, Ints, integer_array
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.intervals import FiducialInterval
-from dpcli.statistics.means.quotient import Quotient
+from dpcli.statistics.means.quotient import Printed, Quotient
 from dpcli.statistics.means.quotient_interval import QuotientInterval
 
 CONFIDENCE = Fraction(19, 20)
 BOUNDS = (0.0, 100.0)
-MEAN = Quotient((100, 0), (1, 1), Fraction(1), 2, (Fraction(0), Fraction(100)))
-CENTERED = Quotient((1, 0), (0, 1), Fraction(1), 2, (Fraction(-50), Fraction(50)), min_below=1)
+MEAN = Quotient((100, 0), (1, 1), Printed(Fraction(1), 2, (Fraction(0), Fraction(100))))
+CENTERED = Quotient((1, 0), (0, 1), Printed(Fraction(1), 2, (Fraction(-50), Fraction(50))))
 
 
 def interval(quotient: Quotient, answers: list[NoisyAnswer]) -> QuotientInterval:
     """The interval of a quotient within its limits."""
-    low, high = quotient.limits
+    low, high = quotient.printed.limits
     assert low is not None
     assert high is not None
     return QuotientInterval(
@@ -94,7 +94,8 @@ def test_a_public_divisor_that_is_the_least_one_is_certain() -> None:
     found = interval(CENTERED, answers)
     assert found.lower[0] == -50
     assert found.upper[0] == 50
-    wide = replace(CENTERED, limits=(Fraction(-1000), Fraction(1000)))
+    limits = Fraction(-1000), Fraction(1000)
+    wide = replace(CENTERED, printed=replace(CENTERED.printed, limits=limits))
     half = 20 * log(1 / 0.05)
     assert interval(wide, answers).upper[0] == pytest.approx([5 + half], rel=2e-2)
 

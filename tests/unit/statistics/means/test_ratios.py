@@ -112,7 +112,7 @@ def released(fields: str, exact: Sequence[int], runs: int) -> Estimates:
         noise = integer_array(query.calibrated.noise.sample(runs * cells))
         answers.append(NoisyAnswer(integer_array(values * runs) + noise, query.calibrated.noise))
     assert not left
-    return statistic.entry.statistic.estimate(statistic.design, answers, CONFIDENCE)
+    return statistic.design.estimate(answers, CONFIDENCE)
 
 
 def covered(estimates: Estimates, truth: Fraction, item: int = 0, items: int = 1) -> float:
@@ -232,10 +232,7 @@ def test_the_mean_of_a_boolean_is_its_proportion(column: str, neighbors: str) ->
         NoisyAnswer(integer_array([7, 20][:size]), query.calibrated.noise)
         for size, query in zip(cells, mean.queries, strict=True)
     ]
-    one, other = (
-        list(kind.entry.statistic.estimate(kind.design, answers, CONFIDENCE))
-        for kind in (mean, share)
-    )
+    one, other = (list(kind.design.estimate(answers, CONFIDENCE)) for kind in (mean, share))
     assert one == other
 
 
@@ -273,8 +270,7 @@ def test_per_multiplies_the_ratio() -> None:
     one, thousand = (
         next(
             iter(
-                kind.entry.statistic.estimate(
-                    kind.design,
+                kind.design.estimate(
                     [NoisyAnswer(integer_array(exact), kind.queries[0].calibrated.noise)],
                     CONFIDENCE,
                 )

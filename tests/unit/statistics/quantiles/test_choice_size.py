@@ -155,7 +155,7 @@ def test_the_flag_follows_from_the_noisy_size(name: str) -> None:
             for query in choices
         ]  # fmt: skip
         given.append(NoisyAnswer(integer_array([rows]), size.calibrated.noise))
-        estimates = planned.entry.statistic.estimate(planned.design, given, plan.spec.confidence)
+        estimates = planned.design.estimate(given, plan.spec.confidence)
         expected = Flag.NONE
         if error > IMPRECISE_SHARE * rows:
             expected = Flag.UNRELIABLE
@@ -224,7 +224,7 @@ def test_a_plan_states_from_which_size_on_nothing_is_flagged(
 def test_flags_do_not_follow_the_confidence_of_intervals(confidence: Fraction) -> None:
     """The same noisy sizes are flagged, whatever confidence a spec states."""
     planned = grouped("median")
-    design, statistic = planned.statistics[0].design, planned.statistics[0].entry.statistic
+    design = planned.statistics[0].design
     found = []
     for stated in (confidence, Fraction(19, 20)):
         for size in range(0, 200, 5):
@@ -237,6 +237,6 @@ def test_flags_do_not_follow_the_confidence_of_intervals(confidence: Fraction) -
                 )
                 for query in planned.statistics[0].queries
             ]
-            found.append(statistic.estimate(design, answers, stated).status.tolist())
+            found.append(design.estimate(answers, stated).status.tolist())
 
     assert found[: len(found) // 2] == found[len(found) // 2 :]

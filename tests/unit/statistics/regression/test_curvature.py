@@ -108,7 +108,7 @@ def estimated(found: PlannedStatistic, exact: Sequence[Sequence[int]]) -> Estima
         else:
             made = integer_array([int(values[0]) + int(noise.sample(1)[0])])
         answers.append(NoisyAnswer(made, noise))
-    return found.entry.statistic.estimate(found.design, answers, Fraction(19, 20))
+    return found.design.estimate(answers, Fraction(19, 20))
 
 
 def exact_answers(

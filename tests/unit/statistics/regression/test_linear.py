@@ -129,7 +129,7 @@ def lines(request: Request, rows: Sequence[tuple[int, ...]], *, jointly: bool = 
     data = f"{','.join(names)}\n{body}".encode()
     exact = evaluate([weighted.query for weighted in design.queries], data)
     answers = [NoisyAnswer(integer_array(cells_of(cells)), NEARLY) for cells in exact]
-    return statistic.estimate(design, answers, NEAR_ZERO)
+    return design.estimate(answers, NEAR_ZERO)
 
 
 @pytest.mark.parametrize("jointly", [False, True])
@@ -160,7 +160,7 @@ def test_the_rows_for_an_interval_are_about_right() -> None:
     scales = [4, *([400] * 3), *([40_000] * 6)]
     noises = [DiscreteLaplace(Fraction(scale)) for scale in scales]
     design = separate_sums(request)
-    stated = LinearRegression().rows_for_interval(design, noises)
+    stated = design.rows_for_interval(noises)
     widths = design.half_widths(noises, RIDGE_CONFIDENCE)
     # Inputs of variance 0.1 squared half-widths, which are not correlated.
     shares = []
@@ -180,20 +180,20 @@ def test_a_declared_ridge_leaves_an_interval_for_any_number_of_rows() -> None:
     """Then no number of rows is stated."""
     noises = [DiscreteLaplace(Fraction(10))] * 6
     request = Request("line", Y, columns=(X, Y), method="moments", ridge=Fraction(1, 10))
-    assert LinearRegression().rows_for_interval(separate_sums(request), noises) == 0
+    assert separate_sums(request).rows_for_interval(noises) == 0
     without = separate_sums(replace(request, ridge=None))
-    assert LinearRegression().rows_for_interval(without, noises)
+    assert without.rows_for_interval(noises)
 
 
 def test_coefficients_are_finite_if_noise_dominates() -> None:
     """Huge noisy answers about few rows give an intercept near the bounds."""
     request = Request("line", Y, columns=(X, Z, Y), method="moments")
-    statistic, design = LinearRegression(), separate_sums(request)
+    design = separate_sums(request)
     for count in (-50, 0, 3, 10**6):
         for size in (10**3, 10**9, -(10**9)):
             values = [count, *([size] * (len(design.queries) - 1))]
             noise = DiscreteLaplace(Fraction(10**6))
             given = [NoisyAnswer(integer_array([value]), noise) for value in values]
-            for estimate in statistic.estimate(design, given, NEAR_ZERO):
+            for estimate in design.estimate(given, NEAR_ZERO):
                 assert estimate.value is not None
                 assert abs(estimate.value) < 100

@@ -128,7 +128,7 @@ def test_without_noise_coefficients_are_those_of_the_columns(tmp_path: Path) -> 
         integer_array([round(part / float(objective.grid)) for part in theta]), NO_NOISE
     )
     (design,) = statistic.designs(asked, ADDED)
-    estimates = list(statistic.estimate(design, [scaled], Fraction(19, 20)))
+    estimates = list(design.estimate([scaled], Fraction(19, 20)))
     assert [float(one.value or 0) for one in estimates] == pytest.approx(expected, abs=1e-5)
     assert all(one.lower is one.upper is None for one in estimates)
 
