@@ -91,7 +91,8 @@ def _divided(fields: Collection[str], bare: Request, columns: Columns) -> Iterat
     grouped = any(key.column is category for key in bare.by)
     if "denominator" in fields:
         for above, below in (
-            (number, second), (number, None), (None, second), (flag, None), (second, flag),
+            (number, second), (number, None), (None, second),
+            (flag, None), (None, flag), (second, flag),
         ):  # fmt: skip
             parts = {"numerator": above, "denominator": below, "per": 10}
             yield replace(bare, options=tuple(parts.items()))

@@ -128,13 +128,15 @@ class ComparedCells(QuotientDesign):
         """Cells by their difference and sum, if that has less noise, then apart."""
         # A hundred times the second cell over the first, which is at least one step.
         printed = Printed(Fraction(100), INDEX_DECIMALS, NONNEGATIVE)
-        apart = cls(request, (cells,), quotient=Quotient((0, 1), (1, 0), printed))
-        pairs = pairs_instead(request, cells, relation)
+        index = Quotient((0, 1), (1, 0), printed)
+        apart, pairs = (
+            cls(request, (cells,), quotient=index),
+            pairs_instead(request, cells, relation),
+        )
         if pairs is None:
             return (apart,)
-        # Twice the second over twice the first: (sum - difference) / (sum + difference).
-        index = Quotient((-1, 1), (1, 1), printed, min_below=2)
-        return ComparedPair(request, (pairs,), ("l1",), reason=REASON, quotient=index), apart
+        joint = ComparedPair(request, (pairs,), ("l1",), reason=REASON, quotient=index.of_pair)
+        return joint, apart
 
     @property
     def unit(self) -> Fraction:

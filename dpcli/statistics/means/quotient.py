@@ -208,6 +208,15 @@ class Quotient:
     shift: int = 0
     min_below: int = 1
 
+    @property
+    def of_pair(self) -> Quotient:
+        """The same quotient of two answers, from their difference and their sum.
+
+        Their sum plus their difference is twice the first, and their sum less it twice the second.
+        """
+        above, below = ((one - two, one + two) for one, two in (self.above, self.below))
+        return replace(self, above=above, below=below, min_below=2 * self.min_below)
+
     def estimates(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         """The exact quotient of each cell, with an interval for the noise of all answers."""
         printed, unit = self.printed, self.printed.unit

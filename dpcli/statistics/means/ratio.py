@@ -191,7 +191,7 @@ class Ratio(WeightedStatistic):
 
 @dataclass(frozen=True, kw_only=True)
 class QuotientOfPair(QuotientDesign):
-    """A share, from the rows outside less those inside, and their sum."""
+    """A ratio, from the rows outside less those inside, and their sum."""
 
     gains_by_epsilon = True
 
@@ -203,9 +203,7 @@ class QuotientOfPair(QuotientDesign):
         pairs = pairs_instead(request, kinds, relation)
         if pairs is None or len(quotient.above) > 2:
             return ()
-        # Twice the rows inside over twice all rows: (sum - difference) / (2 sum).
-        quotient = Quotient((-1, 1), (0, 2), quotient.printed, min_below=2 * quotient.min_below)
-        return (cls(request, (pairs,), ("l1",), reason=REASON, quotient=quotient),)
+        return (cls(request, (pairs,), ("l1",), reason=REASON, quotient=quotient.of_pair),)
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ columns:
   s: {{type: category, values: [a, b]}}
   t: {{type: category, values: [a, b, c]}}
   w: {{type: integer, bounds: [0, 5]}}
+  f: {{type: boolean}}
 statistics: [{{name: n, statistic: {entry}}}]
 """
 
@@ -140,6 +141,21 @@ def test_shares_have_root_two_times_smaller_errors_and_intervals_that_hold(
     assert errors[1] / errors[0] == pytest.approx(sqrt(2), rel=0.04)
     assert (found.status == HAS_INTERVAL).all()
     assert 0.93 <= covered(found, Fraction(inside, 400)) <= 0.97
+
+
+@for_each(
+    [("numerator: rows, denominator: f", 4), ("numerator: f, denominator: rows", Fraction(1, 4))]
+)
+def test_either_part_of_a_ratio_may_be_all_rows(case: tuple[str, int | Fraction]) -> None:
+    """Of 400 rows, the boolean of 100 is true."""
+    parts, expected = case
+    statistic = planned(f"ratio, {parts}, epsilon: 20")
+    assert isinstance(statistic.design, QuotientOfPair)
+    answer = NoisyAnswer(integer_array([200, 400]), statistic.noises[0])
+    found = statistic.design.estimate([answer], CONFIDENCE)
+
+    assert found.value[0] * found.step == expected
+    assert found.lower[0] <= found.value[0] <= found.upper[0]
 
 
 @pytest.mark.parametrize("cells", [(900, 1100), (300, 20)])
