@@ -184,7 +184,7 @@ class Printed:
 
     @classmethod
     def mean(cls, column: NumericColumn) -> Printed:
-        """The mean of a column lies within its bounds."""
+        """How the mean of a column is printed: within its bounds."""
         limits = column.lower * column.step, column.upper * column.step
         return cls(Fraction(1), column.mean_decimals, limits, column.date_range)
 

@@ -117,15 +117,9 @@ Measured = MeasuredTable | MeasuredEffect
 
 
 def summed_counts(
-    wanted: Sequence[Axes], measured: Sequence[Measured], confidence: Fraction
+    wanted: Sequence[Axes], tables: Sequence[MeasuredTable], confidence: Fraction
 ) -> Estimates:
-    """Each wanted table, summed from the measured table that gives the least noise.
-
-    If effects are measured, the wanted tables are sums of effects, and so agree.
-    """
-    tables = [table for table in measured if isinstance(table, MeasuredTable)]
-    if len(tables) < len(measured):
-        return agreed_counts(wanted, measured, confidence)
+    """Each wanted table, summed from the measured table that gives the least noise."""
     values, margins = [], []
     for axes in wanted:
         sources = (table for table in tables if table.covers(axes))

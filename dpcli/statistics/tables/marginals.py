@@ -5,7 +5,7 @@ The designs measure tables or effects, which `agreement` makes consistent.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
@@ -16,6 +16,7 @@ from dpcli.data.column import Column
 from dpcli.fields.section import field_types
 from dpcli.fields.statistic_fields import AxesPerTable, FieldFault, TableColumns, check_max
 from dpcli.noise.distribution import ADDITIVE, Family, Noise
+from dpcli.numeric.arrays import Array
 from dpcli.numeric.exact import rounded_text
 from dpcli.privacy.sensitivity import MAX_AXES, effect_sensitivity, sensitivity
 from dpcli.privacy.unit import Relation
@@ -33,7 +34,6 @@ from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.statistic import NUMERIC_STEPS, Statistic
 from dpcli.statistics.tables.agreement import (
     Axes,
-    Measured,
     MeasuredEffect,
     MeasuredTable,
     agreed_counts,
@@ -76,13 +76,9 @@ def published_tables(request: Request) -> list[Axes]:
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredTables(Design):
-    """A design that measures tables, or effects and the number of rows.
-
-    The published tables are computed from these.
-    """
+    """A design that measures tables, from which the published tables are computed."""
 
     noise_of_numbers = NoiseOfNumbers.LINEAR
-    has_effects: bool = False
 
     @classmethod
     def of(
@@ -101,13 +97,9 @@ class MeasuredTables(Design):
             queries.append(WeightedQuery(f"table of {_names(table)}", query, share, summed=summed))
         return cls(request, tuple(queries), families, (measure,))
 
-    @property
-    def agrees(self) -> bool:
-        """Whether all totals agree: effects or a single table are measured."""
-        return self.has_effects or super().agrees
-
-    def _is_effect(self, query: Query) -> bool:
-        return self.has_effects and bool(query.items)
+    def measures_effect(self, query: Query) -> bool:
+        """Whether a query of the design is that of an effect."""
+        return False
 
     def expected_error(self, errors: Sequence[float]) -> float:
         request = self.request
@@ -115,78 +107,70 @@ class MeasuredTables(Design):
         tables: list[tuple[Table, float]] = []
         effects: list[tuple[Table, float]] = []
         for weighted, error in zip(self.queries, errors, strict=True):
-            measured = effects if self._is_effect(weighted.query) else tables
+            measured = effects if self.measures_effect(weighted.query) else tables
             table = tuple(indexes[axis] for axis in weighted.query.items)
             measured.append((table, error**2))
         sizes = sizes_of(request)
         square = expected_square(sizes, request.ways, tables, effects)
         return sqrt(square / count_cells(sizes, request.ways))
 
-    def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
-        wanted, columns = len(published_tables(self.request)), len(self.request.margins)
-        if wanted == 1:
-            return ()
-        measured = len(self.queries)
-        if self.has_effects:
-            reason = (
-                "the number of rows is measured, and how counts deviate from it by each "
-                f"column and each combination of columns: {measured:,} answers, from which "
-                f"the {wanted:,} published tables follow. With the part of the loss that each "
-                "has, all counts together are expected to be closest to the exact ones"
-            )
-        elif measured == 1:
-            reason = (
+    def reason_for(self, wanted: int) -> str:
+        """Why these tables are measured for this number of published tables."""
+        columns, measured = len(self.request.margins), len(self.queries)
+        if measured == 1:
+            return (
                 f"one table of all {columns:,} columns is measured, and the {wanted:,} "
                 "published tables are sums of its cells; so their totals agree. With all of "
                 "epsilon for one table, they are expected to be closer to the exact counts "
                 "than tables with a part of epsilon each"
             )
-        elif any(len(part.query.items) > self.request.ways[-1] for part in self.queries):
-            reason = (
+        if any(len(part.query.items) > self.request.ways[-1] for part in self.queries):
+            return (
                 f"{measured:,} tables of more columns are measured than the {wanted:,} "
                 "published tables have, which are sums of their cells. With larger parts of "
                 "epsilon, they are expected to be closer to the exact counts than tables that "
                 "are measured one by one"
             )
-        elif measured < wanted:
-            reason = (
+        if measured < wanted:
+            return (
                 f"of the {wanted:,} published tables, the {measured:,} with the most columns "
                 "are measured, and the others are sums of their cells. With larger parts of "
                 "the loss, all counts together are expected to be closer to the exact ones "
                 "than if each table had a part"
             )
-        elif len({part.weight for part in self.queries}) > 1:
-            reason = (
+        if len({part.weight for part in self.queries}) > 1:
+            return (
                 "each published table is measured, with a part of the loss that depends on "
                 "the numbers of cells. With these parts, all counts together are expected to "
                 "be closest to the exact ones if `post: [consistent]` makes totals agree"
             )
-        else:
-            reason = (
-                "each published table is measured, with an equal part of the loss. With "
-                "`post: [consistent]`, totals that several tables contain agree, which makes "
-                "all counts more accurate"
-            )
+        return (
+            "each published table is measured, with an equal part of the loss. With "
+            "`post: [consistent]`, totals that several tables contain agree, which makes all "
+            "counts more accurate"
+        )
+
+    def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
+        wanted = len(published_tables(self.request))
+        if wanted == 1:
+            return ()
         pairs = zip(self.queries, noises, strict=True)
         errors = [sqrt(noise.discrete_variance) * float(part.step) for part, noise in pairs]
         error = rounded_text(Fraction(self.expected_error(errors)), 3)
-        return reason, (
+        return self.reason_for(wanted), (
             f"once totals agree, the expected error of a count is {error} (root mean square "
             "over all cells)"
         )
 
-    def measured(self, answers: Sequence[NoisyAnswer]) -> list[Measured]:
-        """The noisy counts of each measured table, and the noisy numbers of each effect."""
-        measured: list[Measured] = []
+    def measured(self, answers: Sequence[NoisyAnswer]) -> Iterator[tuple[Axes, Array, Noise]]:
+        """The axes of each measured table or effect, its noisy numbers, and their noise."""
         for weighted, answer in zip(self.queries, answers, strict=True):
             axes = weighted.query.items
-            numbers = answer.values.astype(object).reshape(-1, *map(len, axes))
-            kind = MeasuredEffect if self._is_effect(weighted.query) else MeasuredTable
-            measured.append(kind(axes, numbers, answer.noise))
-        return measured
+            yield axes, answer.values.astype(object).reshape(-1, *map(len, axes)), answer.noise
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        return summed_counts(published_tables(self.request), self.measured(answers), confidence)
+        tables = [MeasuredTable(*table) for table in self.measured(answers)]
+        return summed_counts(published_tables(self.request), tables, confidence)
 
     def make_consistent(
         self, answers: Sequence[NoisyAnswer], estimates: Estimates, confidence: Fraction
@@ -195,10 +179,43 @@ class MeasuredTables(Design):
             return estimates
         if len(answers) == 1:
             return self.estimate(answers, confidence)
-        return agreed_counts(published_tables(self.request), self.measured(answers), confidence)
+        tables = [MeasuredTable(*table) for table in self.measured(answers)]
+        return agreed_counts(published_tables(self.request), tables, confidence)
 
 
-def measured_effects(request: Request, relation: Relation) -> tuple[MeasuredTables, ...]:
+class MeasuredEffects(MeasuredTables):
+    """A design that measures effects and the number of rows.
+
+    The published tables are sums of effects, and so agree.
+    """
+
+    agrees = True
+
+    def measures_effect(self, query: Query) -> bool:
+        return bool(query.items)
+
+    def reason_for(self, wanted: int) -> str:
+        return (
+            "the number of rows is measured, and how counts deviate from it by each column and "
+            f"each combination of columns: {len(self.queries):,} answers, from which the "
+            f"{wanted:,} published tables follow. With the part of the loss that each has, all "
+            "counts together are expected to be closest to the exact ones"
+        )
+
+    def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+        measured = [
+            MeasuredEffect(axes, numbers, noise) if axes else MeasuredTable(axes, numbers, noise)
+            for axes, numbers, noise in self.measured(answers)
+        ]
+        return agreed_counts(published_tables(self.request), measured, confidence)
+
+    def make_consistent(
+        self, answers: Sequence[NoisyAnswer], estimates: Estimates, confidence: Fraction
+    ) -> Estimates:
+        return self.estimate(answers, confidence) if len(estimates) else estimates
+
+
+def measured_effects(request: Request, relation: Relation) -> tuple[MeasuredEffects, ...]:
     """The design that measures effects, with the best shares of rho.
 
     Empty if the published tables are as good, if they have too many axes, or if a limit on groups
@@ -234,8 +251,7 @@ def measured_effects(request: Request, relation: Relation) -> tuple[MeasuredTabl
         queries.append(
             WeightedQuery(f"effect of {_names(axes)}", query, share, Fraction(1, cells(axes)))
         )
-    effects = MeasuredTables(request, tuple(queries), ("l2",), has_effects=True)
-    return (effects,) if queries else ()
+    return (MeasuredEffects(request, tuple(queries), ("l2",)),) if queries else ()
 
 
 class Marginals(Statistic):

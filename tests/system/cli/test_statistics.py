@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from dpcli.statistics import STATISTICS
-from dpcli.statistics.tables.marginals import Marginals
+from dpcli.statistics.tables.marginals import MeasuredTables
 from tests.support.cli import ROOT, Command
 from tests.support.rules import mostly_extended
 
@@ -178,7 +178,7 @@ def test_a_fault_after_the_noise_is_charged(
         raise ZeroDivisionError
 
     with monkeypatch.context() as broken:
-        broken.setattr(Marginals, where, fail)
+        broken.setattr(MeasuredTables, where, fail)
         outcome = dpcli("release", spec, file, "--release-id", "r")
         assert outcome.status == 1
         assert outcome.out == ""
