@@ -217,7 +217,7 @@ def estimate_statistic(
     raw = estimates.before_postprocessing if entry.raw else None
     processed, population = apply_steps(entry.post, estimates, agree), None
     if entry.statistic.has_population(entry.request):
-        population = entry.statistic.population(entry.request, answers, confidence)
+        population = planned.design.population(answers, confidence)
         population = replace(
             population.suppressed(processed.status == SUPPRESSED), is_limited=limited
         )

@@ -287,6 +287,13 @@ class Design:
         answer, step = answers[0], self.queries[0].step
         return Estimates.around(answer.values, answer.noise.margin(confidence), step)
 
+    def population(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+        """The numbers of the population, in the order of the published ones.
+
+        Only for requests for which `has_population` of the statistic is true.
+        """
+        raise NotImplementedError
+
     def make_consistent(
         self, answers: Sequence[NoisyAnswer], estimates: Estimates, confidence: Fraction
     ) -> Estimates:

@@ -10,7 +10,7 @@ answers. That the rows are a sample does not reduce the loss: who is in it may b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -19,10 +19,16 @@ from dpcli.numeric.exact import decimal_places
 from dpcli.privacy.unit import Relation
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
-from dpcli.statistics.design import NoisyAnswer, Request, SampleDesign, WeightedQuery
+from dpcli.statistics.design import (
+    NoisyAnswer,
+    PublishedAnswer,
+    Request,
+    SampleDesign,
+    WeightedQuery,
+)
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.intervals import FiducialInterval
-from dpcli.statistics.moments import Moments, bernstein_moments
+from dpcli.statistics.moments import Moments
 
 MEAN_SQUARES, SUM_SQUARES = Fraction(1, 10), Fraction(1, 5)
 """Parts of epsilon for squares that show the variance of a mean, and of a sum.
@@ -56,101 +62,98 @@ def mean_with_squares(
     return (*weighted, replace(squares, weight=MEAN_SQUARES))
 
 
-def sum_with_squares(total: WeightedQuery, request: Request) -> tuple[WeightedQuery, ...]:
-    """The query of a sum, and the sum of squares over the same rows.
+class SampledCounts(PublishedAnswer):
+    """Numbers of rows of a sample, from which numbers of units of the population follow."""
 
-    Privacy: the squares are a second answer about the same rows, charged like the first. A row
-    changes the sum of squares by at most the square of the greatest absolute value.
-    """
-    column = request.numeric
-    factor = Factor(column)
-    squares = LinearQuery(factors=(factor, factor), by=request.by, where=request.where)
-    role = f"squares of {column.name}"
-    return (
-        replace(total, weight=1 - SUM_SQUARES),
-        WeightedQuery(role, squares, SUM_SQUARES, column.step**2),
-    )
+    def population(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+        sample = design_of(self.request)
+        size = float(sample.size or sample.population)
 
+        def outcome(values: Floats) -> Floats:
+            counts, normal = values
+            rows = np.full_like(counts, size)
+            share = share_of_population(sample, counts / size, rows, normal)
+            numbers: Floats = (share * sample.population)[None]
+            return numbers
 
-def population_counts(request: Request, answer: NoisyAnswer, confidence: Fraction) -> Estimates:
-    """Numbers of units in the population's cells, from a sample of public size."""
-    design = design_of(request)
-    size = float(design.size or design.population)
-
-    def outcome(answers: Floats) -> Floats:
-        counts, normal = answers
-        rows = np.full_like(counts, size)
-        share = share_of_population(design, counts / size, rows, normal)
-        numbers: Floats = (share * design.population)[None]
-        return numbers
-
-    intervals = FiducialInterval([answer], outcome, confidence, sampled=True)
-    _unbound_private(intervals, request)
-    return intervals.estimates([Fraction(1)], [0], [(Fraction(0), Fraction(design.population))])
+        intervals = FiducialInterval(answers, outcome, confidence, sampled=True)
+        _unbound_private(intervals, self.request)
+        return intervals.estimates([Fraction(1)], [0], [(Fraction(0), Fraction(sample.population))])
 
 
 def population_means(
-    request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
+    request: Request,
+    answers: Sequence[NoisyAnswer],
+    to_moments: Callable[[Floats], tuple[Floats, Floats, Floats]],
+    confidence: Fraction,
+    denominator: int | None = None,
 ) -> Estimates:
-    """The mean of each population group, from the sum, the count and the squares.
+    """The mean of each population group, from noisy answers about a sample.
 
-    If there is a single answer, it has the sums of Bernstein polynomials of degree two, from which
-    these three follow. The variance comes from the noisy answers, clamped to the range from zero to
-    the greatest variance that the bounds allow.
+    `to_moments` gives the number of rows, their mean and their variance, in half-widths from the
+    middle of the bounds. The variance is clamped to the range from zero to the greatest that the
+    bounds allow. Draws with less than one row in the answer `denominator` allow any mean.
     """
-    column, design = request.numeric, design_of(request)
-    moments, is_single = Moments((column,)), len(answers) == 1
-    width = column.upper - column.lower
+    column, sample = request.numeric, design_of(request)
 
     def outcome(values: Floats) -> Floats:
-        *sums, normal = values
-        if is_single:
-            rows, mean, variance = bernstein_moments(np.stack(sums), width)
-            rows, mean = np.maximum(rows, 1.0), np.clip(mean, -1.0, 1.0)
-        else:
-            total, count, squares = sums
-            rows, (mean,), ((variance,),) = moments.centered(
-                np.stack([count, total, squares]), clamp=True
-            )
+        rows, mean, variance = to_moments(values[:-1])
         variance = np.clip(variance, 0.0, 1.0 - mean**2)
-        numbers: Floats = mean_of_population(design, mean, variance, rows, normal)[None]
+        numbers: Floats = mean_of_population(sample, mean, variance, rows, values[-1])[None]
         return numbers
 
-    # Means of polynomials are not a number where the rows are fewer than one.
-    counted, denominator = (answers[0].divided(3), None) if is_single else (answers, 1)
-    intervals = FiducialInterval(counted, outcome, confidence, denominator, sampled=True)
-    half = width * column.step / 2
+    intervals = FiducialInterval(answers, outcome, confidence, denominator, sampled=True)
+    half = (column.upper - column.lower) * column.step / 2
     middle = column.lower * column.step + half
     estimates = intervals.estimates([half], [column.mean_decimals], [(-half, half)])
     return replace(estimates.shifted(middle), date_range=column.date_range)
 
 
-def population_sums(
-    request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
-) -> Estimates:
-    """The total of each group of the population, from the sum and the squares.
+class SampledSum(PublishedAnswer):
+    """A sum over a sample, and that of squares, from which the population's total follows.
 
     A row outside the group, or without a value, adds zero. So the total is the size of the
     population times a mean over the whole sample, whose size is public.
     """
-    column, design = request.numeric, design_of(request)
-    size = float(design.size or design.population)
-    low, high = min(column.lower, 0), max(column.upper, 0)
 
-    def outcome(values: Floats) -> Floats:
-        total, squares, normal = values
-        mean = np.clip(total / size, low, high)
-        # Squares around zero are noisier than those around a mean. A variance that noise makes
-        # negative counts as positive, so that the interval does not become too narrow.
-        variance = np.minimum(abs(squares / size - mean**2), (high - mean) * (mean - low))
-        rows = np.full_like(mean, size)
-        numbers: Floats = mean_of_population(design, mean, variance, rows, normal)[None]
-        return numbers
+    @classmethod
+    def of(cls, request: Request, total: WeightedQuery) -> SampledSum:
+        """The design of the query of a sum, and the sum of squares over the same rows.
 
-    intervals = FiducialInterval(answers, outcome, confidence, sampled=True)
-    _unbound_private(intervals, request)
-    unit, decimals = column.step * design.population, decimal_places(column.step)
-    return intervals.estimates([unit], [decimals], [(low * unit, high * unit)])
+        Privacy: the squares are a second answer about the same rows, charged like the first. A row
+        changes the sum of squares by at most the square of the greatest absolute value.
+        """
+        column = request.numeric
+        factor = Factor(column)
+        squares = LinearQuery(factors=(factor, factor), by=request.by, where=request.where)
+        role = f"squares of {column.name}"
+        return cls(
+            request,
+            (
+                replace(total, weight=1 - SUM_SQUARES),
+                WeightedQuery(role, squares, SUM_SQUARES, column.step**2),
+            ),
+        )
+
+    def population(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+        column, sample = self.request.numeric, design_of(self.request)
+        size = float(sample.size or sample.population)
+        low, high = min(column.lower, 0), max(column.upper, 0)
+
+        def outcome(values: Floats) -> Floats:
+            total, squares, normal = values
+            mean = np.clip(total / size, low, high)
+            # Squares around zero are noisier than those around a mean. A variance that noise makes
+            # negative counts as positive, so that the interval does not become too narrow.
+            variance = np.minimum(abs(squares / size - mean**2), (high - mean) * (mean - low))
+            rows = np.full_like(mean, size)
+            numbers: Floats = mean_of_population(sample, mean, variance, rows, normal)[None]
+            return numbers
+
+        intervals = FiducialInterval(answers, outcome, confidence, sampled=True)
+        _unbound_private(intervals, self.request)
+        unit, decimals = column.step * sample.population, decimal_places(column.step)
+        return intervals.estimates([unit], [decimals], [(low * unit, high * unit)])
 
 
 def _unbound_private(intervals: FiducialInterval, request: Request) -> None:

@@ -113,15 +113,6 @@ class Statistic(ABC):
         """Whether its numbers are also estimated for the population of a declared sample."""
         return False
 
-    def population(
-        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
-    ) -> Estimates:
-        """The numbers of the population, in the order of the published ones.
-
-        Only for statistics and requests for which `has_population` is true.
-        """
-        raise NotImplementedError
-
     def step(self, request: Request) -> Fraction:
         """The value of a step of the answer, for statistics that publish the answer."""
         return Fraction(1)

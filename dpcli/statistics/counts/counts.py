@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
@@ -27,9 +26,9 @@ from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import DistinctValues, Factor, Shape
 from dpcli.statistics.counts.pairs import CellsFromPairs
 from dpcli.statistics.counts.person_counts import PersonCounts
-from dpcli.statistics.design import Design, NoisyAnswer, PublishedAnswer, Request, WeightedQuery
-from dpcli.statistics.estimates import Estimates, Limits
-from dpcli.statistics.population import population_counts, population_sums, sum_with_squares
+from dpcli.statistics.design import Design, PublishedAnswer, Request, WeightedQuery
+from dpcli.statistics.estimates import Limits
+from dpcli.statistics.population import SampledCounts, SampledSum
 from dpcli.statistics.weights import WeightedStatistic, weight_factors, weight_step
 
 
@@ -88,7 +87,7 @@ class Count(PersonCounts, WeightedStatistic):
                 PublishedAnswer(request, (weights,)),
             )
         if request.sample:
-            return (PublishedAnswer(request, (WeightedQuery("count", query),)),)
+            return (SampledCounts(request, (WeightedQuery("count", query),)),)
         return self.by_people(request, query, "count", relation)
 
     def has_population(self, request: Request) -> bool:
@@ -96,11 +95,6 @@ class Count(PersonCounts, WeightedStatistic):
         size = request.sample and request.sample.size
         is_part = bool(request.by or request.where or request.column)
         return bool(size) and is_part and not request.weight and request.user_clamp is None
-
-    def population(
-        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
-    ) -> Estimates:
-        return population_counts(request, answers[0], confidence)
 
     def row_range(self, request: Request) -> tuple[Fraction, Fraction] | None:
         is_plain = request.weight is None and request.user_clamp is None
@@ -155,7 +149,7 @@ class Sum(WeightedStatistic):
         role = "weighted sum" if request.weight else "sum"
         total = WeightedQuery(role, query, step=self.step(request))
         if self.has_population(request):
-            return (PublishedAnswer(request, sum_with_squares(total, request)),)
+            return (SampledSum.of(request, total),)
         return (*CellsFromPairs.of(request, total, relation), PublishedAnswer(request, (total,)))
 
     def limits(self, request: Request) -> tuple[Limits, ...]:
@@ -166,11 +160,6 @@ class Sum(WeightedStatistic):
         """Whether there is a sample of public size, and no weights and no `bound: sum`."""
         size = request.sample and request.sample.size
         return bool(size) and not request.weight and request.user_clamp is None
-
-    def population(
-        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
-    ) -> Estimates:
-        return population_sums(request, answers, confidence)
 
     def row_range(self, request: Request) -> tuple[Fraction, Fraction] | None:
         if request.weight or request.user_clamp is not None:
@@ -302,17 +291,12 @@ class Histogram(PersonCounts):
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
         query = LinearQuery(by=request.by, items=(histogram_axis(request),), where=request.where)
         if request.sample:
-            return (PublishedAnswer(request, (WeightedQuery("count", query),)),)
+            return (SampledCounts(request, (WeightedQuery("count", query),)),)
         return self.by_people(request, query, "count", relation)
 
     def has_population(self, request: Request) -> bool:
         """Whether a sample of public size is declared."""
         return request.sample is not None and request.sample.size is not None
-
-    def population(
-        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
-    ) -> Estimates:
-        return population_counts(request, answers[0], confidence)
 
     def row_range(self, request: Request) -> tuple[Fraction, Fraction]:
         return Fraction(0), Fraction(1)

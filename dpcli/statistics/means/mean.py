@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 
 from dpcli.fields.section import field_types
@@ -10,11 +9,10 @@ from dpcli.fields.statistic_fields import AveragedColumnName, WeightColumnName
 from dpcli.privacy.unit import Neighbors, Relation
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
-from dpcli.statistics.design import Design, NoisyAnswer, Queries, Request, WeightedQuery
-from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.design import Design, Queries, Request, WeightedQuery
 from dpcli.statistics.means.centered_pair import CenteredPair
 from dpcli.statistics.means.quotient import SUM_WEIGHT, CenteredMean, DistancesFromBounds, Printed
-from dpcli.statistics.population import mean_with_squares, population_means
+from dpcli.statistics.population import mean_with_squares
 from dpcli.statistics.statistic import Statistic
 from dpcli.statistics.weights import WeightedStatistic, weight_factors, weight_step
 
@@ -119,10 +117,3 @@ class Mean(WeightedStatistic):
         if _is_share(request):
             return _proportion().has_population(request)
         return request.sample is not None and request.weight is None
-
-    def population(
-        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
-    ) -> Estimates:
-        if _is_share(request):
-            return _proportion().population(request, answers, confidence)
-        return population_means(request, answers, confidence)

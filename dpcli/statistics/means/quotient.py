@@ -31,7 +31,8 @@ from dpcli.statistics.design import Design, NoisyAnswer, Queries, Request, Weigh
 from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.intervals import FiducialInterval
 from dpcli.statistics.means.quotient_interval import QuotientInterval
-from dpcli.statistics.moments import TYPICAL_MEAN
+from dpcli.statistics.moments import TYPICAL_MEAN, Moments, bernstein_moments
+from dpcli.statistics.population import population_means
 from dpcli.statistics.weights import min_denominator, weight_step
 
 Coefficients = tuple[int, ...]
@@ -330,6 +331,16 @@ class CenteredMean(QuotientDesign):
         )
         return (reason,) if len(answered) == 2 else ()
 
+    def population(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+        moments = Moments((self.column,))
+
+        def to_moments(sums: Floats) -> tuple[Floats, Floats, Floats]:
+            answered = np.stack([sums[index] for index in (1, 0, 2)])
+            rows, (mean,), ((variance,),) = moments.centered(answered, clamp=True)
+            return rows, mean, variance
+
+        return population_means(self.request, answers, to_moments, confidence, denominator=1)
+
     def or_pure(self, pure: tuple[Design, ...]) -> tuple[Design, ...]:
         """The centered design for Gaussian noise, and others for pure noise.
 
@@ -403,6 +414,16 @@ class DistancesFromBounds(QuotientDesign):
         (column,) = self.distances.numeric_columns
         width = float((column.upper - column.lower) * column.step)
         return errors[0] * hypot(1 - TYPICAL_MEAN, TYPICAL_MEAN, 1 + TYPICAL_MEAN) / (2 * width)
+
+    def population(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+        (width,) = self.distances.widths
+
+        def to_moments(sums: Floats) -> tuple[Floats, Floats, Floats]:
+            # A mean is not a number where the rows are fewer than one.
+            rows, mean, variance = bernstein_moments(sums, width)
+            return np.maximum(rows, 1.0), np.clip(mean, -1.0, 1.0), variance
+
+        return population_means(self.request, self.parts(answers), to_moments, confidence)
 
     def error_of_rows(
         self, noises: Sequence[Noise], rows: Fraction, confidence: Fraction

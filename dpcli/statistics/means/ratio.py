@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import floor, log10
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -39,7 +39,6 @@ from dpcli.statistics.means.products import SumsOfRatio
 from dpcli.statistics.means.quotient import (
     SUM_WEIGHT,
     CenteredMean,
-    Coefficients,
     DistancesFromBounds,
     Printed,
     Quotient,
@@ -109,6 +108,7 @@ class Ratio(WeightedStatistic):
     # `Proportion` takes a weight as well; a ratio of weighted sums has no use that was asked for.
     takes = field_types(numerator=RatioPart, denominator=RatioBase, per=Per | None)
     derivation = "noisy numerator divided by noisy denominator (at least one step)"
+    plain_design: ClassVar[type[QuotientDesign]] = QuotientDesign
 
     def parts(self, request: Request) -> tuple[Part, Part]:
         """The numerator and the denominator."""
@@ -141,7 +141,7 @@ class Ratio(WeightedStatistic):
             counts = WeightedQuery("rows of each kind", kinds, step=step)
             quotient = self._quotient_of_kinds(request)
             pairs = QuotientOfPair.of(request, counts, relation, quotient)
-            return (*pairs, QuotientDesign(request, (counts,), quotient=quotient))
+            return (*pairs, self.plain_design(request, (counts,), quotient=quotient))
         weight = Fraction(1) if public else SUM_WEIGHT if below is None else HALF
         numerator, denominator = self._summed(parts)
         queries = (
@@ -156,7 +156,7 @@ class Ratio(WeightedStatistic):
         if below is not None or not isinstance(above, NumericColumn):
             printed = printed.in_steps(numerator.step / denominator.step)
             quotient = Quotient((1, 0), (0, 1), printed, min_below=min_denominator(request))
-            return (QuotientDesign(request, queries, quotient=quotient),)
+            return (self.plain_design(request, queries, quotient=quotient),)
         distances = DistancesFromBounds.of(request, above, printed)
         return CenteredMean.of(request, queries, above, printed).or_pure(distances)
 
@@ -248,6 +248,24 @@ def _limits(part: Part) -> tuple[Fraction, Fraction]:
 BOOLEAN_VALUES = (("false", "false"), ("true", "true"))
 
 
+class Share(QuotientDesign):
+    """The share of rows that are true, of the file or of a population."""
+
+    def population(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+        sample, printed = design_of(self.request), self.quotient.printed
+        coefficients = self.quotient.above, self.quotient.below
+
+        def outcome(values: Floats) -> Floats:
+            inside, rows = (np.array(row, float) @ values[:-1] for row in coefficients)
+            divisor = np.maximum(rows, 1.0)
+            shares = share_of_population(sample, inside / divisor, divisor, values[-1])
+            usable: Floats = np.where(rows >= 1.0, shares, np.nan)[None]
+            return usable
+
+        intervals = FiducialInterval(self.parts(answers), outcome, confidence, sampled=True)
+        return intervals.estimates([printed.unit], [printed.decimals], [printed.limits])
+
+
 class Proportion(Ratio):
     """The share of rows whose boolean is true, overall or in each group of `by`.
 
@@ -277,6 +295,7 @@ class Proportion(Ratio):
     """
 
     name = "proportion"
+    plain_design = Share
     takes = field_types(
         column=ShareColumnName,
         values=LabelsOfColumn | None,
@@ -315,27 +334,6 @@ class Proportion(Ratio):
 
     def has_population(self, request: Request) -> bool:
         return request.sample is not None and request.weight is None
-
-    def population(
-        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
-    ) -> Estimates:
-        design = design_of(request)
-        coefficients: tuple[Coefficients, Coefficients] = (1, 0), (0, 1)
-        if len(answers) == 1:
-            quotient = self._quotient_of_kinds(request)
-            coefficients = quotient.above, quotient.below
-            answers = answers[0].divided(len(quotient.above))
-
-        def outcome(values: Floats) -> Floats:
-            inside, rows = (np.array(row, float) @ values[:-1] for row in coefficients)
-            divisor = np.maximum(rows, 1.0)
-            shares = share_of_population(design, inside / divisor, divisor, values[-1])
-            usable: Floats = np.where(rows >= 1.0, shares, np.nan)[None]
-            return usable
-
-        intervals = FiducialInterval(answers, outcome, confidence, sampled=True)
-        printed = self.printed(request)
-        return intervals.estimates([printed.unit], [printed.decimals], [printed.limits])
 
 
 PROPORTION = Proportion()

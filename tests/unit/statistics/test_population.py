@@ -79,8 +79,8 @@ def coverage_of_mean(name: str, runs: int, **changes: str) -> float:
     population = NUMBERS[name.partition(" ")[0]]
     statistic = planned(f"statistic: mean, column: x, {MEANS[name]}", sized=False, **changes)
     samples = draw_samples(population, runs, 5)
-    answers, entry = noisy_answers(statistic, {"x": samples}, runs), statistic.entry
-    estimates = entry.statistic.population(entry.request, answers, CONFIDENCE)
+    answers = noisy_answers(statistic, {"x": samples}, runs)
+    estimates = statistic.design.population(answers, CONFIDENCE)
     return covered(estimates, Fraction(int(population.sum()), POPULATION))
 
 
@@ -93,8 +93,8 @@ def coverage_of_sum(name: str, runs: int) -> float:
     population = NUMBERS[name]
     statistic = planned(f"statistic: sum, column: x, {SUMS[name]}")
     samples = draw_samples(population, runs, 7)
-    answers, entry = noisy_answers(statistic, {"x": samples}, runs), statistic.entry
-    estimates = entry.statistic.population(entry.request, answers, CONFIDENCE)
+    answers = noisy_answers(statistic, {"x": samples}, runs)
+    estimates = statistic.design.population(answers, CONFIDENCE)
     return covered(estimates, int(population.sum()))
 
 
@@ -113,12 +113,12 @@ def coverage_of_count(name: str, runs: int) -> float:
     share, budget = COUNTS[name]
     number = round(share * POPULATION)
     statistic = planned(f"statistic: count, column: f, {budget}")
-    random, (query,), entry = np.random.default_rng(6), statistic.queries, statistic.entry
+    random, (query,) = np.random.default_rng(6), statistic.queries
     exact = random.hypergeometric(number, POPULATION - number, SIZE, runs)
     answer = NoisyAnswer(
         integer_array(exact + np.array(query.calibrated.noise.sample(runs))), query.calibrated.noise
     )
-    estimates = entry.statistic.population(entry.request, [answer], CONFIDENCE)
+    estimates = statistic.design.population([answer], CONFIDENCE)
     return covered(estimates, number)
 
 
@@ -127,12 +127,12 @@ def coverage_of_share(name: str, runs: int, **changes: str) -> float:
     share, budget = COUNTS[name]
     number = round(share * POPULATION)
     statistic = planned(f"statistic: proportion, column: f, {budget}", sized=False, **changes)
-    (query,), entry = statistic.queries, statistic.entry
+    (query,) = statistic.queries
     inside = np.random.default_rng(8).hypergeometric(number, POPULATION - number, SIZE, runs)
     cells = np.stack([SIZE - inside, inside], axis=1).ravel()
     noise = np.array(query.calibrated.noise.sample(2 * runs))
     answers = [NoisyAnswer(integer_array(cells + noise), query.calibrated.noise)]
-    estimates = entry.statistic.population(entry.request, answers, CONFIDENCE)
+    estimates = statistic.design.population(answers, CONFIDENCE)
     return covered(estimates, Fraction(number, POPULATION))
 
 
@@ -200,10 +200,10 @@ def test_a_mean_over_a_public_number_of_rows_has_squares_too() -> None:
 def test_a_sample_of_the_whole_population_has_no_error() -> None:
     """If everyone is in the sample, the interval is that of the noise, up to rounding outwards."""
     statistic = planned("statistic: count, column: f, epsilon: 1", population=str(SIZE))
-    (query,), entry = statistic.queries, statistic.entry
+    (query,) = statistic.queries
     answers = [NoisyAnswer(integer_array([100]), query.calibrated.noise)]
     file = statistic.design.estimate(answers, CONFIDENCE)
-    population = entry.statistic.population(entry.request, answers, CONFIDENCE)
+    population = statistic.design.population(answers, CONFIDENCE)
 
     assert int(file.lower[0] - population.lower[0] * population.step) in (0, 1)
     assert int(population.upper[0] * population.step - file.upper[0]) in (0, 1)
@@ -221,7 +221,7 @@ def test_a_sample_of_the_whole_population_has_no_error() -> None:
 def test_a_group_without_rows_has_the_widest_interval_or_a_finite_one(fields: str) -> None:
     """Any noisy answer, however extreme, gives an ordered interval within the possible."""
     statistic = planned(fields)
-    entry, size = statistic.entry, statistic.entry.statistic.item_count(statistic.entry.request)
+    size = statistic.entry.statistic.item_count(statistic.entry.request)
     for extreme in (0, -1, 10**30, -(10**30)):
         answers = [
             NoisyAnswer(
@@ -229,7 +229,7 @@ def test_a_group_without_rows_has_the_widest_interval_or_a_finite_one(fields: st
             )
             for query in statistic.queries
         ]
-        estimates = entry.statistic.population(entry.request, answers, CONFIDENCE)
+        estimates = statistic.design.population(answers, CONFIDENCE)
         assert len(estimates) == size
         ((least, most),) = estimates.limits
         assert least is not None and most is not None
@@ -245,8 +245,7 @@ def test_counts_of_private_groups_say_nothing_about_the_population() -> None:
     fields = "statistic: count, by: [city], keys: private, epsilon: 1, delta: 1e-6"
     statistic = planned(fields)
     answers = [NoisyAnswer(integer_array([300]), statistic.queries[0].calibrated.noise)]
-    entry = statistic.entry
-    estimates = entry.statistic.population(entry.request, answers, CONFIDENCE)
+    estimates = statistic.design.population(answers, CONFIDENCE)
 
     assert estimates.lower[0] == 0
     assert estimates.upper[0] * estimates.step == POPULATION
@@ -275,11 +274,11 @@ def test_other_numbers_are_those_of_the_file_alone(fields: str, sized: bool) -> 
 def test_a_mean_of_dates_in_the_population_is_a_date() -> None:
     """The line of the population has whole days, as that of the file."""
     statistic = planned("statistic: mean, column: day, epsilon: 1")
-    entry, (query,) = statistic.entry, statistic.queries
+    (query,) = statistic.queries
     quarter = SIZE * 365**2 // 4
     answers = [NoisyAnswer(integer_array([quarter, 2 * quarter, quarter]), query.calibrated.noise)]
     file = statistic.design.estimate(answers, CONFIDENCE)
-    population = entry.statistic.population(entry.request, answers, CONFIDENCE)
+    population = statistic.design.population(answers, CONFIDENCE)
 
     assert population.decimals == file.decimals == (0,)
     assert population.date_range == file.date_range == 365

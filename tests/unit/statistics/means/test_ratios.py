@@ -171,7 +171,7 @@ def population_coverage(size: int, runs: int, fields: str) -> float:
     )
     entry = statistic.entry
     assert entry.statistic.has_population(entry.request)
-    estimates = entry.statistic.population(entry.request, [answer], CONFIDENCE)
+    estimates = statistic.design.population([answer], CONFIDENCE)
     return covered(estimates, Fraction(1, 4))
 
 
