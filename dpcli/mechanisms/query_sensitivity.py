@@ -27,7 +27,6 @@ from dpcli.statistics.counts.centered_counts import CenteredCountQuery
 from dpcli.statistics.counts.combinations import CombinationQuery
 from dpcli.statistics.counts.counts import DistinctQuery
 from dpcli.statistics.counts.multiple_answers import IndicatorQuery, PassesAmongFirst
-from dpcli.statistics.means.centered_pair import CenteredPairQuery
 from dpcli.statistics.means.quadratic_pair import QuadraticPairQuery
 from dpcli.statistics.means.quotient import BernsteinQuery
 from dpcli.statistics.quality_counts import ReadabilityQuery
@@ -45,7 +44,6 @@ QUERIES: Final[frozenset[type]] = frozenset(
         QuantilesQuery,
         IndicatorQuery,
         BernsteinQuery,
-        CenteredPairQuery,
         QuadraticPairQuery,
         EffectQuery,
         CenteredCountQuery,

@@ -50,6 +50,10 @@ class PairedQuery(Query):
         return 2 * self.pairs
 
     @property
+    def cells_per_group(self) -> int:
+        return self.of.cells_per_group
+
+    @property
     def total_clamp(self) -> tuple[int, int] | None:
         return self.of.total_clamp
 

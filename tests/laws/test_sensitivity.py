@@ -26,8 +26,8 @@ from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit, Unit
 from dpcli.queries.paired import paired
 from dpcli.queries.query import LinearQuery
 from dpcli.statistics.counts.combinations import CombinationQuery
-from dpcli.statistics.means.centered_pair import CenteredPairQuery
 from dpcli.statistics.means.quadratic_pair import QuadraticPairQuery
+from dpcli.statistics.means.quotient import BernsteinQuery
 from tests.support.rules import for_each
 
 CONTRIBUTIONS = [(1, 1), (0, 1), (0, 3), (-2, 1), (-1, 1), (2, 3), (-3, -2), (0, 0), (-3, 0)]
@@ -393,13 +393,10 @@ def test_a_centered_sum_and_a_number_of_rows_change_as_stated_and_no_more(
     neighbors: Neighbors, bounds: tuple[int, int], max_rows: int | None
 ) -> None:
     """Every row, skipped or not, and every person with up to the most rows."""
-    query = CenteredPairQuery(column=NumberColumn("x", Fraction(1), bounds))
+    column = NumberColumn("x", Fraction(1), bounds)
+    query = paired(BernsteinQuery(numeric_columns=(column,), degree=1))
     low, high = bounds
-    times = 2 if (low + high) % 2 else 1
-    rows = [(0, 0)]
-    rows += [
-        ((2 * x - low - high) * times // 2, (high - low) * times // 2) for x in range(low, high + 1)
-    ]
+    rows = [(0, 0), *((low + high - 2 * x, high - low) for x in range(low, high + 1))]
     several = combinations_with_replacement(rows, max_rows or 1)
     vectors = {tuple(map(sum, zip(*chosen, strict=True))) for chosen in several}
     others = vectors if neighbors is Neighbors.CHANGE_ONE else {(0, 0)}

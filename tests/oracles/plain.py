@@ -53,7 +53,6 @@ from dpcli.statistics.counts.centered_counts import CenteredCountQuery
 from dpcli.statistics.counts.combinations import CombinationQuery
 from dpcli.statistics.counts.counts import DistinctQuery
 from dpcli.statistics.counts.multiple_answers import IndicatorQuery, PassesAmongFirst
-from dpcli.statistics.means.centered_pair import CenteredPairQuery
 from dpcli.statistics.means.quadratic_pair import QuadraticPairQuery
 from dpcli.statistics.means.quotient import BernsteinQuery
 from dpcli.statistics.quality_counts import ReadabilityQuery
@@ -92,7 +91,6 @@ OWN_FORMULAS = (
     IndicatorQuery,
     CombinationQuery,
     BernsteinQuery,
-    CenteredPairQuery,
     QuadraticPairQuery,
     EffectQuery,
     DistinctQuery,
@@ -100,9 +98,7 @@ OWN_FORMULAS = (
 )
 """The kinds of queries that are answered here, each by its definition."""
 
-RowParts = (
-    IndicatorQuery | CombinationQuery | BernsteinQuery | CenteredPairQuery | QuadraticPairQuery
-)
+RowParts = IndicatorQuery | CombinationQuery | BernsteinQuery | QuadraticPairQuery
 """Queries of several numbers, to which a row adds parts."""
 
 
@@ -501,12 +497,6 @@ def _parts(query: RowParts, row: Row) -> Iterator[tuple[int, int]]:
             yield from ((place, 1 if place in true else -1) for place in range(len(query.tests)))
             return
         yield from ((place, 1) for place in true[: query.max_counted])
-        return
-    if isinstance(query, CenteredPairQuery):
-        low, high = query.column.limits
-        times = 2 if (low + high) % 2 else 1
-        yield 0, times * row[query.column] - times * (low + high) // 2
-        yield 1, times * (high - low) // 2
         return
     if isinstance(query, QuadraticPairQuery):
         low, high = query.column.limits

@@ -11,11 +11,11 @@ import numpy as np
 from dpcli.numeric.arrays import Array, Ints, integer_array
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.planning.planner import make_plan
+from dpcli.queries.paired import PairedQuery
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
-from dpcli.statistics.means.centered_pair import CenteredPairQuery
 from dpcli.statistics.means.quadratic_pair import QuadraticPairQuery
 from dpcli.statistics.means.quotient import BernsteinQuery
 
@@ -59,9 +59,9 @@ def _terms(query: Query, files: Mapping[str, Ints]) -> list[Array]:
                 for j in range(query.degree + 1)
             ]
         return terms
-    if isinstance(query, CenteredPairQuery):
-        values, factor = files[query.column.name], query.factor
-        return [factor.times * values - factor.offset, np.full_like(values, query.half)]
+    if isinstance(query, PairedQuery):
+        one, other = _terms(query.of, files)
+        return [one - other, one + other]
     if isinstance(query, QuadraticPairQuery):
         column, width = query.column, query.width
         above, below = files[column.name] - column.lower, column.upper - files[column.name]

@@ -63,8 +63,8 @@ class Mean(WeightedStatistic):
     number of rows is public: the divisor is exact at no privacy cost, the average of n rows has
     sensitivity (U-L)/n, and a centered sum gets all of epsilon. With weights up to W, a row
     changes the answers by at most W times as much. With a `sample`, the distances are those of
-    `variance`, for the same loss. `CenteredPairQuery` has the proof for a centered sum and a number
-    of rows that are answered together.
+    `variance`, for the same loss. `CenteredPair` has the proof for a centered sum and a number of
+    rows that are answered together.
 
     >>> l1("statistic: mean, column: x", x="{type: integer, bounds: [0, 10]}")
     {'add-remove': [10], 'change-one': [10]}

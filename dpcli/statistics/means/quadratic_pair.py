@@ -7,14 +7,15 @@ from dataclasses import replace
 from functools import cached_property
 from math import isqrt
 
+from dpcli.data.column import Column
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.numeric.arrays import Floats, np
-from dpcli.privacy.sensitivity import RowContribution, Sensitivity
+from dpcli.privacy.sensitivity import RowContribution, Sensitivity, limits
 from dpcli.privacy.unit import Neighbors, Relation
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.queries.query import MAX_PRODUCT, LinearQuery
+from dpcli.queries.query import MAX_PRODUCT, LinearQuery, Query
 from dpcli.queries.sums import Factor, RowSums, Shape
 from dpcli.statistics.design import Design, WeightedQuery
-from dpcli.statistics.means.centered_pair import ChangedPairQuery
 from dpcli.statistics.means.products import JointMoments, MomentsDesign
 
 REASON = (
@@ -30,7 +31,7 @@ PUBLIC_REASON = ". The noisy number of rows is not used, because the exact one i
 
 
 @dataclass(frozen=True, kw_only=True)
-class QuadraticPairQuery(ChangedPairQuery):
+class QuadraticPairQuery(Query):
     """The sums of y(4y - 3w) and of z(4z - 3w), and w^2 for each row.
 
     Here y is the distance of a value from the lower bound, z that from the upper one, and w the
@@ -57,13 +58,29 @@ class QuadraticPairQuery(ChangedPairQuery):
       next to the vertex 5 w/8. For k = w they are 2 w^4 and w^2, so no norm is larger for a row
       that counts before the change or after it but not both.
 
-    `ChangedPairQuery` has the proof for persons.
+    A person with at most t rows becomes another one by at most t changes of a row, which add up in
+    every norm. The rows of both can be put in pairs, and a row without a partner is added or
+    removed.
 
     >>> from dpcli.data.grid_columns import NumericColumn
     >>> age = NumericColumn("age", bounds=(0, 110))
     >>> QuadraticPairQuery(column=age).width
     110
+
+    Raises ValueError for groups, and without a width between the bounds.
     """
+
+    column: NumericColumn
+
+    def __post_init__(self) -> None:
+        if self.axes:
+            raise ValueError("a changed row may leave one group and enter another")
+        if self.column.lower >= self.column.upper:
+            raise ValueError("the bounds of the value have no width")
+
+    @property
+    def operands(self) -> tuple[Column, ...]:
+        return (self.column,)
 
     @property
     def width(self) -> int:
@@ -74,6 +91,10 @@ class QuadraticPairQuery(ChangedPairQuery):
     def cells_per_group(self) -> int:
         return 3
 
+    @property
+    def cells(self) -> int:
+        return self.cells_per_group
+
     @cached_property
     def row_contribution(self) -> RowContribution:
         """The least is that of y(4y - 3w) for the whole numbers next to y = 3w/8."""
@@ -81,16 +102,17 @@ class QuadraticPairQuery(ChangedPairQuery):
         least = min(y * (4 * y - 3 * width) for y in (below, below + 1))
         return RowContribution(least, width**2)
 
-    def sensitivity_of_row(self, neighbors: Neighbors) -> Sensitivity:
+    def sensitivity(self, relation: Relation) -> Sensitivity:
+        _, rows, _ = limits(self.bounded_unit(relation.unit), 1)
         width = self.width
         l1, l2_squared, linf = 2 * width**2, 2 * width**4, width**2
-        if neighbors is Neighbors.CHANGE_ONE:
+        if relation.neighbors is Neighbors.CHANGE_ONE:
             below = (6 * width - isqrt(2 * width**2) - 1) // 8
             apart = (width, below, below + 1)
             l2_squared = max(2 * k**2 * (width**2 + 16 * (width - k) ** 2) for k in apart)
             vertex = 5 * width // 8
             linf = max(k * (5 * width - 4 * k) for k in (width, vertex, vertex + 1))
-        return Sensitivity(3, l1, l2_squared, linf)
+        return Sensitivity(3, rows * l1, rows**2 * l2_squared, rows * linf)
 
     @cached_property
     def shape(self) -> Shape:

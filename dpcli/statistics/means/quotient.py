@@ -380,7 +380,7 @@ class DistancesFromBounds(QuotientDesign):
     @classmethod
     def of(
         cls, request: Request, column: NumericColumn, printed: Printed, degree: int = 1
-    ) -> tuple[Design, ...]:
+    ) -> tuple[DistancesFromBounds, ...]:
         """The design of this degree; empty if bounds are equal, or sums are too large."""
         if column.lower == column.upper:
             return ()
