@@ -63,7 +63,7 @@ def mean_with_squares(
 
 
 class SampledCounts(PublishedAnswer):
-    """Numbers of rows of a sample, from which numbers of units of the population follow."""
+    """Counts of a sample, from which those of the population follow."""
 
     def population(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         sample = design_of(self.request)
@@ -110,7 +110,7 @@ def population_means(
 
 
 class SampledSum(PublishedAnswer):
-    """A sum over a sample, and that of squares, from which the population's total follows.
+    """A sum of a sample, and that of squares, for the total of the population.
 
     A row outside the group, or without a value, adds zero. So the total is the size of the
     population times a mean over the whole sample, whose size is public.

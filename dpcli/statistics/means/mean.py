@@ -111,7 +111,7 @@ class Mean(WeightedStatistic):
         changes = relation.neighbors is Neighbors.CHANGE_ONE and rows.may_skip and not sampled
         pair = CenteredPair.of(request, column, printed) if changes else ()
         pure = pair or DistancesFromBounds.of(request, column, printed, degree=2 if sampled else 1)
-        return CenteredMean.of(request, queries, column, printed).or_pure(pure)
+        return CenteredMean.choices(request, queries, column, printed, pure)
 
     def has_population(self, request: Request) -> bool:
         if _is_share(request):

@@ -280,8 +280,7 @@ class SumsOfRatio(QuotientDesign):
         changes by the width of its bounds, but products change by twice that of all.
         """
         above, below = parts
-        printed = printed.in_steps(above.step / below.step)
-        quotient = Quotient((1, 0), (0, 1), printed)
+        quotient = Quotient((1, 0), (0, 1), printed, above.step / below.step)
         separate = cls(request, queries, quotient=quotient, above=above, below=below)
         if relation.neighbors is not Neighbors.ADD_REMOVE or any(
             column.lower == column.upper for column in parts
@@ -298,7 +297,9 @@ class SumsOfRatio(QuotientDesign):
         # The sum below is at least one step.
         joint = CornersOfRatio(
             request, (weighted,), ("l1",), reason=CORNERS_REASON, above=above, below=below,
-            quotient=Quotient(of_above, of_below, printed, min_below=query.largest),
+            quotient=replace(
+                quotient, above=of_above, below=of_below, min_below=query.largest
+            ),
         )  # fmt: skip
         return _chosen(joint, separate, relation)
 

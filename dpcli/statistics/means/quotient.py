@@ -189,23 +189,20 @@ class Printed:
         limits = column.lower * column.step, column.upper * column.step
         return cls(Fraction(1), column.mean_decimals, limits, column.date_range)
 
-    def in_steps(self, step: Fraction) -> Printed:
-        """The same for a quotient that counts steps of this size."""
-        return replace(self, unit=self.unit * step)
-
 
 @dataclass(frozen=True)
 class Quotient:
     """A quotient of two combinations of noisy answers, which has an interval.
 
     `above` and `below` are the coefficients of the answers in the dividend and the divisor. The
-    divisor is at least `min_below`. The published number is the unit of `printed` times the sum of
-    the quotient and the public number `shift`.
+    divisor is at least `min_below`. The published number is the unit of `printed` times a `step`
+    times the sum of the quotient and the public number `shift`.
     """
 
     above: Coefficients
     below: Coefficients
     printed: Printed
+    step: Fraction = Fraction(1)
     shift: int = 0
     min_below: int = 1
 
@@ -220,10 +217,10 @@ class Quotient:
 
     def estimates(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         """The exact quotient of each cell, with an interval for the noise of all answers."""
-        printed, unit = self.printed, self.printed.unit
+        printed, unit = self.printed, self.printed.unit * self.step
         moved = self.shift * unit
         low, high = (None if limit is None else limit - moved for limit in printed.limits)
-        intervals = self._interval(answers, confidence, low, high)
+        intervals = self._interval(answers, confidence, unit, low, high)
         estimates = intervals.estimates([unit], [printed.decimals], [(low, high)]).shifted(moved)
         below = clip_exact(_combined(self.below, answers), self.min_below, None)
         above = add_exact(_combined(self.above, answers), multiply_exact(below, self.shift))
@@ -238,12 +235,13 @@ class Quotient:
         self,
         answers: Sequence[NoisyAnswer],
         confidence: Fraction,
+        unit: Fraction,
         low: Fraction | None,
         high: Fraction | None,
     ) -> FiducialInterval:
         if low is None or high is None:
             return FiducialInterval(answers, self._outcome, confidence)
-        limits = float(low / self.printed.unit), float(high / self.printed.unit)
+        limits = float(low / unit), float(high / unit)
         return QuotientInterval(
             answers, self._outcome, confidence, self.above, self.below,
             min_below=self.min_below, limits=limits,
@@ -305,14 +303,24 @@ class CenteredMean(QuotientDesign):
     column: NumericColumn
 
     @classmethod
-    def of(
-        cls, request: Request, queries: Queries, column: NumericColumn, printed: Printed
-    ) -> CenteredMean:
-        """The design of these queries, of which the first two are the sum and the number."""
+    def choices(
+        cls,
+        request: Request,
+        queries: Queries,
+        column: NumericColumn,
+        printed: Printed,
+        pure: tuple[Design, ...],
+    ) -> tuple[Design, ...]:
+        """The design for Gaussian noise, and others for pure noise.
+
+        The first two queries are the sum and the number of rows. The design is alone if that
+        number is public, or if there are no others.
+        """
         distance, smallest = Factor.centered(column), min_denominator(request)
-        printed = printed.in_steps(distance.step)
-        quotient = Quotient((1, 0), (0, 1), printed, distance.offset, smallest)
-        return cls(request, queries, quotient=quotient, column=column)
+        quotient = Quotient((1, 0), (0, 1), printed, distance.step, distance.offset, smallest)
+        design = cls(request, queries, quotient=quotient, column=column)
+        is_public = not queries[1].weight
+        return (design,) if is_public or not pure else (replace(design, families=("l2",)), *pure)
 
     def expected_error(self, errors: Sequence[float]) -> float:
         """The error of the mean times the number of rows, for a typical mean.
@@ -340,14 +348,6 @@ class CenteredMean(QuotientDesign):
             return rows, mean, variance
 
         return population_means(self.request, answers, to_moments, confidence, denominator=1)
-
-    def or_pure(self, pure: tuple[Design, ...]) -> tuple[Design, ...]:
-        """The centered design for Gaussian noise, and others for pure noise.
-
-        The centered design alone, if the number of rows is public or there are no others.
-        """
-        is_public = not self.queries[1].weight
-        return (self,) if is_public or not pure else (replace(self, families=("l2",)), *pure)
 
 
 DISTANCES = (
@@ -402,7 +402,8 @@ class DistancesFromBounds(QuotientDesign):
         quotient = Quotient(
             above=tuple(width * index for index in range(degree + 1)),
             below=(degree,) * (degree + 1),
-            printed=printed.in_steps(column.step),
+            printed=printed,
+            step=column.step,
             shift=column.lower,
             min_below=min_denominator(request) * degree * width**degree,
         )

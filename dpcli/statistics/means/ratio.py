@@ -154,14 +154,17 @@ class Ratio(WeightedStatistic):
         if isinstance(above, NumericColumn) and isinstance(below, NumericColumn):
             return SumsOfRatio.choices(request, relation, queries, (above, below), printed)
         if below is not None or not isinstance(above, NumericColumn):
-            printed = printed.in_steps(numerator.step / denominator.step)
-            quotient = Quotient((1, 0), (0, 1), printed, min_below=min_denominator(request))
+            step, smallest = numerator.step / denominator.step, min_denominator(request)
+            quotient = Quotient((1, 0), (0, 1), printed, step, min_below=smallest)
             return (self.plain_design(request, queries, quotient=quotient),)
         distances = DistancesFromBounds.of(request, above, printed)
-        return CenteredMean.of(request, queries, above, printed).or_pure(distances)
+        return CenteredMean.choices(request, queries, above, printed, distances)
 
     def _quotient_of_kinds(self, request: Request) -> Quotient:
-        """The quotient of numbers of rows of some kinds; a row is true or not in each part."""
+        """The quotient of numbers of rows of each kind.
+
+        The kind of a row is in which of the parts it is true.
+        """
         parts = self.parts(request)
         tests = _tests(parts)
         kinds: list[dict[Part, int]] = [
@@ -199,7 +202,7 @@ class QuotientOfPair(QuotientDesign):
     def of(
         cls, request: Request, kinds: WeightedQuery, relation: Relation, quotient: Quotient
     ) -> tuple[QuotientOfPair, ...]:
-        """The design instead of rows of `kinds`, if it has less noise; for two kinds only."""
+        """The design instead of rows of two `kinds`, if it has less noise."""
         pairs = pairs_instead(request, kinds, relation)
         if pairs is None or len(quotient.above) > 2:
             return ()
