@@ -192,7 +192,6 @@ class Design:
         families: The families of noise that the design is meant for.
         measures: The units of the budget that the weights divide, unless noise is Gaussian.
         reason: A sentence on why these queries are answered, or an empty text.
-        error_is_known: Whether a published number has the error of the single answer.
         publishes_answers: Whether the noisy answers are published before the numbers.
         derivation: How the published numbers follow from the noisy answers, or an empty text.
         gains_by_epsilon: Whether it has less noise than others at the same epsilon, but not at the
@@ -205,7 +204,6 @@ class Design:
     families: tuple[Family, ...] = ADDITIVE
     measures: tuple[Measure, ...] = MEASURES
     reason: str = ""
-    error_is_known: ClassVar[bool] = True
     publishes_answers: ClassVar[bool] = False
     derivation: ClassVar[str] = ""
     gains_by_epsilon: ClassVar[bool] = False
@@ -255,7 +253,7 @@ class Design:
 
         If several numbers are chosen one by one, it is the largest half-width.
         """
-        if len(self.queries) > 1 or not self.error_is_known:
+        if len(self.queries) > 1:
             return None
         (weighted,) = self.queries
         return summed_margin(noises[0], weighted.summed, confidence).width * weighted.step

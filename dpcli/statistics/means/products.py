@@ -14,7 +14,6 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from math import hypot, prod, sqrt
-from typing import ClassVar
 
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.noise.distribution import Noise
@@ -157,6 +156,9 @@ class MomentsDesign(Design):
         changes[1 + len(moments.columns) + moments.pairs.index((i, j))] = 1 / area
         return changes
 
+    def known_error(self, noises: Sequence[Noise], confidence: Fraction) -> None:
+        """None: the error depends on the moments."""
+
     def half_widths(self, noises: Sequence[Noise], confidence: Fraction) -> Floats:
         """Bounds on the noise in each answer of `Moments`."""
         return np.array([float(noise.half_width(confidence)) for noise in noises])
@@ -196,8 +198,6 @@ class MomentsDesign(Design):
 @dataclass(frozen=True, kw_only=True)
 class JointMoments(MomentsDesign):
     """Sums that are answered together, from which all moments follow by the `matrix`."""
-
-    error_is_known: ClassVar[bool] = False
 
     def half_widths(self, noises: Sequence[Noise], confidence: Fraction) -> Floats:
         """Bounds on the noise in each answer of `Moments`.

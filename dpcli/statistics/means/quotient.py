@@ -8,7 +8,6 @@ from fractions import Fraction
 from functools import cached_property, reduce
 from itertools import product
 from math import comb, hypot, prod
-from typing import ClassVar
 
 from dpcli.data.column import Column
 from dpcli.data.grid_columns import NumericColumn
@@ -270,7 +269,9 @@ class QuotientDesign(Design):
     """
 
     quotient: Quotient
-    error_is_known: ClassVar[bool] = False
+
+    def known_error(self, noises: Sequence[Noise], confidence: Fraction) -> None:
+        """None: the error of a quotient depends on the divisor."""
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         quotient = self.quotient

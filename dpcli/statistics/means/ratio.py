@@ -143,7 +143,8 @@ class Ratio(WeightedStatistic):
             pairs = QuotientOfPair.of(request, counts, relation, quotient)
             return (*pairs, self.plain_design(request, (counts,), quotient=quotient))
         weight = Fraction(1) if public else SUM_WEIGHT if below is None else HALF
-        numerator, denominator = self._summed(parts)
+        # A sum that is divided by the number of rows is centered.
+        numerator, denominator = _Summed.of(above, centered=below is None), _Summed.of(below)
         queries = (
             WeightedQuery("numerator", numerator.query(rows), weight, numerator.step * step),
             WeightedQuery(
@@ -172,14 +173,6 @@ class Ratio(WeightedStatistic):
         ]
         above, below = (tuple(kind.get(part, 1) for kind in kinds) for part in parts)
         return Quotient(above, below, self.printed(request), min_below=min_denominator(request))
-
-    def _summed(self, parts: tuple[Part, Part]) -> tuple[_Summed, _Summed]:
-        """The sums of numerator and denominator.
-
-        If the denominator is the number of rows, the sum of the numerator is centered.
-        """
-        above, below = parts
-        return _Summed.of(above, centered=below is None), _Summed.of(below)
 
     def printed(self, request: Request) -> Printed:
         """The unit of the ratio, its printed decimals, and its limits."""
@@ -226,10 +219,6 @@ class _Summed:
     @property
     def step(self) -> Fraction:
         return self.factor.step if self.factor else Fraction(1)
-
-    @property
-    def offset(self) -> int:
-        return self.factor.offset if self.factor else 0
 
     def query(self, rows: LinearQuery) -> LinearQuery:
         """The query for the sum over these rows."""
