@@ -310,7 +310,18 @@ class PublishedAnswer(Design):
     noise_of_numbers = NoiseOfNumbers.OWN
 
 
-def error_sentence(error: Fraction, confidence: Fraction) -> str:
+@dataclass(frozen=True)
+class LinearDesign(Design):
+    """A design whose published numbers are linear functions of its answers."""
+
+    noise_of_numbers = NoiseOfNumbers.LINEAR
+
+    def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
+        reason, error = super().sentences(noises, confidence), self.known_error(noises, confidence)
+        return reason if error is None else (*reason, _error_sentence(error, confidence))
+
+
+def _error_sentence(error: Fraction, confidence: Fraction) -> str:
     """How far each number of an entry is from the noise-free one, and how often."""
     within, percent = rounded_text(error, 6), exact_or_up(confidence * 100)
     return f"each number is within {within} of the noise-free one in {percent}% of cases"

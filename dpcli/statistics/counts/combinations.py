@@ -18,14 +18,7 @@ from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import Query
 from dpcli.queries.sums import PlainSum, RowSums, Shape
 from dpcli.statistics.counts.pairs import MAX_RELATIVE_DEVIATION
-from dpcli.statistics.design import (
-    Design,
-    NoiseOfNumbers,
-    NoisyAnswer,
-    Request,
-    WeightedQuery,
-    error_sentence,
-)
+from dpcli.statistics.design import Design, LinearDesign, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates
 
 MAX_TESTS = 4
@@ -178,10 +171,9 @@ def count_variance(sizes: Sequence[int]) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CountsFromCombinations(Design):
+class CountsFromCombinations(LinearDesign):
     """Counts from rows by combinations of tests, for shares of epsilon."""
 
-    noise_of_numbers = NoiseOfNumbers.LINEAR
     combinations: CombinationQuery
 
     @classmethod
@@ -246,9 +238,6 @@ class CountsFromCombinations(Design):
             terms += [(noise, time, 1 << other) for time, other in others]
             margins[size] = weighted_margin(tuple(terms), confidence)
         return [margins[size] for size in sizes]
-
-    def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
-        return self.reason, error_sentence(self.known_error(noises, confidence), confidence)
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         (answer,), query, divisor = answers, self.combinations, sum(self._times)

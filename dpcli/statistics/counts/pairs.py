@@ -11,14 +11,7 @@ from dpcli.noise.distribution import Margin, Noise, summed_margin
 from dpcli.privacy.unit import Neighbors, Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.paired import PairedQuery, doubled_cells, paired
-from dpcli.statistics.design import (
-    Design,
-    NoiseOfNumbers,
-    NoisyAnswer,
-    Request,
-    WeightedQuery,
-    error_sentence,
-)
+from dpcli.statistics.design import LinearDesign, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates
 
 MAX_RELATIVE_DEVIATION = 0.95
@@ -41,14 +34,13 @@ def less_noise(query: PairedQuery, relation: Relation) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CellsFromPairs(Design):
+class CellsFromPairs(LinearDesign):
     """Cells from their differences and sums, with Laplace noise.
 
     At the same rho, separate cells have as little noise: differences and sums change by more.
     """
 
     gains_by_epsilon = True
-    noise_of_numbers = NoiseOfNumbers.LINEAR
 
     @classmethod
     def of(
@@ -67,9 +59,6 @@ class CellsFromPairs(Design):
 
     def known_error(self, noises: Sequence[Noise], confidence: Fraction) -> Fraction:
         return double_margin(noises[0], confidence).width * self.queries[0].step / 2
-
-    def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
-        return self.reason, error_sentence(self.known_error(noises, confidence), confidence)
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         (answer,), unit = answers, self.queries[0].step / 2

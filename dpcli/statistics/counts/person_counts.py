@@ -19,12 +19,11 @@ from dpcli.statistics.counts.centered_counts import CenteredCountQuery
 from dpcli.statistics.counts.pairs import MAX_RELATIVE_DEVIATION, CellsFromPairs, less_noise
 from dpcli.statistics.design import (
     Design,
-    NoiseOfNumbers,
+    LinearDesign,
     NoisyAnswer,
     PublishedAnswer,
     Request,
     WeightedQuery,
-    error_sentence,
 )
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.statistic import Statistic
@@ -128,14 +127,13 @@ class PersonCounts(Statistic):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SharedNoise(Design):
+class SharedNoise(LinearDesign):
     """A design of two answers: centered counts c, and the numbers that center them.
 
     For each count, c = `times` count - `less` number. So the count is (c + `less` number) /
     `times`. Several counts share the same number, and so its noise.
     """
 
-    noise_of_numbers = NoiseOfNumbers.LINEAR
     times: int
     less: int = 1
 
@@ -181,9 +179,6 @@ class SharedNoise(Design):
         width = blended_margin(counts, Fraction(1), numbers, Fraction(self.less), outside)
         variance = counts.discrete_variance + self.less**2 * numbers.discrete_variance
         return Margin(ceil(width), variance)
-
-    def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
-        return self.reason, error_sentence(self.known_error(noises, confidence), confidence)
 
     def centered(self, answer: NoisyAnswer) -> Array:
         """The noisy centered counts, times `numbers_of_cell`."""

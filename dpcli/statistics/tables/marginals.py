@@ -24,8 +24,8 @@ from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.statistics.design import (
     Design,
+    LinearDesign,
     Measure,
-    NoiseOfNumbers,
     NoisyAnswer,
     Request,
     WeightedQuery,
@@ -75,10 +75,8 @@ def published_tables(request: Request) -> list[Axes]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MeasuredTables(Design):
+class MeasuredTables(LinearDesign):
     """A design that measures tables, from which the published tables are computed."""
-
-    noise_of_numbers = NoiseOfNumbers.LINEAR
 
     @classmethod
     def of(
