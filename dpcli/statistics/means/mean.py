@@ -107,7 +107,8 @@ class Mean(WeightedStatistic):
             WeightedQuery(roles[1], rows, 1 - weight, weight_size),
         )
         queries = mean_with_squares(queries, request, relation) if sampled else queries
-        printed = Printed.mean(column)
+        limits = column.lower * column.step, column.upper * column.step
+        printed = Printed(Fraction(1), column.mean_decimals, limits, column.date_range)
         changes = relation.neighbors is Neighbors.CHANGE_ONE and rows.may_skip and not sampled
         pair = CenteredPair.of(request, column, printed) if changes else ()
         pure = pair or DistancesFromBounds.of(request, column, printed, degree=2 if sampled else 1)

@@ -20,7 +20,6 @@ from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Floats, np
 from dpcli.privacy.unit import Neighbors, Relation
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.queries.query import MAX_PRODUCT
 from dpcli.statistics.design import (
     MEASURES,
     Design,
@@ -108,14 +107,11 @@ class MomentsDesign(Design):
 
     def as_products(self) -> ProductsOfDistances | None:
         """The design with products; None if they are too many, too large, or zero."""
-        columns = self.moments.columns
-        if 3 ** len(columns) > MAX_PRODUCTS or any(one.lower == one.upper for one in columns):
+        columns, request = self.moments.columns, self.request
+        if 3 ** len(columns) > MAX_PRODUCTS:
             return None
-        request = self.request
-        query = BernsteinQuery(
-            by=request.by, where=request.where, numeric_columns=columns, degree=2
-        )
-        if query.largest >= MAX_PRODUCT:
+        query = BernsteinQuery.of(request, columns, degree=2)
+        if query is None:
             return None
         step = prod((column.step**2 for column in columns), start=Fraction(1))
         queries = (WeightedQuery("products of distances from bounds", query, step=step),)
@@ -282,16 +278,12 @@ class SumsOfRatio(QuotientDesign):
         above, below = parts
         quotient = Quotient((1, 0), (0, 1), printed, above.step / below.step)
         separate = cls(request, queries, quotient=quotient, above=above, below=below)
-        if relation.neighbors is not Neighbors.ADD_REMOVE or any(
-            column.lower == column.upper for column in parts
-        ):
+        query = BernsteinQuery.of(request, parts, degree=1)
+        if relation.neighbors is not Neighbors.ADD_REMOVE or query is None:
             return (separate,)
-        query = BernsteinQuery(by=request.by, where=request.where, numeric_columns=parts, degree=1)
         weighted = WeightedQuery(
             "products of distances from bounds", query, step=above.step * below.step
         )
-        if query.largest >= MAX_PRODUCT:
-            return (separate,)
         corners = tuple(product(above.limits, below.limits))
         of_above, of_below = (tuple(corner[index] for corner in corners) for index in (0, 1))
         # The sum below is at least one step.

@@ -73,6 +73,23 @@ class BernsteinQuery(Query):
         if self.weight is not None and self.weight.lower < 0:
             raise ValueError("a weight may be negative")
 
+    @classmethod
+    def of(
+        cls,
+        request: Request,
+        columns: tuple[NumericColumn, ...],
+        degree: int,
+        weight: NumericColumn | None = None,
+    ) -> BernsteinQuery | None:
+        """The query of a request; None if bounds have no width, or sums are too large."""
+        if any(column.lower == column.upper for column in columns):
+            return None
+        query = cls(
+            by=request.by, where=request.where, numeric_columns=columns, degree=degree,
+            weight=weight,
+        )  # fmt: skip
+        return query if query.largest < MAX_PRODUCT else None
+
     @property
     def operands(self) -> tuple[Column, ...]:
         return self.numeric_columns if self.weight is None else (*self.numeric_columns, self.weight)
@@ -181,12 +198,6 @@ class Printed:
     decimals: int
     limits: Limits
     date_range: int | None = None
-
-    @classmethod
-    def mean(cls, column: NumericColumn) -> Printed:
-        """How the mean of a column is printed: within its bounds."""
-        limits = column.lower * column.step, column.upper * column.step
-        return cls(Fraction(1), column.mean_decimals, limits, column.date_range)
 
 
 @dataclass(frozen=True)
@@ -383,16 +394,8 @@ class DistancesFromBounds(QuotientDesign):
         cls, request: Request, column: NumericColumn, printed: Printed, degree: int = 1
     ) -> tuple[DistancesFromBounds, ...]:
         """The design of this degree; empty if bounds are equal, or sums are too large."""
-        if column.lower == column.upper:
-            return ()
-        query = BernsteinQuery(
-            by=request.by,
-            where=request.where,
-            numeric_columns=(column,),
-            degree=degree,
-            weight=request.weight,
-        )
-        if query.largest >= MAX_PRODUCT:
+        query = BernsteinQuery.of(request, (column,), degree, request.weight)
+        if query is None:
             return ()
         step = column.step**degree * weight_step(request)
         queries = (WeightedQuery("distances from both bounds", query, step=step),)

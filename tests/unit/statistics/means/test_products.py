@@ -16,7 +16,7 @@ from dpcli.numeric.arrays import Floats, Ints
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit
 from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
-from dpcli.statistics.means import products
+from dpcli.statistics.means import products, quotient
 from dpcli.statistics.means.products import CornersOfRatio, ProductsOfDistances
 from dpcli.statistics.means.quotient import BernsteinQuery
 from tests.oracles.opened import cells_of
@@ -211,7 +211,7 @@ def test_a_ratio_of_two_sums_has_a_smaller_error(
     exact = float(file[numerator].sum() / file[denominator].sum())
     joint = planned(f"{entry}, epsilon: 1")
     assert isinstance(joint.design, CornersOfRatio)
-    monkeypatch.setattr(products, "MAX_PRODUCT", 0)
+    monkeypatch.setattr(quotient, "MAX_PRODUCT", 0)
     separate = planned(f"{entry}, epsilon: 1")
     assert len(separate.queries) == 2
     estimates = released(joint, file, 10_000)
