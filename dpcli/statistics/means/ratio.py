@@ -237,6 +237,15 @@ def _limits(part: Part) -> tuple[Fraction, Fraction]:
     return Fraction(0), Fraction(1)
 
 
+def faults_of_values(request: Request) -> Iterator[FieldFault]:
+    """Faults for a category without `values`, and for `values` that are all labels."""
+    column, ranges = require_labeled(request.column), request.option("values")
+    if ranges is None and not isinstance(column, BooleanColumn):
+        yield FieldFault("proportion-labels", "column", column=column.name)
+    if ranges == ((0, len(column.labels) - 1),):
+        yield FieldFault("proportion-labels.all", "values", column=column.name)
+
+
 BOOLEAN_VALUES = (("false", "false"), ("true", "true"))
 
 
@@ -314,11 +323,8 @@ class Proportion(Ratio):
     def faults(self, request: Request, relation: Relation) -> Iterator[FieldFault]:
         """Faults for a category without `values`, with all labels, or as a key too."""
         yield from super().faults(request, relation)
-        column, ranges = require_labeled(request.column), dict(request.options)["values"]
-        if ranges is None and not isinstance(column, BooleanColumn):
-            yield FieldFault("proportion-labels", "column", column=column.name)
-        if ranges == ((0, len(column.labels) - 1),):
-            yield FieldFault("proportion-labels.all", "values", column=column.name)
+        yield from faults_of_values(request)
+        column = require_labeled(request.column)
         if any(key.column.name == column.name for key in request.by):
             yield FieldFault(
                 "duplicate-key-column.both", "column", column=column.name, key="column"

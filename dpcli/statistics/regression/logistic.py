@@ -9,7 +9,7 @@ from math import floor, log10
 from typing import Annotated, Any
 
 from dpcli.data.filters import InRanges
-from dpcli.data.labels import BooleanColumn, require_labeled
+from dpcli.data.labels import require_labeled
 from dpcli.fields.section import field_types
 from dpcli.fields.statistic_fields import FieldFault, LabelsOfColumn, Predictors, ShareColumnName
 from dpcli.fields.values import Choice
@@ -20,15 +20,13 @@ from dpcli.queries.sums import Factor
 from dpcli.statistics.design import Design, NoisyAnswer, Request
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.intervals import EXTRA_DECIMALS
+from dpcli.statistics.means.ratio import TRUE, faults_of_values
 from dpcli.statistics.regression.curvature import ObjectiveDesign, curvature_sentence
 from dpcli.statistics.regression.queries import LogisticQuery
 from dpcli.statistics.statistic import Statistic
 
 METHODS = ("objective",)
 """What noise is added to: the objective that is minimized."""
-
-TRUE = ((1, 1),)
-"""The position of `true` among the labels of a boolean."""
 
 
 class LogisticObjective(ObjectiveDesign):
@@ -106,11 +104,7 @@ class LogisticRegression(Statistic):
 
     def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
         """Faults for `values` that are missing or all labels, for fine grids and groups."""
-        column, ranges = require_labeled(request.column), request.option("values")
-        if ranges is None and not isinstance(column, BooleanColumn):
-            yield FieldFault("proportion-labels", "column", column=column.name)
-        if ranges == ((0, len(column.labels) - 1),):
-            yield FieldFault("proportion-labels.all", "values", column=column.name)
+        yield from faults_of_values(request)
         for factor in _inputs(request):
             if max(map(abs, factor.limits)) > MAX_HALF_WIDTH:
                 yield FieldFault("grid-too-fine.logistic", "on", column=factor.column.name)
