@@ -28,8 +28,9 @@ from dpcli.numeric.arrays import (
     np,
     scramble,
 )
+from dpcli.problems.light_dataclasses import dataclass
 from dpcli.statistics.design import NoisyAnswer
-from dpcli.statistics.estimates import HAS_INTERVAL, UNBOUNDED, Estimates, Limits, common_step
+from dpcli.statistics.estimates import ANY, HAS_INTERVAL, UNBOUNDED, Estimates, Limits, common_step
 
 Outcome = Callable[[Floats], Floats]
 """Outcomes, shape (items, cells), of answers, shape (queries, cells); in float64."""
@@ -54,6 +55,19 @@ ROUNDED_BELOW = 10
 
 EXTRA_DECIMALS = 6
 """Decimals that are kept beyond the printed ones."""
+
+
+@dataclass(frozen=True)
+class Printed:
+    """The unit of a published number, its decimals, and the limits of its values.
+
+    If it is a date, or a number of days, `date_range` has the days between the bounds.
+    """
+
+    unit: Fraction
+    decimals: int
+    limits: Limits = ANY
+    date_range: int | None = None
 
 
 class FiducialInterval:
@@ -131,39 +145,37 @@ class FiducialInterval:
         self.values = values
         self.lower[:, unbounded], self.upper[:, unbounded] = -np.inf, np.inf
 
-    def estimates(
-        self, units: Sequence[Fraction], decimals: Sequence[int], within: Sequence[Limits]
-    ) -> Estimates:
-        """The estimates in the order of cells, then items.
+    def estimates(self, *printed: Printed) -> Estimates:
+        """The estimates, as they are `printed`, in the order of cells, then items."""
+        limits = [limit for item in printed for limit in item.limits if limit is not None]
+        decimals = max(item.decimals for item in printed)
+        step = common_step(Fraction(1, 10 ** (decimals + EXTRA_DECIMALS)), *limits)
+        items = enumerate(printed)
+        return Estimates.interleaved([self._item(index, step, item) for index, item in items])
 
-        Each item has a unit, a number of printed decimals, and the limits of its values.
-        """
-        limits = [limit for ends in within for limit in ends if limit is not None]
-        step = common_step(Fraction(1, 10 ** (max(decimals) + EXTRA_DECIMALS)), *limits)
-        items = enumerate(zip(units, decimals, within, strict=True))
-        return Estimates.interleaved([self._item(at, step, *item) for at, item in items])
-
-    def _item(
-        self, item: int, step: Fraction, unit: Fraction, decimals: int, within: Limits
-    ) -> Estimates:
+    def _item(self, index: int, step: Fraction, printed: Printed) -> Estimates:
         """The estimates of one item for all cells; infinite ends become limits.
 
         Without a limit on this side, the number has no interval.
         """
-        scale, values = 10**decimals, self.values[item]
+        unit, decimals, within = printed.unit, printed.decimals, printed.limits
+        scale, values = 10**decimals, self.values[index]
         sizes = floored(abs(values), unit / step)
         raw = np.where(values < 0, -sizes, sizes)
         low, high = (None if end is None else int(end / step) for end in within)
         unbounded, ends = np.zeros(len(values), np.bool_), []
         # Ends are rounded outwards to the last decimal.
-        for end, sign, limit in ((self.lower[item], 1, low), (self.upper[item], -1, high)):
+        for end, sign, limit in ((self.lower[index], 1, low), (self.upper[index], -1, high)):
             rounded = sign * floored(sign * end, unit * scale)
             rounded, finite = multiply_exact(rounded, int(1 / (scale * step))), np.isfinite(end)
             ends.append(np.where(finite, rounded, integer_array([limit or 0])))
             unbounded |= ~finite & (limit is None)
         status = np.where(unbounded, UNBOUNDED, HAS_INTERVAL).astype(np.int8)
         value = clip_exact(raw, low, high)
-        return Estimates(step, (decimals,), value, ends[0], ends[1], status, raw).within([within])
+        estimates = Estimates(
+            step, (decimals,), value, ends[0], ends[1], status, raw, date_range=printed.date_range
+        )
+        return estimates.within([within])
 
 
 def floored(numbers: Floats, scale: Fraction) -> Array:

@@ -27,7 +27,7 @@ from dpcli.statistics.design import (
     WeightedQuery,
 )
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.intervals import FiducialInterval
+from dpcli.statistics.intervals import FiducialInterval, Printed
 from dpcli.statistics.moments import Moments
 
 MEAN_SQUARES, SUM_SQUARES = Fraction(1, 10), Fraction(1, 5)
@@ -78,7 +78,8 @@ class SampledCounts(PublishedAnswer):
 
         intervals = FiducialInterval(answers, outcome, confidence, sampled=True)
         _unbound_private(intervals, self.request)
-        return intervals.estimates([Fraction(1)], [0], [(Fraction(0), Fraction(sample.population))])
+        limits = Fraction(0), Fraction(sample.population)
+        return intervals.estimates(Printed(Fraction(1), 0, limits))
 
 
 def population_means(
@@ -105,8 +106,8 @@ def population_means(
     intervals = FiducialInterval(answers, outcome, confidence, denominator, sampled=True)
     half = (column.upper - column.lower) * column.step / 2
     middle = column.lower * column.step + half
-    estimates = intervals.estimates([half], [column.mean_decimals], [(-half, half)])
-    return replace(estimates.shifted(middle), date_range=column.date_range)
+    printed = Printed(half, column.mean_decimals, (-half, half), column.date_range)
+    return intervals.estimates(printed).shifted(middle)
 
 
 class SampledSum(PublishedAnswer):
@@ -153,7 +154,7 @@ class SampledSum(PublishedAnswer):
         intervals = FiducialInterval(answers, outcome, confidence, sampled=True)
         _unbound_private(intervals, self.request)
         unit, decimals = column.step * sample.population, decimal_places(column.step)
-        return intervals.estimates([unit], [decimals], [(low * unit, high * unit)])
+        return intervals.estimates(Printed(unit, decimals, (low * unit, high * unit)))
 
 
 def _unbound_private(intervals: FiducialInterval, request: Request) -> None:

@@ -11,7 +11,8 @@ from dpcli.data.grid_columns import NumericColumn
 from dpcli.noise.distribution import Noise
 from dpcli.queries.paired import paired
 from dpcli.statistics.design import Design, Request
-from dpcli.statistics.means.quotient import DistancesFromBounds, Printed, QuotientDesign
+from dpcli.statistics.intervals import Printed
+from dpcli.statistics.means.quotient import DistancesFromBounds, QuotientDesign
 from dpcli.statistics.moments import TYPICAL_MEAN
 
 REASON = (

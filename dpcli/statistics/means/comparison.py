@@ -26,7 +26,8 @@ from dpcli.queries.sums import Factor
 from dpcli.statistics.counts.pairs import REASON, double_margin, pairs_instead
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import ANY, NONNEGATIVE, SIGNED_PART, Estimates, Limits
-from dpcli.statistics.means.quotient import Printed, Quotient, QuotientDesign
+from dpcli.statistics.intervals import Printed
+from dpcli.statistics.means.quotient import Quotient, QuotientDesign
 from dpcli.statistics.statistic import Statistic
 
 DIFFERENCE, INDEX = "difference", "index"
@@ -127,12 +128,9 @@ class ComparedCells(QuotientDesign):
     ) -> tuple[Design, ...]:
         """Cells by their difference and sum, if that has less noise, then apart."""
         # A hundred times the second cell over the first, which is at least one step.
-        printed = Printed(Fraction(100), INDEX_DECIMALS, NONNEGATIVE)
-        index = Quotient((0, 1), (1, 0), printed)
-        apart, pairs = (
-            cls(request, (cells,), quotient=index),
-            pairs_instead(request, cells, relation),
-        )
+        index = Quotient((0, 1), (1, 0), Printed(Fraction(100), INDEX_DECIMALS, NONNEGATIVE))
+        apart = cls(request, (cells,), quotient=index)
+        pairs = pairs_instead(request, cells, relation)
         if pairs is None:
             return (apart,)
         joint = ComparedPair(request, (pairs,), ("l1",), reason=REASON, quotient=index.of_pair)

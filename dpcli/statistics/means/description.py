@@ -13,7 +13,7 @@ from dpcli.numeric.exact import decimal_places
 from dpcli.privacy.unit import Relation
 from dpcli.statistics.design import Design, NoisyAnswer, Request
 from dpcli.statistics.estimates import NONNEGATIVE, Estimates
-from dpcli.statistics.intervals import FiducialInterval
+from dpcli.statistics.intervals import FiducialInterval, Printed
 from dpcli.statistics.means.products import MomentsDesign, PublishedMoments
 from dpcli.statistics.means.quadratic_pair import designs_of_one
 from dpcli.statistics.statistic import Statistic
@@ -46,9 +46,11 @@ class PublishedDescription(PublishedMoments):
         nearest = np.rint(intervals.values[0])
         intervals.lower[0] = np.minimum(np.ceil(intervals.lower[0]), nearest)
         intervals.upper[0] = np.maximum(np.floor(intervals.upper[0]), nearest)
-        decimals = (0, column.mean_decimals, decimal_places(column.step) + 2)
-        limits = (NONNEGATIVE, (low, high), (Fraction(0), half))
-        estimates = intervals.estimates((Fraction(1), Fraction(1), half), decimals, limits)
+        estimates = intervals.estimates(
+            Printed(Fraction(1), 0, NONNEGATIVE),
+            Printed(Fraction(1), column.mean_decimals, (low, high)),
+            Printed(half, decimal_places(column.step) + 2, (Fraction(0), half)),
+        )
         return replace(estimates, variances=(design.variance_of_rows(answers), None, None))
 
 

@@ -10,8 +10,9 @@ from dpcli.privacy.unit import Neighbors, Relation
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from dpcli.statistics.design import Design, Queries, Request, WeightedQuery
+from dpcli.statistics.intervals import Printed
 from dpcli.statistics.means.centered_pair import CenteredPair
-from dpcli.statistics.means.quotient import SUM_WEIGHT, CenteredMean, DistancesFromBounds, Printed
+from dpcli.statistics.means.quotient import SUM_WEIGHT, CenteredMean, DistancesFromBounds
 from dpcli.statistics.population import mean_with_squares
 from dpcli.statistics.statistic import Statistic
 from dpcli.statistics.weights import WeightedStatistic, weight_factors, weight_step

@@ -30,14 +30,8 @@ from dpcli.statistics.design import (
     WeightedQuery,
 )
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.intervals import FiducialInterval, Outcome
-from dpcli.statistics.means.quotient import (
-    BernsteinQuery,
-    Coefficients,
-    Printed,
-    Quotient,
-    QuotientDesign,
-)
+from dpcli.statistics.intervals import FiducialInterval, Outcome, Printed
+from dpcli.statistics.means.quotient import BernsteinQuery, Coefficients, Quotient, QuotientDesign
 from dpcli.statistics.moments import MOMENTS_REASON, TYPICAL_MEAN, TYPICAL_SQUARE, Moments
 
 Pair = tuple[int, int]
@@ -287,11 +281,10 @@ class SumsOfRatio(QuotientDesign):
         corners = tuple(product(above.limits, below.limits))
         of_above, of_below = (tuple(corner[index] for corner in corners) for index in (0, 1))
         # The sum below is at least one step.
+        quotient = replace(quotient, above=of_above, below=of_below, min_below=query.largest)
         joint = CornersOfRatio(
-            request, (weighted,), ("l1",), reason=CORNERS_REASON, above=above, below=below,
-            quotient=replace(
-                quotient, above=of_above, below=of_below, min_below=query.largest
-            ),
+            request, (weighted,), ("l1",), reason=CORNERS_REASON, quotient=quotient,
+            above=above, below=below,
         )  # fmt: skip
         return _chosen(joint, separate, relation)
 

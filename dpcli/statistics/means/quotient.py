@@ -27,8 +27,8 @@ from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import MAX_PRODUCT, LinearQuery, Query
 from dpcli.queries.sums import Factor, PlainSum, RowSums, Shape, WeightedSum
 from dpcli.statistics.design import Design, NoisyAnswer, Queries, Request, WeightedQuery
-from dpcli.statistics.estimates import Estimates, Limits
-from dpcli.statistics.intervals import FiducialInterval
+from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.intervals import FiducialInterval, Printed
 from dpcli.statistics.means.quotient_interval import QuotientInterval
 from dpcli.statistics.moments import TYPICAL_MEAN, Moments, bernstein_moments
 from dpcli.statistics.population import population_means
@@ -191,16 +191,6 @@ of the mean from the center, in half-widths: it affects the mean at most as much
 
 
 @dataclass(frozen=True)
-class Printed:
-    """The unit of a published quotient, its decimals and its limits."""
-
-    unit: Fraction
-    decimals: int
-    limits: Limits
-    date_range: int | None = None
-
-
-@dataclass(frozen=True)
 class Quotient:
     """A quotient of two combinations of noisy answers, which has an interval.
 
@@ -231,7 +221,8 @@ class Quotient:
         moved = self.shift * unit
         low, high = (None if limit is None else limit - moved for limit in printed.limits)
         intervals = self._interval(answers, confidence, unit, low, high)
-        estimates = intervals.estimates([unit], [printed.decimals], [(low, high)]).shifted(moved)
+        centered = replace(printed, unit=unit, limits=(low, high))
+        estimates = intervals.estimates(centered).shifted(moved)
         below = clip_exact(_combined(self.below, answers), self.min_below, None)
         above = add_exact(_combined(self.above, answers), multiply_exact(below, self.shift))
         factor = unit / estimates.step
@@ -239,7 +230,7 @@ class Quotient:
         exact = divide_exact(above, divisor, factor.numerator)
         ends = (None if limit is None else int(limit / estimates.step) for limit in printed.limits)
         value = clip_exact(exact, *ends)
-        return replace(estimates, value=value, raw=exact, date_range=printed.date_range)
+        return replace(estimates, value=value, raw=exact)
 
     def _interval(
         self,

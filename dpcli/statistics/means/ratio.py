@@ -34,13 +34,12 @@ from dpcli.queries.sums import Factor
 from dpcli.statistics.counts.pairs import REASON, pairs_instead
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.intervals import FiducialInterval
+from dpcli.statistics.intervals import FiducialInterval, Printed
 from dpcli.statistics.means.products import SumsOfRatio
 from dpcli.statistics.means.quotient import (
     SUM_WEIGHT,
     CenteredMean,
     DistancesFromBounds,
-    Printed,
     Quotient,
     QuotientDesign,
 )
@@ -253,7 +252,7 @@ class Share(QuotientDesign):
     """The share of rows that are true, of the file or of a population."""
 
     def population(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        sample, printed = design_of(self.request), self.quotient.printed
+        sample = design_of(self.request)
         coefficients = self.quotient.above, self.quotient.below
 
         def outcome(values: Floats) -> Floats:
@@ -264,7 +263,7 @@ class Share(QuotientDesign):
             return usable
 
         intervals = FiducialInterval(self.parts(answers), outcome, confidence, sampled=True)
-        return intervals.estimates([printed.unit], [printed.decimals], [printed.limits])
+        return intervals.estimates(self.quotient.printed)
 
 
 class Proportion(Ratio):

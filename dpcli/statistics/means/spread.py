@@ -16,8 +16,8 @@ from dpcli.numeric.exact import decimal_places
 from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.statistics.design import Design, NoisyAnswer, Request
-from dpcli.statistics.estimates import Estimates, Limits
-from dpcli.statistics.intervals import FiducialInterval, Outcome
+from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.intervals import FiducialInterval, Outcome, Printed
 from dpcli.statistics.means.products import (
     MomentsDesign,
     Pair,
@@ -41,11 +41,11 @@ class PublishedCovariances(PublishedMoments):
         covariance: Floats = covariances[pair]
         return covariance
 
-    def printed(self, pair: Pair) -> tuple[Fraction, int, Limits]:
+    def printed(self, pair: Pair) -> Printed:
         """The unit of the number of a pair, its printed decimals, and its limits."""
         unit = self.unit(*pair)
         decimals = sum(decimal_places(self.columns[index].step) for index in pair) + 2
-        return unit, decimals, (Fraction(0) if pair[0] == pair[1] else -unit, unit)
+        return Printed(unit, decimals, (Fraction(0) if pair[0] == pair[1] else -unit, unit))
 
     def estimate(
         self, design: MomentsDesign, answers: Sequence[NoisyAnswer], confidence: Fraction
@@ -56,8 +56,7 @@ class PublishedCovariances(PublishedMoments):
         intervals = design.covariance_intervals(answers, outcomes, confidence)
         # Zero is published for what is not a number, with the widest possible interval.
         intervals.values[~np.isfinite(intervals.values)] = 0.0
-        units, decimals, limits = zip(*map(self.printed, design.pairs), strict=True)
-        return intervals.estimates(units, decimals, limits)
+        return intervals.estimates(*map(self.printed, design.pairs))
 
 
 class PublishedCorrelations(PublishedCovariances):
@@ -69,8 +68,8 @@ class PublishedCorrelations(PublishedCovariances):
         root = np.sqrt(np.where(positive, first * second, 1.0))
         return np.where(positive, covariances[pair] / root, np.nan)
 
-    def printed(self, pair: Pair) -> tuple[Fraction, int, Limits]:
-        return Fraction(1), CORRELATION_DECIMALS, (Fraction(-1), Fraction(1))
+    def printed(self, pair: Pair) -> Printed:
+        return Printed(Fraction(1), CORRELATION_DECIMALS, (Fraction(-1), Fraction(1)))
 
 
 class PublishedVariances(PublishedCovariances):
@@ -82,9 +81,8 @@ class PublishedVariances(PublishedCovariances):
         (column,) = self.columns
         return (column.upper - column.lower) * column.step / 2
 
-    def printed(self, pair: Pair) -> tuple[Fraction, int, Limits]:
-        unit, decimals, _ = super().printed(pair)
-        return unit, decimals, (Fraction(0), self.half**2)
+    def printed(self, pair: Pair) -> Printed:
+        return replace(super().printed(pair), limits=(Fraction(0), self.half**2))
 
 
 class PublishedDeviations(PublishedVariances):
@@ -95,9 +93,9 @@ class PublishedDeviations(PublishedVariances):
         rooted: Floats = np.sign(variance) * np.sqrt(np.abs(variance))
         return rooted
 
-    def printed(self, pair: Pair) -> tuple[Fraction, int, Limits]:
+    def printed(self, pair: Pair) -> Printed:
         (column,) = self.columns
-        return self.unit(0), decimal_places(column.step) + 2, (Fraction(0), self.half)
+        return Printed(self.unit(0), decimal_places(column.step) + 2, (Fraction(0), self.half))
 
 
 class Covariance(Statistic):

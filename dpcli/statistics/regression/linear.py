@@ -21,8 +21,8 @@ from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.messages import quote
 from dpcli.queries.sums import Factor
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
-from dpcli.statistics.estimates import ANY, Estimates
-from dpcli.statistics.intervals import FiducialInterval
+from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.intervals import FiducialInterval, Printed
 from dpcli.statistics.means.products import MomentsDesign, PublishedMoments
 from dpcli.statistics.moments import TYPICAL_VARIANCE, CenteredMoments
 from dpcli.statistics.regression.curvature import ObjectiveDesign, curvature_sentence
@@ -74,8 +74,9 @@ class LeastSquares(PublishedMoments):
 
     def estimates(self, intervals: FiducialInterval) -> Estimates:
         """Intercept and slopes in the units of the columns, to 1/10,000 of each unit."""
-        decimals = [max(0, 4 - floor(log10(unit))) for unit in self.units]
-        return intervals.estimates(self.units, decimals, [ANY] * len(self.units))
+        return intervals.estimates(
+            *(Printed(unit, max(0, 4 - floor(log10(unit)))) for unit in self.units)
+        )
 
     @cached_property
     def units(self) -> tuple[Fraction, ...]:

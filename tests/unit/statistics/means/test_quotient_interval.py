@@ -14,8 +14,8 @@ from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import NO_NOISE, Noise
 from dpcli.numeric.arrays import Floats, Ints, integer_array
 from dpcli.statistics.design import NoisyAnswer
-from dpcli.statistics.intervals import FiducialInterval
-from dpcli.statistics.means.quotient import Printed, Quotient
+from dpcli.statistics.intervals import FiducialInterval, Printed
+from dpcli.statistics.means.quotient import Quotient
 from dpcli.statistics.means.quotient_interval import QuotientInterval
 
 CONFIDENCE = Fraction(19, 20)
