@@ -43,7 +43,7 @@ def dpcli_draws(question: Question, draws: int) -> Draws:
     published = pl.concat(tables).filter(pl.col("statistic") == "asked")
     if question.items:
         published = published.filter(pl.col("item").is_in(question.items))
-    if question.labels:
+    if question.judges_labels:
         numbers = published["item"].str.slice(1).cast(pl.Int64).to_list()
     else:
         numbers = published["value"].cast(pl.Float64).to_list()

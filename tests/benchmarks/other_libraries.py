@@ -100,8 +100,8 @@ class OpenDP(Library):
             sized = (dp.vector_domain(numbers, size=size), dp.symmetric_distance())
             then = dp.t.then_mean() if kind == "mean" else dp.t.then_variance(ddof=0)
             return [self.calibrated(sized >> then, self.epsilon)]
-        if self.question.labels:
-            labels = list(range(self.question.labels))
+        if self.question.labels or kind == "proportion":
+            labels = list(range(self.question.labels or 2))
             space = self.whole >> dp.t.then_count_by_categories(labels)
             return [self.calibrated(space, self.epsilon)]
         parts = {"count": [count], "mean": [total, count], "ratio": [total, total]}
@@ -145,6 +145,16 @@ class OpenDP(Library):
         return self.greatest(counts[: self.question.labels])
 
     mode = top_k
+
+    def histogram(self, table: Table) -> Sequence[float]:
+        """The counts of all labels."""
+        counts: Sequence[float] = self.measured[0](table["x"].tolist())
+        return counts[: self.question.labels]
+
+    def proportion(self, table: Table) -> Sequence[float]:
+        """The count of one answer over that of both."""
+        outside, inside, _ = self.measured[0](table["x"].tolist())
+        return [min(max(inside / max(outside + inside, 1), 0), 1)]
 
 
 class Diffprivlib(Library):

@@ -115,6 +115,11 @@ class Question:
         return self.neighbors == "change-one" and not self.skips
 
     @property
+    def judges_labels(self) -> bool:
+        """Whether published labels are judged, instead of numbers."""
+        return isinstance(self.judge, RowsLost)
+
+    @property
     def numbers(self) -> int:
         """How many numbers are judged in each draw."""
         if isinstance(self.judge, RowsLost):
@@ -152,6 +157,7 @@ def questions() -> Iterator[Question]:
     yield from _quantiles()
     yield from _pairs()
     yield from _labels()
+    yield from _two_cells()
 
 
 def _sums_and_means() -> Iterator[Question]:
@@ -233,6 +239,21 @@ def _labels() -> Iterator[Question]:
         yield Question(
             f"counts of {count} answers", entry, chosen, judge, upper=1, items=tuple(chosen)
         )
+
+
+def _two_cells() -> Iterator[Question]:
+    """Counts of two labels, and a share, where rows are changed."""
+    inside = (np.random.default_rng(24).random(ROWS) < 0.3).astype(np.int64)
+    counts, share = np.bincount(inside), float(inside.mean())
+    yield Question(
+        "counts of 2 labels, changed", "statistic: histogram, column: x", {"x": inside},
+        RootMeanSquare(tuple(map(float, counts))), labels=2, items=(label(0), label(1)),
+        neighbors="change-one",
+    )  # fmt: skip
+    yield Question(
+        "share, changed", "statistic: proportion, column: x", {"x": inside},
+        RootMeanSquare((share,)), upper=1, neighbors="change-one",
+    )  # fmt: skip
 
 
 def _rounded(values: NDArray[np.floating], upper: int) -> Values:
