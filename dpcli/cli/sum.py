@@ -35,8 +35,8 @@ def sum_numbers(
     spends nothing. A CSV table does not say what noise its numbers have, so it cannot be read.
     Columns are `statistic`, the keys and `item`; a column that is given twice accepts both values.
     If each number has noise of its own, the interval is that of the sum of these noises. If numbers
-    share Gaussian noise, it follows from the covariance in the report. Otherwise it is the sum of
-    all intervals, and the result says how often it holds at least: of noise that is not Gaussian,
+    share noise, it follows from the covariance in the report. Without one, it is the sum of all
+    intervals, and the result says how often it holds at least: of noise that is not Gaussian,
     less often than each. Means and other values are refused, and so are numbers of several
     statistics and numbers that have no interval, that post-processing changed, or that noise chose.
 
@@ -73,7 +73,7 @@ def _print(found: PublishedSum, *, as_json: bool) -> None:
             "lower": JsonNumber(found.lower),
             "upper": JsonNumber(found.upper),
             "confidence": JsonNumber.of(found.confidence),
-            "interval": found.basis.value,
+            "basis": found.basis.value,
             "limited": found.limited,
         }
         write_json(json_text(stated))

@@ -75,6 +75,9 @@ class DiscreteGaussian(Noise):
             return super().width(outside)
         return max(0, ceil(normal_quantile(outside) * float(self.scale) - 0.5))
 
+    def deviations_of_sum(self, outside: float) -> float:
+        return normal_quantile(outside)
+
     @classmethod
     def quantiles(cls, levels: Floats) -> Floats:
         """Quantiles of the standard normal distribution, at `levels` in (0, 1)."""

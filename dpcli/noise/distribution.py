@@ -151,6 +151,14 @@ class Noise(Unchangeable, ABC):
         """
         raise ValueError(f"the sum of {cls.kind} noises has no known tail")
 
+    def deviations_of_sum(self, outside: float) -> float:  # noqa: ARG002
+        """How many of its standard deviations a sum exceeds with probability `outside`, at most.
+
+        The sum is that of any number of independent noises of this kind, of this scale or larger,
+        with any weights. It may lie half a step further. Raises ValueError unless `sum_is_known`.
+        """
+        raise ValueError(f"sums of {self.kind} noises have no known tail")
+
     def shortfall(self, candidates: int, confidence: Fraction) -> int:
         """The greatest gap of a chosen score to the best score, with this `confidence`.
 
@@ -192,6 +200,9 @@ class NoNoise(Noise):
         return [0] * count
 
     def positive_tail(self, value: int) -> float:  # noqa: ARG002 - always zero
+        return 0.0
+
+    def deviations_of_sum(self, outside: float) -> float:  # noqa: ARG002 - always zero
         return 0.0
 
 

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 from dpcli.data.filters import joint_texts
 from dpcli.data.grid_columns import NumericColumn, require_numeric
 from dpcli.data.labels import require_labeled
-from dpcli.noise.discrete_gaussian import DiscreteGaussian
-from dpcli.noise.distribution import NoNoise
 from dpcli.numeric.exact import decimal_places, decimal_text, plain_decimal, short_down
 from dpcli.planning.compare import standard_error
 from dpcli.planning.guarantee import protection
@@ -139,6 +137,7 @@ def statistic_report(planned: PlannedStatistic, spec: CentralSpec) -> StatisticR
     """One statistic: what is requested, and how it is answered and protected."""
     entry, request = planned.entry, planned.entry.request
     margins = (key.column for key in request.margins)
+    known = planned.design.noise_of_numbers
     queries = [
         _query(planned_query, spec.confidence, joint=planned.is_joint)
         for planned_query in planned.queries
@@ -176,20 +175,11 @@ def statistic_report(planned: PlannedStatistic, spec: CentralSpec) -> StatisticR
         bounds=_bounds_of(request),
         post=[step.summary for step in entry.post],
         post_unbiased=bool(entry.post) and all(step.unbiased for step in entry.post),
-        noise_of_numbers=_noise_of_numbers(planned),
+        noise_of_numbers=None if known is NoiseOfNumbers.UNKNOWN else known.value,
         raw=entry.raw,
         population=entry.statistic.has_population(request),
         keys=_private_keys(planned),
     )
-
-
-def _noise_of_numbers(planned: PlannedStatistic) -> str | None:
-    """What a report says of the noise of several numbers; None if nothing."""
-    known = planned.design.noise_of_numbers
-    if known is NoiseOfNumbers.LINEAR:
-        is_gaussian = all(isinstance(noise, DiscreteGaussian | NoNoise) for noise in planned.noises)
-        return NoiseOfNumbers.GAUSSIAN.value if is_gaussian else None
-    return known.value if known is NoiseOfNumbers.OWN else None
 
 
 def covariance_rows(planned: PlannedStatistic) -> list[JsonRow] | None:

@@ -162,11 +162,12 @@ class StatisticReport(JsonObject):
     """Whether errors do not add up to one side after such steps.
 
     Absent if they may, or if there are no steps."""
-    noise_of_numbers: Annotated[str, Keywords(enum=["own", "gaussian"])] | None = None
+    noise_of_numbers: Annotated[str, Keywords(enum=["own", "linear"])] | None = None
     """What is known of the noise of several numbers together.
 
     Before `post`, each number has noise of its own, with the mechanism of the first query, or all
-    are jointly Gaussian. Absent if only the interval of each is known."""
+    are linear functions of the noisy answers to the queries. Absent if only the interval of each is
+    known."""
     raw: bool
     population: bool = False
     """Whether numbers of the population are published too; absent if not."""

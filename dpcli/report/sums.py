@@ -1,12 +1,13 @@
 """Sums of published numbers of one statistic, with intervals that hold.
 
 The report says what is known of the noise of several numbers. If each has noise of its own, the
-interval is that of the sum of these noises. If they are jointly Gaussian, so is their sum, and its
-variance follows from the covariance that the report states. Without one, its deviation is at most
-the sum of theirs (Minkowski's inequality), and the sum of the half-widths has the confidence of
-each. Of other numbers, only their intervals are used: the sum of all lower ends and the sum of all
-upper ends contain the sum if every interval holds, whatever the noise of one says about that of
-another (the union bound).
+interval is that of the sum of these noises. If they are linear functions of noisy answers, so is
+their sum, and its variance follows from the covariance that the report states. It is normal if all
+noise is; of Laplace noise, no sum of this variance has much longer tails. Without a covariance, the
+deviation of a normal sum is at most the sum of theirs (Minkowski's inequality), and the sum of the
+half-widths has the confidence of each. Of other numbers, only their intervals are used: the sum of
+all lower ends and the sum of all upper ends contain the sum if every interval holds, whatever the
+noise of one says about that of another (the union bound).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from math import ceil, floor, sqrt
 from typing import TYPE_CHECKING
 
 from dpcli.noise import NOISES
-from dpcli.noise.distribution import NO_NOISE, Noise, normal_quantile, summed_margin
+from dpcli.noise.distribution import NO_NOISE, Noise, summed_margin
 from dpcli.numeric.arrays import Ints, np
 from dpcli.numeric.exact import decimal_text
 from dpcli.problems.errors import UsageError
@@ -112,9 +113,16 @@ class Addends:
         Numbers of a population share the error of the sample.
         """
         known = self.stated.noise_of_numbers
-        if known not in set(NoiseOfNumbers) or self.table.ending == POPULATION:
+        if known not in set(NoiseOfNumbers) or not self.noises or self.table.ending == POPULATION:
             return NoiseOfNumbers.UNKNOWN
         return NoiseOfNumbers(known)
+
+    @property
+    def noises(self) -> list[Noise]:
+        """The noise of each answer, in steps of its grid; none if one is not known here."""
+        found = [_noise(query.mechanism) for query in self.stated.queries]
+        known = [noise for noise in found if noise is not None]
+        return known if len(known) == len(found) else []
 
     @property
     def variance(self) -> float | None:
@@ -154,26 +162,25 @@ def sum_of(report: Report, conditions: Conditions) -> PublishedSum:
         raise UsageError.about("sum-refused.local")
     addends, confidence = _addends(report, conditions), Fraction(report.release.confidence)
     _check(addends)
-    known, numbers = addends.noise_of_numbers, addends.numbers
-    first = addends.stated.queries[0].mechanism if known is NoiseOfNumbers.OWN else None
-    if first is not None and (noise := _noise(first)) is not None:
-        grid = Fraction(first.grid)
-        width = summed_margin(noise, len(numbers), confidence).width * grid
+    known, count = addends.noise_of_numbers, len(addends.rows)
+    grids = [Fraction(query.mechanism.grid) for query in addends.stated.queries]
+    if known is NoiseOfNumbers.OWN:
+        width = summed_margin(addends.noises[0], count, confidence).width * grids[0]
         return _around(addends, width, confidence, Basis.NOISE)
-    if known is not NoiseOfNumbers.GAUSSIAN or len(numbers) == 1:
+    if known is NoiseOfNumbers.UNKNOWN or count == 1:
         return _bounded(addends, confidence)
-    # Noise is whole numbers of the grid: a half-width may be half a step below the normal one.
-    grid = max(Fraction(query.mechanism.grid) for query in addends.stated.queries)
+    # Noise is whole numbers of the grid: a half-width may be half a step below a continuous one.
     if (variance := addends.variance) is not None:
-        normal = Fraction(normal_quantile(float(1 - confidence)) * sqrt(variance))
+        far = [noise.deviations_of_sum(float(1 - confidence)) for noise in addends.noises]
         # Numbers with decimals are rounded.
-        rounding = Fraction(len(numbers), 10**addends.decimals) if addends.decimals else 0
-        width = normal + (grid + rounding) / 2
+        rounding = Fraction(count, 10**addends.decimals) if addends.decimals else 0
+        width = Fraction(max(far) * sqrt(variance)) + (max(grids) + rounding) / 2
         return _around(addends, width, confidence, Basis.COVARIANCE)
-    if None in addends.limits:
+    is_normal = not any(noise.fourth_cumulant(1) for noise in addends.noises)
+    if is_normal and None in addends.limits:
         # At most one end was cut, so the farther one has at least the half-width.
-        farther = (max(high - value, value - low) for value, low, high in numbers)
-        width = sum((distance + grid / 2 for distance in farther), Fraction(0))
+        farther = (max(high - value, value - low) for value, low, high in addends.numbers)
+        width = sum((distance + max(grids) / 2 for distance in farther), Fraction(0))
         return _around(addends, width, confidence, Basis.SHARED_NOISE)
     return _bounded(addends, confidence)
 

@@ -36,8 +36,6 @@ class NoiseOfNumbers(StrEnum):
     """Each number is a cell of the first answer, with independent noise of its own."""
     LINEAR = "linear"
     """Numbers are linear functions of the answers, and may share noise."""
-    GAUSSIAN = "gaussian"
-    """The same of answers with Gaussian noise: jointly Gaussian."""
     UNKNOWN = "unknown"
     """Nothing but the interval of each number."""
 

@@ -126,7 +126,7 @@ def added(dpcli: Command, table: Path, *where: str) -> dict[str, Fraction]:
     assert done.status == 0, done.err
     result = json.loads(done.out, parse_float=Fraction, parse_int=Fraction)
     return {name: result[name] for name in ("numbers", "value", "lower", "upper", "confidence")} | {
-        "noise": result["interval"] == "noise"
+        "noise": result["basis"] == "noise"
     }
 
 
@@ -193,14 +193,14 @@ def test_raw_numbers_are_added_where_others_were_processed(dpcli: Command, repor
         ([], "several statistics"),
         (["statistic=usual"], "ranks of chosen labels"),
         (["statistic=usual.raw"], "large noisy counts"),
-        (["statistic=top"], "neither counts nor amounts"),
-        (["statistic=mean"], "neither counts nor amounts"),
-        (["statistic=middle"], "neither counts nor amounts"),
+        (["statistic=top"], "not counts or amounts alone"),
+        (["statistic=mean"], "not counts or amounts alone"),
+        (["statistic=middle"], "not counts or amounts alone"),
         (["statistic=gap"], "different units"),
         (["statistic=step"], "different units"),
-        (["statistic=step", "item=f"], "neither counts nor amounts"),
+        (["statistic=step", "item=f"], "not counts or amounts alone"),
         (["statistic=facts"], "different units"),
-        (["statistic=facts", "item=count"], "neither counts nor amounts"),
+        (["statistic=facts", "item=count"], "not counts or amounts alone"),
         (["statistic=towns"], "large noisy counts"),
     ],
 )
@@ -261,13 +261,13 @@ def test_counts_that_share_gaussian_noise_have_all_half_widths(
     assert "whatever they share" in done.err
     # Counts that share Laplace noise have the union bound.
     assert added(dpcli, path, "statistic=people")["confidence"] == 1 - 8 * Fraction(1, 20)
-    # An earlier version did not state that the noise is Gaussian.
+    # An earlier version did not state what noise they have.
     older = added(dpcli, without(path, "many", "noise_of_numbers"), "statistic=many")
     assert older["confidence"] == 1 - 8 * Fraction(1, 20)
 
 
 def test_gaussian_counts_that_agree_are_added(dpcli: Command, report: Path) -> None:
-    """Any sum of them is a linear function of the noise; of Laplace noise, intervals are added."""
+    """Any sum of them is a linear function of the noise."""
     own = [line for line in lines(report.with_name("out.csv"), "agreed") if ";" in line["item"]]
     words = [f"item={line['item']}" for line in own]
     found = added(dpcli, report, "statistic=agreed", *words)
@@ -285,9 +285,28 @@ def test_gaussian_counts_that_agree_are_added(dpcli: Command, report: Path) -> N
     assert abs(rows["upper"] - found["upper"]) <= Fraction(1, 10)
     plain = without_covariance(report)
     assert total(own, "upper") <= added(dpcli, plain, "statistic=agreed", *words)["upper"]
-    laplace = added(dpcli, report, "statistic=both")
-    assert laplace["upper"] == total(lines(report.with_name("out.csv"), "both"), "upper")
-    assert laplace["confidence"] == 1 - 6 * Fraction(1, 20)
+
+
+def test_sums_of_laplace_noise_have_an_interval_for_their_variance(
+    dpcli: Command, report: Path
+) -> None:
+    """A bound of 2.157 deviations holds with 95% for any weights; intervals added hold with 70%."""
+    stated = {part["name"]: part for part in json.loads(report.read_bytes())["statistics"]}
+    rows, own = stated["both"]["noise_covariance"], lines(report.with_name("out.csv"), "both")
+    scale = float(stated["both"]["queries"][0]["mechanism"]["scale"])
+    deviation = sum(row[-1] + 2 * sum(row[:-1]) for row in rows) ** 0.5
+    # The covariance is that of discrete noise, and the bound that of continuous noise.
+    variance = DiscreteLaplace(Fraction(scale)).discrete_variance
+    deviation *= ((2 * scale**2 + 0.5) / variance) ** 0.5
+    found = added(dpcli, report, "statistic=both")
+    width = found["upper"] - found["value"]
+
+    assert found["confidence"] == Fraction(19, 20)
+    assert 2.156 * deviation + 0.5 <= width <= 2.158 * deviation + 2
+    assert width < total(own, "upper") - total(own, "value")
+    plain = added(dpcli, without_covariance(report), "statistic=both")
+    assert plain["upper"] == total(own, "upper")
+    assert plain["confidence"] == 1 - 6 * Fraction(1, 20)
 
 
 def test_counts_of_an_earlier_report_have_the_sum_of_all_intervals(
