@@ -3,8 +3,8 @@
 `distribution.py` defines `Noise`, what every distribution states, and bounds sums of noises for
 intervals; open it first. `discrete_laplace` and `discrete_gaussian` are added to numbers,
 `laplace_sums` bounds weighted sums of the former, `candidate_choice` chooses among candidates by
-their scores, and `k_norm` perturbs objectives. `bernoulli` has the exact coins that all samplers use, and
-`entropy` the only source of randomness: the operating system.
+their scores, and `k_norm` perturbs objectives. `bernoulli` has the exact coins that all samplers
+use, and `entropy` the only source of randomness: the operating system.
 
 To add a distribution, write one file and add one line to `NOISES`.
 """

@@ -84,14 +84,14 @@ class DiscreteLaplace(Noise):
         return max(0, ceil(scale * log(2 / ((1 + exp(-1 / scale)) * outside)) - 1 - 1e-9))
 
     def deviations_of_sum(self, outside: float) -> float:
-        """A bound for continuous noise, with half a squared step of variance for the rounding.
+        """A bound for continuous noise, with more variance because the noise is rounded.
 
-        Sums in which noise of a scale below five has most of the variance and a weight of several
+        Sums in which noise of a scale below ten has most of the variance and a weight of several
         steps exceed it up to 1.05 times as often.
         """
         if not self.discrete_variance:
             return 0.0
-        rounded = float(self.variance) + 0.5
+        rounded = float(self.variance) + min(float(self.scale) ** 2, 0.5)
         return laplace_sum_quantile(outside) * sqrt(rounded / self.discrete_variance)
 
     @classmethod

@@ -152,7 +152,7 @@ class Noise(Unchangeable, ABC):
         raise ValueError(f"the sum of {cls.kind} noises has no known tail")
 
     def deviations_of_sum(self, outside: float) -> float:  # noqa: ARG002
-        """How many of its standard deviations a sum exceeds with probability `outside`, at most.
+        """The deviations that a sum exceeds with probability `outside` at most.
 
         The sum is that of any number of independent noises of this kind, of this scale or larger,
         with any weights. It may lie half a step further. Raises ValueError unless `sum_is_known`.

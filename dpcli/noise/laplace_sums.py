@@ -1,4 +1,4 @@
-"""How far a weighted sum of Laplace noises lies from zero, from its variance alone."""
+"""How far a weighted sum of Laplace noises lies from zero, given its variance."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WIDEST = 40.0
 """The greatest variance of these points; a larger one is exceeded with exp(-40)."""
 
 ACCURACY = 1e-4
-"""The result is at most this much too large, relative to the least one by this bound."""
+"""The search for a quantile stops at this relative error, above the least one."""
 
 
 @lru_cache(maxsize=64)

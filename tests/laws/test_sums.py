@@ -128,8 +128,9 @@ def test_sums_lie_within_their_bounds(
 
         assert held >= float(found.confidence) - 0.01, count
         if found.basis in (Basis.NOISE, Basis.COVARIANCE):
-            # It is the least such bound, but for a step.
-            assert held <= 0.965 or width <= 10
+            # It is the least such bound, but for a step, or for the weights of Laplace noise.
+            most = 0.965 if found.basis is Basis.NOISE or GAUSSIAN in ADDED[name].entry else 0.995
+            assert held <= most or width <= 10
 
 
 @pytest.mark.parametrize(
