@@ -59,14 +59,29 @@ def make_problem(code: str, place: Place | None = None, /, **arguments: object) 
     return Problem(code.partition(".")[0], *message_and_hint(code, **arguments), place)
 
 
+def _text(problems: Iterable[Problem]) -> str:
+    """All messages, each once, with the lines that it is about."""
+    lines: dict[str, list[str]] = {}
+    for problem in problems:
+        place = [str(problem.place.line)] if problem.place else []
+        lines.setdefault(problem.message, []).extend(place)
+    return "; ".join(
+        f"{message} ({'lines' if len(own) > 1 else 'line'} {', '.join(own)})" if own else message
+        for message, own in lines.items()
+    )
+
+
 class DpcliError(Exception):
-    """An error that the user can act on. It contains all problems that were found."""
+    """An error that the user can act on. It contains all problems that were found.
+
+    Its text has the messages of all of them, each once, and the lines of the spec.
+    """
 
     status: ClassVar[int] = 1
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(replace(problem, status=self.status) for problem in problems)
-        super().__init__("; ".join(problem.message for problem in self.problems))
+        super().__init__(_text(self.problems))
 
     def __reduce__(self) -> tuple[type[Self], tuple[tuple[Problem, ...]]]:
         """Make copies, such as for another process, from the problems, not the text."""

@@ -6,7 +6,7 @@ import errno
 import os
 import pickle
 
-from dpcli.problems.errors import OutputError, describe_system_error
+from dpcli.problems.errors import OutputError, Place, Problem, SpecError, describe_system_error
 from tests.support.rules import for_each
 
 
@@ -39,3 +39,15 @@ def test_an_error_is_copied_for_another_process() -> None:
     copied = pickle.loads(pickle.dumps(failure))
     assert type(copied) is OutputError
     assert (copied.problems, str(copied)) == (failure.problems, str(failure))
+
+
+def test_the_text_of_an_error_says_each_problem_once() -> None:
+    """It names the lines of the spec; a problem without a place has none."""
+    at = [Place("spec.yaml", line, 3, 1, "column: b") for line in (7, 9)]
+    missing, other = ("`b` is not a declared column", "the budget is too small")
+    problems = [Problem("unknown-column", missing, place=place) for place in at]
+    error = SpecError([problems[0], Problem("over-budget", other), problems[1]])
+
+    assert str(error) == f"{missing} (lines 7, 9); {other}"
+    assert str(SpecError(problems[:1])) == f"{missing} (line 7)"
+    assert len(error.problems) == 3
