@@ -5,7 +5,6 @@ What is expected is computed here from dense matrices and from sorted values.
 
 from __future__ import annotations
 
-import itertools
 import re
 from fractions import Fraction
 from itertools import pairwise, product
@@ -33,7 +32,7 @@ from dpcli.statistics.quantiles.quantile_classes import (
     _Levels,
     classes_of_quantiles,
 )
-from dpcli.statistics.quantiles.rank_errors import RankErrors
+from dpcli.statistics.quantiles.rank_errors import WINDOW_SHARE, RankErrors, RankTests
 from dpcli.statistics.quantiles.recursion import QuantilesQuery
 from dpcli.statistics.quantiles.tree import CountTree
 from tests.support.rules import mostly_extended
@@ -158,19 +157,57 @@ def test_ranks_that_are_tested_vary_as_stated(leaves: int, quantile: float) -> N
     assert (exact <= stated * (1 + 1e-9)).all()
     assert (heavy[:-1] <= tails * (1 + 1e-9)).all()
     variances = np.repeat([noise.discrete_variance for noise in noises], sizes)
-    some = np.arange(0, leaves + 1, leaves // 16 + 1)
-    for window in itertools.chain(*errors.windows):
-        spans = zip(window.starts[some], window.stops[some], strict=True)
+    sums = np.cumsum(np.pad(weights, ((0, 0), (1, 0))), axis=1)
+    for window in errors.windows:
+        runs = slice(0, leaves + window.size)
+        some = np.arange(0, runs.stop, runs.stop // 16 + 1)
+        spans = zip(*(ends[some] for ends in window.ends(runs)), strict=True)
         means = np.stack([weights[:, start:stop].mean(axis=1) for start, stop in spans], axis=1)
-        sums = np.cumsum(np.pad(weights, ((0, 0), (1, 0))), axis=1)
-        found = window.means(sums, slice(None))[:, some]
-        assert found == pytest.approx(means, abs=1e-9)
-        averaged = errors.rank_variances(quantile, window)[some]
+        assert window.means(sums, runs)[:, some] == pytest.approx(means, abs=1e-9)
+        averaged = errors.rank_variances(quantile, window, runs)[some]
         if tree.fan_out**tree.levels == leaves:
             assert averaged == pytest.approx(variances @ means**2, rel=1e-9)
         assert (variances @ means**2 <= averaged * (1 + 1e-9)).all()
     varied = np.repeat([noise.discrete_variance for noise in noises], sizes) @ rows[:, 0] ** 2
     assert errors.rows_margin(CONFIDENCE) >= normal_quantile(0.01) * sqrt(varied) * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("is_above", [True, False])
+@pytest.mark.parametrize("rows", [0, 5, 150])
+def test_each_end_takes_the_window_of_the_least_margin_and_rise(rows: int, is_above: bool) -> None:
+    """For two quantiles of three groups, compared with loops over windows, groups and ends."""
+    tree, shares, sign = CountTree(300), [0.2, 0.6], 1 if is_above else -1
+    errors = RankErrors(tree, tuple(noises_of(tree)))
+    generator = np.random.default_rng(8)
+    drawn = np.cumsum(generator.dirichlet(np.full(300, 0.2), 3), axis=1) * rows
+    likely = np.pad(drawn, ((0, 0), (1, 0)))
+    noisy, totals = likely + generator.normal(0, 15, likely.shape), likely[:, -1:]
+    margins = [errors.margins(share, CONFIDENCE) for share in shares]
+    tests = RankTests(errors, CONFIDENCE, shares, margins, noisy, totals, likely)
+    used = set()
+    for share, single, found in zip(shares, margins, tests.ranks(is_above=is_above), strict=True):
+        ranks = noisy - share * totals
+        clear = (ranks < -2 * single).all(axis=0) | (ranks > 2 * single).all(axis=0)
+        first, *_, last = np.flatnonzero(~clear)
+        expected, least = ranks + sign * single, np.tile(single, (3, 1))
+        for window in errors.windows:
+            shift = window.size - 1 if is_above else 0
+            variances = errors.rank_variances(share, window, slice(shift, shift + 301))
+            margin = errors.width(share, CONFIDENCE, WINDOW_SHARE) * np.sqrt(variances)
+            helped = False
+            for group, end in product(range(3), range(first, last + 1)):
+                start = end if is_above else max(end + 1 - window.size, 0)
+                run = slice(start, end + window.size if is_above else end + 1)
+                rise = abs(likely[group, run].mean() - likely[group, end])
+                if margin[end] + rise < least[group, end] - 1e-9:
+                    least[group, end] = margin[end] + rise
+                    expected[group, end] = ranks[group, run].mean() + sign * margin[end]
+                    helped = True
+                    used.add(window.size)
+            if not helped:
+                break
+        assert found == pytest.approx(expected, abs=1e-6)
+    assert len(used) > 1
 
 
 @pytest.mark.parametrize("leaves", [1, 7, 40, 101, 1000, 2345])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import repeat
 
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Array, Bools, Floats, Ints, np
@@ -55,7 +56,8 @@ def classes_of_quantiles(
     """
     errors = RankErrors(tree, tuple(noises))
     levels, hidden = _Levels.of(tree, errors.variances), errors.rows_margin(confidence)
-    margins = [errors.margins(float(quantile), confidence) for quantile in quantiles]
+    shares = [float(quantile) for quantile in quantiles]
+    margins = [errors.margins(share, confidence) for share in shares]
     groups, size = len(counts[0]), max(1, BLOCK // tree.leaves)
     parts: list[list[ClassOfQuantile]] = [[] for _ in quantiles]
     for start in range(0, max(groups, 1), size):
@@ -64,19 +66,14 @@ def classes_of_quantiles(
         (plausible, rows), likely = levels.unbiased(totals), levels.likely(totals)
         weights, is_shown = _weights(likely), rows[:, 0] > hidden
         expected = np.pad(likely, ((0, 0), (1, 0)))
-        tests = RankTests.of(errors, confidence, plausible[is_shown], expected[is_shown])
-        for part, quantile, margin in zip(parts, quantiles, margins, strict=True):
-            index, half = _likely_class(float(quantile), likely)
+        shown = (numbers[is_shown] for numbers in (plausible, rows, expected))
+        tests = RankTests(errors, confidence, shares, margins, *shown)
+        found = _plausible_classes(tests, weights[is_shown]) if is_shown.any() else repeat(None)
+        for part, share, ends_of_shown in zip(parts, shares, found, strict=False):
+            index, half = _likely_class(share, likely)
             lowest, highest = np.zeros_like(index), np.full_like(index, tree.leaves - 1)
-            if is_shown.any():
-                wanted = float(quantile) * rows[is_shown]
-                above, below = (
-                    tests.ranks(float(quantile), wanted, margin, is_above=is_above)
-                    for is_above in (True, False)
-                )
-                lowest[is_shown], highest[is_shown] = _plausible_classes(
-                    above, below, weights[is_shown]
-                )
+            if ends_of_shown:
+                lowest[is_shown], highest[is_shown] = ends_of_shown
             ends = np.minimum(lowest, index), np.maximum(highest, index)
             part.append(ClassOfQuantile(index, half, *ends))
     return [
@@ -102,16 +99,17 @@ def _likely_class(quantile: float, likely: Floats) -> tuple[Ints, Bools]:
     return index, 2 * (wanted - below) <= likely[groups, index] - below
 
 
-def _plausible_classes(above: Floats, below: Floats, weights: Floats) -> tuple[Ints, Ints]:
-    """The first and the last class that neither of two tests excludes.
+def _plausible_classes(tests: RankTests, weights: Floats) -> Iterator[tuple[Ints, Ints]]:
+    """For each quantile, the first and the last class that no test excludes.
 
-    `above` and `below` have mean ranks of windows above and below each end, with allowed errors;
-    their shape is (groups, ends). `weights` are those of the classes in the isotonic regressions of
-    both tests.
+    `weights` are those of the classes in the isotonic regressions of both tests.
     """
-    fall_short = _below_zero(above[:, 1:], weights)
-    do_not_exceed = _below_zero(below[:, :-1], weights)
-    return np.minimum(fall_short, weights.shape[1] - 1), np.maximum(do_not_exceed - 1, 0)
+    last = weights.shape[1] - 1
+    lowest = [
+        np.minimum(_below_zero(ranks[:, 1:], weights), last) for ranks in tests.ranks(is_above=True)
+    ]
+    for first, ranks in zip(lowest, tests.ranks(is_above=False), strict=True):
+        yield first, np.maximum(_below_zero(ranks[:, :-1], weights) - 1, 0)
 
 
 def _below_zero(numbers: Floats, weights: Floats) -> Ints:

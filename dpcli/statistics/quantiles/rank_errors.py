@@ -5,6 +5,7 @@ A test may use the mean of several neighboring ranks, which has less noise.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
 from math import sqrt
@@ -76,38 +77,29 @@ class RankErrors:
 
     @cached_property
     def _single(self) -> Window:
-        ends = np.arange(self.tree.leaves + 1)
-        return Window(self, ends, ends + 1)
+        return Window(self, 1)
 
     @cached_property
-    def windows(self) -> tuple[list[Window], list[Window]]:
-        """Windows of several ends, above each end and below it, the smallest first."""
-        sides: tuple[list[Window], list[Window]] = [], []
-        ends, size = np.arange(self.tree.leaves + 1), WINDOW_RATIO
-        while size <= self.tree.leaves:
-            stops = np.minimum(ends + size, self.tree.leaves + 1)
-            sides[0].append(Window(self, ends, stops))
-            sides[1].append(Window(self, np.maximum(ends + 1 - size, 0), ends + 1))
-            size *= WINDOW_RATIO
-        return sides
+    def windows(self) -> list[Window]:
+        """Windows of several ends, the smallest first."""
+        count = 0
+        while WINDOW_RATIO ** (count + 1) <= self.tree.leaves:
+            count += 1
+        return [Window(self, WINDOW_RATIO ** (number + 1)) for number in range(count)]
 
-    def margins(
-        self,
-        quantile: float,
-        confidence: Fraction,
-        window: Window | None = None,
-        part: slice = slice(None),
-    ) -> Floats:
-        """The allowed errors of mean ranks in windows; by default, of single ranks.
+    def margins(self, quantile: float, confidence: Fraction) -> Floats:
+        """The allowed errors of single ranks, for each end.
 
-        There is one for each end in the `part` of all ends. With these margins, the classes that
-        two tests leave contain the class of the quantile with this confidence.
+        With these margins, or those of windows, the classes that two tests leave contain the class
+        of the quantile with this confidence.
         """
-        share = TEST_SHARE if window is None else WINDOW_SHARE
+        width = self.width(quantile, confidence, TEST_SHARE)
+        return width * np.sqrt(self.rank_variances(quantile))
+
+    def width(self, quantile: float, confidence: Fraction, share: Fraction) -> float:
+        """The allowed error in deviations, for a share of the risk in each test."""
         outside = min(2 * share * (1 - confidence), Fraction(1))
-        width = blended_half_width(self._excess(quantile), 1.0, 1 - outside)
-        margins: Floats = max(width, 0.0) * np.sqrt(self.rank_variances(quantile, window, part))
-        return margins
+        return max(blended_half_width(self._excess(quantile), 1.0, 1 - outside), 0.0)
 
     def rows_margin(self, confidence: Fraction) -> float:
         """The margin for an empty group: more noisy rows than this show that it has rows."""
@@ -115,17 +107,24 @@ class RankErrors:
         return normal_quantile(float(EMPTY_SHARE * (1 - confidence))) * sqrt(variance)
 
     def rank_variances(
-        self, quantile: float, window: Window | None = None, part: slice = slice(None)
+        self, quantile: float, window: Window | None = None, part: slice | None = None
     ) -> Floats:
         """The variances of mean noisy ranks in windows; by default, of single ranks.
 
-        There is one for each end in the `part` of all ends. Only the squares in the first level
-        depend on the quantile.
+        There is one for each run in a `part`; by default, for each end. Only the squares in the
+        first level depend on the quantile.
         """
-        window = window or self._single
+        window, part = window or self._single, part or slice(0, self.tree.leaves + 1)
         leaves = self.tree.top_nodes * self.tree.node_leaves[0]
-        added = quantile**2 * leaves - quantile * (window.starts[part] + window.stops[part] - 1)
-        variances: Floats = window.rows_variances[part] + added / self.precisions[0]
+        variances = np.empty(part.stop - part.start)
+        # Chunks stay in caches.
+        for start in range(part.start, part.stop, CHUNK):
+            chunk = slice(start, min(start + CHUNK, part.stop))
+            starts, stops = window.ends(chunk)
+            added = variances[start - part.start : chunk.stop - part.start]
+            np.subtract(quantile**2 * leaves, quantile * (starts + stops - 1), out=added)
+            added /= self.precisions[0]
+            added += window.rows_variances(chunk)
         return variances
 
     @cached_property
@@ -188,7 +187,8 @@ def _squared_weights(starts: Ints, stops: Ints, leaves: int) -> Floats:
     """
     first, size = starts.astype(np.float64), (stops - starts).astype(np.float64)
     last = first + size - 1
-    low, high = first // leaves, last // leaves
+    # Whole numbers are divided faster.
+    low, high = ((ends // leaves).astype(np.float64) for ends in (starts, stops - 1))
 
     def sums(inside: Floats) -> Floats:
         """The sum of weights up to this number of leaves within the window."""
@@ -208,24 +208,42 @@ def _squared_weights(starts: Ints, stops: Ints, leaves: int) -> Floats:
 
 @dataclass(frozen=True)
 class Window:
-    """For each end of a class, the ends of which a test takes the mean rank.
+    """Runs of `size` neighboring ends, of which tests take the mean rank.
 
-    They lie from `starts` to before `stops`: from each end on upward, or up to it. The shape of
-    both is (leaves + 1,).
+    Of the run with the index i, the last end is i: the first run is the first end alone. Runs over
+    the first or the last end are cut there.
     """
 
     errors: RankErrors
-    starts: Ints
-    stops: Ints
+    size: int
+
+    def ends(self, part: slice) -> tuple[Ints, Ints]:
+        """The first end of each run in a `part`, and the end after the last."""
+        stops = np.arange(part.start + 1, part.stop + 1)
+        starts = np.maximum(stops - self.size, 0)
+        return starts, np.minimum(stops, self.errors.tree.leaves + 1, out=stops)
+
+    def rows_variances(self, part: slice) -> Floats:
+        """The variances of the noise in the mean rows below the ends in each run."""
+        known = self._known_variances
+        for chunk in range(part.start // CHUNK, -(-part.stop // CHUNK)):
+            if chunk not in self._known_chunks:
+                self._known_chunks.add(chunk)
+                start = chunk * CHUNK
+                whole = slice(start, min(start + CHUNK, len(known)))
+                known[whole] = self._variances(whole)
+        return known[part]
 
     @cached_property
-    def rows_variances(self) -> Floats:
-        """The variances of the noise in the mean rows below the ends in each window."""
-        ends = range(0, len(self.starts), CHUNK)
-        return np.concatenate([self._variances(slice(end, end + CHUNK)) for end in ends])
+    def _known_variances(self) -> Floats:
+        return np.empty(self.errors.tree.leaves + self.size)
+
+    @cached_property
+    def _known_chunks(self) -> set[int]:
+        return set()
 
     def _variances(self, part: slice) -> Floats:
-        starts, stops = self.starts[part], self.stops[part]
+        starts, stops = self.ends(part)
         variances = above = np.zeros(len(starts))
         levels = zip(self.errors.tree.node_leaves, self.errors.precisions, strict=True)
         for leaves, precision in levels:
@@ -235,13 +253,15 @@ class Window:
         return variances
 
     def means(self, sums: Floats, part: slice) -> Floats:
-        """Means of numbers in the windows of the ends in `part`, from sums of all before."""
-        starts, stops = self.starts[part], self.stops[part]
-        means: Floats = (sums[:, stops] - sums[:, starts]) / (stops - starts)
+        """Means of numbers in runs, from sums over all ends before, in columns."""
+        starts, stops = self.ends(part)
+        means = np.take(sums, stops, axis=1)
+        means -= np.take(sums, starts, axis=1)
+        means /= stops - starts
         return means
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RankTests:
     """The ranks that two tests use: of single ends, or means over windows of ends.
 
@@ -249,47 +269,135 @@ class RankTests:
     mean rank of a window above it, which has less noise. If it is not positive, neither is the mean
     rank of a window below it.
 
-    `noisy` and `likely` have the rows below each end; their shape is (groups, ends). The sums are
-    those over all ends before.
+    `margins` has the allowed errors of single ranks for each quantile. `noisy` and `likely` have
+    the rows below each end; their shape is (groups, ends). `rows` are all rows, (groups, 1).
     """
 
     errors: RankErrors
     confidence: Fraction
+    quantiles: Sequence[float]
+    margins: Sequence[Floats]
     noisy: Floats
+    rows: Floats
     likely: Floats
-    noisy_sums: Floats
-    likely_sums: Floats
 
-    @classmethod
-    def of(
-        cls, errors: RankErrors, confidence: Fraction, noisy: Floats, likely: Floats
-    ) -> RankTests:
-        """The tests for these rows below each end."""
-        sums = (np.cumsum(np.pad(rows, ((0, 0), (1, 0))), axis=1) for rows in (noisy, likely))
-        return cls(errors, confidence, noisy, likely, *sums)
+    def ranks(self, *, is_above: bool) -> Iterator[Floats]:
+        """For each quantile, the ranks of one test, with allowed errors.
 
-    def ranks(self, quantile: float, wanted: Floats, margins: Floats, *, is_above: bool) -> Floats:
-        """Ranks with their allowed errors added, or subtracted for windows below.
-
-        Each end has the window, or none, whose margin and likely rise are least in sum: there, the
-        test is likely to exclude most. Larger windows are tried while they help. `wanted` are the
-        rows below the quantile, of the shape (groups, 1), and `margins` those of single ranks.
+        Errors are added for windows above ends, and subtracted for those below. Each end has the
+        window, or none, whose margin and likely rise are least in sum: there, the test is likely to
+        exclude most. Larger windows are tried while they help.
         """
-        single, clear, sign = self.noisy - wanted, CLEAR * margins, 1 if is_above else -1
-        chosen: Floats = single + sign * margins
-        unclear = np.flatnonzero(~((single < -clear).all(axis=0) | (single > clear).all(axis=0)))
-        if not len(unclear):
+        some = [part for part in self._parts if part.start < part.stop]
+        first = min((part.start for part in some), default=0)
+        span = slice(first, max((part.stop for part in some), default=0))
+        side = _Side(self, 1 if is_above else -1, span)
+        for quantile, margins, part in zip(self.quantiles, self.margins, self._parts, strict=True):
+            yield side.ranks(quantile, margins, part)
+
+    @cached_property
+    def _parts(self) -> list[slice]:
+        """For each quantile, from the first to the last end that is not clear."""
+        parts = []
+        for quantile, margins in zip(self.quantiles, self.margins, strict=True):
+            single, clear = self.noisy - quantile * self.rows, CLEAR * margins
+            is_clear = (single.max(axis=0) < -clear) | (single.min(axis=0) > clear)
+            unclear = np.flatnonzero(~is_clear)
+            ends = (int(unclear[0]), int(unclear[-1]) + 1) if len(unclear) else (0, 0)
+            parts.append(slice(*ends))
+        return parts
+
+
+@dataclass(frozen=True)
+class _Side:
+    """The windows above each end, or below it, and what all quantiles share of them.
+
+    Those above start at the end, and `sign` is 1; those below stop at it, and `sign` is -1. Means
+    are needed of the ends in the `span`.
+    """
+
+    tests: RankTests
+    sign: int
+    span: slice
+
+    def _runs(self, part: slice, window: Window) -> slice:
+        """The indices of the runs for the ends in `part`."""
+        shift = window.size - 1 if self.sign > 0 else 0
+        return slice(part.start + shift, part.stop + shift)
+
+    def ranks(self, quantile: float, margins: Floats, part: slice) -> Floats:
+        """Ranks of the best windows, with allowed errors, as in `RankTests.ranks`."""
+        tests = self.tests
+        wanted = quantile * tests.rows
+        chosen = tests.noisy - wanted
+        chosen += self.sign * margins
+        if part.start == part.stop:
             return chosen
-        part = slice(int(unclear[0]), int(unclear[-1]) + 1)
-        inner, expected = chosen[:, part], self.likely[:, part]
-        least = np.broadcast_to(margins[part], inner.shape).copy()
-        for window in self.errors.windows[0 if is_above else 1]:
-            margin = self.errors.margins(quantile, self.confidence, window, part)
-            cost = margin + sign * (window.means(self.likely_sums, part) - expected)
+        inside = slice(part.start - self.span.start, part.stop - self.span.start)
+        windows = tests.errors.windows
+        width = tests.errors.width(quantile, tests.confidence, WINDOW_SHARE)
+        tried = np.zeros((len(windows) + 1, self.span.stop - self.span.start))
+        tried[0, inside] = self.sign * margins[part]
+        least = np.repeat(margins[None, part], len(chosen), axis=0)
+        best, cost = np.zeros(least.shape, np.uint8), np.empty(least.shape)
+        for number, window in enumerate(windows, 1):
+            runs = self._runs(part, window)
+            margin = tests.errors.rank_variances(quantile, window, runs)
+            np.sqrt(margin, out=margin)
+            margin *= width
+            np.add(margin, self._rise(number)[:, inside], out=cost)
             better = cost < least
             if not better.any():
                 break
-            means = window.means(self.noisy_sums, part) - wanted + sign * margin
-            np.copyto(inner, means, where=better)
-            np.copyto(least, cost, where=better)
+            tried[number, inside] = self.sign * margin
+            np.minimum(least, cost, out=least)
+            np.maximum(best, better.view(np.uint8) * np.uint8(number), out=best)
+        if not best.any():
+            return chosen
+        # Large arrays are used again: the system first clears the memory of new ones.
+        places = best.astype(np.intp)
+        places *= tried.shape[1]
+        places += np.arange(inside.start, inside.stop)
+        errors = np.take(tried, places, out=cost, mode="clip")
+        places += tried.size * np.arange(len(chosen))[:, None]
+        ranks = np.take(self._means, places, out=least, mode="clip")
+        ranks -= wanted
+        ranks += errors
+        chosen[:, part] = ranks
         return chosen
+
+    @cached_property
+    def _sums(self) -> tuple[Floats, Floats]:
+        noisy, likely = (
+            np.cumsum(np.pad(rows, ((0, 0), (1, 0))), axis=1)
+            for rows in (self.tests.noisy, self.tests.likely)
+        )
+        return noisy, likely
+
+    @cached_property
+    def _means(self) -> Floats:
+        """Noisy means: of single ends, then of windows, as they are tried.
+
+        The shape is (groups, windows + 1, ends in the span).
+        """
+        noisy = self.tests.noisy[:, self.span]
+        means = np.empty((len(noisy), len(self.tests.errors.windows) + 1, noisy.shape[1]))
+        means[:, 0] = noisy
+        return means
+
+    @cached_property
+    def _rises(self) -> list[Floats]:
+        return []
+
+    def _rise(self, number: int) -> Floats:
+        """How far likely mean ranks in windows are from those of their ends."""
+        if number > len(self._rises):
+            noisy, likely = self._sums
+            window = self.tests.errors.windows[number - 1]
+            runs = self._runs(self.span, window)
+            rise = window.means(likely, runs)
+            rise -= self.tests.likely[:, self.span]
+            rise *= self.sign
+            self._rises.append(rise)
+            self._means[:, number] = window.means(noisy, runs)
+        return self._rises[number - 1]
