@@ -78,6 +78,10 @@ class DiscreteLaplace(Noise):
         variance = self.discrete_variance
         return times**4 * (3 * variance**2 + variance)
 
+    def characteristic(self, angles: Floats) -> Floats:
+        """(1 - q)^2 / (1 - 2 q cos(angle) + q^2) for q = exp(-1 / scale)."""
+        return np.array(1 / (1 + 2 * self.discrete_variance * np.sin(angles / 2) ** 2))
+
     def width(self, outside: float) -> int:
         """The least k with P[|noise| > k] = 2 q^(k+1) / (1 + q) <= `outside`."""
         scale = float(self.scale)

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache, lru_cache
-from math import ceil, erfc, floor, log, log10, pi, prod, sin, sqrt
+from math import ceil, erfc, floor, gcd, log, log10, pi, prod, sin, sqrt
 from typing import TYPE_CHECKING, ClassVar, Literal, final
 
 from dpcli.noise.bernoulli import BLOCK
@@ -122,6 +122,21 @@ class Noise(Unchangeable, ABC):
         """The fourth cumulant of `times` the noise; zero for a normal distribution."""
         return 0.0
 
+    def characteristic(self, angles: Floats) -> Floats:
+        """E[cos(angle * noise)] for each angle.
+
+        By default, it is computed from tails, or that of a normal distribution if the variance is
+        more than `MAX_EXACT_VARIANCE`.
+        """
+        variance = self.discrete_variance
+        if variance > MAX_EXACT_VARIANCE:
+            around = np.remainder(angles + pi, 2 * pi) - pi
+            return np.array(np.exp(-variance * around**2 / 2))
+        values = np.arange(1, 50 * ceil(sqrt(variance)) + 50)
+        tails = np.array([self.positive_tail(int(value)) for value in values])
+        cosines = np.cos(np.multiply.outer(angles, values[:-1]))
+        return np.array(1 - 2 * tails[0] - 2 * cosines @ np.diff(tails))
+
     def half_width(self, confidence: Fraction) -> int:
         """The least k with P[|noise| <= k] >= `confidence`, in steps."""
         return self.width(float(1 - confidence))
@@ -169,6 +184,7 @@ class Noise(Unchangeable, ABC):
         return floor(float(self.scale) * log(candidates / float(1 - confidence)))
 
 
+@lru_cache(maxsize=256)
 def normal_quantile(outside: float) -> float:
     """z with P[|N(0, 1)| > z] = `outside`."""
     return search_min(
@@ -214,10 +230,25 @@ BLOCKS_PER_SCALE = 12
 """Blocks per scale in the bound of `blended_margin`: more give a tighter bound."""
 
 MAX_EXACT_VARIANCE = 400
-"""The greatest variance of a sum whose distribution is computed by convolution."""
+"""The greatest variance for which `Noise.characteristic` uses tails, by default."""
 
-CIRCLE = 2048
-"""Whole numbers in a distribution of sums: over 50 standard deviations each way."""
+CIRCLE_DEVIATIONS = 35
+"""A sum is this number of deviations from zero with a probability below 1e-14."""
+
+LEAST_CIRCLE = 64
+"""The least length of the circle in multiples of weights, for rare noise."""
+
+NEGLIGIBLE = 1e-9
+"""The bound of omitted terms at which `sum_tail` omits them."""
+
+MANY_TERMS = 1 << 15
+"""From this number of terms on, the bound may be a thousandth of the wanted probability."""
+
+MAX_TERMS = 1 << 20
+"""The most terms of `sum_tail`, whatever the bound is."""
+
+FLOAT_ERROR = 1e-12
+"""More than the error of `sum_tail` by floats and by sums beyond the circle."""
 
 MARGIN_PRECISION = 10**6
 """The search for a margin stops at an error of the scale divided by this number."""
@@ -241,7 +272,7 @@ Terms = tuple[tuple[Noise, int, int], ...]
 """Noises, each with a weight, and how many of them have this weight."""
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def summed_margin(noise: Noise, count: int, confidence: Fraction) -> Margin:
     """The margin of a sum of `count` independent noises, as in `weighted_margin`."""
     if count == 1:
@@ -249,45 +280,64 @@ def summed_margin(noise: Noise, count: int, confidence: Fraction) -> Margin:
     return weighted_margin(((noise, 1, count),), confidence)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def weighted_margin(terms: Terms, confidence: Fraction) -> Margin:
     """The margin of a weighted sum of noises.
 
-    The width is the least k with P[|sum| <= k] >= `confidence`. It is approximate if the sum has a
-    variance of more than `MAX_EXACT_VARIANCE`.
+    The width is the least k with P[|sum| <= k] >= `confidence`. It may be greater by as little as
+    the bound in `sum_tail` is, and is at most that of Chebyshev's inequality.
     """
-    moments = [
-        (
-            number * weight**2 * noise.discrete_variance,
-            number * weight**4 * noise.fourth_cumulant(1),
-        )
-        for noise, weight, number in terms
-    ]
-    variance, fourth = map(sum, zip(*moments, strict=True))
+    variance = sum(number * weight**2 * noise.discrete_variance for noise, weight, number in terms)
     if not variance:
         return Margin(0, variance)
-    if variance <= MAX_EXACT_VARIANCE:
-        return Margin(_exact_half_width(terms, confidence), variance)
-    # A normal distribution from -k - 1/2 to k + 1/2 is that of whole numbers from -k to k.
-    width = blended_half_width(fourth, variance, confidence)
-    return Margin(max(0, ceil(width - 0.5)), variance)
+    step, outside = gcd(*(weight for _, weight, _ in terms)), float(1 - confidence)
+    units = tuple((noise, weight // step, number) for noise, weight, number in terms)
+    deviation = sqrt(variance) / step
+    tail = sum_tail(units, deviation, outside)
+    width = search_min(
+        lambda width: tail(width) <= outside or deviation <= sqrt(outside) * (width + 1),
+        -1,
+        ceil(deviation),
+    )
+    return Margin(step * width, variance)
 
 
-def _exact_half_width(terms: Terms, confidence: Fraction) -> int:
-    """The width of `weighted_margin`, by convolution of probabilities."""
-    values, places = np.arange(-CIRCLE // 2, CIRCLE // 2), np.arange(CIRCLE)
-    transforms = []
-    for noise, weight, number in terms:
-        tails = [noise.positive_tail(value) for value in range(1, CIRCLE // 2 + 2)]
-        upper = -np.diff(np.array(tails))
-        single = np.concatenate([upper[::-1], [1 - 2 * tails[0]], upper[:-1]])
-        # Sums beyond the circle, which are far less likely than float precision, fold onto others.
-        turned = np.fft.fft(np.fft.ifftshift(single))
-        # Noise times a weight has the transform of the noise at that many times each frequency.
-        transforms.append(turned[places * weight % CIRCLE] ** number)
-    summed = np.fft.fftshift(np.fft.ifft(prod(transforms)).real)
-    within = np.bincount(abs(values), weights=summed).cumsum()
-    return int((within < float(confidence)).sum())
+def sum_tail(terms: Terms, deviation: float, outside: float) -> Callable[[int], float]:
+    """A bound on P[|sum| > k] for whole k, hardly above it.
+
+    It is wanted where it is about `outside`. A sum of Laplace or Gaussian noises is beyond t
+    deviations with a probability of at most about 2 exp(1 - t). So it may be taken on a circle of N
+    whole numbers, where N P[|sum| <= k] is 2 k + 1 plus twice the sum over the angles 2 pi j / N,
+    for 0 < j < N/2, of E[cos(angle * sum)] sin((k + 1/2) angle) / sin(angle / 2).
+
+    Terms of large angles are omitted. Of noises with the weight 1, the expectations fall faster
+    than the inverse angle, and sin(x) >= 2 x / pi. So what is omitted is at most the product of
+    these expectations at 2/pi times the last angle.
+    """
+    deviations = CIRCLE_DEVIATIONS + log(1 / outside)
+    widest = max(weight for _, weight, _ in terms)
+    circle = 2 * ceil(max(deviations * deviation, LEAST_CIRCLE * widest) / 2) + 1
+
+    def expected(angles: Floats, some: Terms) -> Floats:
+        parts = (noise.characteristic(weight * angles) ** number for noise, weight, number in some)
+        return np.array(prod(parts, start=np.ones(len(angles))))
+
+    ones = tuple(term for term in terms if term[1] == 1)
+    count, omitted, enough = LEAST_CIRCLE, 1.0, NEGLIGIBLE
+    while omitted > enough and count < MAX_TERMS and 2 * count < circle:
+        count *= 2
+        enough = NEGLIGIBLE if count < MANY_TERMS else outside / 1000
+        omitted = float(expected(np.array([4 * count / circle]), ones)[0])
+    if 2 * count >= circle:
+        count, omitted = circle // 2, 0.0
+    angles = np.arange(1, count + 1, dtype=np.float64) * (2 * pi / circle)
+    factors = 2 * expected(angles, terms) / np.sin(angles / 2)
+
+    def tail(width: int) -> float:
+        within = 2 * width + 1 + factors @ np.sin((width + 0.5) * angles)
+        return float(1 - within / circle + omitted + FLOAT_ERROR)
+
+    return tail
 
 
 @lru_cache(maxsize=256)
