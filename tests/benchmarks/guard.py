@@ -54,6 +54,9 @@ RELEASES = 400
 ENTRIES = 1000
 """Columns, and statistics, of the longest spec."""
 
+QUANTILES = 49
+"""Quantiles in each group: enough that their intervals take most of the time."""
+
 
 @dataclass(frozen=True, slots=True)
 class Size:
@@ -142,6 +145,7 @@ def measure(case: Case, figures: Ratios) -> Ratios:
 def all_cases(folder: Path, size: Size) -> Iterator[tuple[str, Case]]:
     """The cases by name. The files of each are made when it is asked for."""
     yield from start_cases(folder)
+    yield from quantile_cases(folder)
     yield from cell_cases(folder, size)
     wanted = [(name, "usual", rows) for name, rows in size.rows.items()]
     wanted += [
@@ -184,6 +188,33 @@ def start_cases(folder: Path) -> Iterator[tuple[str, Case]]:
     run([sys.executable, "-m", "tests.benchmarks.ledger", str(RELEASES), str(year)])
     release = dpcli("release", year / "spec.yaml", people)
     yield f"after {RELEASES} releases", Case(release, base)
+
+
+def quantile_cases(folder: Path) -> Iterator[tuple[str, Case]]:
+    """Many quantiles in groups of few rows, whose time is that of their intervals."""
+    spec, data, table = (folder / f"quantiles.{end}" for end in ("yaml", "csv", "table.csv"))
+    spec.write_text(quantile_spec(QUANTILES), encoding="utf-8")
+    rows = (f"g{row % 20:02},{37 * row % 10_000}\n" for row in range(600))
+    data.write_text("".join(["group,x\n", *rows]), encoding="utf-8")
+    release = dpcli("release", spec, data, "-o", table, "--force")
+    yield f"{QUANTILES} quantiles", Case(release, python(ENGINE), rounds=1)
+
+
+def quantile_spec(count: int) -> str:
+    """A spec of this number of quantiles, of 10,000 candidates in each of 20 groups."""
+    groups = ", ".join(f"g{group:02}" for group in range(20))
+    quantiles = ", ".join(f"{number / (count + 1):.4f}" for number in range(1, count + 1))
+    return f"""
+dpcli: 1
+dataset: quantiles
+quality: none
+privacy: {{unit: row, neighbors: add-remove, budget: {{epsilon: 1000}}}}
+columns:
+  group: {{type: category, values: [{groups}]}}
+  x: {{type: integer, bounds: [0, 9999]}}
+statistics:
+  - {{name: q, statistic: quantile, column: x, by: [group], quantiles: [{quantiles}], epsilon: 1}}
+"""
 
 
 def long_spec(entries: int) -> str:
