@@ -13,7 +13,8 @@ from fractions import Fraction
 from typing import ClassVar, final
 
 from dpcli.noise.candidate_choice import ChoiceNoise
-from dpcli.noise.distribution import NO_NOISE, Family, Noise, Unchangeable, summed_margin
+from dpcli.noise.distribution import NO_NOISE, Family, Noise, Unchangeable
+from dpcli.noise.sums import summed_margin
 from dpcli.numeric.arrays import Array, add_exact, integer_array, np
 from dpcli.numeric.exact import short_up
 from dpcli.numeric.interval_arithmetic import sqrt_down

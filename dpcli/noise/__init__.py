@@ -1,10 +1,10 @@
 """Noise: exact samples, tails and widths of each distribution.
 
-`distribution.py` defines `Noise`, what every distribution states, and bounds sums of noises for
-intervals; open it first. `discrete_laplace` and `discrete_gaussian` are added to numbers,
-`laplace_sums` bounds weighted sums of the former, `candidate_choice` chooses among candidates by
-their scores, and `k_norm` perturbs objectives. `bernoulli` has the exact coins that all samplers
-use, and `entropy` the only source of randomness: the operating system.
+`distribution.py` defines `Noise`, what every distribution states; open it first. `discrete_laplace`
+and `discrete_gaussian` are added to numbers, `candidate_choice` chooses among candidates by their
+scores, and `k_norm` perturbs objectives. `bernoulli` has the exact coins that all samplers use, and
+`entropy` the only source of randomness: the operating system. For intervals, `sums` has the widths
+of sums of noises, and `laplace_sums` those of Laplace noises with any weights.
 
 To add a distribution, write one file and add one line to `NOISES`.
 """

@@ -27,7 +27,8 @@ from fractions import Fraction
 from math import floor
 from typing import Literal
 
-from dpcli.noise.distribution import blended_margin, one_sided_width
+from dpcli.noise.distribution import one_sided_width
+from dpcli.noise.sums import blended_margin
 from dpcli.numeric.exact import readable_text, rounded_text, short_down
 from dpcli.planning.limit_notes import uncounted_names
 from dpcli.planning.plan import CentralPlan, PlannedStatistic

@@ -29,7 +29,8 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import ceil
 
-from dpcli.noise.distribution import Noise, blended_half_width
+from dpcli.noise.distribution import Noise
+from dpcli.noise.sums import blended_half_width
 from dpcli.numeric.exact import exact_or_up, readable_text
 from dpcli.planning.limit_notes import choices
 from dpcli.planning.plan import CentralPlan

@@ -19,7 +19,8 @@ from math import ceil, floor, sqrt
 from typing import TYPE_CHECKING
 
 from dpcli.noise import NOISES
-from dpcli.noise.distribution import NO_NOISE, Noise, summed_margin
+from dpcli.noise.distribution import NO_NOISE, Noise
+from dpcli.noise.sums import summed_margin
 from dpcli.numeric.arrays import Ints, np
 from dpcli.numeric.exact import decimal_text
 from dpcli.problems.errors import UsageError

@@ -14,7 +14,8 @@ from dpcli.data.filters import Filter
 from dpcli.data.grid_columns import NumericColumn, require_numeric
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import LabeledColumn
-from dpcli.noise.distribution import ADDITIVE, Family, Noise, summed_margin
+from dpcli.noise.distribution import ADDITIVE, Family, Noise
+from dpcli.noise.sums import summed_margin
 from dpcli.numeric.arrays import Array, integer_array
 from dpcli.numeric.exact import exact_or_up, rounded_text
 from dpcli.privacy.confidential import Group

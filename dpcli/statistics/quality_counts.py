@@ -9,7 +9,8 @@ from functools import cached_property
 from math import ceil, floor
 
 from dpcli.data.column import Column
-from dpcli.noise.distribution import Noise, blended_half_width, blended_margin, one_sided_width
+from dpcli.noise.distribution import Noise, one_sided_width
+from dpcli.noise.sums import blended_half_width, blended_margin
 from dpcli.numeric.arrays import np
 from dpcli.privacy.sensitivity import RowContribution, Sensitivity, readability_sensitivity
 from dpcli.privacy.unit import PersonUnit, Relation, Unit

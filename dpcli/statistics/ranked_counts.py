@@ -11,7 +11,8 @@ from typing import ClassVar
 
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import require_labeled
-from dpcli.noise.distribution import Margin, Noise, blended_margin
+from dpcli.noise.distribution import Margin, Noise
+from dpcli.noise.sums import blended_margin
 from dpcli.numeric.arrays import Array, Ints, add_exact, multiply_exact, np
 from dpcli.numeric.exact import exact_or_up
 from dpcli.privacy.unit import Relation

@@ -10,7 +10,8 @@ from math import prod, sqrt
 
 from dpcli.data.column import Column
 from dpcli.data.filters import Filter
-from dpcli.noise.distribution import Margin, Noise, summed_margin, weighted_margin
+from dpcli.noise.distribution import Margin, Noise
+from dpcli.noise.sums import summed_margin, weighted_margin
 from dpcli.numeric.arrays import Array, integer_array, largest_magnitude, np, widened
 from dpcli.privacy.sensitivity import RowContribution, Sensitivity, indicator_sensitivity
 from dpcli.privacy.unit import Relation

@@ -7,7 +7,8 @@ from dataclasses import replace
 from fractions import Fraction
 from math import inf, sqrt
 
-from dpcli.noise.distribution import Margin, Noise, summed_margin
+from dpcli.noise.distribution import Margin, Noise
+from dpcli.noise.sums import summed_margin
 from dpcli.privacy.unit import Neighbors, Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.paired import PairedQuery, doubled_cells, paired

@@ -7,7 +7,8 @@ from fractions import Fraction
 from math import ceil, hypot, sqrt
 from typing import ClassVar
 
-from dpcli.noise.distribution import Family, Margin, Noise, blended_margin, weighted_margin
+from dpcli.noise.distribution import Family, Margin, Noise
+from dpcli.noise.sums import blended_margin, weighted_margin
 from dpcli.numeric.arrays import Array, add_exact, multiply_exact
 from dpcli.numeric.interval_arithmetic import sqrt_down
 from dpcli.privacy.sensitivity import Sensitivity

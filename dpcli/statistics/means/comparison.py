@@ -16,7 +16,8 @@ from dpcli.data.number_columns import NumberColumn
 from dpcli.fields.section import field_types
 from dpcli.fields.statistic_fields import ComparedLabels, FieldFault, ValuedColumnName
 from dpcli.fields.values import Choice
-from dpcli.noise.distribution import Margin, Noise, blended_margin
+from dpcli.noise.distribution import Margin, Noise
+from dpcli.noise.sums import blended_margin
 from dpcli.numeric.arrays import Array, add_exact, multiply_exact, np
 from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass

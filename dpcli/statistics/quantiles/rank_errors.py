@@ -10,7 +10,8 @@ from fractions import Fraction
 from functools import cached_property
 from math import sqrt
 
-from dpcli.noise.distribution import Noise, blended_half_width, normal_quantile
+from dpcli.noise.distribution import Noise, normal_quantile
+from dpcli.noise.sums import blended_half_width
 from dpcli.numeric.arrays import Floats, Ints, np
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.statistics.quantiles.tree import MIN_VARIANCE, CountTree

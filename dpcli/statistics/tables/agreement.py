@@ -22,7 +22,8 @@ from itertools import combinations
 from math import ceil, lcm, prod
 
 from dpcli.data.kinds import Axis
-from dpcli.noise.distribution import Margin, Noise, blended_half_width, summed_margin
+from dpcli.noise.distribution import Margin, Noise
+from dpcli.noise.sums import blended_half_width, summed_margin
 from dpcli.numeric.arrays import Array, integer_array, np
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.statistics.estimates import Estimates

@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 
 from dpcli.noise import entropy
 from dpcli.noise.discrete_laplace import DiscreteLaplace
-from dpcli.noise.distribution import summed_margin
+from dpcli.noise.sums import summed_margin
 from dpcli.report.formats import report_schema
 from dpcli.report.json_report import Report
 from dpcli.report.sums import sum_of

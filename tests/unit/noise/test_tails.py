@@ -14,14 +14,8 @@ from scipy.special import gammaincc
 
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.discrete_laplace import DiscreteLaplace
-from dpcli.noise.distribution import (
-    NO_NOISE,
-    Noise,
-    Terms,
-    blended_half_width,
-    summed_margin,
-    weighted_margin,
-)
+from dpcli.noise.distribution import NO_NOISE, Noise
+from dpcli.noise.sums import Terms, blended_half_width, summed_margin, weighted_margin
 from dpcli.numeric.arrays import Floats
 from tests.support.rules import mostly_extended
 

@@ -13,7 +13,8 @@ from dpcli.mechanisms.mechanism import AdditiveMechanism
 from dpcli.noise import entropy
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.discrete_laplace import DiscreteLaplace
-from dpcli.noise.distribution import blended_margin, one_sided_width
+from dpcli.noise.distribution import one_sided_width
+from dpcli.noise.sums import blended_margin
 from dpcli.numeric.arrays import integer_array
 from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
