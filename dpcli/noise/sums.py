@@ -28,7 +28,7 @@ NEGLIGIBLE = 1e-9
 """The bound of omitted terms at which `sum_tail` omits them."""
 
 MANY_TERMS = 1 << 15
-"""From this number of terms on, the bound may be a thousandth of the wanted probability."""
+"""With as many terms, a thousandth of the wanted probability is negligible."""
 
 MAX_TERMS = 1 << 20
 """The most terms of `sum_tail`, whatever the bound is."""
