@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shutil
+import sys
 from fractions import Fraction
 from pathlib import Path
 from statistics import NormalDist
@@ -12,13 +14,14 @@ from statistics import NormalDist
 import pytest
 from jsonschema import Draft202012Validator
 
+from dpcli.cli.main import run
 from dpcli.noise import entropy
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.sums import summed_margin
 from dpcli.report.formats import report_schema
 from dpcli.report.json_report import Report
 from dpcli.report.sums import sum_of
-from tests.support.cli import Command
+from tests.support.cli import Command, Outcome
 from tests.support.frozen import FROZEN
 from tests.support.streams import Stream
 
@@ -82,11 +85,27 @@ def publish(dpcli: Command, folder: Path, unit: str = "row") -> Path:
     return folder / "out.report.json"
 
 
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a release in which each row is protected; its noise is always the same."""
+    folder = tmp_path_factory.mktemp("sum")
+
+    def quietly(*words: str | Path) -> Outcome:
+        patch.setattr(sys, "argv", ["dpcli", *map(str, words)])
+        return Outcome(run(), "", "")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(entropy, "source", Stream("sum"))
+        publish(quietly, folder)
+    return folder
+
+
 @pytest.fixture
-def report(dpcli: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A report in which each row is protected; its noise is the same in every run."""
-    monkeypatch.setattr(entropy, "source", Stream("sum"))
-    return publish(dpcli, tmp_path)
+def report(published: Path, tmp_path: Path) -> Path:
+    """The report of that release, which a test may change; its table is next to it."""
+    for name in ("out.csv", "out.report.json"):
+        shutil.copy(published / name, tmp_path)
+    return tmp_path / "out.report.json"
 
 
 def without_covariance(report: Path) -> Path:
@@ -510,7 +529,7 @@ def test_the_result_fits_80_columns(
         assert len(done.err.splitlines()) == 1
 
 
-REGIONS = 500
+REGIONS = 200
 
 REGIONAL = f"""\
 dpcli: 1
@@ -529,11 +548,11 @@ statistics:
 """
 
 
-@pytest.mark.parametrize(("name", "least", "most"), [("people", 0.93, 0.98), ("chosen", 0.93, 1)])
-def test_intervals_of_sums_hold(
-    name: str, least: float, most: float, dpcli: Command, tmp_path: Path, stream: Stream
-) -> None:
-    """Of the sums of three numbers in 500 regions, about 95% lie within their intervals."""
+def test_intervals_of_sums_hold(dpcli: Command, tmp_path: Path, stream: Stream) -> None:
+    """Of the sums of three numbers in 200 regions, about 95% lie within their intervals.
+
+    `tests/laws/test_sums.py` holds widths to 1%, in 10,000 groups; here, each sum is asked for.
+    """
     spec, data = tmp_path / "spec.yaml", tmp_path / "data.csv"
     spec.write_text(REGIONAL, encoding="utf-8")
     with data.open("w", encoding="utf-8", newline="") as file:
@@ -546,13 +565,13 @@ def test_intervals_of_sums_hold(
     done = dpcli("release", spec, data, "-q", "-o", tmp_path / "out.csv")
     assert done.status == 0, done.err
     report = Report.parse((tmp_path / "out.report.json").read_bytes())
-    exact = 30 if name == "people" else 90
-    held = 0
-    for at in range(REGIONS):
-        found = sum_of(report, {"statistic": [name], "region": [f"r{at}"]})
-        held += Fraction(found.lower) <= exact <= Fraction(found.upper)
+    for name, exact, most in (("people", 30, 0.99), ("chosen", 90, 1)):
+        held = 0
+        for at in range(REGIONS):
+            found = sum_of(report, {"statistic": [name], "region": [f"r{at}"]})
+            held += Fraction(found.lower) <= exact <= Fraction(found.upper)
 
-    assert least <= held / REGIONS <= most
+        assert 0.91 <= held / REGIONS <= most, name
 
 
 def test_a_text_in_place_of_a_number_is_a_clear_error(dpcli: Command, report: Path) -> None:
