@@ -16,6 +16,7 @@ from dpcli.report.formats import render_output
 from dpcli.report.json_report import Report
 from tests.support.cli import Command
 from tests.support.frozen import (
+    COMPLETE,
     FROZEN,
     SPECS,
     WORDS,
@@ -58,7 +59,11 @@ def _outputs(
 
     local = name == "local-survey"
     sizes = ("--records", "3000") if local else ()
-    plan, plan_json = call("plan", "spec.yaml", *sizes), call("plan", "spec.yaml", "--json", *sizes)
+    plan, plan_json = (
+        (call("plan", "spec.yaml", *sizes), call("plan", "spec.yaml", "--json", *sizes))
+        if name in COMPLETE
+        else ("", "{}")
+    )
     reports = [word for end in ("json", "md", "html", "yaml") for word in ("--report", f"r.{end}")]
     if local:
         words = ("local", "randomize", "spec.yaml", data, "-o", "table.csv", *reports)
