@@ -195,6 +195,13 @@ CHANGED = {
 }
 """Entries without groups, under change-one: the row that is `added` replaces `OPPOSITE`."""
 
+AUDITED_ELSEWHERE = {
+    "variance by quadratic sums",  # those of the description
+    "regression by its objective",  # tests/unit/mechanisms/test_objective_perturbation.py
+    "logistic regression",  # tests/unit/mechanisms/test_logistic_objective.py
+}
+"""Entries of which slow tests audit releases, and others the same answers."""
+
 OPPOSITE: Row = (0, False, True)
 
 OTHER_COLUMNS = {
@@ -408,7 +415,7 @@ def audited_entries(name: str, entries: int, epsilon: float, folder: Path) -> fl
 
 
 @pytest.mark.extended
-@pytest.mark.parametrize("name", CHANGED)
+@pytest.mark.parametrize("name", [name for name in CHANGED if name not in AUDITED_ELSEWHERE])
 def test_entries_without_groups_reveal_no_more(name: str, tmp_path: Path, stream: Stream) -> None:
     """No test on the published numbers of 100 equal entries shows more than epsilon 1."""
     assert audited_entries(name, 100, 1.0, tmp_path) <= 1.0

@@ -135,7 +135,7 @@ def test_counts_of_people_have_their_part_of_the_epsilon_of_a_rho() -> None:
     assert sum(query.calibrated.guarantee.rho for query in plan.quality.queries) <= 0.5
 
 
-DRAWS = 4_000
+DRAWS = 2_000
 
 ROWS = ([1, 2, 3], [1, 2, 3, 9])
 """The numbers of rows of the people of two neighbors."""

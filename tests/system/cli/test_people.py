@@ -176,14 +176,17 @@ def selection_counts(plan: CentralPlan, data: Path, runs: int) -> Counter[tuple[
     ("mechanism", "runs"),
     [
         ("", 500),
-        pytest.param("", 10_000, marks=pytest.mark.extended),
-        pytest.param("gaussian", 10_000, marks=pytest.mark.extended),
+        pytest.param("gaussian", 2_000, marks=pytest.mark.extended),
     ],
 )
 def test_a_group_of_one_person_never_appears_and_a_large_one_always(
     mechanism: str, runs: int, tmp_path: Path
 ) -> None:
-    """In many runs with delta 1e-9, no group with a single person appears."""
+    """In many runs with delta 1e-9, no group with a single person appears.
+
+    One that appears in 1 of 100 runs is found in all but 1 of 100 cases, or of 10^8; the next test
+    measures such shares.
+    """
     data = tmp_path / "data.csv"
     many = [f"{number},50,large,f" for number in range(300)]
     alone = ["me,50,secret,m"] * 50 + ["me,50,hidden,f"] * 50
@@ -193,7 +196,7 @@ def test_a_group_of_one_person_never_appears_and_a_large_one_always(
     assert shown == {("large",): runs, ("large", "f"): runs}
 
 
-@pytest.mark.parametrize("runs", [2_500, pytest.param(20_000, marks=pytest.mark.extended)])
+@pytest.mark.parametrize("runs", [2_500, pytest.param(10_000, marks=pytest.mark.extended)])
 def test_a_group_of_one_person_appears_no_more_often_than_delta_and_nearly_so(
     runs: int, tmp_path: Path
 ) -> None:

@@ -17,9 +17,9 @@ from tests.support.report_keys import version_1, version_2
 from tests.support.reports import Reports
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def schema() -> dict[str, Any]:
-    """The schema of reports."""
+    """The schema of reports, made once though the tests of each report run together."""
     from dpcli.report.formats import report_schema
 
     stated: dict[str, Any] = json.loads(report_schema())

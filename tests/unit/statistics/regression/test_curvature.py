@@ -38,7 +38,7 @@ ENTRIES = {
     "squares": "statistic: linear_regression, column: y",
     "logistic": "statistic: logistic_regression, column: z",
 }
-RUNS = 250
+RUNS = 120
 
 each_entry = pytest.mark.parametrize("name", ENTRIES)
 
@@ -152,8 +152,8 @@ def test_intervals_contain_the_coefficients_without_noise(
         marks += [FLAGS[at] for at in flags(made)]
         widths.append((made.upper - made.lower).astype(float) * step / 2)
 
-    # Three standard deviations of 250 runs at 95%.
-    assert (held >= (0.95 - 0.0414) * RUNS).all(), held
+    # Three standard deviations of 120 runs at 95%; `test_objective_coverage.py` computes coverage.
+    assert (held >= (0.95 - 0.0597) * RUNS).all(), held
     informative = sum(mark is not Flag.NO_INFORMATION for mark in marks)
     if (count, epsilon) == (4000, "20"):
         assert informative == len(marks)
