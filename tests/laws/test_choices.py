@@ -62,7 +62,7 @@ def test_the_formulas_are_those_of_the_lecture() -> None:
     [
         pytest.param(False, 25_000, Fraction(11, 10), id="loop"),
         pytest.param(True, 250_000, Fraction(11, 10), id="array"),
-        pytest.param(False, 100_000, Fraction(21, 20), id="long loop", marks=pytest.mark.extended),
+        pytest.param(False, 100_000, Fraction(21, 20), id="long loop", marks=pytest.mark.slow),
         pytest.param(True, 10**6, Fraction(21, 20), id="million", marks=pytest.mark.extended),
     ],
 )

@@ -1,3 +1,3 @@
-"""What several tests need. It is imported before numpy, and sets its threads as the command does."""
+"""What several tests need, imported before numpy: threads are set as by the command."""
 
 import dpcli.cli  # noqa: F401

@@ -173,11 +173,7 @@ def selection_counts(plan: CentralPlan, data: Path, runs: int) -> Counter[tuple[
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "runs"),
-    [
-        ("", 500),
-        pytest.param("gaussian", 2_000, marks=pytest.mark.extended),
-    ],
+    ("mechanism", "runs"), [("", 500), pytest.param("gaussian", 2_000, marks=pytest.mark.extended)]
 )
 def test_a_group_of_one_person_never_appears_and_a_large_one_always(
     mechanism: str, runs: int, tmp_path: Path

@@ -142,14 +142,17 @@ SETTINGS = [
 ]
 
 
-RUNS = 1_000
+RUNS = 600
 
 
 @pytest.mark.parametrize("setting", mostly_extended(SETTINGS, SETTINGS[3], SETTINGS[5]), ids=str)
 def test_few_releases_state_an_interval_that_does_not_hold(
     setting: Setting, stream: Stream
 ) -> None:
-    """At most 5% do, also with values at the far ends of bins that noise just hides."""
+    """At most 5% do, also with values at the far ends of bins that noise just hides.
+
+    A share of 10% is found in 97 of 100 cases.
+    """
     found = releases(setting, RUNS)
     stated = [(wider.ends, exact) for wider, exact in found if wider and wider.ends]
     missed = sum(not low <= exact <= high for (low, high), exact in stated)

@@ -41,7 +41,7 @@ from tests.unit.engine.sums.test_people import without_empty
 
 Rows = list[list[str]]
 
-FILES = 4
+FILES = 3
 """Tables that each form is tried with."""
 
 

@@ -29,7 +29,7 @@ from tests.support.rules import mostly_extended
 COUNTS = LinearQuery(by=(Axis(CategoryColumn("b", (("x", "x"), ("y", "y")))),))
 LINES = replace(STANDARD_DIALECT, multiline=False)
 
-MEGABYTES = 32
+MEGABYTES = 16
 """Enough that starting a query takes a small part of the time."""
 
 ODD = b'31,x,"two\n\nlines"\n'

@@ -36,7 +36,7 @@ PER_TEST = 25
 BY_CELLS = [LinearQuery(by=(Axis(PrivatePartitionColumn("a")), Axis(PrivatePartitionColumn("b"))))]
 
 
-@pytest.mark.parametrize("start", batches(FILES, PER_TEST, 25, 200))
+@pytest.mark.parametrize("start", batches(FILES, PER_TEST, 25, 125))
 def test_thousands_of_odd_files_are_read_by_the_written_rules(start: int, tmp_path: Path) -> None:
     """For all damaged cells and lines, engine and oracle agree to the integer."""
     path = tmp_path / "data.csv"
@@ -47,7 +47,7 @@ def test_thousands_of_odd_files_are_read_by_the_written_rules(start: int, tmp_pa
         assert engine(queries, RowUnit(), path) == evaluate(queries, data), seed
 
 
-@pytest.mark.parametrize("start", batches(FILES, 5, 5, 60))
+@pytest.mark.parametrize("start", batches(FILES, 5, 5, 35))
 def test_odd_files_are_read_by_the_written_rules_in_pieces_of_any_size(
     start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -50,7 +50,7 @@ def without_empty(answers: Sequence[Answer]) -> list[Answer]:
 
 
 @pytest.mark.parametrize("hurried", mostly_extended([False, True], True))
-@pytest.mark.parametrize("start", batches(FILES, 10, 10, 60))
+@pytest.mark.parametrize("start", batches(FILES, 10, 10, 40))
 def test_people_are_bounded_by_the_written_rules(
     start: int, hurried: bool, priority: Priority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

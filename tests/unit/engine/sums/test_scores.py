@@ -83,7 +83,7 @@ def squared(random: Random, query: LinearQuery) -> LinearQuery:
     return replace(query, factors=pair, offset=random.choice((0, 1, -3, 10**6)))
 
 
-@pytest.mark.parametrize("start", batches(400, 20, 20, 80))
+@pytest.mark.parametrize("start", batches(400, 20, 20, 60))
 def test_scores_and_products_of_odd_files_are_exact(
     start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
