@@ -15,6 +15,7 @@ from dpcli.noise import entropy
 from dpcli.numeric.arrays import Floats, Ints
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit
+from dpcli.statistics import intervals
 from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
 from dpcli.statistics.means import products, quotient
 from dpcli.statistics.means.products import CornersOfRatio, ProductsOfDistances
@@ -146,6 +147,15 @@ def errors(estimates: Estimates, exact: Sequence[float]) -> Floats:
     return found
 
 
+def errors_alone(
+    statistic: PlannedStatistic, file: Mapping[str, Ints], runs: int, exact: Sequence[float]
+) -> Floats:
+    """The errors of many releases, without the many draws that only intervals need."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(intervals, "DRAWS", 40)
+        return errors(released(statistic, file, runs), exact)
+
+
 FORMS = [
     (COVARIANCE, "add-remove", 1_000, 0.5),
     (COVARIANCE, "change-one", 1_000, 0.5),
@@ -172,20 +182,23 @@ def test_errors_are_smaller_and_intervals_cover(
     separate = planned(f"{entry}, epsilon: 1", neighbors)
     runs = 1_200
     estimates = released(joint, file, runs)
-    less = errors(released(separate, file, runs), exact) / errors(estimates, exact)
+    less = errors_alone(separate, file, runs, exact) / errors(estimates, exact)
     assert np.median(less) > 1.25, less
     check_coverage(estimates, exact)
 
 
 @pytest.mark.extended
 @pytest.mark.parametrize(("entry", "neighbors", "rows", "together"), FORMS)
-def test_of_10000_intervals_as_many_hold(
+def test_of_4000_intervals_as_many_hold(
     entry: str, neighbors: str, rows: int, together: float
 ) -> None:
-    """Intervals of 95% of every item hold in 93 to 97%."""
+    """Intervals of 95% of every item hold in 93 to 97%.
+
+    A share of 92% is found in 99 of 100 cases.
+    """
     file = file_of(rows, together)
     statistic = planned(f"{entry}, epsilon: 1", neighbors)
-    check_coverage(released(statistic, file, 10_000), truth(entry, file))
+    check_coverage(released(statistic, file, 4_000), truth(entry, file))
 
 
 def check_coverage(estimates: Estimates, exact: Sequence[float]) -> None:
@@ -215,7 +228,7 @@ def test_a_ratio_of_two_sums_has_a_smaller_error(
     separate = planned(f"{entry}, epsilon: 1")
     assert len(separate.queries) == 2
     estimates = released(joint, file, 10_000)
-    less = errors(released(separate, file, 10_000), [exact]) / errors(estimates, [exact])
+    less = errors_alone(separate, file, 10_000, [exact]) / errors(estimates, [exact])
     assert less[0] > gain
     assert 0.93 < covered(estimates, exact) < 0.97
 
@@ -240,6 +253,6 @@ def test_the_expected_error_compares_designs_as_simulations_do(
         statistic = planned(f"{entry}, epsilon: 1")
         widths = [float(query.error(CONFIDENCE)) for query in statistic.queries]
         expected = statistic.design.expected_error(widths)
-        found.append((expected, errors(released(statistic, file, 1_500), exact)[item]))
+        found.append((expected, errors_alone(statistic, file, 1_500, exact)[item]))
     expected, measured = (one / other for one, other in zip(*found, strict=True))
     assert expected == pytest.approx(measured, rel=0.35)
