@@ -97,7 +97,14 @@ def test_bombs_are_refused_at_once(number: int) -> None:
 
 
 @pytest.mark.extended
-@for_each(number for number in range(len(BOMBS)) if number % 8)
+@for_each(range(3, len(BOMBS), 4))
+def test_more_bombs_are_refused_at_once(number: int) -> None:
+    """The same for a quarter."""
+    check(number)
+
+
+@pytest.mark.slow
+@for_each(number for number in range(len(BOMBS)) if number % 8 and number % 4 != 3)
 def test_all_other_bombs_are_refused_at_once(number: int) -> None:
     """The same for the others."""
     check(number)

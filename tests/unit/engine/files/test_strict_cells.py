@@ -43,7 +43,7 @@ def doubles(step: Fraction, random: Random) -> list[float]:
     halves = [
         float(random.randint(-(10**digits), 10**digits) * step / 2)
         for digits in range(1, 15)
-        for _ in range(40)
+        for _ in range(16)
     ]
     adjacent = [math.nextafter(half, side) for half in halves for side in (-math.inf, math.inf)]
     return [*sizes, *halves, *adjacent, 0.0, -0.0, math.nan, math.inf, -math.inf, 5e-324]
