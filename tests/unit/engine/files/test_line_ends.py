@@ -32,6 +32,9 @@ LINES = replace(STANDARD_DIALECT, multiline=False)
 MEGABYTES = 16
 """Enough that starting a query takes a small part of the time."""
 
+CLEAR = 1.25
+"""What a single ratio may be; if it is more, the median of three counts."""
+
 ODD = b'31,x,"two\n\nlines"\n'
 """A quoted cell with a blank line, which is a part of the cell."""
 
@@ -72,7 +75,9 @@ def test_line_ends_cost_no_more_than_rows(ending: str, tmp_path: Path) -> None:
             return process_time() - before
 
         seconds(path)
-        ratios = [seconds(path) / seconds(rows) for _ in range(3)]
+        ratios = [seconds(path) / seconds(rows)]
+        if ratios[0] > CLEAR:
+            ratios += [seconds(path) / seconds(rows) for _ in range(2)]
         assert median(ratios) <= 1.5, (name, ratios)
 
 
