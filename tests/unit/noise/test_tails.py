@@ -63,8 +63,8 @@ def check(width: int, within: Floats, confidence: Fraction) -> None:
 
 @pytest.mark.parametrize("count", [2, 3, 20, 500])
 def test_sums_of_less_noise_never_have_wider_intervals(count: int) -> None:
-    """From epsilon 0.1 to 40."""
-    scales = [Fraction(100, tenths * 10) for tenths in range(1, 401)]
+    """From epsilon 0.2 to 40."""
+    scales = [Fraction(100, tenths * 10) for tenths in range(2, 401, 2)]
     widths = [summed_margin(DiscreteLaplace(scale), count, CONFIDENCE).width for scale in scales]
     assert all(wide >= narrow for wide, narrow in pairwise(widths))
     assert widths[-1] == 0
