@@ -68,27 +68,24 @@ MALFORMED: dict[str, Callable[[Table], bytes]] = {
 def test_a_canary_in_any_cell_appears_nowhere_and_changes_no_status(
     kind: str, dpcli: Command, spec: Path, tmp_path: Path
 ) -> None:
-    """Messages, tables, reports and leftover files contain no cell; the status is as without it."""
+    """Messages, tables, reports and leftover files contain no cell; the status is always zero."""
     data = tmp_path / "data.csv"
     malformed = MALFORMED[kind]
     # A cell of each column; another kind of damage takes other rows.
     for place in range(list(MALFORMED).index(kind) % 3, len(ROWS) * len(HEADER), 3):
         row, column = divmod(place, len(HEADER))
-        statuses = []
-        for word in (CANARY, "plain"):
-            table = [HEADER, *(list(cells) for cells in ROWS)]
-            table[row + 1][column] = word
-            data.write_bytes(malformed(table))
-            remove_ledger(tmp_path)
-            reports = ["--report", tmp_path / "r.json", "--report", tmp_path / "r.md"]
-            outcome = dpcli("release", spec, data, "-o", tmp_path / "o.csv", *reports, "--force")
-            statuses.append(outcome.status)
-            output = outcome.out + outcome.err
-            for path in tmp_path.iterdir():
-                if path != data:
-                    output += path.read_text(encoding="utf-8", errors="replace")
-            assert "ANARY" not in output
-        assert statuses == [0, 0]
+        table = [HEADER, *(list(cells) for cells in ROWS)]
+        table[row + 1][column] = CANARY
+        data.write_bytes(malformed(table))
+        remove_ledger(tmp_path)
+        reports = ["--report", tmp_path / "r.json", "--report", tmp_path / "r.md"]
+        outcome = dpcli("release", spec, data, "-o", tmp_path / "o.csv", *reports, "--force")
+        assert outcome.status == 0
+        output = outcome.out + outcome.err
+        for path in tmp_path.iterdir():
+            if path != data:
+                output += path.read_text(encoding="utf-8", errors="replace")
+        assert "ANARY" not in output
 
 
 FORMS_SPEC = """
