@@ -173,7 +173,8 @@ class Noise(Unchangeable, ABC):
         """The deviations that a sum exceeds with probability `outside` at most.
 
         The sum is that of any number of independent noises of this kind, of this scale or larger,
-        with any weights. It may lie half a step further. Raises ValueError unless `sum_is_known`.
+        with any weights. It may lie half a step further. Raises ValueError for noise that is not
+        added to numbers.
         """
         raise ValueError(f"sums of {self.kind} noises have no known tail")
 

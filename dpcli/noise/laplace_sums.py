@@ -11,8 +11,8 @@ from dpcli.numeric.search import search_min
 POINTS = 300
 """Points at which functions of a variance are evaluated."""
 
-WIDEST = 40.0
-"""The greatest variance of these points; a larger one is exceeded with exp(-40)."""
+MIN_LAST_POINT = 40.0
+"""The last point is at least this; V exceeds it with probability exp(-40)."""
 
 ACCURACY = 1e-4
 """The search for a quantile stops at this relative error, above the least one."""
@@ -41,13 +41,13 @@ def _bound(z: float) -> float:
     """The least mean of h(V), as above, for P[|sqrt(W) N| > z]."""
     convex_up_to = z**2 / 3
     inner = np.linspace(0.0, convex_up_to, POINTS + 1)[1:]
-    outer = np.geomspace(convex_up_to, max(WIDEST, 10 * convex_up_to), POINTS + 1)[1:]
-    places = np.concatenate([inner, outer])
-    tails = np.array([erfc(z / (2 * place) ** 0.5) for place in places.tolist()])
+    outer = np.geomspace(convex_up_to, max(MIN_LAST_POINT, 10 * convex_up_to), POINTS + 1)[1:]
+    variances = np.concatenate([inner, outer])
+    tails = np.array([erfc(z / (2 * variance) ** 0.5) for variance in variances.tolist()])
     # Where the tail is convex, trapezoids are above it; the error of the factor is far smaller.
     weighted = np.concatenate([[0.0], tails[:POINTS] * np.exp(-inner)])
     before = np.cumsum(weighted[1:] + weighted[:-1]) * inner[0] / 2
     rises = tails[None, :] - tails[:POINTS, None]
-    runs = places[None, :] - inner[:, None]
+    runs = variances[None, :] - inner[:, None]
     slopes = np.max(rises / np.where(runs > 0, runs, np.inf), axis=1)
     return float(np.min(before + np.exp(-inner) * (tails[:POINTS] + slopes)))

@@ -21,17 +21,20 @@ BLOCKS_PER_SCALE = 12
 CIRCLE_DEVIATIONS = 35
 """A sum is this number of deviations from zero with a probability below 1e-14."""
 
-LEAST_CIRCLE = 64
-"""The least length of the circle in multiples of weights, for rare noise."""
+MIN_CIRCLE = 64
+"""The least length of the circle over the greatest weight, for rare noise."""
+
+START_ANGLES = 64
+"""`sum_tail` doubles this number of angles until it may omit the others."""
 
 NEGLIGIBLE = 1e-9
-"""The bound of omitted terms at which `sum_tail` omits them."""
+"""`sum_tail` omits angles if the bound on what they add is at most this."""
 
-MANY_TERMS = 1 << 15
-"""With as many terms, a thousandth of the wanted probability is negligible."""
+MANY_ANGLES = 1 << 15
+"""From this number on, what is omitted may be 1/1,000 of the probability."""
 
-MAX_TERMS = 1 << 20
-"""The most terms of `sum_tail`, whatever the bound is."""
+MAX_ANGLES = 1 << 20
+"""The greatest number of angles of `sum_tail`, whatever the bound is."""
 
 FLOAT_ERROR = 1e-12
 """More than the error of `sum_tail` by floats and by sums beyond the circle."""
@@ -70,8 +73,8 @@ def summed_margin(noise: Noise, count: int, confidence: Fraction) -> Margin:
 def weighted_margin(terms: Terms, confidence: Fraction) -> Margin:
     """The margin of a weighted sum of noises.
 
-    The width is the least k with P[|sum| <= k] >= `confidence`. It may be greater by as little as
-    the bound in `sum_tail` is, and is at most that of Chebyshev's inequality.
+    The width is the least k, in steps, for which P[|sum| <= k] is at least `confidence` by the
+    bound in `sum_tail`, or by Chebyshev's inequality if that is smaller.
     """
     variance = sum(number * weight**2 * noise.discrete_variance for noise, weight, number in terms)
     if not variance:
@@ -91,28 +94,29 @@ def weighted_margin(terms: Terms, confidence: Fraction) -> Margin:
 def sum_tail(terms: Terms, deviation: float, outside: float) -> Callable[[int], float]:
     """A bound on P[|sum| > k] for whole k, hardly above it.
 
-    It is wanted where it is about `outside`. A sum of Laplace or Gaussian noises is beyond t
+    `deviation` is the standard deviation of the sum. The bound is close where it is about
+    `outside`. A sum of Laplace or Gaussian noises is beyond t
     deviations with a probability of at most about 2 exp(1 - t). So it may be taken on a circle of N
     whole numbers, where N P[|sum| <= k] is 2 k + 1 plus twice the sum over the angles 2 pi j / N,
     for 0 < j < N/2, of E[cos(angle * sum)] sin((k + 1/2) angle) / sin(angle / 2).
 
-    Terms of large angles are omitted. Of noises with the weight 1, the expectations fall faster
+    Large angles are omitted. Of noises with the weight 1, the expectations fall faster
     than the inverse angle, and sin(x) >= 2 x / pi. So what is omitted is at most the product of
     these expectations at 2/pi times the last angle.
     """
     deviations = CIRCLE_DEVIATIONS + log(1 / outside)
-    widest = max(weight for _, weight, _ in terms)
-    circle = 2 * ceil(max(deviations * deviation, LEAST_CIRCLE * widest) / 2) + 1
+    max_weight = max(weight for _, weight, _ in terms)
+    circle = 2 * ceil(max(deviations * deviation, MIN_CIRCLE * max_weight) / 2) + 1
 
     def expected(angles: Floats, some: Terms) -> Floats:
         parts = (noise.characteristic(weight * angles) ** number for noise, weight, number in some)
         return np.array(prod(parts, start=np.ones(len(angles))))
 
     ones = tuple(term for term in terms if term[1] == 1)
-    count, omitted, enough = LEAST_CIRCLE, 1.0, NEGLIGIBLE
-    while omitted > enough and count < MAX_TERMS and 2 * count < circle:
+    count, omitted, enough = START_ANGLES, 1.0, NEGLIGIBLE
+    while omitted > enough and count < MAX_ANGLES and 2 * count < circle:
         count *= 2
-        enough = NEGLIGIBLE if count < MANY_TERMS else outside / 1000
+        enough = NEGLIGIBLE if count < MANY_ANGLES else outside / 1000
         omitted = float(expected(np.array([4 * count / circle]), ones)[0])
     if 2 * count >= circle:
         count, omitted = circle // 2, 0.0
@@ -133,7 +137,8 @@ def blended_margin(
     """Nearly the least t with P[left_weight X + right_weight Y > t] <= `outside`.
 
     X and Y are independent noises, symmetric around zero. Weights are not negative. The
-    probability is bounded by cutting X into blocks and taking the worst end of each.
+    probability is bounded by cutting X into blocks and taking the worst end of each, so t is 1% or
+    2% above the least. For whole weights, `weighted_margin` has the least width.
     """
     if not left_weight or isinstance(left, NoNoise):
         return right_weight * one_sided_width(right, outside)

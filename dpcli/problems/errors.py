@@ -60,7 +60,7 @@ def make_problem(code: str, place: Place | None = None, /, **arguments: object) 
 
 
 def _text(problems: Iterable[Problem]) -> str:
-    """All messages, each once, with the lines that it is about."""
+    """Each message once, with the numbers of the lines of the spec that it is about."""
     lines: dict[str, list[str]] = {}
     for problem in problems:
         place = [str(problem.place.line)] if problem.place else []
@@ -74,7 +74,7 @@ def _text(problems: Iterable[Problem]) -> str:
 class DpcliError(Exception):
     """An error that the user can act on. It contains all problems that were found.
 
-    Its text has the messages of all of them, each once, and the lines of the spec.
+    Its text has each message once, with the numbers of the lines of the spec.
     """
 
     status: ClassVar[int] = 1

@@ -29,7 +29,7 @@ from dpcli.statistics.estimates import (
 )
 
 Reconcile = Callable[[Estimates], Estimates]
-"""Makes the numbers of an entry agree (`Statistic.make_consistent`)."""
+"""Makes the numbers of an entry agree (`Design.make_consistent`)."""
 
 
 @dataclass(frozen=True)

@@ -120,8 +120,8 @@ class MomentsDesign(Design):
         return np.eye(len(self.queries))
 
     def by_sum(self, numbers: Floats) -> Floats:
-        """The number of each answer, for each of its sums in a group."""
-        repeated: Floats = np.repeat(numbers, [one.query.cells_per_group for one in self.queries])
+        """The number of each answer, repeated for each of its sums in a group."""
+        repeated: Floats = np.repeat(numbers, [part.query.cells_per_group for part in self.queries])
         return repeated
 
     def expected_error(self, errors: Sequence[float]) -> float:
@@ -192,7 +192,8 @@ class JointMoments(MomentsDesign):
     def half_widths(self, noises: Sequence[Noise], confidence: Fraction) -> Floats:
         """Bounds on the noise in each answer of `Moments`.
 
-        A sum of independent Laplace noise has lighter tails than one with the same variance.
+        At 95%, a sum of independent Laplace noises is at most 1.02 times as wide as a single one
+        with the same variance (`laplace_sum_quantile`).
         """
         width = self.by_sum(super().half_widths(noises, confidence))
         widths: Floats = np.sqrt(((self.matrix * width) ** 2).sum(axis=1))

@@ -54,7 +54,7 @@ class QuadraticPairQuery(Query):
       ((2 w k)^2 + (8 k (w - k))^2)/2 = 2 k^2 (w^2 + 16 (w - k)^2), and Linf that of
       w k + 4 k (w - k), half the sum of both changes.
     - The first of these rises in k up to w (6 - sqrt 2)/8, falls up to w (6 + sqrt 2)/8, and rises
-      again. So it is largest next to the first of these places, or for k = w. The other is largest
+      again. So it is largest next to the first of these numbers, or for k = w. The other is largest
       next to the vertex 5 w/8. For k = w they are 2 w^4 and w^2, so no norm is larger for a row
       that counts before the change or after it but not both.
 

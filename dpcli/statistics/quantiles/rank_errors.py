@@ -201,8 +201,8 @@ def _squared_weights(starts: Ints, stops: Ints, leaves: int) -> Floats:
     # Between the nodes of both ends, mean weights fall by equal steps.
     between = np.maximum(high - low - 1, 0)
     if between.any():
-        most, step = (last - (low + 1.5) * leaves + 0.5) / size, leaves / size
-        squares += between * most**2 - step * most * between * (between - 1)
+        highest, step = (last - (low + 1.5) * leaves + 0.5) / size, leaves / size
+        squares += between * highest**2 - step * highest * between * (between - 1)
         squares += step**2 * between * (between - 1) * (2 * between - 1) / 6
     return squares
 
@@ -356,12 +356,12 @@ class _Side:
         if not best.any():
             return chosen
         # Large arrays are used again: the system first clears the memory of new ones.
-        places = best.astype(np.intp)
-        places *= tried.shape[1]
-        places += np.arange(inside.start, inside.stop)
-        errors = np.take(tried, places, out=cost, mode="clip")
-        places += tried.size * np.arange(len(chosen))[:, None]
-        ranks = np.take(self._means, places, out=least, mode="clip")
+        positions = best.astype(np.intp)
+        positions *= tried.shape[1]
+        positions += np.arange(inside.start, inside.stop)
+        errors = np.take(tried, positions, out=cost, mode="clip")
+        positions += tried.size * np.arange(len(chosen))[:, None]
+        ranks = np.take(self._means, positions, out=least, mode="clip")
         ranks -= wanted
         ranks += errors
         chosen[:, part] = ranks
