@@ -233,6 +233,4 @@ NO_NOISE = NoNoise(Fraction(0))
 @lru_cache(maxsize=256)
 def one_sided_width(noise: Noise, outside: float) -> int:
     """The least k with P[noise > k] <= `outside`, in steps."""
-    if isinstance(noise, NoNoise):
-        return 0
     return search_min(lambda width: noise.approximate_tail(width + 1) <= outside, -1, 1)

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import cache, lru_cache
 from math import ceil, gcd, log, log10, pi, prod, sin, sqrt
 
-from dpcli.noise.distribution import Margin, Noise, NoNoise, normal_quantile, one_sided_width
+from dpcli.noise.distribution import Margin, Noise, normal_quantile, one_sided_width
 from dpcli.numeric.arrays import Floats, np
 from dpcli.numeric.search import bisect, search_min
 
@@ -140,9 +140,9 @@ def blended_margin(
     probability is bounded by cutting X into blocks and taking the worst end of each, so t is 1% or
     2% above the least. For whole weights, `weighted_margin` has the least width.
     """
-    if not left_weight or isinstance(left, NoNoise):
+    if not left_weight * left.scale:
         return right_weight * one_sided_width(right, outside)
-    if not right_weight or isinstance(right, NoNoise):
+    if not right_weight * right.scale:
         return left_weight * one_sided_width(left, outside)
     blocks = _blocks(left, outside)
     first, second = float(left_weight), float(right_weight)
