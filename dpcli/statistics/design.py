@@ -271,10 +271,11 @@ class Design:
         """About how many rows a bounded interval needs; zero if every number has one."""
         return 0
 
-    def parts(self, answers: Sequence[NoisyAnswer]) -> list[NoisyAnswer]:
+    def divided(self, answers: Sequence[NoisyAnswer]) -> list[NoisyAnswer]:
         """An answer for each number that the queries have in a group, about all groups."""
-        pairs = zip(answers, self.queries, strict=True)
-        return [part for answer, one in pairs for part in answer.divided(one.query.cells_per_group)]
+        numbers = [weighted.query.cells_per_group for weighted in self.queries]
+        pairs = zip(answers, numbers, strict=True)
+        return [part for answer, count in pairs for part in answer.divided(count)]
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         """The published numbers, from noisy answers alone, by groups, then items.

@@ -39,7 +39,7 @@ so.
 """
 
 
-def design_of(request: Request) -> SampleDesign:
+def sample_of(request: Request) -> SampleDesign:
     """The sample design of a request that has one.
 
     Raises TypeError if none is declared.
@@ -66,7 +66,7 @@ class SampledCounts(PublishedAnswer):
     """Counts of a sample, from which those of the population follow."""
 
     def population(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        sample = design_of(self.request)
+        sample = sample_of(self.request)
         size = float(sample.size or sample.population)
 
         def outcome(values: Floats) -> Floats:
@@ -95,7 +95,7 @@ def population_means(
     middle of the bounds. The variance is clamped to the range from zero to the greatest that the
     bounds allow. Draws with less than one row in the answer `denominator` allow any mean.
     """
-    column, sample = request.numeric, design_of(request)
+    column, sample = request.numeric, sample_of(request)
 
     def outcome(values: Floats) -> Floats:
         rows, mean, variance = to_moments(values[:-1])
@@ -137,7 +137,7 @@ class SampledSum(PublishedAnswer):
         )
 
     def population(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        column, sample = self.request.numeric, design_of(self.request)
+        column, sample = self.request.numeric, sample_of(self.request)
         size = float(sample.size or sample.population)
         low, high = min(column.lower, 0), max(column.upper, 0)
 

@@ -38,7 +38,7 @@ class PublishedDescription(PublishedMoments):
             roots = np.sqrt(np.maximum(variances, 0.0))
             return np.stack([rows, middle + float(half) * means, roots])
 
-        intervals = FiducialInterval(design.parts(answers), described, confidence)
+        intervals = FiducialInterval(design.divided(answers), described, confidence)
         # The middle and zero are published for what is not a number.
         unknown = np.array([[0.0], [middle], [0.0]])
         intervals.values = np.where(np.isfinite(intervals.values), intervals.values, unknown)

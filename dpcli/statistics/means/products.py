@@ -121,7 +121,9 @@ class MomentsDesign(Design):
 
     def by_sum(self, numbers: Floats) -> Floats:
         """The number of each answer, repeated for each of its sums in a group."""
-        repeated: Floats = np.repeat(numbers, [part.query.cells_per_group for part in self.queries])
+        repeated: Floats = np.repeat(
+            numbers, [weighted.query.cells_per_group for weighted in self.queries]
+        )
         return repeated
 
     def expected_error(self, errors: Sequence[float]) -> float:
@@ -159,7 +161,7 @@ class MomentsDesign(Design):
 
     def variance_of_rows(self, answers: Sequence[NoisyAnswer]) -> float:
         """The variance of the noise in the number of rows."""
-        noises = [answer.noise.discrete_variance for answer in self.parts(answers)]
+        noises = [answer.noise.discrete_variance for answer in self.divided(answers)]
         return float((self.matrix[0] ** 2 * noises).sum())
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
@@ -210,7 +212,7 @@ class JointMoments(MomentsDesign):
             moments = self.to_moments(sums)
             return np.where(moments[0] >= 1, outcome(moments), np.nan)
 
-        intervals = FiducialInterval(self.parts(answers), counted, confidence)
+        intervals = FiducialInterval(self.divided(answers), counted, confidence)
         intervals.values = outcome(self.to_moments(intervals.noisy))
         return intervals
 

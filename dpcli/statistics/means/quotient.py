@@ -277,7 +277,7 @@ class QuotientDesign(Design):
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         quotient = self.quotient
-        return quotient.estimates(self.parts(answers)[: len(quotient.above)], confidence)
+        return quotient.estimates(self.divided(answers)[: len(quotient.above)], confidence)
 
     def error_of_rows(
         self, noises: Sequence[Noise], rows: Fraction, confidence: Fraction
@@ -419,7 +419,7 @@ class DistancesFromBounds(QuotientDesign):
             rows, mean, variance = bernstein_moments(sums, width)
             return np.maximum(rows, 1.0), np.clip(mean, -1.0, 1.0), variance
 
-        return population_means(self.request, self.parts(answers), to_moments, confidence)
+        return population_means(self.request, self.divided(answers), to_moments, confidence)
 
     def error_of_rows(
         self, noises: Sequence[Noise], rows: Fraction, confidence: Fraction

@@ -43,7 +43,7 @@ from dpcli.statistics.means.quotient import (
     Quotient,
     QuotientDesign,
 )
-from dpcli.statistics.population import design_of, share_of_population
+from dpcli.statistics.population import sample_of, share_of_population
 from dpcli.statistics.weights import WeightedStatistic, min_denominator, weight_factors, weight_step
 
 HALF = Fraction(1, 2)
@@ -252,7 +252,7 @@ class Share(QuotientDesign):
     """The share of rows that are true, of the file or of a population."""
 
     def population(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        sample = design_of(self.request)
+        sample = sample_of(self.request)
         coefficients = self.quotient.above, self.quotient.below
 
         def outcome(values: Floats) -> Floats:
@@ -262,7 +262,7 @@ class Share(QuotientDesign):
             usable: Floats = np.where(rows >= 1.0, shares, np.nan)[None]
             return usable
 
-        intervals = FiducialInterval(self.parts(answers), outcome, confidence, sampled=True)
+        intervals = FiducialInterval(self.divided(answers), outcome, confidence, sampled=True)
         return intervals.estimates(self.quotient.printed)
 
 

@@ -254,7 +254,7 @@ class DistancesOfVariance(ProductsOfDistances):
             *_, variances = bernstein_moments(sums, column.upper - column.lower)
             return outcome(variances[None, None])
 
-        return FiducialInterval(self.parts(answers), of_sums, confidence)
+        return FiducialInterval(self.divided(answers), of_sums, confidence)
 
 
 class StandardDeviation(Variance):
