@@ -4,7 +4,7 @@
 and `discrete_gaussian` are added to numbers, `candidate_choice` chooses among candidates by their
 scores, and `k_norm` perturbs objectives. `bernoulli` has the exact coins that all samplers use, and
 `entropy` the only source of randomness: the operating system. For intervals, `sums` has the widths
-of sums of noises, and `laplace_sums` those of Laplace noises with any weights.
+of sums of noises, and `laplace_sums` those of continuous Laplace noises.
 
 To add a distribution, write one file and add one line to `NOISES`.
 """

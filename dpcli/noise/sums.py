@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache, lru_cache
-from math import ceil, gcd, log, log10, pi, prod, sin, sqrt
+from math import ceil, gcd, log, pi, prod, sqrt
 
 from dpcli.noise.distribution import Margin, Noise, normal_quantile, one_sided_width
 from dpcli.numeric.arrays import Floats, np
-from dpcli.numeric.search import bisect, search_min
+from dpcli.numeric.search import search_min
 
 BLOCKS_PER_SCALE = 12
 """Blocks per scale in the bound of `blended_margin`: more give a tighter bound."""
@@ -180,44 +180,3 @@ def _blocks(noise: Noise, outside: float) -> list[tuple[int | None, float]]:
     # Values below all blocks are counted at the end of the lowest block.
     blocks.append((start - 1, 1.0 - before))
     return blocks
-
-
-MIN_TAIL = 1e-5
-"""The least tail probability that `laplace_sum_width` computes by a series."""
-
-TERMS = 3000
-"""Terms of the series for Laplace sums: its error is below a tenth of `MIN_TAIL`."""
-
-
-@lru_cache(maxsize=256)
-def laplace_sum_width(scales: tuple[float, ...], outside: float) -> float:
-    """About the t with P[|sum| > t] = `outside`, for independent Laplace noises.
-
-    The characteristic function of the sum is the product of 1/(1 + b^2 u^2) over the scales b, and
-    P[|sum| <= t] an integral of it (Gil-Pelaez 1951), here by the trapezoidal rule. The rule has a
-    period so long that the tail beyond it is negligible. Tails below `MIN_TAIL` are extrapolated
-    as exponential.
-    """
-    if outside < MIN_TAIL:
-        near, far = (laplace_sum_width(scales, tail) for tail in (10 * MIN_TAIL, MIN_TAIL))
-        return far + (far - near) * log10(MIN_TAIL / outside)
-    # The density is log-concave, so P[|sum| > t] <= exp(1 - t/deviation).
-    max_width = 16 * sqrt(2 * sum(scale**2 for scale in scales))
-    step = 2 * pi / (2 * max_width + 60 * max(scales))
-    factors = [
-        1 / (term * prod(1 + (scale * term * step) ** 2 for scale in scales))
-        for term in range(1, TERMS)
-    ]
-
-    def beyond(width: float) -> float:
-        turn = width * step
-        series = sum(factor * sin(turn * term) for term, factor in enumerate(factors, 1))
-        return 1 - (turn + 2 * series) / pi
-
-    precision = max_width / MARGIN_PRECISION
-    return bisect(
-        lambda width: beyond(width) <= outside,
-        0.0,
-        max_width,
-        lambda low, high: high - low <= precision,
-    )[1]

@@ -22,6 +22,7 @@ MAX_CELLS = 512
 """The most noisy cells from which these numbers are computed."""
 
 ANY_CONFIDENCE = Fraction(1, 2)
+"""The confidence of intervals that are not used: only the numbers are."""
 
 
 def covariance_of(design: Design, noises: Sequence[Noise], *, consistent: bool) -> Floats | None:

@@ -7,7 +7,7 @@ of them get all of epsilon, where sums of the columns and of their products woul
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -55,7 +55,7 @@ CORNERS_REASON = (
 """Reasons for products of distances of degree two and one."""
 
 
-class PublishedMoments(Moments):
+class PublishedMoments(Moments, ABC):
     """Moments from which numbers are computed that a statistic publishes."""
 
     @abstractmethod

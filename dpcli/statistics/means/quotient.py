@@ -320,7 +320,9 @@ class CenteredMean(QuotientDesign):
         number is public, or if there are no others.
         """
         distance, smallest = Factor.centered(column), min_denominator(request)
-        quotient = Quotient((1, 0), (0, 1), printed, distance.step, distance.offset, smallest)
+        quotient = Quotient(
+            (1, 0), (0, 1), printed, distance.step, shift=distance.offset, min_below=smallest
+        )
         design = cls(request, queries, quotient=quotient, column=column)
         is_public = not queries[1].weight
         return (design,) if is_public or not pure else (replace(design, families=("l2",)), *pure)

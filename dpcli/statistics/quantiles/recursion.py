@@ -15,7 +15,7 @@ from dpcli.noise.bernoulli import BLOCK
 from dpcli.noise.candidate_choice import ChoiceNoise
 from dpcli.noise.distribution import NO_NOISE, Noise
 from dpcli.noise.entropy import random_bytes
-from dpcli.noise.sums import laplace_sum_width
+from dpcli.noise.laplace_sums import laplace_sum_width
 from dpcli.numeric.arrays import Array, Bools, Ints, largest_magnitude, np, widened
 from dpcli.numeric.exact import short_up
 from dpcli.privacy.sensitivity import RowContribution

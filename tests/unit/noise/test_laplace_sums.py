@@ -1,4 +1,4 @@
-"""A bound on weighted sums of Laplace noises holds for all weights, and is nearly reached."""
+"""Widths of sums of Laplace noises hold for all scales, and a bound on them is nearly reached."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import normal_quantile
-from dpcli.noise.laplace_sums import laplace_sum_quantile
+from dpcli.noise.laplace_sums import laplace_sum_quantile, laplace_sum_width
 from dpcli.numeric.arrays import Floats
 
 RISKS = (0.5, 0.3, 0.2, 0.1, 0.05, 0.01, 1e-3, 1e-6)
@@ -69,6 +69,18 @@ def test_the_bound_is_near_the_worst_sum(risk: float, more: float) -> None:
     worst = max(-np.log(risk) / sqrt(2), normal_quantile(risk))
 
     assert laplace_sum_quantile(risk) <= more * worst
+
+
+@pytest.mark.parametrize("risk", RISKS)
+def test_widths_of_known_scales_are_exceeded_as_often_as_stated(risk: float) -> None:
+    """By the formulas of equal and of different scales; far out, it is an extrapolation."""
+    near = 1e-3 if risk >= 1e-3 else 0.1
+    for count in (1, 2, 5):
+        width = laplace_sum_width((3.0,) * count, risk)
+        assert equal_tail(count, width / 3) == pytest.approx(risk, rel=near)
+    scales = np.array([0.5, 1.0, 4.0])
+    width = laplace_sum_width(tuple(scales.tolist()), risk)
+    assert unequal_tail(scales, width) == pytest.approx(risk, rel=near)
 
 
 def distribution(scale: float, weights: list[int]) -> Floats:
