@@ -61,7 +61,8 @@ EXTRA_DECIMALS = 6
 class Printed:
     """The unit of a published number, its decimals, and the limits of its values.
 
-    If it is a date, or a number of days, `date_range` has the days between the bounds.
+    The number is an outcome times the unit; limits are those of the number. If it is a date, or a
+    number of days, `date_range` has the days between the bounds.
     """
 
     unit: Fraction

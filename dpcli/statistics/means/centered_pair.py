@@ -67,5 +67,5 @@ class CenteredPair(QuotientDesign):
         (pair,) = self.queries
         noise = noises[0].half_width((1 + confidence) / 2)
         half = pair.query.row_contribution.high
-        least = rows * half - noise
-        return half * pair.step * 2 * noise / least if least > 0 else None
+        min_total = rows * half - noise
+        return half * pair.step * 2 * noise / min_total if min_total > 0 else None
