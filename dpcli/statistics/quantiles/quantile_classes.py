@@ -56,8 +56,8 @@ def classes_of_quantiles(
     """
     errors = RankErrors(tree, tuple(noises))
     levels, hidden = _Levels.of(tree, errors.variances), errors.rows_margin(confidence)
-    shares = [float(quantile) for quantile in quantiles]
-    margins = [errors.margins(share, confidence) for share in shares]
+    as_floats = [float(quantile) for quantile in quantiles]
+    margins = [errors.margins(quantile, confidence) for quantile in as_floats]
     groups, size = len(counts[0]), max(1, BLOCK // tree.leaves)
     parts: list[list[ClassOfQuantile]] = [[] for _ in quantiles]
     for start in range(0, max(groups, 1), size):
@@ -67,10 +67,10 @@ def classes_of_quantiles(
         weights, is_shown = _weights(likely), rows[:, 0] > hidden
         expected = np.pad(likely, ((0, 0), (1, 0)))
         shown = (numbers[is_shown] for numbers in (plausible, rows, expected))
-        tests = RankTests(errors, confidence, shares, margins, *shown)
+        tests = RankTests(errors, confidence, as_floats, margins, *shown)
         found = _plausible_classes(tests, weights[is_shown]) if is_shown.any() else repeat(None)
-        for part, share, ends_of_shown in zip(parts, shares, found, strict=False):
-            index, half = _likely_class(share, likely)
+        for part, quantile, ends_of_shown in zip(parts, as_floats, found, strict=False):
+            index, half = _likely_class(quantile, likely)
             lowest, highest = np.zeros_like(index), np.full_like(index, tree.leaves - 1)
             if ends_of_shown:
                 lowest[is_shown], highest[is_shown] = ends_of_shown
