@@ -27,7 +27,7 @@ from dpcli.fields.statistic_fields import (
 )
 from dpcli.fields.values import whole_number
 from dpcli.numeric.arrays import Floats, np
-from dpcli.privacy.unit import Relation
+from dpcli.privacy.unit import Neighbors, Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
@@ -35,6 +35,7 @@ from dpcli.statistics.counts.pairs import REASON, pairs_instead
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.intervals import FiducialInterval, Printed
+from dpcli.statistics.means.centered_pair import CenteredPair
 from dpcli.statistics.means.products import SumsOfRatio
 from dpcli.statistics.means.quotient import (
     SUM_WEIGHT,
@@ -77,7 +78,8 @@ class Ratio(WeightedStatistic):
     bound; they get all of epsilon too. Otherwise each part gets half of it. Half is the best
     guarantee against the greatest error if the ratio may be up to that of the greatest values.
     A sum over `rows` is answered as for `mean`: with Laplace noise by the distances from both
-    bounds, else centered and with 3/5 of the rho.
+    bounds, or by their difference and their sum where rows are changed; else centered and with 3/5
+    of the rho.
 
     Privacy: counts of rows of each kind are a `histogram`: adding or removing a row changes one
     of them by 1. Distances from both bounds L and U are U - L together, whatever the value is.
@@ -157,7 +159,9 @@ class Ratio(WeightedStatistic):
             step, smallest = numerator.step / denominator.step, min_denominator(request)
             quotient = Quotient((1, 0), (0, 1), printed, step, min_below=smallest)
             return (self.plain_design(request, queries, quotient=quotient),)
-        distances = DistancesFromBounds.of(request, above, printed)
+        changes = relation.neighbors is Neighbors.CHANGE_ONE and rows.may_skip
+        pair = CenteredPair.of(request, above, printed) if changes else ()
+        distances = pair or DistancesFromBounds.of(request, above, printed)
         return CenteredMean.choices(request, queries, above, printed, distances)
 
     def _quotient_of_kinds(self, request: Request) -> Quotient:

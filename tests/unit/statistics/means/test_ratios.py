@@ -196,6 +196,21 @@ def test_intervals_of_comparisons_cover_them_in_many_runs(name: str) -> None:
 
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "change-one"])
+def test_a_sum_over_rows_has_the_noise_of_the_mean(neighbors: str) -> None:
+    """It is the mean, times a public number."""
+    shared = "column: y, epsilon: 1", "numerator: y, denominator: rows, per: 1000, epsilon: 1"
+    mean, rate = (
+        planned(f"statistic: {kind}, {fields}", neighbors)
+        for kind, fields in zip(("mean", "ratio"), shared, strict=True)
+    )
+
+    assert [query.weighted.query for query in rate.queries] == [
+        query.weighted.query for query in mean.queries
+    ]
+    assert rate.noises == mean.noises
+
+
+@pytest.mark.parametrize("neighbors", ["add-remove", "change-one"])
 def test_two_cells_are_better_than_a_centered_sum_and_a_count(neighbors: str) -> None:
     """At every proportion, the Laplace noise of two cells has the smaller variance."""
     (cells,) = planned(f"{PROPORTION}, epsilon: 1", neighbors).queries
