@@ -15,7 +15,7 @@ from dpcli.cli.terminal import write_table
 from dpcli.numeric.exact import exact_or_up
 from dpcli.problems.errors import UsageError
 from dpcli.report.json_report import Report
-from dpcli.report.json_values import Fact, JsonNumber, json_text
+from dpcli.report.json_values import Fact, JsonNumber, NotStatedError, json_text
 from dpcli.report.sums import Basis, Conditions, PublishedSum, sum_of
 
 
@@ -59,6 +59,8 @@ def sum_numbers(
         raise UsageError.about(f"not-a-report.{kind}", report=report) from None
     try:
         found = sum_of(parsed, conditions)
+    except NotStatedError:
+        raise UsageError.about("not-a-report.earlier", report=report) from None
     except (ValueError, ArithmeticError):
         raise UsageError.about("not-a-report.numbers", report=report) from None
     _print(found, as_json=as_json)

@@ -389,7 +389,10 @@ def _numbers(
 
 
 def _read(lines: pl.DataFrame, keys: Sequence[str], columns: Sequence[TableColumn]) -> pl.DataFrame:
-    """The published numbers in lines of a JSON report; digits stay strings."""
+    """The published numbers in lines of a JSON report; digits stay strings.
+
+    Raises ValueError for keys or items that are no texts.
+    """
     import polars as pl
 
     fields = [f"key{at}" for at in range(len(keys))]
@@ -400,7 +403,10 @@ def _read(lines: pl.DataFrame, keys: Sequence[str], columns: Sequence[TableColum
     names = [column.name for column in columns]
     found = pl.col(names)
     texts = pl.when(found != "null").then(found.str.strip_chars('"')).otherwise(pl.lit(""))
-    read = parts.select((pl.col("named") + "}").str.json_decode(named), texts)
+    try:
+        read = parts.select((pl.col("named") + "}").str.json_decode(named), texts)
+    except pl.exceptions.ComputeError:
+        raise ValueError("keys or items that are no texts") from None
     group = pl.col("named").struct.field("keys").struct.rename_fields(fields).struct.unnest()
     return read.select(
         *([group] if fields else []),

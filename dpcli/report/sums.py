@@ -13,6 +13,7 @@ noise of one says about that of another (the union bound).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 from math import ceil, floor, sqrt
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING
 from dpcli.noise import NOISES
 from dpcli.noise.distribution import NO_NOISE, Noise
 from dpcli.noise.sums import summed_margin
-from dpcli.numeric.arrays import Ints, np
+from dpcli.numeric.arrays import Floats, Ints, np
 from dpcli.numeric.exact import decimal_text
 from dpcli.problems.errors import UsageError
 from dpcli.problems.light_dataclasses import dataclass
@@ -37,9 +38,16 @@ if TYPE_CHECKING:
     import polars as pl
 
     from dpcli.report.entry_model import MechanismReport, PublishedStatisticReport
+    from dpcli.report.json_values import JsonRow
 
 MIN_CONFIDENCE = Fraction(1, 2)
 """A bound that holds in at most this share of cases is refused."""
+
+MAX_DIGITS = 400
+"""The most digits of a number in a report before or after its point."""
+
+ROUNDING = 1e-6
+"""The greatest error of a covariance by the rounding of its numbers, relative to them."""
 
 Conditions = Mapping[str, Sequence[str]]
 """The texts that are accepted in a column, by its name."""
@@ -105,7 +113,7 @@ class Addends:
     @property
     def numbers(self) -> list[tuple[Fraction, Fraction, Fraction]]:
         """Value, lower end and upper end of each; ValueError if one is not a number."""
-        return [(Fraction(value), Fraction(low), Fraction(high)) for value, low, high in self.rows]
+        return [(_exact(value), _exact(low), _exact(high)) for value, low, high in self.rows]
 
     @property
     def noise_of_numbers(self) -> NoiseOfNumbers:
@@ -131,10 +139,8 @@ class Addends:
         stated = self.stated.noise_covariance
         if stated is None or self.table.ending:
             return None
-        size = len(stated)
-        covariance = np.zeros((size, size))
-        for at, row in enumerate(stated):
-            covariance[at, : at + 1] = covariance[: at + 1, at] = [float(number) for number in row]
+        covariance = _covariance(stated)
+        size = len(covariance)
         blocks, rest = divmod(len(self.table.frame), size)
         if rest:
             raise ValueError("numbers without a covariance")
@@ -148,7 +154,7 @@ class Addends:
         possible = self.stated.layout.possible
         if possible is None or len(possible) > 1:
             return None, None
-        low, high = (None if end is None else len(self.rows) * Fraction(end) for end in possible[0])
+        low, high = (None if end is None else len(self.rows) * _exact(end) for end in possible[0])
         return low, high
 
 
@@ -156,15 +162,17 @@ def sum_of(report: Report, conditions: Conditions) -> PublishedSum:
     """The sum of the numbers in a report that fit all `conditions`.
 
     Columns are `statistic`, the keys and `item`. Raises UsageError if the numbers are not of one
-    statistic, or no interval of their sum is known; ValueError if the report has a text in place
-    of a number.
+    statistic, or no interval of their sum is known; NotStatedError if the report lacks what a sum
+    needs; ValueError or ArithmeticError if something is no number or covariance that should be.
     """
     if isinstance(report.stated, CollectionReport):
         raise UsageError.about("sum-refused.local")
-    addends, confidence = _addends(report, conditions), Fraction(report.release.confidence)
+    addends, confidence = _addends(report, conditions), _exact(report.release.confidence)
+    if not 0 < confidence < 1:
+        raise ValueError("no confidence of an interval")
     _check(addends)
     known, count = addends.noise_of_numbers, len(addends.rows)
-    grids = [Fraction(query.mechanism.grid) for query in addends.stated.queries]
+    grids = [_exact(query.mechanism.grid) for query in addends.stated.queries]
     if known is NoiseOfNumbers.OWN:
         width = summed_margin(addends.noises[0], count, confidence).width * grids[0]
         return _around(addends, width, confidence, Basis.NOISE)
@@ -302,9 +310,37 @@ def _sum(
     )
 
 
+def _exact(text: str) -> Fraction:
+    """A number of the report; ValueError if it is none, or has very many digits."""
+    number = Decimal(text)
+    if abs(number.adjusted()) > MAX_DIGITS:
+        raise ValueError("too many digits")
+    return Fraction(number)
+
+
+def _covariance(rows: Sequence[JsonRow]) -> Floats:
+    """The covariance that is stated by its lower triangle; ValueError if it is none."""
+    size = len(rows)
+    covariance = np.zeros((size, size))
+    for at, row in enumerate(rows):
+        if len(row) != at + 1:
+            raise ValueError("no lower triangle")
+        covariance[at, : at + 1] = covariance[: at + 1, at] = [float(number) for number in row]
+    if not size or not np.isfinite(covariance).all():
+        raise ValueError("no covariance")
+    if np.linalg.eigvalsh(covariance)[0] < -ROUNDING * covariance.max():
+        raise ValueError("some sum has a negative variance")
+    return covariance
+
+
 def _noise(stated: MechanismReport) -> Noise | None:
-    """The noise that is stated, in steps; None if it is not known here."""
-    scale = Fraction(stated.scale) / Fraction(stated.grid)
+    """The noise that is stated, in steps; None if it is not known here.
+
+    Raises ValueError for a scale below zero.
+    """
+    scale = _exact(stated.scale) / _exact(stated.grid)
+    if scale < 0:
+        raise ValueError("a scale is not negative")
     if not scale:
         return NO_NOISE
     noises = (distribution(scale) for distribution in NOISES)

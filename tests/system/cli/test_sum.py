@@ -582,3 +582,37 @@ def test_a_text_in_place_of_a_number_is_a_clear_error(dpcli: Command, report: Pa
 
     assert done.status == 2
     assert "error[not-a-report]" in done.err
+
+
+@pytest.mark.parametrize(
+    ("form", "replaced"),
+    [
+        (r'("noise_covariance": \[\n +\[)[0-9.]+', r"\1-5"),
+        (r'("noise_covariance": \[\n +\[)[0-9.]+', r"\g<1>1e400"),
+        (r'("noise_covariance": \[\n +\[)[0-9.]+', r"\1null"),
+        (r'("noise_covariance": \[\n +\[[0-9.]+\],\n +)\[[-0-9., ]+\]', r"\1[2]"),
+        (r'("noise_covariance": \[\n +\[[0-9.]+\],\n +)\[[-0-9., ]+\]', r"\1[5000, 1]"),
+        (r'"noise_covariance": \[', r'"noise_covariance": 5, "before": ['),
+        (r'"scale": [0-9.]+', '"scale": -1'),
+        (r'"scale": [0-9.]+', '"scale": 1e30000000'),
+        (r'"grid": [0-9.]+', '"grid": []'),
+        (r'"confidence": [0-9.]+', '"confidence": 1.5'),
+        (r'"confidence": [0-9.]+', '"confidence": -3'),
+        (r'"left_out": ', '"left": '),
+        (r'"upper":-?[0-9.]+', '"upper":1e30000000'),
+        (r'"item":"[^"]*"', '"item":[[1],[5,1]]'),
+    ],
+)
+def test_a_changed_report_is_a_clear_error(
+    form: str, replaced: str, dpcli: Command, report: Path
+) -> None:
+    """No number, covariance or confidence that cannot be is used, and none ends in a fault."""
+    text = report.read_text(encoding="utf-8")
+    changed = report.with_name("changed.report.json")
+    changed.write_text(re.sub(form, replaced, text), encoding="utf-8")
+
+    assert changed.read_text(encoding="utf-8") != text
+    for where in ("statistic=both", "statistic=agreed"):
+        done = dpcli("sum", changed, "--where", where)
+        assert (done.status, done.out) == (2, "")
+        assert "error[not-a-report]" in done.err
