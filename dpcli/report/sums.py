@@ -47,7 +47,7 @@ MAX_DIGITS = 400
 """The most digits of a number in a report before or after its point."""
 
 ROUNDING = 1e-6
-"""The greatest error of a covariance by the rounding of its numbers, relative to them."""
+"""The greatest error of a stated covariance by rounding, relative to it."""
 
 Conditions = Mapping[str, Sequence[str]]
 """The texts that are accepted in a column, by its name."""

@@ -95,7 +95,7 @@ class Ratio(WeightedStatistic):
     >>> l1("statistic: ratio, numerator: x, denominator: y", **columns)
     {'add-remove': [36], 'change-one': [9, 4]}
     >>> l1("statistic: ratio, numerator: x, denominator: rows", **columns)
-    {'add-remove': [9], 'change-one': [18]}
+    {'add-remove': [9], 'change-one': [9]}
     >>> l1("statistic: ratio, numerator: a, denominator: rows", a="{type: boolean}")
     {'add-remove': [1], 'change-one': [2]}
 
