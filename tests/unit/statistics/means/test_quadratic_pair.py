@@ -169,8 +169,22 @@ def test_intervals_cover_as_stated(
     place: float, kind: str, unit: str, missing: str, stream: Stream
 ) -> None:
     """Of 4,000 intervals, 93 to 97% contain the number, also where the number of rows matters."""
+    check_coverage(place, kind, unit, missing, 4_000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("place", "kind", "unit", "missing"), FORMS)
+def test_more_intervals_cover_as_stated(
+    place: float, kind: str, unit: str, missing: str, stream: Stream
+) -> None:
+    """Of 10,000 intervals too."""
+    check_coverage(place, kind, unit, missing, 10_000)
+
+
+def check_coverage(place: float, kind: str, unit: str, missing: str, runs: int) -> None:
+    """93 to 97% of the intervals of many releases contain the number."""
     values = file_of(place, 600)
-    estimates = released(planned(unit, missing, f"{kind}, column: x, epsilon: 1"), values, 4_000)
+    estimates = released(planned(unit, missing, f"{kind}, column: x, epsilon: 1"), values, runs)
     truth = values.var() / 100**2
     share = covered(estimates, truth if kind == "variance" else sqrt(truth))
     assert 0.93 <= share <= 0.97
