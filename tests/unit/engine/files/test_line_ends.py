@@ -10,7 +10,6 @@ from dataclasses import replace
 from itertools import chain, repeat
 from pathlib import Path
 from random import Random
-from statistics import median
 from time import process_time
 
 import pytest
@@ -32,8 +31,8 @@ LINES = replace(STANDARD_DIALECT, multiline=False)
 MEGABYTES = 16
 """Enough that starting a query takes a small part of the time."""
 
-CLEAR = 1.25
-"""What a single ratio may be; if it is more, the median of three counts."""
+MOST, TRIES = 1.5, 6
+"""What the least of several ratios may be: other programs only make some of them larger."""
 
 ODD = b'31,x,"two\n\nlines"\n'
 """A quoted cell with a blank line, which is a part of the cell."""
@@ -76,9 +75,9 @@ def test_line_ends_cost_no_more_than_rows(ending: str, tmp_path: Path) -> None:
 
         seconds(path)
         ratios = [seconds(path) / seconds(rows)]
-        if ratios[0] > CLEAR:
-            ratios += [seconds(path) / seconds(rows) for _ in range(2)]
-        assert median(ratios) <= 1.5, (name, ratios)
+        while min(ratios) > MOST and len(ratios) < TRIES:
+            ratios.append(seconds(path) / seconds(rows))
+        assert min(ratios) <= MOST, (name, ratios)
 
 
 @pytest.mark.parametrize("start", mostly_extended(range(0, 50, 5), 0))
