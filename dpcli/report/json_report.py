@@ -391,7 +391,7 @@ def _numbers(
 def _read(lines: pl.DataFrame, keys: Sequence[str], columns: Sequence[TableColumn]) -> pl.DataFrame:
     """The published numbers in lines of a JSON report; digits stay strings.
 
-    Raises ValueError for keys or items that are no texts.
+    Raises ValueError for keys or items that are not text.
     """
     import polars as pl
 
@@ -406,7 +406,7 @@ def _read(lines: pl.DataFrame, keys: Sequence[str], columns: Sequence[TableColum
     try:
         read = parts.select((pl.col("named") + "}").str.json_decode(named), texts)
     except pl.exceptions.ComputeError:
-        raise ValueError("keys or items that are no texts") from None
+        raise ValueError("keys or items that are not text") from None
     group = pl.col("named").struct.field("keys").struct.rename_fields(fields).struct.unnest()
     return read.select(
         *([group] if fields else []),

@@ -163,7 +163,7 @@ def sum_of(report: Report, conditions: Conditions) -> PublishedSum:
 
     Columns are `statistic`, the keys and `item`. Raises UsageError if the numbers are not of one
     statistic, or no interval of their sum is known; NotStatedError if the report lacks what a sum
-    needs; ValueError or ArithmeticError if something is no number or covariance that should be.
+    needs; ValueError or ArithmeticError if a value is not the number or covariance it should be.
     """
     if isinstance(report.stated, CollectionReport):
         raise UsageError.about("sum-refused.local")
@@ -311,7 +311,7 @@ def _sum(
 
 
 def _exact(text: str) -> Fraction:
-    """A number of the report; ValueError if it is none, or has very many digits."""
+    """A number of the report; ValueError for other text, or for very many digits."""
     number = Decimal(text)
     if abs(number.adjusted()) > MAX_DIGITS:
         raise ValueError("too many digits")
@@ -319,7 +319,7 @@ def _exact(text: str) -> Fraction:
 
 
 def _covariance(rows: Sequence[JsonRow]) -> Floats:
-    """The covariance that is stated by its lower triangle; ValueError if it is none."""
+    """The covariance that a lower triangle states; ValueError if it is not one."""
     size = len(rows)
     covariance = np.zeros((size, size))
     for at, row in enumerate(rows):

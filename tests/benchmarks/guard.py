@@ -32,7 +32,7 @@ TOLERANCE = 1.25
 """How many times its figure a ratio may be: more than noise on a shared machine explains."""
 
 CLEAR = 1.1
-"""A case is not measured further if its ratios are at most so many times their figures.
+"""A case is not measured further if its ratios are at most this many times their figures.
 
 They are looked at after a third of a try: one pair of long runs, or three pairs of short ones. The
 ratio of one pair varies by up to a tenth where other programs share the cores. Even then, a command
@@ -122,7 +122,7 @@ class Ratios:
         )
 
     def exceed(self, figures: Ratios, times: float = TOLERANCE) -> bool:
-        """Whether one of both is more than so many times its figure."""
+        """Whether one of both is more than this number of times its figure."""
         return self.processor > times * figures.processor or self.memory > times * figures.memory
 
 

@@ -1,6 +1,6 @@
 """Random specs: some neighbors change an answer by as much as its sensitivity, in L1 and L2.
 
-A sensitivity that no neighbors reach costs accuracy and protects nobody. These are left out,
+A sensitivity that no neighbors reach costs accuracy and protects no person. These are left out,
 because a sensitivity does not consider them: filters, which may let no row pass, and dependencies
 between columns, such as a derived column and its inputs, or groups of the values that are counted.
 Nor does it consider that a choice among one candidate costs nothing.
