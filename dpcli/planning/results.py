@@ -26,11 +26,13 @@ class NoisyStatistic:
 class EstimatedStatistic:
     """The published numbers of one statistic.
 
-    `groups` are the selected groups in order, if keys are private. `raw` has the numbers before
-    post-processing, and `population` the estimates for the population, if they are published too.
+    They follow from the noisy `answers`. `groups` are the selected groups in order, if keys are
+    private. `raw` has the numbers before post-processing, and `population` the estimates for the
+    population, if they are published too.
     """
 
     planned: PlannedStatistic
+    answers: tuple[NoisyAnswer, ...]
     estimates: Estimates
     groups: tuple[Group, ...] | None = None
     raw: Estimates | None = None

@@ -12,6 +12,10 @@ of an interval moves by the sum of w c, plus the half-width for both noises, min
 for the published number alone. It never moves inwards. An end fails where its noise, on one side,
 exceeds the half-width: each in half of the cases outside the confidence, and both in all of them.
 
+The mean of all values is the quotient of a total, with all that clamping took from it, and the
+number of rows. So each end of an interval is that of a quotient with the sum of w c in its
+dividend, for the noise of all answers together (`Quotient.unclamped`). It never moves inwards.
+
 A chosen limit on rows is a bound for the rows of a person. The rows that it leaves out are at most
 the sum of w n, and each adds to a number at most what one row can add.
 
@@ -31,13 +35,16 @@ from math import ceil
 
 from dpcli.noise.distribution import Noise
 from dpcli.noise.sums import blended_half_width
+from dpcli.numeric.arrays import integer_array
 from dpcli.numeric.exact import exact_or_up, readable_text
 from dpcli.planning.limit_notes import choices
-from dpcli.planning.plan import CentralPlan
+from dpcli.planning.plan import CentralPlan, PlannedStatistic
 from dpcli.planning.results import EstimatedStatistic
 from dpcli.privacy.unit import PersonUnit
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.statistics.bounds.chosen_bounds import BoundsChoice
+from dpcli.statistics.design import Ends, LostByBin, NoisyAnswer
+from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +63,14 @@ class WiderInterval:
 
 @dataclass(frozen=True, slots=True)
 class _Lost:
-    """What a choice clamps or leaves out: weights of its bins, on either side.
+    """What a choice clamps or leaves out.
 
-    `all_of` names all rows or values in a sentence, and `condition` is what they must fulfill.
+    `limits` are those of all values; None if rows are left out. `all_of` names all rows or values
+    in a sentence, and `condition` is what they must fulfill.
     """
 
-    counts: Sequence[int]
-    noise: Noise
-    below: Sequence[Fraction]
-    above: Sequence[Fraction]
+    by_bin: LostByBin
+    limits: Ends | None
     all_of: str
     condition: str
 
@@ -75,30 +81,72 @@ def wider_interval(published: EstimatedStatistic, plan: CentralPlan) -> WiderInt
     None if nothing is clamped or left out, if the counts of the choice do not bound it, or if they
     do so badly: the noise of these counts may exceed the largest published number.
     """
-    planned, estimates = published.planned, published.estimates
-    lost, error = _lost(published, plan), planned.error(plan.spec.confidence)
-    variance, *others = set(estimates.variances)
-    if lost is None or error is None or variance is None or others or not len(estimates):
+    confidence, estimates = plan.spec.confidence, published.estimates
+    lost = _lost(published, plan)
+    if lost is None or not len(estimates):
         return None
-    fourth = variance**2 * max(map(_excess, planned.noises))
-    unit, moved = Fraction(1, 10 ** max(estimates.decimals)), []
-    for weights in (lost.below, lost.above):
-        margin = _margin(lost.noise, weights, (error, variance, fourth), plan.spec.confidence)
-        if margin > int(abs(estimates.value).max()) * estimates.step:
-            return None
-        total = sum(weight * count for weight, count in zip(weights, lost.counts, strict=True))
-        moved.append(max(ceil((total + margin) / unit) * unit, Fraction(0)))
+    if _row_range(published.planned) is None:
+        moved = _moved_mean(published, lost, confidence)
+    else:
+        moved = _moved_totals(published, lost.by_bin, confidence)
+    if moved is None:
+        return None
     below, above = moved
     ends, ways = None, ((below, "down"), (above, "up"))
     reach = " and ".join(f"{readable_text(by)} farther {way}" for by, way in ways if by)
     reach = f"intervals about {lost.all_of} reach {reach or 'no farther'}"
     if len(estimates) == 1:
-        low, high = (int(end[0]) * estimates.step for end in (estimates.lower, estimates.upper))
+        low, high = _ends(estimates)
         ends = low - below, high + above
         texts = " to ".join(map(readable_text, ends))
         reach = f"an interval about {lost.all_of} is {texts}"
-    risk = f"at most {exact_or_up((1 - plan.spec.confidence) * 100)}% of releases state a wrong one"
+    risk = f"at most {exact_or_up((1 - confidence) * 100)}% of releases state a wrong one"
     return WiderInterval(below, above, ends, f"{reach}, if {lost.condition}; {risk}")
+
+
+def _row_range(planned: PlannedStatistic) -> Ends | None:
+    """The least and the most that a row adds to a number; None if it adds nothing."""
+    return planned.entry.statistic.row_range(planned.entry.request)
+
+
+def _ends(estimates: Estimates) -> Ends:
+    """The ends of the interval of a single number."""
+    low, high = (int(end[0]) * estimates.step for end in (estimates.lower, estimates.upper))
+    return low, high
+
+
+def _moved_totals(
+    published: EstimatedStatistic, lost: LostByBin, confidence: Fraction
+) -> Ends | None:
+    """How far down and up the ends of intervals of totals move."""
+    planned, estimates = published.planned, published.estimates
+    variance, *others = set(estimates.variances)
+    error = planned.error(confidence)
+    if error is None or variance is None or others:
+        return None
+    noise, counts = lost.counts.noise, lost.counts.values.tolist()
+    fourth = variance**2 * max(map(_excess, planned.noises))
+    unit, moved = Fraction(1, 10 ** max(estimates.decimals)), []
+    for weights in (lost.below, lost.above):
+        margin = _margin(noise, weights, (error, variance, fourth), confidence)
+        if margin > int(abs(estimates.value).max()) * estimates.step:
+            return None
+        total = sum(weight * count for weight, count in zip(weights, counts, strict=True))
+        moved.append(max(ceil((total + margin) / unit) * unit, Fraction(0)))
+    below, above = moved
+    return below, above
+
+
+def _moved_mean(published: EstimatedStatistic, lost: _Lost, confidence: Fraction) -> Ends | None:
+    """How far down and up the ends of the interval of a single mean move."""
+    design, estimates = published.planned.design, published.estimates
+    if lost.limits is None or len(estimates) > 1 or estimates.status[0] != HAS_INTERVAL:
+        return None
+    unclamped = design.unclamped(published.answers, lost.by_bin, lost.limits, confidence)
+    if unclamped is None:
+        return None
+    (low, high), (lower, upper) = unclamped, _ends(estimates)
+    return max(lower - low, Fraction(0)), max(high - upper, Fraction(0))
 
 
 def _margin(
@@ -131,51 +179,62 @@ def _excess(noise: Noise) -> float:
 
 def _lost(published: EstimatedStatistic, plan: CentralPlan) -> _Lost | None:
     """What the one choice clamps or leaves out; None if that is not bounded."""
-    planned, spec = published.planned, plan.spec
-    entry, unit = planned.entry, spec.privacy.unit
-    added = entry.statistic.row_range(entry.request)
-    if added is None or entry.post:
-        return None
     found = list(_deciding(published, plan))
-    if len(found) != 1:
+    if published.planned.entry.post or len(found) != 1:
         return None
-    choice, noise, counts = found[0]
-    query, column = planned.queries[0].weighted.query, choice.column
-    ends = [(low * column.step, high * column.step) for low, high in choice.bins]
-    least, most = (limit * column.step for limit in choice.limits)
-    beyond = [max(high - most, Fraction(0)) for _, high in ends]
-    outermost = choice.text(choice.at_candidate(-1))
+    ((choice, counts),) = found
+    unit, planned = plan.spec.privacy.unit, published.planned
     if isinstance(unit, PersonUnit):
-        is_row_limit = choice.column_name is None and query.row_limit(unit) == unit.max_rows
-        if not is_row_limit or query.group_limit(unit) or query.limit_in_group(unit):
-            return None
-        low, high = added
-        rows = spec.rows_are if unit.singletons_without_id else f"{spec.rows_are} with an id"
-        return _Lost(
-            counts,
-            noise,
-            [max(-low, Fraction(0)) * rows_beyond for rows_beyond in beyond],
-            [max(high, Fraction(0)) * rows_beyond for rows_beyond in beyond],
-            f"all {rows}",
-            f"no person has more than {outermost} {spec.rows_are}, the outermost limit",
-        )
-    below = [max(least - low, Fraction(0)) for low, _ in ends]
-    if choice.column_name not in {column.name for column in query.operands} or any(
-        any(weights) and end is not None
-        for weights, end in zip(
-            (below, beyond), *entry.statistic.limits(entry.request), strict=True
-        )
+        return _lost_rows(planned, unit, plan.spec.rows_are, choice, counts)
+    return _clamped(planned, choice, counts)
+
+
+def _lost_rows(
+    planned: PlannedStatistic,
+    unit: PersonUnit,
+    rows_are: str,
+    choice: BoundsChoice,
+    counts: NoisyAnswer,
+) -> _Lost | None:
+    """What a chosen limit on the rows of a person leaves out."""
+    query, added = planned.queries[0].weighted.query, _row_range(planned)
+    is_row_limit = choice.column_name is None and query.row_limit(unit) == unit.max_rows
+    if not is_row_limit or query.group_limit(unit) or query.limit_in_group(unit) or added is None:
+        return None
+    rows_beyond = [max(high - choice.limits[1], 0) for _, high in choice.bins]
+    below, above = (
+        tuple(max(most, Fraction(0)) * rows for rows in rows_beyond)
+        for most in (-added[0], added[1])
+    )
+    rows = rows_are if unit.singletons_without_id else f"{rows_are} with an id"
+    outermost = choice.text(choice.at_candidate(-1))
+    condition = f"no person has more than {outermost} {rows_are}, the outermost limit"
+    return _Lost(LostByBin(counts, below, above), None, f"all {rows}", condition)
+
+
+def _clamped(planned: PlannedStatistic, choice: BoundsChoice, counts: NoisyAnswer) -> _Lost | None:
+    """What chosen bounds clamp."""
+    entry, column = planned.entry, choice.column
+    least, most = choice.limits
+    below = tuple(max(least - low, 0) * column.step for low, _ in choice.bins)
+    above = tuple(max(high - most, 0) * column.step for _, high in choice.bins)
+    operands = {operand.name for operand in planned.queries[0].weighted.query.operands}
+    if choice.column_name not in operands or any(
+        any(distances) and end is not None
+        for limits in entry.statistic.limits(entry.request)
+        for distances, end in zip((below, above), limits, strict=True)
     ):
         # Published intervals end where clamped totals do, but unclamped ones may lie beyond.
         return None
-    condition = f"none lies beyond the outermost bounds, {outermost}"
-    return _Lost(counts, noise, below, beyond, "unclamped values", condition)
+    lower, upper = (limit * column.step for limit in column.limits)
+    condition = f"none lies beyond the outermost bounds, {choice.text(choice.at_candidate(-1))}"
+    return _Lost(LostByBin(counts, below, above), (lower, upper), "unclamped values", condition)
 
 
 def _deciding(
     published: EstimatedStatistic, plan: CentralPlan
-) -> Iterator[tuple[BoundsChoice, Noise, tuple[int, ...]]]:
-    """The choices that affect a statistic, with their noise and noisy counts.
+) -> Iterator[tuple[BoundsChoice, NoisyAnswer]]:
+    """The choices that affect a statistic, with their noisy counts.
 
     Under a limit on the rows of a person, the choices of bounds count other rows of that person
     than the statistic may use.
@@ -186,4 +245,4 @@ def _deciding(
         is_clamped = choice.column_name in valued & plan.spec.clamped_by_choice
         if choice.chosen is not None and (is_clamped or choice.column_name is None):
             noise = histogram.queries[0].calibrated.noise
-            yield choice, noise, choice.chosen.counts
+            yield choice, NoisyAnswer(integer_array(choice.chosen.counts), noise)

@@ -221,7 +221,7 @@ def estimate_statistic(
         population = replace(
             population.suppressed(processed.status == SUPPRESSED), is_limited=limited
         )
-    return EstimatedStatistic(planned, processed, noisy.groups, raw, population)
+    return EstimatedStatistic(planned, answers, processed, noisy.groups, raw, population)
 
 
 _Groups = Confidential[Groups]

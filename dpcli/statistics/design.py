@@ -182,6 +182,23 @@ class NoisyAnswer:
         ]
 
 
+Ends = tuple[Fraction, Fraction]
+"""The lower and the upper end of an interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class LostByBin:
+    """Noisy counts by bin, and what a value or person of each bin takes from a total.
+
+    It takes at most that. Clamping to a lower bound makes totals too large, by `below`; other
+    losses make them too small.
+    """
+
+    counts: NoisyAnswer
+    below: tuple[Fraction, ...]
+    above: tuple[Fraction, ...]
+
+
 @dataclass(frozen=True)
 class Design:
     """Queries that answer a request, with errors and the estimate from the answers.
@@ -291,6 +308,16 @@ class Design:
         Only for requests for which `has_population` of the statistic is true.
         """
         raise NotImplementedError
+
+    def unclamped(
+        self, answers: Sequence[NoisyAnswer], lost: LostByBin, limits: Ends, confidence: Fraction
+    ) -> Ends | None:
+        """An interval of a single number as if no value had been clamped.
+
+        `lost` is what clamping took at most, and `limits` are those of all values. None if no such
+        interval is known, or if it is too wide to be of use.
+        """
+        return None
 
     def make_consistent(
         self, answers: Sequence[NoisyAnswer], estimates: Estimates, confidence: Fraction

@@ -12,7 +12,7 @@ from dpcli.noise.distribution import Noise
 from dpcli.queries.paired import paired
 from dpcli.statistics.design import Design, Request
 from dpcli.statistics.intervals import Printed
-from dpcli.statistics.means.quotient import DistancesFromBounds, QuotientDesign
+from dpcli.statistics.means.quotient import DistancesFromBounds, MeanDesign
 from dpcli.statistics.moments import TYPICAL_MEAN
 
 REASON = (
@@ -23,7 +23,7 @@ REASON = (
 )
 
 
-class CenteredPair(QuotientDesign):
+class CenteredPair(MeanDesign):
     """A centered sum and the number of rows, for pure noise under change-one.
 
     In half steps, they are the difference and the sum of the sums of distances from both bounds.

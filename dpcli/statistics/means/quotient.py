@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property, reduce
 from itertools import product
-from math import comb, hypot, prod
+from math import ceil, comb, floor, hypot, prod
 
 from dpcli.data.column import Column
 from dpcli.data.grid_columns import NumericColumn
@@ -26,7 +26,15 @@ from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import MAX_PRODUCT, LinearQuery, Query
 from dpcli.queries.sums import Factor, PlainSum, RowSums, Shape, WeightedSum
-from dpcli.statistics.design import Design, NoisyAnswer, Queries, Request, WeightedQuery
+from dpcli.statistics.design import (
+    Design,
+    Ends,
+    LostByBin,
+    NoisyAnswer,
+    Queries,
+    Request,
+    WeightedQuery,
+)
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.intervals import FiducialInterval, Printed
 from dpcli.statistics.means.quotient_interval import QuotientInterval
@@ -248,6 +256,49 @@ class Quotient:
             min_below=self.min_below, limits=limits,
         )  # fmt: skip
 
+    def unclamped(
+        self, answers: Sequence[NoisyAnswer], lost: LostByBin, limits: Ends, confidence: Fraction
+    ) -> Ends | None:
+        """An interval of the single quotient as if no value had been clamped.
+
+        The least divisor must be what one row adds to the divisor. Clamping moved the dividend by
+        at most the exact counts of clamped values times their distances. So each end is that of a
+        quotient with all of them in its dividend, whose noise is known as well. None if this noise
+        may exceed the number, or the divisor may be too small.
+        """
+        unit, digits = self.printed.unit * self.step, 10**self.printed.decimals
+        below = self._with_lost(answers, lost.counts, [-by for by in lost.below], confidence)
+        above = self._with_lost(answers, lost.counts, lost.above, confidence)
+        ends = []
+        for moved, found in ((below, below.lower), (above, above.upper)):
+            end, number = float(found[0, 0]), float(moved.values[0, 0])
+            if not abs(end - number) <= abs(number + self.shift):
+                return None
+            ends.append((Fraction(end) + self.shift) * unit * digits)
+        low, high = (limit * self.printed.unit for limit in limits)
+        return max(Fraction(floor(ends[0]), digits), low), min(
+            Fraction(ceil(ends[1]), digits), high
+        )
+
+    def _with_lost(
+        self,
+        answers: Sequence[NoisyAnswer],
+        counts: NoisyAnswer,
+        distances: Sequence[Fraction],
+        confidence: Fraction,
+    ) -> FiducialInterval:
+        """The quotient with counts of values times their distances in its dividend."""
+        bins = [at for at, distance in enumerate(distances) if distance]
+        by_bin = counts.divided(len(distances))
+        weights = np.array([float(distances[at] * self.min_below / self.step) for at in bins])
+
+        def outcome(values: Floats) -> Floats:
+            sums, counted = values[: len(answers)], values[len(answers) :]
+            divisor = np.maximum(np.array(self.below, float) @ sums, self.min_below)
+            return self._outcome(sums) + weights @ counted / divisor
+
+        return FiducialInterval([*answers, *(by_bin[at] for at in bins)], outcome, confidence)
+
     def _outcome(self, answers: Floats) -> Floats:
         """Quotients of plausible answers; not a number if the divisor is below the least."""
         above, below = (np.array(row, float) @ answers for row in (self.above, self.below))
@@ -279,28 +330,24 @@ class QuotientDesign(Design):
         quotient = self.quotient
         return quotient.estimates(self.divided(answers)[: len(quotient.above)], confidence)
 
-    def error_of_rows(
-        self, noises: Sequence[Noise], rows: Fraction, confidence: Fraction
-    ) -> Fraction | None:
-        """A bound on the error of a mean of `rows` rows; None if there are too few rows.
 
-        None also if there is a single query: a share is not a mean of numbers. The noises of a sum
-        and a count have equal parts of the allowed risk. Let s be the noise in the sum of distances
-        from the center, h the largest distance, and c the noise in the count n. The mean changes by
-        at most (s + h c) / (n - c).
-        """
-        if len(self.queries) == 1:
+class MeanDesign(QuotientDesign):
+    """A sum of values, divided by the number of their rows or the sum of weights.
+
+    Without weights, the least divisor of the quotient is what one row adds to the divisor.
+    """
+
+    def unclamped(
+        self, answers: Sequence[NoisyAnswer], lost: LostByBin, limits: Ends, confidence: Fraction
+    ) -> Ends | None:
+        if self.request.weight is not None:
             return None
-        confidence = (1 + confidence) / 2
-        total, count = self.queries[:2]
-        noise = noises[0].half_width(confidence) * total.step
-        fewer = noises[1].half_width(confidence) * count.step
-        farthest = total.query.row_contribution.high * total.step
-        return (noise + farthest * fewer) / (rows - fewer) if rows > fewer else None
+        sums = self.divided(answers)[: len(self.quotient.above)]
+        return self.quotient.unclamped(sums, lost, limits, confidence)
 
 
 @dataclass(frozen=True, kw_only=True)
-class CenteredMean(QuotientDesign):
+class CenteredMean(MeanDesign):
     """A sum of distances from the middle of the bounds, and the number of rows."""
 
     column: NumericColumn
@@ -334,6 +381,23 @@ class CenteredMean(QuotientDesign):
         """
         half = float((self.column.upper - self.column.lower) * self.column.step) / 2
         return hypot(errors[0], TYPICAL_MEAN * half * errors[1])
+
+    def error_of_rows(
+        self, noises: Sequence[Noise], rows: Fraction, confidence: Fraction
+    ) -> Fraction | None:
+        """A bound on the error of a mean of `rows` rows; None if there are too few rows.
+
+        The noises of a sum
+        and a count have equal parts of the allowed risk. Let s be the noise in the sum of distances
+        from the center, h the largest distance, and c the noise in the count n. The mean changes by
+        at most (s + h c) / (n - c).
+        """
+        confidence = (1 + confidence) / 2
+        total, count = self.queries[:2]
+        noise = noises[0].half_width(confidence) * total.step
+        fewer = noises[1].half_width(confidence) * count.step
+        farthest = total.query.row_contribution.high * total.step
+        return (noise + farthest * fewer) / (rows - fewer) if rows > fewer else None
 
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
         answered = [part for part in self.queries if part.weight]
@@ -377,7 +441,7 @@ SQUARED_DISTANCES = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class DistancesFromBounds(QuotientDesign):
+class DistancesFromBounds(MeanDesign):
     """Sums of a column's distances from bounds and of their products, for pure noise."""
 
     distances: BernsteinQuery

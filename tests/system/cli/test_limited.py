@@ -194,10 +194,10 @@ def test_values_in_bounds_that_counts_chose_are_flagged(
     assert "values of delay are clamped to bounds that noisy counts chose" in said["delay"]
 
 
-def test_totals_state_an_interval_about_unclamped_values(
+def test_totals_and_means_state_an_interval_about_unclamped_values(
     dpcli: Command, tmp_path: Path, data: Path
 ) -> None:
-    """It contains the total of all values, where missing ones have the constant of the spec.
+    """It contains the number of all values, where missing ones have the constant of the spec.
 
     Most values are clamped on purpose, and the counts that chose the bounds bound the rest.
     """
@@ -208,23 +208,26 @@ def test_totals_state_an_interval_about_unclamped_values(
     lines = [line for line in text.splitlines() if "{name:" not in line]
     lines += ["  - {name: total, statistic: sum, column: delay, epsilon: 2}"]
     lines += ["  - {name: totals, statistic: sum, column: delay, by: [month], epsilon: 2}"]
+    lines += ["  - {name: average, statistic: mean, column: delay, epsilon: 2}"]
     lines += ["  - {name: flights, statistic: count, epsilon: 2}", ""]
     spec.write_text("\n".join(lines), encoding="utf-8")
     released(dpcli, spec, data)
     report = json.loads((tmp_path / "out.json").read_text("utf-8"))
-    total, totals, flights = report["statistics"]
+    total, totals, average, flights = report["statistics"]
     cells = [line.split(",")[2] for line in data.read_text("utf-8").splitlines()[1:]]
     exact = sum(int(cell or 400) for cell in cells)
-    wider = total["wider_interval"]
-
-    assert float(total["cells"][0]["upper"]) < exact
-    assert wider["lower"] <= exact <= wider["upper"]
-    assert wider["lower"] == total["cells"][0]["lower"] - wider["below"]
-    assert wider["upper"] == total["cells"][0]["upper"] + wider["above"]
-    assert f"about unclamped values is {wider['lower']} to {wider['upper']}" in total["left_out"]
     condition = "if none lies beyond the outermost bounds, -50 to 1000"
     risk = "at most 5% of releases state a wrong one"
-    assert total["left_out"].endswith(f"{condition}; {risk}")
+
+    for stated, number in ((total, exact), (average, exact / len(cells))):
+        wider, (cell,) = stated["wider_interval"], stated["cells"]
+        assert cell["upper"] < number
+        assert wider["lower"] <= number <= wider["upper"]
+        assert wider["lower"] == pytest.approx(cell["lower"] - wider["below"])
+        assert wider["upper"] == pytest.approx(cell["upper"] + wider["above"])
+        ends = f"about unclamped values is {wider['lower']} to {wider['upper']}"
+        assert ends in stated["left_out"]
+        assert stated["left_out"].endswith(f"{condition}; {risk}")
     assert set(totals["wider_interval"]) == {"below", "above"}
     assert "wider_interval" not in flights
 

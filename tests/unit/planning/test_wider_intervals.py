@@ -5,14 +5,16 @@ Coverage is that of the whole way: noisy counts choose, and bound what lies beyo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cache
 
 import numpy as np
 import pytest
 
 from dpcli.numeric.arrays import Ints, integer_array
-from dpcli.planning.plan import CentralPlan
+from dpcli.planning.plan import CentralPlan, PlannedStatistic
 from dpcli.planning.planner import make_plan
 from dpcli.planning.results import EstimatedStatistic
 from dpcli.planning.wider_intervals import WiderInterval, wider_interval
@@ -22,11 +24,12 @@ from dpcli.statistics.bounds.chosen_bounds import ChosenBounds
 from dpcli.statistics.design import NoisyAnswer
 from tests.support.rules import mostly_extended
 from tests.support.streams import Stream
+from tests.support.surveys import noisy_answers
 
 SPEC = """\
 dpcli: 1
 dataset: d
-privacy: {unit: UNIT, neighbors: NEIGHBORS, budget: {epsilon: 20}}
+privacy: {unit: UNIT, neighbors: NEIGHBORS, budget: {epsilon: 20, delta: 0.1}}
 quality: none
 columns:
   id: {type: id}
@@ -65,6 +68,11 @@ class Setting:
         return text
 
     @property
+    def is_total(self) -> bool:
+        """Whether the number is a sum or a count, and no mean."""
+        return "mean" not in self.statistic and "ratio" not in self.statistic
+
+    @property
     def exact(self) -> Ints:
         """The values of the file."""
         generator, rows = np.random.default_rng(7), 2_000
@@ -88,15 +96,26 @@ class Setting:
         raise ValueError(self.values)
 
 
-def releases(setting: Setting, runs: int) -> list[tuple[WiderInterval | None, int]]:
+def stated_about(
+    statistic: PlannedStatistic, answers: Sequence[NoisyAnswer], plan: CentralPlan
+) -> WiderInterval | None:
+    """What the report of these answers states."""
+    estimates = statistic.entry.statistic.possible_estimate(
+        statistic.design, answers, plan.spec.confidence
+    )
+    return wider_interval(EstimatedStatistic(statistic, tuple(answers), estimates), plan)
+
+
+def releases(setting: Setting, runs: int) -> list[tuple[WiderInterval | None, Fraction]]:
     """For each run: the interval after the choice, and the number of all values."""
     spec, values = parse_central_spec(setting.text, "spec"), setting.exact
     (choice,), (histogram,) = spec.choices, make_plan(spec).bounds
     noise = histogram.queries[0].calibrated.noise
     bins = [int(((low <= values) & (values <= high)).sum()) for low, high in choice.bins]
     # Counted people have rows of the least or the greatest value that a row can have.
-    each = (20 if setting.statistic.startswith("sum") else 1) if setting.people else 1
-    exact = int(values.sum()) * each
+    each = 20 if setting.people and setting.statistic.startswith("sum") else 1
+    factor = 10 if "per: 10" in setting.statistic else each
+    exact = Fraction(int(values.sum()) * factor, 1 if setting.is_total else len(values))
 
     @cache
     def planned(chosen: ChosenBounds) -> CentralPlan:
@@ -109,19 +128,18 @@ def releases(setting: Setting, runs: int) -> list[tuple[WiderInterval | None, in
         plan = planned(replace(chosen, counts=()))
         own = replace(plan.spec.choices[0], chosen=chosen)
         plan = replace(plan, spec=replace(plan.spec, choices=(own,)))
-        kept = int(np.clip(values, *own.limits).sum()) * each
-        (statistic,) = plan.statistics
-        (query,) = statistic.queries
-        answer = NoisyAnswer(
-            integer_array([kept + int(query.calibrated.noise.sample(1)[0])]), query.calibrated.noise
-        )
-        estimates = statistic.entry.statistic.possible_estimate(
-            statistic.design, (answer,), plan.spec.confidence
-        )
-        wider = wider_interval(EstimatedStatistic(statistic, estimates), plan)
-        found.append((wider, exact))
+        kept, (statistic,) = np.clip(values, *own.limits), plan.statistics
+        if setting.people:
+            noise = statistic.queries[0].calibrated.noise
+            total = int(kept.sum()) * each + int(noise.sample(1)[0])
+            answers = [NoisyAnswer(integer_array([total]), noise)]
+        else:
+            answers = noisy_answers(statistic, {"paid": kept[None]}, 1)
+        found.append((stated_about(statistic, answers, plan), exact))
     return found
 
+
+MEAN = "mean, column: paid"
 
 SETTINGS = [
     Setting("sum, column: paid", "ends"),
@@ -135,6 +153,14 @@ SETTINGS = [
     Setting("sum, column: paid", "two signs", low="-1000"),
     Setting("sum, column: paid", "two signs", low="-1000", cover="0.8", epsilon="2"),
     Setting("sum, column: paid", "ends", cover="0.7", neighbors="change-one"),
+    Setting(MEAN, "ends"),
+    Setting(MEAN, "ends", epsilon="3", cover="0.7"),
+    Setting(MEAN, "skewed", cover="0.9", neighbors="change-one"),
+    Setting(MEAN, "hidden"),
+    Setting(MEAN, "hardly hidden", epsilon="0.6"),
+    Setting(MEAN, "two signs", low="-1000", cover="0.8", epsilon="2"),
+    Setting(f"{MEAN}, mechanism: gaussian, delta: 1e-6", "ends", cover="0.7"),
+    Setting("ratio, numerator: paid, denominator: rows, per: 10", "ends", cover="0.7"),
     Setting("count", "visits", people=True),
     Setting("count", "few visits", people=True, cover="0.9"),
     Setting("count", "few visits", people=True, epsilon="3"),
@@ -145,7 +171,9 @@ SETTINGS = [
 RUNS = 600
 
 
-@pytest.mark.parametrize("setting", mostly_extended(SETTINGS, SETTINGS[3], SETTINGS[5]), ids=str)
+@pytest.mark.parametrize(
+    "setting", mostly_extended(SETTINGS, SETTINGS[3], SETTINGS[5], SETTINGS[14]), ids=str
+)
 def test_few_releases_state_an_interval_that_does_not_hold(
     setting: Setting, stream: Stream
 ) -> None:
@@ -178,10 +206,7 @@ def stated(text: str) -> WiderInterval | None:
         )
         for part in statistic.queries
     ]
-    estimates = statistic.entry.statistic.possible_estimate(
-        statistic.design, answers, plan.spec.confidence
-    )
-    return wider_interval(EstimatedStatistic(statistic, estimates), plan)
+    return stated_about(statistic, answers, plan)
 
 
 PLAIN = Setting("sum, column: paid", "ends")
@@ -192,6 +217,7 @@ LIMITED = Setting("count", "visits", people=True)
     ("text", "said"),
     [
         (PLAIN.text, "interval about unclamped values is 4"),
+        (PLAIN.text.replace("sum,", "mean,"), "interval about unclamped values is 2"),
         (LIMITED.text, "interval about all rows with an id is 4"),
         (PLAIN.text.replace("statistic: sum", "by: [sex], statistic: sum"), "farther up, if none"),
         (LIMITED.text.replace("statistic: count", "by: [sex], statistic: count"), "farther up"),
@@ -224,8 +250,12 @@ def test_sentences_state_the_interval_and_its_condition(text: str, said: str) ->
         LIMITED.text.replace("column: id, max_rows", "column: id, max_groups: 1, max_rows").replace(
             "statistic: count", "by: [sex], statistic: count"
         ),
-        # Nothing is lost, or the number is no sum over rows.
-        PLAIN.text.replace("sum, column: paid", "mean, column: paid"),
+        # Nothing is lost, or the number is no sum over rows, and not their mean.
+        PLAIN.text.replace("sum, column: paid", "variance, column: paid"),
+        PLAIN.text.replace("sum, column: paid", "mean, column: paid, by: [sex]"),
+        PLAIN.text.replace("sum, column: paid", "mean, column: paid, weight: weight").replace(
+            "statistics:", "  weight: {type: integer, bounds: [1, 9]}\nstatistics:"
+        ),
         PLAIN.text.replace("sum, column: paid", "sum, column: paid, post: [{clamp: [0, 10]}]"),
         # The noise of the counts may exceed the number.
         replace(PLAIN, epsilon="0.001").text,
