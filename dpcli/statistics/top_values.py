@@ -124,14 +124,13 @@ class TopK(Statistic):
     expected error in `plan` is a number of rows: the most by which a published label falls
     short of a better one.
 
-    Declared labels are put in order by noisy counts, or chosen. In groups, counts answer,
-    because they have intervals; else the way with the smaller expected error, which depends
-    on the spec alone. Counts have all of epsilon, whatever k is, so they nearly always have
-    it, unless a limit on the groups of a person rules them out: each label of a group would
-    count as one. They are published as NAME.raw. In 95% of cases, or as `confidence`
-    says, all intervals
-    of the counts of a group hold together, and so do those of the ranks: an interval has all
-    ranks that the counts leave possible. The flag is `no-information` if these are all ranks.
+    Declared labels are put in order by noisy counts, or chosen. Counts have all of epsilon,
+    whatever k is, and have intervals. So they answer, unless the expected error of choices is
+    a quarter smaller, or a limit on the groups of a person rules them out: each label of a
+    group would count as one. They are published as NAME.raw. In 95% of cases, or as
+    `confidence` says, all intervals of the counts of a group hold together, and so do those of
+    the ranks: an interval has all ranks that the counts leave possible. The flag is
+    `no-information` if these are all ranks.
     Choices (`mechanism: permute_and_flip`) take one label by its number of rows, then one of
     the others, and so on; the numbers of rows are not published.
 
@@ -218,11 +217,11 @@ class LabelChoices(Choices):
 class Mode(TopK):
     """The most frequent category of a column, overall or in each group of `by`.
 
-    It is the `top_k` with k = 1: `item` is the label, and `value` its rank, one. Of declared
-    labels, it has the greatest noisy count, which is published as NAME.raw, or is chosen by the
-    number of rows that have it. In groups, counts answer; else the way with the smaller
-    expected error. Labels that are not declared need a `delta`, as for `top_k`; if none of them
-    has a noisy count that reaches the threshold, `item` is blank.
+    It is the `top_k` with k = 1: `item` is the label, and `value` its rank, one. Of
+    declared labels, it has the greatest noisy count, which is published as NAME.raw, or is
+    chosen by the number of rows that have it; counts answer as for `top_k`. Labels that are
+    not declared need a `delta`, as for `top_k`; if none of them has a noisy count that
+    reaches the threshold, `item` is blank.
 
     Privacy: a row that is added or removed changes the count of one label by 1, and a row
     that is changed two counts. For a choice, the difference of two counts changes by at most

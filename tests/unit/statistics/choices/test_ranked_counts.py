@@ -245,6 +245,13 @@ def test_counts_answer_where_their_error_is_smaller(k: int) -> None:
     assert default.entry.raw and not choice.entry.raw
 
 
+@pytest.mark.parametrize("labels", [2, 50, 1_000])
+def test_counts_answer_for_the_first_label_too(labels: int) -> None:
+    """They have intervals, and choices are better by less than a quarter."""
+    for privacy in ("k: 1, epsilon: 0.02", "k: 1, epsilon: 0.02, mechanism: auto"):
+        assert isinstance(planned(privacy, labels=labels).design, RankedCounts)
+
+
 def test_gaussian_noise_is_compared_by_its_own_sensitivity() -> None:
     """Under zCDP, `auto` takes Gaussian noise for the counts of people with many rows."""
     people = "{column: who, max_rows: 9}"
