@@ -146,7 +146,11 @@ def _moved_mean(published: EstimatedStatistic, lost: _Lost, confidence: Fraction
     if unclamped is None:
         return None
     (low, high), (lower, upper) = unclamped, _ends(estimates)
-    return max(lower - low, Fraction(0)), max(high - upper, Fraction(0))
+    below, above = (
+        max(by, Fraction(0)) if any(distances) else Fraction(0)
+        for by, distances in ((lower - low, lost.by_bin.below), (high - upper, lost.by_bin.above))
+    )
+    return below, above
 
 
 def _margin(
