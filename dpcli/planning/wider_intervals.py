@@ -31,12 +31,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from math import ceil
+from math import ceil, floor, log10
 
 from dpcli.noise.distribution import Noise
 from dpcli.noise.sums import blended_half_width
 from dpcli.numeric.arrays import integer_array
-from dpcli.numeric.exact import exact_or_up, readable_text
+from dpcli.numeric.exact import exact_or_up, readable_text, short_up
 from dpcli.planning.limit_notes import choices
 from dpcli.planning.plan import CentralPlan, PlannedStatistic
 from dpcli.planning.results import EstimatedStatistic
@@ -79,7 +79,7 @@ def wider_interval(published: EstimatedStatistic, plan: CentralPlan) -> WiderInt
     """The interval of each number that includes what a choice clamps or leaves out.
 
     None if nothing is clamped or left out, if the counts of the choice do not bound it, or if they
-    do so badly: the noise of these counts may exceed the largest published number.
+    bound totals badly: the noise of these counts may exceed the largest published number.
     """
     confidence, estimates = plan.spec.confidence, published.estimates
     lost = _lost(published, plan)
@@ -93,15 +93,23 @@ def wider_interval(published: EstimatedStatistic, plan: CentralPlan) -> WiderInt
         return None
     below, above = moved
     ends, ways = None, ((below, "down"), (above, "up"))
-    reach = " and ".join(f"{readable_text(by)} farther {way}" for by, way in ways if by)
+    reach = " and ".join(
+        f"{readable_text(short_up(by, 3))} farther {way}" for by, way in ways if by
+    )
     reach = f"intervals about {lost.all_of} reach {reach or 'no farther'}"
     if len(estimates) == 1:
         low, high = _ends(estimates)
         ends = low - below, high + above
-        texts = " to ".join(map(readable_text, ends))
+        texts = " to ".join(map(readable_text, _rounded_outwards(*ends)))
         reach = f"an interval about {lost.all_of} is {texts}"
     risk = f"at most {exact_or_up((1 - confidence) * 100)}% of releases state a wrong one"
     return WiderInterval(below, above, ends, f"{reach}, if {lost.condition}; {risk}")
+
+
+def _rounded_outwards(low: Fraction, high: Fraction) -> Ends:
+    """The ends, with two digits of half the width, as other texts show numbers."""
+    unit = Fraction(10) ** (floor(log10((high - low) / 2)) - 1) if low < high else Fraction(1)
+    return floor(low / unit) * unit, ceil(high / unit) * unit
 
 
 def _row_range(planned: PlannedStatistic) -> Ends | None:
@@ -232,7 +240,9 @@ def _clamped(planned: PlannedStatistic, choice: BoundsChoice, counts: NoisyAnswe
         return None
     lower, upper = (limit * column.step for limit in column.limits)
     condition = f"none lies beyond the outermost bounds, {choice.text(choice.at_candidate(-1))}"
-    return _Lost(LostByBin(counts, below, above), (lower, upper), "unclamped values", condition)
+    is_sample = entry.statistic.has_population(entry.request)
+    all_of = f"unclamped values{' of the file' * is_sample}"
+    return _Lost(LostByBin(counts, below, above), (lower, upper), all_of, condition)
 
 
 def _deciding(

@@ -171,7 +171,7 @@ def read_answer_settings(
         # The error of a number that follows from several counts depends on the rows, so a search
         # cannot reach it. That of an order of counts does not.
         preferred = tuple(known for known in chosen if isinstance(known, SelectionMechanism))
-    elif by is not None and by.items:
+    elif ordered or (by is not None and by.items):
         # Choices have no interval.
         preferred = tuple(known for known in chosen if isinstance(known, AdditiveMechanism))
     chosen = preferred or chosen

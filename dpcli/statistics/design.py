@@ -315,7 +315,7 @@ class Design:
         """An interval of a single number as if no value had been clamped.
 
         `lost` is what clamping took at most, and `limits` are those of all values. None if no such
-        interval is known, or if it is too wide to be of use.
+        interval is known.
         """
         return None
 

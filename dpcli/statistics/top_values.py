@@ -124,13 +124,12 @@ class TopK(Statistic):
     expected error in `plan` is a number of rows: the most by which a published label falls
     short of a better one.
 
-    Declared labels are put in order by noisy counts, or chosen. Counts have all of epsilon,
-    whatever k is, and have intervals. So they answer, unless the expected error of choices is
-    a quarter smaller, or a limit on the groups of a person rules them out: each label of a
-    group would count as one. They are published as NAME.raw. In 95% of cases, or as
-    `confidence` says, all intervals of the counts of a group hold together, and so do those of
-    the ranks: an interval has all ranks that the counts leave possible. The flag is
-    `no-information` if these are all ranks.
+    Declared labels are put in order by noisy counts, which have all of epsilon, whatever k is,
+    and intervals. They are published as NAME.raw. In 95% of cases, or as `confidence` says,
+    all intervals of the counts of a group hold together, and so do those of the ranks: an
+    interval has all ranks that the counts leave possible. The flag is `no-information` if these
+    are all ranks. A limit on the groups of a person rules counts out, because each label of a
+    group would count as one: labels are chosen then.
     Choices (`mechanism: permute_and_flip`) take one label by its number of rows, then one of
     the others, and so on; the numbers of rows are not published.
 
@@ -219,7 +218,7 @@ class Mode(TopK):
 
     It is the `top_k` with k = 1: `item` is the label, and `value` its rank, one. Of
     declared labels, it has the greatest noisy count, which is published as NAME.raw, or is
-    chosen by the number of rows that have it; counts answer as for `top_k`. Labels that are
+    chosen by the number of rows that have it, as for `top_k`. Labels that are
     not declared need a `delta`, as for `top_k`; if none of them has a noisy count that
     reaches the threshold, `item` is blank.
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property, reduce
 from itertools import product
-from math import ceil, comb, floor, hypot, prod
+from math import ceil, comb, floor, hypot, isfinite, prod
 
 from dpcli.data.column import Column
 from dpcli.data.grid_columns import NumericColumn
@@ -258,27 +258,29 @@ class Quotient:
 
     def unclamped(
         self, answers: Sequence[NoisyAnswer], lost: LostByBin, limits: Ends, confidence: Fraction
-    ) -> Ends | None:
+    ) -> Ends:
         """An interval of the single quotient as if no value had been clamped.
 
         The least divisor must be what one row adds to the divisor. Clamping moved the dividend by
         at most the exact counts of clamped values times their distances. So each end is that of a
-        quotient with all of them in its dividend, whose noise is known as well. None if this noise
-        may exceed the number, or the divisor may be too small.
+        quotient with all of them in its dividend, whose noise is known as well. An end is a limit
+        if noise hides where it is. So an interval is stated whatever the noise was: of intervals
+        that only some noise makes possible, more would not hold.
         """
-        unit, digits = self.printed.unit * self.step, 10**self.printed.decimals
+        digits, (low, high) = 10**self.printed.decimals, (end * self.printed.unit for end in limits)
         below = self._with_lost(answers, lost.counts, [-by for by in lost.below], confidence)
         above = self._with_lost(answers, lost.counts, lost.above, confidence)
-        ends = []
-        for moved, found in ((below, below.lower), (above, above.upper)):
-            end, number = float(found[0, 0]), float(moved.values[0, 0])
-            if not abs(end - number) <= abs(number + self.shift):
-                return None
-            ends.append((Fraction(end) + self.shift) * unit * digits)
-        low, high = (limit * self.printed.unit for limit in limits)
-        return max(Fraction(floor(ends[0]), digits), low), min(
-            Fraction(ceil(ends[1]), digits), high
+        lower, upper = (self._number(float(ends[0, 0])) for ends in (below.lower, above.upper))
+        return (
+            low if lower is None else max(Fraction(floor(lower * digits), digits), low),
+            high if upper is None else min(Fraction(ceil(upper * digits), digits), high),
         )
+
+    def _number(self, quotient: float) -> Fraction | None:
+        """The published number of a quotient; None if it is not finite."""
+        if not isfinite(quotient):
+            return None
+        return (Fraction(quotient) + self.shift) * self.printed.unit * self.step
 
     def _with_lost(
         self,

@@ -89,6 +89,9 @@ class Setting:
             return np.repeat([0, 50, 100, 200, 500, 1000], [500, 900, 585, 10, 8, 6])
         if self.values == "hardly hidden":
             return np.repeat([0, 50, 100, 1000], [500, 900, 585, 19])
+        if self.values == "few":
+            # About as many values as the noise is large.
+            return np.repeat([5, 10, 1000], [8, 6, 3])
         if self.values == "visits":
             return np.minimum(generator.geometric(0.2, rows), 100)
         if self.values == "few visits":
@@ -160,6 +163,7 @@ SETTINGS = [
     Setting(MEAN, "hardly hidden", epsilon="0.6"),
     Setting(MEAN, "two signs", low="-1000", cover="0.8", epsilon="2"),
     Setting(f"{MEAN}, mechanism: gaussian, delta: 1e-6", "ends", cover="0.7"),
+    Setting(f"{MEAN}, mechanism: gaussian, delta: 1e-6", "few", epsilon="9", cover="0.7"),
     Setting("ratio, numerator: paid, denominator: rows, per: 10", "ends", cover="0.7"),
     Setting("count", "visits", people=True),
     Setting("count", "few visits", people=True, cover="0.9"),

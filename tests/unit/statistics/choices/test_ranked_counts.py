@@ -246,10 +246,11 @@ def test_counts_answer_where_their_error_is_smaller(k: int) -> None:
 
 
 @pytest.mark.parametrize("labels", [2, 50, 1_000])
-def test_counts_answer_for_the_first_label_too(labels: int) -> None:
-    """They have intervals, and choices are better by less than a quarter."""
-    for privacy in ("k: 1, epsilon: 0.02", "k: 1, epsilon: 0.02, mechanism: auto"):
-        assert isinstance(planned(privacy, labels=labels).design, RankedCounts)
+@pytest.mark.parametrize("budget", ["epsilon: 0.02", "epsilon: 8", "error: 100"])
+def test_counts_answer_for_the_first_label_too(labels: int, budget: str) -> None:
+    """They have intervals, also where choices have a slightly smaller error."""
+    for more in ("", ", mechanism: auto"):
+        assert isinstance(planned(f"k: 1, {budget}{more}", labels=labels).design, RankedCounts)
 
 
 def test_gaussian_noise_is_compared_by_its_own_sensitivity() -> None:
