@@ -366,13 +366,16 @@ class StatisticPlanner:
         ]
 
     def log_error(self, planned: PlannedStatistic) -> float:
-        """The natural logarithm of the expected error, to compare plans of one statistic."""
+        """The natural logarithm of the expected error, to compare plans of one statistic.
+
+        An error of zero counts as a very small one, so that sums stay finite.
+        """
         # No published number has the error of a supporting query.
         published = (query for query in planned.queries if not query.weighted.supports)
         confidence = self.spec.confidence
         errors = [float(query.error(confidence)) for query in published]
         error = planned.design.compared_error(errors, planned.noises, confidence)
-        return log(error) if error else 0.0
+        return log(max(error, 1e-300))
 
     def total_loss(self, statistics: Sequence[PlannedStatistic]) -> Loss:
         """The loss of these statistics together, by the composition of the spec."""
