@@ -305,7 +305,7 @@ def test_probabilities_of_neighbors_differ_by_at_most_a_factor_e_epsilon(
         assert loss > reached * EPSILON
 
 
-@pytest.mark.parametrize("count", [3_000, pytest.param(10_000, marks=pytest.mark.extended)])
+@pytest.mark.parametrize("count", [3_000, pytest.param(10_000, marks=pytest.mark.slow)])
 @each_choosing
 def test_choices_have_exactly_their_probabilities(
     mechanism: SelectionMechanism, count: int, stream: Stream

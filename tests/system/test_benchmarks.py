@@ -72,7 +72,7 @@ def test_private_regressions_predict_better_than_the_mean() -> None:
     assert likeliest < found < share
 
 
-@pytest.mark.parametrize("limit", [100, 1_000])
+@pytest.mark.parametrize("limit", [pytest.param(100, marks=pytest.mark.slow), 1_000])
 def test_few_numbers_about_flights_without_a_flag_are_wrong(limit: int, tmp_path: Path) -> None:
     """Of 60,000 flights, about 6% of the numbers without a flag are not those of all flights.
 

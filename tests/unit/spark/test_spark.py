@@ -100,7 +100,7 @@ def on_spark(
 
 
 @pytest.mark.usefixtures("spark")
-@pytest.mark.parametrize("start", batches(1000, 20, 0, 40))
+@pytest.mark.parametrize("start", batches(1000, 20, 0, 20))
 def test_odd_files_give_the_integers_of_the_local_engine(
     start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -128,7 +128,7 @@ class ByContent(Tasks):
 
 
 @pytest.mark.usefixtures("spark")
-@pytest.mark.parametrize("start", batches(400, 20, 0, 20))
+@pytest.mark.parametrize("start", batches(400, 10, 0, 10))
 def test_users_keep_the_rows_that_the_local_engine_keeps(
     start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,7 +136,7 @@ def test_users_keep_the_rows_that_the_local_engine_keeps(
     monkeypatch.setattr(runner, "Tasks", ByContent)
     prioritize_by_content(monkeypatch)
     path = tmp_path / "data.csv"
-    for seed in range(start, start + 20):
+    for seed in range(start, start + 10):
         data, unit, queries = users.generate(seed)
         columns = [*dict.fromkeys(column for query in queries for column in query.columns)]
         path.write_bytes(data)

@@ -109,7 +109,7 @@ def test_a_cell_that_is_too_long_is_missing_wherever_it_stands(
 
 
 @pytest.mark.extended
-@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize("size", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_large_files_with_quotes_are_read_by_the_written_rules(size: int, tmp_path: Path) -> None:
     """A file of many blocks, with line ends inside quotes, gives the oracle's integers."""
     path = tmp_path / "data.csv"
