@@ -217,10 +217,10 @@ class Mode(TopK):
     """The most frequent category of a column, overall or in each group of `by`.
 
     It is the `top_k` with k = 1: `item` is the label, and `value` its rank, one. Of
-    declared labels, it has the greatest noisy count, which is published as NAME.raw, or is
-    chosen by the number of rows that have it, as for `top_k`. Labels that are
-    not declared need a `delta`, as for `top_k`; if none of them has a noisy count that
-    reaches the threshold, `item` is blank.
+    declared labels, it has the greatest noisy count, which is published as NAME.raw. With
+    choices, it is chosen by the number of rows that have it. Labels that are not declared
+    need a `delta`, as for `top_k`; if none of them has a noisy count that reaches the
+    threshold, `item` is blank.
 
     Privacy: a row that is added or removed changes the count of one label by 1, and a row
     that is changed two counts. For a choice, the difference of two counts changes by at most

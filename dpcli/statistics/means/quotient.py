@@ -389,10 +389,9 @@ class CenteredMean(MeanDesign):
     ) -> Fraction | None:
         """A bound on the error of a mean of `rows` rows; None if there are too few rows.
 
-        The noises of a sum
-        and a count have equal parts of the allowed risk. Let s be the noise in the sum of distances
-        from the center, h the largest distance, and c the noise in the count n. The mean changes by
-        at most (s + h c) / (n - c).
+        The noises of a sum and a count have equal parts of the allowed risk. Let s be the noise in
+        the sum of distances from the center, h the largest distance, and c the noise in the count
+        n. The mean changes by at most (s + h c) / (n - c).
         """
         confidence = (1 + confidence) / 2
         total, count = self.queries[:2]
