@@ -69,11 +69,18 @@ def test_columns_follow_the_flag(dpcli: Command, folder: Path) -> None:
     table = lines(folder / "out.csv")
 
     assert list(table[0])[-4:] == ["upper", "flag", "se", "cv"]
-    assert {line["statistic"] for line in table} >= {"few", "few.raw", "middle", "usual"}
+    assert {line["statistic"] for line in table} >= {
+        "few",
+        "few.raw",
+        "middle",
+        "usual",
+        "usual.raw",
+    }
     for line in table:
         expected = bool(line["lower"]) and line["lower"] != line["upper"]
         expected &= line["statistic"] != "usual"
-        expected |= bool(line["lower"]) and line["statistic"] in ("people", "few", "few.raw")
+        is_count = line["statistic"] in ("people", "few", "few.raw", "usual.raw")
+        expected |= bool(line["lower"]) and is_count
         expected &= line["flag"] != "no-information"
         assert bool(line["se"]) is expected, line
         assert bool(line["cv"]) is (expected and line["statistic"] != "middle"), line
