@@ -187,7 +187,7 @@ def summed_delta(sigmas: tuple[float, ...], changes: tuple[int, ...], epsilon: f
         ((2, 9), (1, 5), 0.5, 1.07),
         ((8, 8, 8), (1, 1, 1), 1.0, 1.15),
         ((20, 55), (3, 7), 0.1, 1.002),
-        pytest.param((12, 12, 30), (5, 2, 9), 0.3, 1.01, marks=pytest.mark.extended),
+        pytest.param((12, 12, 30), (5, 2, 9), 0.3, 1.01, marks=pytest.mark.slow),
         ((1.5, 20), (1, 10), 2.0, 2.0),
     ],
 )

@@ -100,13 +100,13 @@ def on_spark(
 
 
 @pytest.mark.usefixtures("spark")
-@pytest.mark.parametrize("start", batches(1000, 20, 0, 20))
+@pytest.mark.parametrize("start", batches(1000, 10, 0, 10))
 def test_odd_files_give_the_integers_of_the_local_engine(
     start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """For all damaged cells and lines, and all places where Spark cuts a file."""
     path = tmp_path / "data.csv"
-    for seed in range(start, start + 20):
+    for seed in range(start, start + 10):
         data, columns, generated = generate(seed)
         path.write_bytes(data)
         cut(monkeypatch, len(data))

@@ -36,7 +36,7 @@ LIMITS = [(1, 1, 1), (1, 3, 3), (2, 2, 3), (3, 1, 3), (3, 3, 3), (2, 3, 2)]
 
 MARKS = {
     (1, 1, 1): pytest.mark.extended,
-    (1, 3, 3): pytest.mark.extended,
+    (1, 3, 3): pytest.mark.slow,
     (2, 3, 2): pytest.mark.extended,
     (3, 1, 3): pytest.mark.slow,
     (3, 3, 3): pytest.mark.slow,

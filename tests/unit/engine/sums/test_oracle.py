@@ -36,7 +36,7 @@ PER_TEST = 25
 BY_CELLS = [LinearQuery(by=(Axis(PrivatePartitionColumn("a")), Axis(PrivatePartitionColumn("b"))))]
 
 
-@pytest.mark.parametrize("start", batches(FILES, PER_TEST, 25, 125))
+@pytest.mark.parametrize("start", batches(FILES, PER_TEST, 25, 75))
 def test_thousands_of_odd_files_are_read_by_the_written_rules(start: int, tmp_path: Path) -> None:
     """For all damaged cells and lines, engine and oracle agree to the integer."""
     path = tmp_path / "data.csv"

@@ -125,7 +125,7 @@ def exact_answers(
     ("count", "epsilon"),
     [
         (300, "1"),
-        pytest.param(4000, "2", marks=pytest.mark.extended),
+        pytest.param(4000, "2", marks=pytest.mark.slow),
         pytest.param(4000, "20", marks=pytest.mark.extended),
     ],
 )
