@@ -14,15 +14,15 @@ exceeds the half-width: each in half of the cases outside the confidence, and bo
 
 The mean of all values is the quotient of a total, with all that clamping took from it, and the
 number of rows. So each end of an interval is that of a quotient with the sum of w c in its
-dividend, for the noise of all answers together (`Quotient.unclamped`). It never moves inwards.
+dividend, for the noise of all answers together (`Quotient.unclamped`).
 
 A chosen limit on rows is a bound for the rows of a person. The rows that it leaves out are at most
 the sum of w n, and each adds to a number at most what one row can add.
 
 The confidence is that of all releases: at most 5% of them, at 95%, state an interval that does not
-hold. If noise hides a bin with many rows, which is rare, the same noise makes the interval too
-narrow. No bound could hold given that: the noise of a count that falls short of a threshold has an
-exponential tail, which says nothing about the exact count.
+hold. Of the few that state one although noise hides a bin with many rows, far more may not hold:
+the same noise makes the interval too narrow. No bound could hold given that: the noise of a count
+that falls short of a threshold has an exponential tail, which says nothing about the exact count.
 
 Beyond the outermost bounds or limit, nothing is known: what is stated holds if nothing is there.
 """
@@ -57,7 +57,7 @@ class WiderInterval:
 
     below: Fraction
     above: Fraction
-    ends: tuple[Fraction, Fraction] | None
+    ends: Ends | None
     sentence: str
 
 
@@ -113,7 +113,7 @@ def _rounded_outwards(low: Fraction, high: Fraction) -> Ends:
 
 
 def _row_range(planned: PlannedStatistic) -> Ends | None:
-    """The least and the most that a row adds to a number; None if it adds nothing."""
+    """The least and the most that a row adds; None if numbers are no sums over rows."""
     return planned.entry.statistic.row_range(planned.entry.request)
 
 

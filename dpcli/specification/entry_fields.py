@@ -94,7 +94,7 @@ def suitable_mechanisms(families: Collection[Family]) -> list[Mechanism]:
     """The mechanisms with noise of these families, the default first.
 
     Mechanisms that choose come before mechanisms that add noise to counts. If there are both, the
-    first of each kind is a default: the plan takes the better one.
+    first of each kind is a default: the plan takes the better one, or counts that have intervals.
     """
     suitable = [mechanism for mechanism in mechanisms.MECHANISMS if mechanism.family in families]
     return sorted(suitable, key=lambda mechanism: mechanism.family in ADDITIVE)

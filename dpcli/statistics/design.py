@@ -188,10 +188,10 @@ Ends = tuple[Fraction, Fraction]
 
 @dataclass(frozen=True, slots=True)
 class LostByBin:
-    """Noisy counts by bin, and what a value or person of each bin takes from a total.
+    """Noisy counts by bin, and the most that a member of each bin takes from a total.
 
-    It takes at most that. Clamping to a lower bound makes totals too large, by `below`; other
-    losses make them too small.
+    Members are values that are clamped, or people whose rows are left out. Totals are too large by
+    `below` for each of them, or too small by `above`.
     """
 
     counts: NoisyAnswer
