@@ -17,7 +17,7 @@ from dpcli.cli.console import print_json, print_line, write_json
 from dpcli.cli.interview import Interview, InvalidAnswerError, Prompter, parse_list
 from dpcli.cli.options import checked_dialect, input_file, require_new_file
 from dpcli.cli.outputs import output_file
-from dpcli.data.formats import STANDARD_DIALECT, Dialect, has_unnamed_index
+from dpcli.data.formats import Dialect, has_unnamed_index
 from dpcli.engine.files.dataset import format_of
 from dpcli.engine.files.header_check import columns_without_names, recognized_source, require_names
 from dpcli.engine.files.source import open_dataset
@@ -117,7 +117,6 @@ def init(
         skip_lines=skip_lines,
         header_lines=header_lines,
         sheet=sheet,
-        multiline="false",
     )
     stem = "data" if data == "-" else Path(data).name.split(".")[0]
     name = re.sub(r"[^\w-]+", "-", unicodedata.normalize("NFC", stem)).strip("-")
@@ -184,7 +183,7 @@ def _columns(
         if all(why_undeclarable(name, duplicate_names(source.header)) for name in source.header):
             raise DataError.about("not-column-names.none", data=data)
         if source.dialect is None:
-            return source.header, STANDARD_DIALECT, True
+            return source.header, Dialect(), True
         return source.header, source.dialect, asserted
 
 

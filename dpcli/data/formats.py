@@ -316,13 +316,16 @@ DECIMALS = (".", ",")
 """Characters that may be the decimal mark of a number."""
 
 UTF8 = "utf-8"
-UTF16 = "utf-16"
+UTF16, UTF32 = "utf-16", "utf-32"
 
 ENCODINGS: dict[str, str] = {
     UTF8: "utf_8",
     UTF16: "utf_16_le",
     "utf-16le": "utf_16_le",
     "utf-16be": "utf_16_be",
+    UTF32: "utf_32_le",
+    "utf-32le": "utf_32_le",
+    "utf-32be": "utf_32_be",
     **{f"iso-8859-{part}": f"iso8859_{part}" for part in (1, 2, 5, 7, 9, 15)},
     **{f"windows-{page}": f"cp{page}" for page in (*range(1250, 1259), 874)},
     "macintosh": "mac_roman",
@@ -385,7 +388,9 @@ class Dialect:
     If `quote` is None, no character quotes cells. `names` are the columns of a file without a
     header line; they are empty if the first line has the names. With `by_ending`, which is for a
     spec without a delimiter, the name of each file decides between comma and tab. Without
-    `multiline`, every line is one record, and no cell contains a line end.
+    `multiline`, every line is one record, and no cell contains a line end. With `row_names`, the
+    records begin with a cell that the header does not name. An `escape` makes the mark after it
+    a part of the cell, and lines that begin with the `comment` are left out.
 
     `skip_lines` lines before the header are no part of the table, and the header is the next
     `header_lines` records. A record whose first cell, without blanks around it, begins with a text
@@ -404,17 +409,26 @@ class Dialect:
     names: tuple[str, ...] = ()
     decimal: str = "."
     by_ending: bool = False
-    multiline: bool = True
+    multiline: bool = False
     skip_lines: int = 0
     header_lines: int = 1
     footer: tuple[str, ...] = ()
     sheet: str | None = None
     keys: tuple[str, ...] = ()
+    escape: str | None = None
+    comment: str | None = None
+    row_names: bool = False
 
     @property
     def begins_with_header(self) -> bool:
         """Whether the names of the columns are in the first line that is not blank."""
         return not self.names and not self.skip_lines and self.header_lines == 1
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether text is read as it is: UTF-8 from its header on, without further marks."""
+        is_plain = self.encoding == UTF8 and not self.escape and not self.comment
+        return is_plain and self.begins_with_header
 
     def of_file(self, name: str) -> Dialect:
         """The dialect of one file, by the ending of its name, which is public."""
@@ -423,7 +437,7 @@ class Dialect:
         return replace(self, delimiter=delimiter, by_ending=False)
 
 
-STANDARD_DIALECT = Dialect()
+STANDARD_DIALECT = Dialect(multiline=True)
 """The CSV of RFC 4180, in UTF-8, with a header line."""
 
 UNDECLARED_DIALECT = Dialect(by_ending=True)

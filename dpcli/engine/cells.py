@@ -52,7 +52,7 @@ from dpcli.data.polars_text import strip_blanks
 from dpcli.statistics.counts.multiple_answers import PassesAmongFirst
 
 FLAGS = starts_with("odd_")
-"""Flags of rows: undecided cells, and `odd_blank` for rows without any cell."""
+"""Flags of rows: undecided cells, and `odd_row`, which is false."""
 
 
 class Decoder:

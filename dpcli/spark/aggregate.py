@@ -42,7 +42,7 @@ from pyspark.sql.udf import UserDefinedFunction
 from pyspark.util import PythonEvalType
 
 from dpcli.data.column import Column
-from dpcli.data.formats import UTF8, Dialect
+from dpcli.data.formats import Dialect
 from dpcli.engine.files.dataset import (
     PARQUET_ENDINGS,
     STDIN,
@@ -342,9 +342,7 @@ def _file(name: str, system: Any, status: Any, dialect: Dialect, columns: Sequen
     is_whole = (
         lower.endswith(WHOLE_ENDINGS)
         or format_of(name) in ("sheet", "json")
-        or dialect.encoding != UTF8
-        or dialect.skip_lines > 0
-        or dialect.header_lines > 1
+        or not replace(dialect, names=()).is_usual
     )
     for window in WINDOWS[::2]:
         start = _read(system, status, 0, window)

@@ -26,6 +26,7 @@ from dpcli.engine.files.csv_normalizer import BLOCK, CsvNormalizer
 from dpcli.engine.files.dataset import Dataset, Source
 from dpcli.engine.files.decoding import (
     UTF8_BOM,
+    column_names,
     placeholder_header,
     pread_blocks,
     read_first_record,
@@ -133,7 +134,8 @@ class Tasks:
 
         def work(dataset: Dataset) -> list[pa.RecordBatch]:
             # The columns that read a text are not known here.
-            texts = pl.concat(read_texts(dataset, columns, raw=True)).with_columns(bucket)
+            texts = pl.concat(read_texts(dataset, columns, raw=True, drops_broken=True))
+            texts = texts.with_columns(bucket)
             parts = texts.partition_by("bucket", include_key=False, as_dict=True)
             packed = [
                 (buckets[index], content)
@@ -221,7 +223,7 @@ class Tasks:
         if source.dialect is None or begin != 0 or self.dialect.names:
             return True
         record = read_first_record(source.file, source.size, source.dialect)
-        return record is not None and tuple(record) == source.header
+        return record is not None and column_names(record, source.dialect) == source.header
 
     def _copied(self, file: File, batches: Batches, copy: BinaryIO) -> tuple[int, int | None]:
         """Copy a stretch behind a header line; return the bytes read and where it starts."""

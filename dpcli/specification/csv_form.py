@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from dpcli.data.declared_texts import require_few
+from dpcli.data.declared_texts import require_few, require_short
 from dpcli.data.formats import (
     DECIMALS,
     DELIMITERS,
@@ -39,6 +39,12 @@ NO_QUOTE = "none"
 
 MAX_SKIPPED = 1000
 """Lines that may precede a header."""
+
+ESCAPES = ("\\", "^")
+"""Characters that make the one after them a part of the cell."""
+
+LONGEST_COMMENT = 10
+"""Letters with which lines of comments may begin."""
 
 TAB_WORDS = ("tab", "\\t")
 """What a spec may write for a tab."""
@@ -80,6 +86,12 @@ def _require_distinct_names(names: list[str]) -> list[str]:
     return names
 
 
+def _parse_comment(text: str) -> str:
+    if not text or text != text.strip() or not text.isascii():
+        raise invalid_value("csv-comment")
+    return require_short(text, LONGEST_COMMENT)
+
+
 def _require_footers(texts: list[str]) -> list[str]:
     for index, text in enumerate(texts):
         if not text or text != text.lstrip(" \t"):
@@ -105,7 +117,7 @@ class CsvModel(SectionModel):
         | None
     ) = None
     decimal: Annotated[str, _character_type(DECIMALS)] | None = None
-    multiline: Boolean = True
+    multiline: Boolean = False
     skip_lines: (
         Annotated[int, whole_number(MAX_SKIPPED, "lines precede the header"), Field(examples=[2])]
         | None
@@ -123,6 +135,9 @@ class CsvModel(SectionModel):
         | None
     ) = None
     sheet: Text | None = None
+    escape: Annotated[str, _character_type(ESCAPES)] | None = None
+    comment: Annotated[str, ParsedText(_parse_comment, {"type": "string"})] | None = None
+    row_names: Boolean = False
 
 
 def resolve_dialect(values: CsvModel | None, columns: MappingNode | None = None) -> Dialect:
@@ -143,6 +158,13 @@ def resolve_dialect(values: CsvModel | None, columns: MappingNode | None = None)
     if delimiter == quote:
         later = "quote" if values.has("quote") else "delimiter"
         values.report_key("csv-ambiguous", later, mark=delimiter)
+    if values.escape and values.escape in (delimiter, quote):
+        values.report_key("csv-ambiguous.escape", "escape", mark=values.escape)
+    if values.comment and values.multiline:
+        # A line in a quoted cell may begin like a comment.
+        values.report_key("csv-comment.multiline", "comment")
+    if values.row_names and names:
+        values.report_key("csv-names.row-names", "row_names")
     if delimiter == decimal:
         values.report_key("csv-ambiguous.decimal", "decimal", mark=decimal)
     return Dialect(
@@ -157,6 +179,9 @@ def resolve_dialect(values: CsvModel | None, columns: MappingNode | None = None)
         header_lines=values.header_lines or 1,
         footer=tuple(values.footer or ()),
         sheet=values.sheet,
+        escape=values.escape,
+        comment=values.comment,
+        row_names=values.row_names,
     )
 
 
@@ -181,7 +206,7 @@ def dialect_fields(dialect: Dialect) -> dict[str, str]:
         "quote": (dialect.quote or NO_QUOTE, STANDARD_DIALECT.quote),
         "encoding": (dialect.encoding, STANDARD_DIALECT.encoding),
         "decimal": (dialect.decimal, STANDARD_DIALECT.decimal),
-        "multiline": (str(dialect.multiline).lower(), "true"),
+        "multiline": (str(dialect.multiline).lower(), "false"),
         "skip_lines": (str(dialect.skip_lines), "0"),
         "header_lines": (str(dialect.header_lines), "1"),
         "sheet": (dialect.sheet or "", ""),

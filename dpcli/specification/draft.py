@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import Any
 
 from dpcli.data.declared_texts import is_invisible
-from dpcli.data.formats import STANDARD_DIALECT, UTF8, Dialect, has_unnamed_index
+from dpcli.data.formats import UNDECLARED_DIALECT, UTF8, Dialect, has_unnamed_index
 from dpcli.numeric.exact import plain_text, rounded_text
 from dpcli.specification.columns import MAX_COLUMNS, MAX_NAME_LENGTH
 from dpcli.specification.csv_form import dialect_fields
@@ -82,7 +82,7 @@ TODO = f"\n# Replace every {PLACEHOLDER}, then run `dpcli check` on this file."
 def draft_spec(
     header: Sequence[str],
     dataset: str,
-    dialect: Dialect = STANDARD_DIALECT,
+    dialect: Dialect = UNDECLARED_DIALECT,
     *,
     is_sheet: bool = False,
     only: Sequence[str] = (),

@@ -232,10 +232,12 @@ def resolve(document: CentralSpecModel | LocalSpecModel, context: SpecContext) -
     privacy = attempt(lambda: resolve_privacy(document.privacy, context))
     local = isinstance(document, LocalSpecModel)
     with suppress(AlreadyReportedError):
-        # Lines at the end may be left out only if that says nothing about a public size.
-        if dialect().footer and (local or privacy().relation.size_is_public):
+        # Lines may be left out only if that says nothing about a public size.
+        if local or privacy().relation.size_is_public:
             code = "csv-footer.local" if local else "csv-footer.public-size"
-            document.report_key(code, "csv", "footer")
+            for key in ("footer", "comment"):
+                if getattr(dialect(), key):
+                    document.report_key(code, "csv", key, word=key)
     if isinstance(document, LocalSpecModel):
         make: Callable[..., Spec] = _local_spec(document, context)
     else:

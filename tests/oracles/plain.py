@@ -7,11 +7,8 @@ queries with dpcli, but no code that reads, parses, rounds or adds.
 from __future__ import annotations
 
 import calendar
-import csv
 import datetime
-import io
 import re
-import sys
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
@@ -19,7 +16,7 @@ from fractions import Fraction
 from functools import cache, lru_cache
 from itertools import product
 from math import comb, floor, prod
-from typing import Literal, cast
+from typing import cast
 from zoneinfo import ZoneInfo
 
 from dpcli.data.cell_options import Case
@@ -136,6 +133,9 @@ def read_people(
             _derive(column, values)
         name: object = number
         if isinstance(unit, PersonUnit) and whose is not None:
+            if not row:
+                # No one knows whose record it is.
+                continue
             text = row[whose].strip(" \t") if whose < len(row) else ""
             text = "" if text in unit.na else text
             if not text and not unit.singletons_without_id:
@@ -607,52 +607,94 @@ def place_of(
 
 
 def table(data: bytes, dialect: Dialect = STANDARD_DIALECT) -> tuple[list[str], list[list[str]]]:
-    """The header and the records of a file; `ValueError` when it has no header."""
+    """The header and the records of a file; `ValueError` when it has no header.
+
+    A record that cannot be cut into cells has none.
+    """
     text = _decoded(data, dialect.encoding).removeprefix("\ufeff")
     for _ in range(dialect.skip_lines):
         text = re.sub("\\A[^\r\n]*(\r\n|\r|\n)?", "", text)
-    if not dialect.multiline:
-        return _split(_records_of_lines(text, dialect), dialect)
-    limit = csv.field_size_limit(sys.maxsize)
-    style: Literal[0, 3] = csv.QUOTE_MINIMAL if dialect.quote else csv.QUOTE_NONE
-    reader = csv.reader(
-        io.StringIO(text, newline=""),
-        delimiter=dialect.delimiter,
-        quotechar=dialect.quote or '"',
-        quoting=style,
-    )
-    try:
-        lines = list(reader)
-    finally:
-        csv.field_size_limit(limit)
-    return _split(lines, dialect)
+    return _split(list(records(text, dialect)), dialect)
 
 
-def _split(lines: list[list[str]], dialect: Dialect) -> tuple[list[str], list[list[str]]]:
+def records(text: str, dialect: Dialect) -> Iterator[list[str] | None]:  # noqa: C901 - one state
+    """The cells of every record, letter by letter; None for a line with an open quote.
+
+    A line of blanks has no cells.
+    """
+    text = text.replace("\r\n", "\n") if not dialect.multiline else text
+    cells, cell, at = list[str](), "", 0
+    inside, ended, is_literal, is_quoted = False, False, False, False
+    while at < len(text):
+        letter, at = text[at], at + 1
+        if inside and not (letter in "\r\n" and not dialect.multiline):
+            if letter == dialect.quote:
+                inside, ended = False, True
+            else:
+                cell += letter
+        elif letter in "\r\n":
+            at += text[at - 1 : at + 1] == "\r\n"
+            is_blank = not (cells or is_quoted or _bare(cell))
+            yield None if inside else [] if is_blank else [*cells, cell]
+            cells, cell, inside, ended, is_literal, is_quoted = [], "", False, False, False, False
+        elif letter == dialect.delimiter:
+            cells.append(cell)
+            cell, ended, is_literal = "", False, False
+        elif letter == dialect.quote and ended:
+            # A quote after a closing quote is a quote of the cell.
+            cell, inside, ended = cell + letter, True, False
+        elif letter == dialect.quote and not is_literal and not cell.strip(" \t"):
+            # Blanks before a quoted cell are no part of it.
+            cell, inside, is_quoted = "", True, True
+        else:
+            is_literal = is_literal or ended or letter not in " \t"
+            cell, ended = cell + letter, False
+    if inside and not dialect.multiline:
+        yield None
+    elif cells or is_quoted or _bare(cell):
+        yield [*cells, cell]
+    elif cell:
+        yield []
+
+
+def _split(lines: list[list[str] | None], dialect: Dialect) -> tuple[list[str], list[list[str]]]:
     """The header and the records among all lines; blank lines have no cells."""
     if dialect.names:
         lines.insert(0, list(dialect.names))
-    while lines and not lines[0]:
+    while lines and lines[0] == []:
         del lines[0]
-    if not lines:
+    if not lines or lines[0] is None:
         raise ValueError("no header")
     if dialect.header_lines == 2 and not dialect.names:
         lines = _with_one_header(lines)
-    header, *every = lines
-    records = [[_short(cell) for cell in record] for record in every]
+    first, *every = lines
+    assert first is not None
+    header = [*[""] * (dialect.row_names and first[0] != ""), *first]
+    records = [None if record is None else list(map(_short, record)) for record in every]
     records = [record for record in records if not _is_footer(record, dialect)]
     if len(header) == 1:
         # In a file of one column, a blank line is a record with a missing cell.
-        return header, [record or [""] for record in records]
-    return header, [record for record in records if record]
+        records = [[""] if record == [] else record for record in records]
+    else:
+        records = [record for record in records if record != []]
+    return header, [_whole(record, len(header)) for record in records]
 
 
-def _with_one_header(lines: list[list[str]]) -> list[list[str]]:
+def _bare(cell: str) -> str:
+    return cell.strip(" \t")
+
+
+def _whole(record: list[str] | None, width: int) -> list[str]:
+    """The cells of a record; none if it has a surplus cell, since any of them may be that one."""
+    return [] if record is None or any(map(_bare, record[width:])) else record[:width]
+
+
+def _with_one_header(lines: list[list[str] | None]) -> list[list[str] | None]:
     """The lines with the two of the header joined to one."""
-    first = lines.pop(0)
-    while not lines[0]:
+    first = lines.pop(0) or []
+    while lines[0] is not None and not lines[0]:
         del lines[0]
-    second = lines.pop(0)
+    second = lines.pop(0) or []
     names = []
     for place in range(max(len(first), len(second))):
         above = [" ".join(cell.split()) for cell in first[: place + 1]]
@@ -663,7 +705,7 @@ def _with_one_header(lines: list[list[str]]) -> list[list[str]]:
     return [names, *lines]
 
 
-def _is_footer(record: list[str], dialect: Dialect) -> bool:
+def _is_footer(record: list[str] | None, dialect: Dialect) -> bool:
     """Whether a record is no row, by the first words of its first cell."""
     first = record[0].strip(" \t") if record else ""
     return any(first[: len(text)] == text for text in dialect.footer)
@@ -672,42 +714,6 @@ def _is_footer(record: list[str], dialect: Dialect) -> bool:
 def _short(cell: str) -> str:
     """A cell, which is missing if it is too long; only quoted cells are that long here."""
     return cell if len(cell.encode()) <= LONGEST else ""
-
-
-def _records_of_lines(text: str, dialect: Dialect) -> list[list[str]]:
-    """The cells of every line, decided character by character; none if a quote stays open."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    lines = text.split("\n")
-    if lines[-1] == "":
-        # The end of the last line ends the file.
-        del lines[-1]
-    return [_cells_of_line(line, dialect) for line in lines]
-
-
-def _cells_of_line(line: str, dialect: Dialect) -> list[str]:
-    """The cells of one line; a damaged one has a single cell, which is missing."""
-    if not line:
-        return []
-    cells, cell, begun, inside, ended = [], "", False, False, False
-    for letter in line:
-        if inside:
-            if letter == dialect.quote:
-                inside, ended = False, True
-            else:
-                cell += letter
-        elif ended and letter == dialect.quote:
-            # A quote after a closing quote is a quote of the cell.
-            cell, inside, ended = cell + letter, True, False
-        elif letter == dialect.delimiter:
-            cells.append(cell)
-            cell, begun, ended = "", False, False
-            continue
-        elif letter == dialect.quote and not begun:
-            inside = True
-        else:
-            cell, ended = cell + letter, False
-        begun = True
-    return [""] if inside else [*cells, cell]
 
 
 def _decoded(data: bytes, encoding: str) -> str:

@@ -110,7 +110,7 @@ def test_shapes_occur() -> None:
         seen.add("no rows" if not rows else "rows")
         seen.add("one column" if len(header) == 1 else "columns")
         seen |= {"short" for row in rows if len(row) < len(header)}
-        seen |= {"long" for row in rows if len(row) > len(header)}
+        seen |= {"broken" for row in rows if not row}
         seen.add("lines" if b"\n" in data else "lone CR")
         seen.add("closed" if data.endswith((b"\n", b"\r")) else "open end")
         for column in columns:
@@ -121,7 +121,7 @@ def test_shapes_occur() -> None:
             seen |= {f"{column.kind} dropped"} if None in cells else set()
             if isinstance(column, NumericColumn):
                 seen |= {f"{column.kind} at {end}" for end in column.limits if end in cells}
-    expected = {"no rows", "one column", "short", "long", "lone CR", "open end"}
+    expected = {"no rows", "one column", "short", "broken", "lone CR", "open end"}
     for kind in ("integer", "number", "date", "category"):
         expected |= {f"{kind} constant", f"{kind} missing", f"{kind} dropped"}
     assert expected <= seen

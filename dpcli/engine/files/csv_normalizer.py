@@ -29,9 +29,11 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from dpcli.data.formats import Dialect
-from dpcli.engine.files.decoding import UTF8_BOM, placeholder_header, split_start
+from dpcli.engine.files.decoding import UTF8_BOM, blank_lines, placeholder_header, split_start
 from dpcli.engine.files.quoted_bytes import packed, quoted_bytes, unpacked
+from dpcli.engine.files.record_cells import RecordFitter
 from dpcli.numeric.arrays import Array, np
+from dpcli.problems.light_dataclasses import dataclass
 
 LONGEST_CELL = 1 << 20
 """Bytes of the longest quoted cell that is read; no value needs nearly as many."""
@@ -49,18 +51,20 @@ CHUNK = 1 << 17
 
 
 class PlainText:
-    """Decides for text of a dialect whether it is plain; it may have blank lines.
+    """Decides for text of a dialect whether it is plain, and whether its records fit a header.
 
-    It serves one thread at a time.
+    `width` is the number of cells in the header. It serves one thread at a time.
     """
 
-    def __init__(self, dialect: Dialect) -> None:
+    def __init__(self, dialect: Dialect, width: int) -> None:
+        self.are_fit = RecordFitter(dialect, width).are_fit
         self._quote, self._multiline = (dialect.quote or "").encode(), dialect.multiline
         self._edges = f"{dialect.delimiter}\n\r".encode()
         # New memory for the flags of each text would cost more than the flags.
         self._memory = np.empty((3, 0), bool)
+        # A blank before a quote may be one before a quoted cell.
         self._quoted_starts = [
-            mark + self._quote for mark in (dialect.delimiter.encode(), b"\n", b"\r")
+            mark.encode() + self._quote for mark in (dialect.delimiter, "\n", "\r", "\t", " ")
         ]
 
     def well_quoted_length(self, text: bytes) -> int:
@@ -110,11 +114,17 @@ class PlainText:
         """
         first = text[: text.find(b"\n", 1) + 1]
         is_record = not self.has_quotes(first) or not first.count(self._quote) % 2
-        return bool(self._quote) and is_record and self.well_quoted_length(text) > 0
+        if not self._quote or not is_record:
+            return False
+        end = self.well_quoted_length(text)
+        return end > 0 and self.are_fit(text[1:end], quoted=True)
 
     def are_plain(self, blocks: Iterable[bytes]) -> bool:
         """Whether the text of a file is plain and has no quoted cells."""
-        return all(map(self.is_plain, whole_lines(blocks, b"\n")))
+        return all(
+            self.is_plain(lines) and self.are_fit(lines[1:], quoted=False)
+            for lines in whole_lines(blocks, b"\n")
+        )
 
     def are_well_quoted(self, blocks: Iterable[bytes]) -> bool:
         """Whether a file is plain text, all of its quoted cells closed and none too long."""
@@ -123,7 +133,8 @@ class PlainText:
             text = b"\n" + begun + lines[1:] if begun else lines
             end = self.well_quoted_length(text)
             begun = text[end:]
-            if not end or len(begun) > LONGEST_CELL:
+            is_fit = self.are_fit(text[1:end], quoted=True)
+            if not end or not is_fit or len(begun) > LONGEST_CELL:
                 return False
         return not begun
 
@@ -142,36 +153,6 @@ class PlainText:
             if (returns[:-1] > feeds[1:]).any():
                 return False
         return not text.endswith(b"\r")
-
-    def without_blank_lines(self, text: bytes, *, quoted: bool) -> bytes:
-        """Plain text without its blank lines; it begins with the end of a line.
-
-        If it is `quoted`, quotes have a meaning, and line ends between them stay.
-        """
-        letters = np.frombuffer(text, np.uint8)
-        kept: list[bytes | memoryview] = [text[:2]]
-        has_returns, has_quotes = b"\r" in text, quoted and self.has_quotes(text)
-        number, found = text[:2].count(self._quote) if has_quotes else 0, False
-        for start in range(0, len(letters) - 2, CHUNK):
-            chunk = letters[start : start + CHUNK + 2]
-            feeds = chunk == LINE_FEED
-            blank = feeds[2:] & feeds[1:-1]
-            if has_returns:
-                returns = chunk == CARRIAGE_RETURN
-                blank |= returns[2:] & feeds[1:-1]
-                blank |= feeds[2:] & returns[1:-1] & feeds[:-2]
-            if has_quotes:
-                is_quote = chunk[2:] == self._quote[0]
-                if blank.any():
-                    within = quoted_bytes(packed(is_quote), begins_within=number % 2 == 1)
-                    blank &= ~unpacked(within, len(blank))
-                number += int(np.count_nonzero(is_quote))
-            if blank.any():
-                found = True
-                kept.append(chunk[2:][~blank].data)
-            else:
-                kept.append(chunk[2:].data)
-        return b"".join(kept) if found else text
 
 
 def _longest_cell(is_quote: Array, opening: Array, closing: Array) -> int:
@@ -232,8 +213,17 @@ def whole_lines(blocks: Iterable[bytes], header: bytes = b"") -> Iterator[bytes]
 BLOCK = 1 << 18
 """Bytes examined together; one odd cell causes at most these to be rewritten."""
 
-FIRST_LINE = re.compile(rb"[\r\n]*+[^\n]*+\n")
-"""The first line that is not blank, in text without quoted cells."""
+
+@dataclass(frozen=True, slots=True)
+class PlainPiece:
+    """Plain text after a placeholder header line; it has no odd record.
+
+    Some cells may be `quoted`. Records may be broken (`RecordFitter`).
+    """
+
+    text: bytes
+    quoted: bool = False
+    has_broken: bool = False
 
 
 class CsvNormalizer:
@@ -245,11 +235,12 @@ class CsvNormalizer:
 
     def __init__(self, dialect: Dialect, width: int) -> None:
         self.unclosed = self._is_open = False
-        self.header = placeholder_header(dialect.delimiter, width).encode()
+        # A broken record has one cell more.
+        self.header = placeholder_header(dialect.delimiter, width + 1).encode()
+        self._fitter = RecordFitter(dialect, width)
         self._quote, self._multiline = (dialect.quote or "").encode(), dialect.multiline
-        self._plain = PlainText(dialect)
-        self._blank_rows = width == 1
-        self._missing = dialect.delimiter.encode() * (width - 1) or self._quote * 2
+        self._plain = PlainText(dialect, width)
+        self._broken = dialect.delimiter.encode() * width + b"x"
         # The content of the open cell, or whether it is too long and dropped.
         self._open_cell, self._drops_cell = b"", False
         marks = (dialect.delimiter, dialect.quote or "\n")
@@ -261,38 +252,39 @@ class CsvNormalizer:
         start, end = rb"(?<![^%b\r\n])" % d, rb"(?![^%b\r\n])" % d
         others = rb"[^%b\n]*+" % q
         record = rb"%b(?:%b%b%b%b)*+\n" % (others, start, quoted, end, others)
-        self._first_quoted_record = re.compile(rb"[\r\n]*+" + record)
+        before = blank_lines(dialect).encode()
+        self._first_line = re.compile(before + rb"[^\n]*+\n")
+        self._first_quoted_record = re.compile(before + record)
         self._cell_content = re.compile(inner)
         self._cell_tail = re.compile(tail)
         bare = rb"[^%b%b\r\n]" % (d, q)
         # Cells that stay as they are, then an odd cell or the end of some lines.
         kept = rb"(?!\A[\r\n])(?:%b|%b*+)(?:%b|\r?\n(?![\r\n]))"
-        odd = rb"%b(%b)(?:%b(%b)|\Z)|(%b++%b%b)" % (q, inner, q, tail, bare, q, tail)
+        blanks = b"[%b]*+" % b" \t".replace(dialect.delimiter.encode(), b"")
+        odd = rb"(%b%b)(%b)(?:%b(%b)|\Z)|(%b++%b%b)" % (blanks, q, inner, q, tail, bare, q, tail)
         self._odd_cells, self._odd_cells_of_long_text = (
             re.compile(rb"(?:%b)*+(?:%b|%b*+([\r\n]+|\Z))" % (kept % (cell, bare, d), odd, bare))
             for cell in (quoted, rb"(?!)")
         )
 
-    def pieces(self, blocks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
+    def pieces(self, blocks: Iterable[bytes]) -> Iterator[PlainPiece]:
         """The records after the first one that is not blank, in pieces of whole records.
 
-        Each piece is plain text after a placeholder header line, with a flag whether some cell may
-        be quoted. There is always a piece. All but the last are about as long as a block.
+        There is always a piece. All but the last are about as long as a block.
         """
         after_header = False
         for lines, quoted in self._pieces(blocks):
-            text = lines
+            text = lines[len(self.header) :]
             if not after_header:
-                first = self._first_quoted_record if quoted else FIRST_LINE
-                header = first.match(text, len(self.header))
+                first = self._first_quoted_record if quoted else self._first_line
+                header = first.match(text)
                 if header is None:
                     continue
-                text, after_header = self.header + text[header.end() :], True
-            if not self._blank_rows:
-                text = self._plain.without_blank_lines(text, quoted=quoted)
-            yield text, quoted
+                text, after_header = text[header.end() :], True
+            fitted, has_broken = self._fitter.fitted(text, quoted=quoted)
+            yield PlainPiece(self.header + fitted, quoted, has_broken)
         if not after_header:
-            yield self.header, False
+            yield PlainPiece(self.header)
 
     def _pieces(self, blocks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
         begun, waiting = b"", list[bytes]()
@@ -349,8 +341,6 @@ class CsvNormalizer:
         if self._multiline and (self._is_open or self._plain.has_quotes(text)):
             return self._requote(text)
         rewritten = with_line_feeds(text)
-        if not self._blank_rows:
-            rewritten = self._plain.without_blank_lines(rewritten, quoted=False)
         if self._plain.has_quotes(rewritten):
             rewritten = b"\n".join(map(self._rewrite_line, rewritten.split(b"\n")))
         return rewritten
@@ -359,7 +349,7 @@ class CsvNormalizer:
         rewritten = self._requote(line) if self._quote in line else line
         if self._is_open:
             self._close_cell()
-            rewritten = self._missing
+            rewritten = self._broken
         return rewritten
 
     def _requote(self, text: bytes) -> bytes:
@@ -380,27 +370,27 @@ class CsvNormalizer:
         is_short = len(text) <= LONGEST_CELL
         parts = self._odd_cells if is_short else self._odd_cells_of_long_text
         for part in parts.finditer(text):
-            inner, after, bare, ends = part.groups()
+            _, inner, after, bare, ends = part.groups()
             if bare is not None:
                 rewritten += (
-                    text[done : part.start(3)],
+                    text[done : part.start(4)],
                     quote,
                     bare.replace(quote, quote * 2),
                     quote,
                 )
             elif ends is not None:
-                rewritten += text[done : part.start(4)], with_line_feeds(ends)
+                rewritten += text[done : part.start(5)], with_line_feeds(ends)
             else:
                 size = len(inner) - inner.count(quote * 2) + len(after or b"")
                 too_long = size > LONGEST_CELL
                 inner = b"" if too_long else inner
                 self._is_open = after is None
                 if after is None:
-                    rewritten.append(text[done : part.start(1) - len(quote)])
+                    rewritten.append(text[done : part.start(1)])
                     self._open_cell, self._drops_cell = inner, too_long
                 else:
                     after = b"" if too_long else after.replace(quote, quote * 2)
-                    rewritten += text[done : part.start(1)], inner, after, quote
+                    rewritten += text[done : part.start(1)], quote, inner, after, quote
             done = part.end()
         rewritten.append(text[done:])
         return b"".join(rewritten)

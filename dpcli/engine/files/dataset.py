@@ -17,10 +17,12 @@ from typing import BinaryIO, Literal, Self
 
 from dpcli.data.column import Column
 from dpcli.data.formats import STANDARD_DIALECT, UTF8, Dialect
+from dpcli.engine.files.csv_marks import without_marks
 from dpcli.engine.files.decoding import (
     PARTIAL_ENDING,
     SIGNATURE_BYTES,
     CountingReader,
+    bare_name,
     copy_to_temporary,
     is_parquet,
     read_blocks,
@@ -87,7 +89,13 @@ class Source:
     def index_of(self, column: Column) -> int:
         """The index of a column that the file has; several columns may share one index."""
         key = column.file_key
-        return self.positions.get(key, key - 1) if isinstance(key, int) else self.header.index(key)
+        if isinstance(key, int):
+            return self.positions.get(key, key - 1)
+        return self.header.index(self.own_name(key))
+
+    def own_name(self, name: str) -> str:
+        """The name of a column as the header has it: names of CSV have no blanks around them."""
+        return name if name in self.header else bare_name(name)
 
 
 def regular_file(name: str, raw: BinaryIO, dialect: Dialect, progress: Progress) -> Source:
@@ -104,7 +112,7 @@ def regular_file(name: str, raw: BinaryIO, dialect: Dialect, progress: Progress)
     is_text = kind in ("csv", "parquet") and not is_packed
     if is_file and is_text and not (name == STDIN and raw.tell()):
         parquet = _is_parquet(os.pread(raw.fileno(), SIGNATURE_BYTES, 0), kind, name, dialect)
-        if parquet or (dialect.encoding == UTF8 and dialect.begins_with_header):
+        if parquet or dialect.is_usual:
             return Source(
                 name,
                 raw,
@@ -143,7 +151,9 @@ def _copy(name: str, raw: BinaryIO, dialect: Dialect, progress: Progress) -> Sou
 def _converted(name: str, kind: Format, blocks: Iterator[bytes], dialect: Dialect) -> Source:
     """A temporary CSV or Parquet file with the table in blocks of this format."""
     names: tuple[str, ...] = ()
-    as_written = replace(dialect, delimiter=",", quote='"', encoding=UTF8, multiline=True)
+    as_written = replace(
+        without_marks(dialect), delimiter=",", quote='"', encoding=UTF8, multiline=True
+    )
     if kind == "json":
         from dpcli.engine.files.json_lines import json_table
 
@@ -164,6 +174,7 @@ def _converted(name: str, kind: Format, blocks: Iterator[bytes], dialect: Dialec
         from dpcli.engine.files.header_lines import table_text
 
         names, blocks = table_text(blocks, dialect, name)
+        dialect = without_marks(dialect)
     return Source(name, copy_to_temporary(blocks), header=names, dialect=dialect, kind=kind)
 
 

@@ -12,13 +12,14 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from itertools import chain
 from typing import BinaryIO
 
-from dpcli.data.formats import ENCODINGS, UTF16, Dialect
+from dpcli.data.declared_texts import is_invisible
+from dpcli.data.formats import ENCODINGS, UTF16, UTF32, Dialect, has_unnamed_index
 from dpcli.problems.errors import DataError
 
 TYPED = "\ufdd0"
@@ -79,7 +80,11 @@ MARKUP = re.compile(rb"\s*<(html|table|!doctype|[?]xml)", re.IGNORECASE)
 JSON_START = re.compile(rb'\s*(\{\s*"|\[\s*[{[])')
 """The beginning of a JSON object, or of an array of objects or arrays."""
 
-UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
+MARKS = {
+    UTF32: {codecs.BOM_UTF32_LE: "utf_32_le", codecs.BOM_UTF32_BE: "utf_32_be"},
+    UTF16: {codecs.BOM_UTF16_LE: "utf_16_le", codecs.BOM_UTF16_BE: "utf_16_be"},
+}
+"""The marks of these encodings at the start of a text; those of UTF-32 are longer."""
 
 
 def is_parquet(start: bytes, name: str, encoding: str) -> bool:
@@ -102,8 +107,9 @@ def is_parquet(start: bytes, name: str, encoding: str) -> bool:
         raise DataError.about("not-csv", file=name, found="a web page or XML")
     if JSON_START.match(text):
         raise DataError.about("not-csv.json", file=name)
-    if line.startswith(UTF16_BOMS) and not encoding.startswith(UTF16):
-        raise DataError.about("not-csv.utf-16", file=name, encoding=encoding)
+    other = next((wide for wide in MARKS if start.startswith(tuple(MARKS[wide]))), "")
+    if not encoding.startswith(other):
+        raise DataError.about("not-csv.utf-16", file=name, encoding=encoding, found=other)
     number = start[len(PARQUET_STARTS[0]) : len(PARQUET_STARTS[0]) + 1]
     return start.startswith(PARQUET_STARTS) and b"" < number < b" " and number not in b"\t\r\n"
 
@@ -149,13 +155,15 @@ def pread_blocks(file: BinaryIO, size: int) -> Iterator[bytes]:
 def to_utf8(blocks: Iterable[bytes], encoding: str, *, has_header: bool) -> Iterator[bytes]:
     """The text in UTF-8; bytes that cannot be decoded become replacement characters.
 
-    No record decides how a text is decoded. Only in a text that has a header line does the mark of
-    UTF-16 at its start choose the order of bytes; without the mark it is little-endian.
+    No record decides how a text is decoded. Only in a text that has a header line does its start
+    choose the order of bytes in UTF-16 and UTF-32: a mark, or else a zero before a Latin letter.
     """
     codec = ENCODINGS[encoding]
-    start, all_blocks = split_start(blocks, 2)
-    if has_header and encoding == UTF16 and start.startswith(codecs.BOM_UTF16_BE):
-        codec = "utf_16_be"
+    start, all_blocks = split_start(blocks, 4)
+    if has_header and encoding in MARKS:
+        little, big = MARKS[encoding].values()
+        found = (MARKS[encoding][mark] for mark in MARKS[encoding] if start.startswith(mark))
+        codec = next(found, big if start.startswith(b"\0") else little)
     return (
         text.encode("utf-8", "replace") for text in codecs.iterdecode(all_blocks, codec, "replace")
     )
@@ -183,9 +191,15 @@ def copy_to_temporary(blocks: Iterable[bytes]) -> BinaryIO:
 def parse_records(lines: Iterable[str], dialect: Dialect) -> Iterator[list[str]]:
     """All records of lines with their ends; a blank line is a record without cells."""
     csv.field_size_limit(sys.maxsize)
-    if dialect.quote is None:
-        return csv.reader(lines, delimiter=dialect.delimiter, quoting=csv.QUOTE_NONE)
-    return csv.reader(lines, delimiter=dialect.delimiter, quotechar=dialect.quote)
+    return csv.reader(
+        lines,
+        delimiter=dialect.delimiter,
+        quotechar=dialect.quote,
+        quoting=csv.QUOTE_MINIMAL if dialect.quote else csv.QUOTE_NONE,
+        escapechar=dialect.escape,
+        # Blanks before a quoted cell are no part of it.
+        skipinitialspace=dialect.delimiter != " ",
+    )
 
 
 def parse_line(line: str, dialect: Dialect) -> list[str] | None:
@@ -203,11 +217,29 @@ def placeholder_header(delimiter: str, width: int) -> str:
     return delimiter.join(f"c{index}" for index in range(width)) + "\n"
 
 
+def blank_lines(dialect: Dialect) -> str:
+    """The pattern of lines of blanks at the start of a text; it matches every text."""
+    blanks = " \t".replace(dialect.delimiter, "")
+    return rf"\A(?:[{blanks}]*+(?:\r\n?+|\n))*+"
+
+
+def column_names(cells: Sequence[str], dialect: Dialect) -> tuple[str, ...]:
+    """The names of columns in the cells of a header, without what cannot be seen around them."""
+    names = tuple(map(bare_name, cells))
+    return ("", *names) if dialect.row_names and not has_unnamed_index(names) else names
+
+
+def bare_name(name: str) -> str:
+    """A name without blanks and invisible characters around it."""
+    seen = [at for at, letter in enumerate(name) if not (is_invisible(letter) or letter.isspace())]
+    return name[seen[0] : seen[-1] + 1] if seen else ""
+
+
 def read_header(file: BinaryIO, name: str, size: int, dialect: Dialect) -> tuple[str, ...]:
     """The names in the first record that is not blank. Raises DataError `no-header`."""
     names = read_first_record(file, size, dialect)
     if names:
-        return tuple(names)
+        return column_names(names, dialect)
     raise DataError.about("no-header" if names is None else "no-header.open-quote", file=name)
 
 
@@ -225,8 +257,9 @@ def read_first_record(
     for window in WINDOWS:
         content = os.pread(file.fileno(), window, start)
         text = content.removeprefix(UTF8_BOM).decode("utf-8", errors="replace")
+        text = re.sub(blank_lines(dialect), "", text, count=1)
         if not dialect.multiline:
-            line, *rest = LINE_END.split(text.lstrip("\r\n"), maxsplit=1)
+            line, *rest = LINE_END.split(text, maxsplit=1)
             if line and (rest or start + len(content) >= size):
                 return parse_line(line, dialect) or []
             continue

@@ -23,7 +23,7 @@ from dataclasses import replace
 from itertools import islice
 
 from dpcli.data.column import Column, file_columns
-from dpcli.data.formats import STANDARD_DIALECT, UTF8, Dialect, has_unnamed_index
+from dpcli.data.formats import UTF8, UTF16, UTF32, Dialect, has_unnamed_index
 from dpcli.data.labels import IdColumn
 from dpcli.engine.files.dataset import GZIP_ENDING, ZIP_ENDING, Dataset, Source, format_of
 from dpcli.engine.files.decoding import (
@@ -72,8 +72,8 @@ def require_columns(
     refused if the content of a record decides whether it is a row.
     """
     if every_record:
-        if dataset.dialect.footer:
-            raise ValueError("a footer leaves out records")
+        if dataset.dialect.footer or dataset.dialect.comment:
+            raise ValueError("a footer or a comment leaves out records")
         _refuse_sheets(source.name for source in dataset.sources if source.kind == "sheet")
     read = file_columns(columns)
     problems = [problem for source in dataset.sources for problem in _problems(source, read)]
@@ -108,7 +108,7 @@ def _problems(source: Source, columns: Sequence[Column]) -> Iterator[Problem]:
     counts = {
         column: int(key <= len(source.header))
         if isinstance(key := column.file_key, int)
-        else by_name[unicodedata.normalize("NFC", key)]
+        else by_name[unicodedata.normalize("NFC", source.own_name(key))]
         for column in columns
     }
     file, hint, mark = source.name, "missing-column", _separator_in(source)
@@ -125,7 +125,7 @@ def _problems(source: Source, columns: Sequence[Column]) -> Iterator[Problem]:
         return
     for column, count in counts.items():
         key = column.file_key
-        if count == 1 and (isinstance(key, int) or key in source.header):
+        if count == 1 and (isinstance(key, int) or source.own_name(key) in source.header):
             yield from _type_problems(source, column)
         elif count:
             yield make_problem("ambiguous-column", file=file, column=key, count=count)
@@ -177,10 +177,10 @@ def require_names(source: Source, *, asserted: bool, in_two_lines: bool = False)
     start = os.pread(source.file.fileno(), WINDOWS[0], 0).lstrip(b"\r\n")
     line = re.split(rb"[\r\n]", start, maxsplit=1)[0]
     if b"\0" in line:
-        # In UTF-16 a Latin letter has a zero byte before or after it.
-        is_big_endian = line[::2].count(0) > line[1::2].count(0)
-        other = "utf-16be" if is_big_endian else "utf-16"
-        why = ": it has NUL bytes in it, as UTF-16 text has"
+        # In UTF-16 a Latin letter has a zero byte before or after it, in UTF-32 three of them.
+        other = UTF32 if 3 * line.count(0) > 2 * len(line) else UTF16
+        other += "be" * (line[::2].count(0) > line[1::2].count(0) and other == UTF16)
+        why = f": it has NUL bytes in it, as {other[:6].upper()} text has"
         raise DataError.about("not-text", file=file, encoding=encoding, other=other, why=why)
     if any("\ufffd" in name for name in source.header):
         alternative = "windows-1252" if encoding == UTF8 else UTF8
@@ -272,7 +272,7 @@ def recognized_source(data: str, dialect: Dialect, *, asserted: bool) -> Iterato
             rows = _sheet_rows(data, declared, titles + 1)
             declared = replace(declared, skip_lines=_header_index(rows, declared, data) or 0)
         with open_dataset((data,), declared) as dataset:
-            yield replace(dataset.sources[0], dialect=declared)
+            yield replace(dataset.sources[0], dialect=replace(declared, multiline=False))
         return
     # Quotes in titles have no meaning.
     whole = replace(dialect, quote=None, skip_lines=0, header_lines=1)
@@ -280,7 +280,7 @@ def recognized_source(data: str, dialect: Dialect, *, asserted: bool) -> Iterato
         (source,) = dataset.sources
         if source.dialect is None or source.dialect.quote is not None:
             # Parquet, or another format that was written as CSV with quotes.
-            yield source if source.dialect is None else replace(source, dialect=STANDARD_DIALECT)
+            yield source if source.dialect is None else replace(source, dialect=Dialect())
             return
         mark = source.dialect.delimiter
         is_open = dialect.by_ending and mark == dialect.delimiter

@@ -11,9 +11,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, zip_longest
 
 from dpcli.data.formats import Dialect
+from dpcli.engine.files.csv_marks import plain_text, without_marks
 from dpcli.engine.files.decoding import (
     UTF8_BOM,
     WINDOWS,
+    column_names,
     parse_line,
     parse_records,
     placeholder_header,
@@ -33,6 +35,8 @@ def table_text(
     """
     has_public_start = not dialect.names or dialect.skip_lines > 0
     text = to_utf8(blocks, dialect.encoding, has_header=has_public_start)
+    if dialect.escape or dialect.comment:
+        text, dialect = plain_text(text, dialect), without_marks(dialect)
     if dialect.begins_with_header:
         return (), text
     window = len(UTF8_BOM) if dialect.names and not dialect.skip_lines else WINDOWS[-1]
@@ -51,6 +55,9 @@ def table_text(
 
 def header_names(lines: Iterable[str], dialect: Dialect) -> tuple[str, ...]:
     """The names in the next records that are not blank; none if records are too few."""
+    # Blank lines within a name would become one space.
+    blanks = " \t\r\n".replace(dialect.delimiter, "")
+    lines = (line for line in lines if line.strip(blanks))
     if dialect.multiline:
         records: Iterator[Sequence[str] | None] = parse_records(lines, dialect)
     else:
@@ -61,7 +68,8 @@ def header_names(lines: Iterable[str], dialect: Dialect) -> tuple[str, ...]:
             break
         header += [record] if record else []
         if len(header) == dialect.header_lines:
-            return merged_names(*header) if len(header) > 1 else tuple(header[0])
+            names = merged_names(*header) if len(header) > 1 else header[0]
+            return column_names(names, dialect)
     return ()
 
 

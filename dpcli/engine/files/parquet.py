@@ -314,14 +314,14 @@ def parquet_rows(
 def parquet_frame(
     source: Source, wanted: Sequence[Column], decimal: str, rows: Rows, native: Collection[int] = ()
 ) -> pl.LazyFrame:
-    """Wanted columns as `t0` and so on; `odd_blank` is false: a blank row is a row.
+    """Wanted columns as `t0` and so on; `odd_row` is false: a blank row is a row.
 
     The columns at the positions `native` are read without their texts, or an odd cell is an error.
     """
-    blank = pl.lit(value=False).alias("odd_blank")
+    blank = pl.lit(value=False).alias("odd_row")
     if not wanted:
         # A literal alone would be one row, and no column may be read that is not declared.
-        return pl.select(pl.repeat(value=False, n=rows.count).alias("odd_blank")).lazy()
+        return pl.select(pl.repeat(value=False, n=rows.count).alias("odd_row")).lazy()
     table = scan_parquet_file(source.file)
     types = table.collect_schema().dtypes()
     read, copied = [], []

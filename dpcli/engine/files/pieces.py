@@ -28,7 +28,7 @@ from dpcli.engine.files.decoding import COMPRESSED_STARTS, UTF8_BOM, pread_block
 from dpcli.engine.files.native import NativeColumns
 from dpcli.engine.files.parquet import declared_text, untyped_text
 from dpcli.engine.progress import READING, Progress
-from dpcli.numeric.arrays import Array, np
+from dpcli.numeric.arrays import Array
 from dpcli.numeric.exact import fixed_point_text
 from dpcli.problems.light_dataclasses import dataclass
 
@@ -46,13 +46,6 @@ PIECE = 1 << 23
 SEGMENT = 1 << 21
 """Rows of a Parquet file that one query reads, unless it reads the file in place."""
 
-
-FEWEST_CELLS = 2
-"""The least number of cells that are read of each row.
-
-A row without any of them may be a blank line, and to find out takes another pass.
-"""
-
 SAMPLE, SAMPLES = 1 << 9, 1 << 9
 """Bytes of a sample, and how many of them there are."""
 
@@ -66,8 +59,7 @@ ODD_END = re.compile(rb"\n\r?\n|\r[^\n]")
 class Inspection:
     """Inspects every byte of a file on its own thread, while others read it in place.
 
-    `quoted` states whether it is read as text with quoted cells. The inspection does not search for
-    blank lines; `has_blank_lines` does.
+    `quoted` states whether it is read as text with quoted cells.
     """
 
     def __init__(self, plain: PlainText, blocks: Iterable[bytes], *, quoted: bool) -> None:
@@ -88,21 +80,6 @@ class Inspection:
             self._is_right = examine(self._blocks)
 
 
-def has_blank_lines(file: BinaryIO) -> bool:
-    """Whether some line is empty."""
-    end = b""
-    for block in pread_blocks(file, BLOCK):
-        text = end + block
-        # A search of the text for a pattern stops at every line end, which takes ten times as long.
-        codes = np.frombuffer(text, np.uint8)
-        is_end = codes == ord("\n")
-        is_blank = is_end[:-2] & is_end[2:] & (codes[1:-1] == ord("\r"))
-        if (is_end[:-1] & is_end[1:]).any() or is_blank.any():
-            return True
-        end = text[-2:]
-    return False
-
-
 def has_odd_ends(file: BinaryIO, size: int) -> bool:
     """Whether samples of a file have over one odd line end in `ODD_SHARE` bytes.
 
@@ -121,7 +98,8 @@ class Piece:
     """Some rows of a file, in their order.
 
     A piece of a CSV file is plain `text`: whole records after a header line; quotes have a meaning
-    in it if it is `quoted`. With an `inspection`, the piece is the whole file, read in place, and
+    in it if it is `quoted`. Broken records, if it has some, are rows of missing cells, or with
+    `drops_broken` no rows. With an `inspection`, the piece is the whole file, read in place, and
     the inspection finds out whether the file is plain. A piece of a Parquet file has `rows`. Cells
     that are `raw` keep the marks of typed cells. The native reader parses the `native` columns.
     """
@@ -131,6 +109,8 @@ class Piece:
     decimal: str
     text: bytes = b""
     quoted: bool = False
+    has_broken: bool = False
+    drops_broken: bool = False
     inspection: Inspection | None = None
     rows: Rows | None = None
     raw: bool = False
@@ -140,8 +120,8 @@ class Piece:
     def frame(self) -> pl.LazyFrame:
         """The wanted columns as `t0`, `t1` and so on: texts, or steps of integer types.
 
-        `odd_blank` is true for a row whose wanted cells are all null: it may be a blank line, which
-        is no row. Footers, which the first cell of a record alone identifies, are left out.
+        `odd_row` is false, so that rows without wanted columns can be counted. Footers, which the
+        first cell of a record alone identifies, are left out.
         """
         dialect = self.source.dialect
         if dialect is None:
@@ -155,6 +135,9 @@ class Piece:
         wanted = [names[self.source.index_of(column)] for column in self.columns]
         types = self.native.types
         schema = dict.fromkeys(names, pl.String()) | {wanted[at]: types[at] for at in types}
+        # Text that is not read in place has room for the mark of a broken record.
+        broken = pl.col(f"c{len(names)}")
+        schema[broken.meta.output_name()] = pl.String()
         # With the names given and the header line skipped, the file is never mapped into memory:
         # to touch a page of a mapped file that was cut off would end the process. Other text has
         # a header line, because without one the reader would look for columns in a record.
@@ -177,6 +160,8 @@ class Piece:
 
         def cells(at: int, column: Column) -> pl.Expr:
             cell = pl.col(wanted[at])
+            if self.has_broken and not self.drops_broken:
+                cell = pl.when(broken.is_null()).then(cell)
             if at in types:
                 return column.native_steps(cell)
             if is_plain:
@@ -188,9 +173,10 @@ class Piece:
             first = untyped_text(pl.col(names[0])).str.strip_chars(BLANKS)
             is_footer = pl.any_horizontal(first.str.starts_with(text) for text in dialect.footer)
             table = table.filter(~is_footer.fill_null(value=False))
-        cells_read = list(dict.fromkeys([*wanted, *names]))[: max(FEWEST_CELLS, len({*wanted}))]
-        blank = pl.all_horizontal(pl.col(name).is_null() for name in cells_read)
-        return table.select(*texts, blank.alias("odd_blank"))
+        if self.has_broken and self.drops_broken:
+            table = table.filter(broken.is_null())
+        never = pl.col([*wanted, *names][0]).is_null() & False
+        return table.select(*texts, never.alias("odd_row"))
 
     def drop_odd(self) -> bool:
         """Drop native columns with an odd cell, so that they are read as texts.
@@ -223,19 +209,14 @@ class Piece:
         text = self.text.decode("utf-8", "replace").encode()
         return None if text == self.text else [replace(self, text=text)]
 
-    def corrected(self, *, has_blank_row: bool) -> Iterable[Piece] | None:
+    def corrected(self) -> Iterable[Piece] | None:
         """The rows of the piece, if the native reader misread a file in place; else None.
 
-        The file may not be plain text. A row without any cell may be a blank line, which is no row
-        in a file with several columns.
+        The file may not be plain text, or have records that do not fit its header.
         """
-        if self.inspection is None:
+        if self.inspection is None or self.inspection.is_right():
             return None
-        may_be_line = has_blank_row and len(self.source.header) > 1
-        is_right = self.inspection.is_right()
-        if not is_right or (may_be_line and has_blank_lines(self.source.file)):
-            return self._reread()
-        return None
+        return self._reread()
 
     def _reread(self) -> Iterable[Piece]:
         return _normalized_pieces(self, pread_blocks(self.source.file, PIECE))
@@ -255,14 +236,14 @@ class TextPiece:
 
     @property
     def frame(self) -> pl.LazyFrame:
-        """The wanted columns as `t0` and so on. `odd_blank` is false: no line is blank."""
+        """The wanted columns as `t0` and so on, and `odd_row`, which is false."""
         from dpcli.engine.files.parquet import declared_text
 
         texts = [
             declared_text(pl.col(f"t{position}"), column, self.decimal).alias(f"t{at}")
             for at, (column, position) in enumerate(zip(self.columns, self.positions, strict=True))
         ]
-        return self.texts.lazy().select(*texts, pl.lit(value=False).alias("odd_blank"))
+        return self.texts.lazy().select(*texts, pl.lit(value=False).alias("odd_row"))
 
     def drop_odd(self) -> bool:
         """False: no column is native."""
@@ -271,7 +252,7 @@ class TextPiece:
     def with_replacement_characters(self) -> None:
         """None: all texts are UTF-8."""
 
-    def corrected(self, *, has_blank_row: bool) -> None:
+    def corrected(self) -> None:
         """None: the rows are right."""
 
 
@@ -284,12 +265,14 @@ def read_pieces(
     in_place: bool = False,
     raw: bool = False,
     native: bool = False,
+    drops_broken: bool = False,
 ) -> Iterator[Piece]:
     """The rows of all files, which have these columns, in the order of the files.
 
     Files that seem to be plain are one piece, read `in_place`, if the caller allows it. All other
     files are read once, one piece ahead of its use. With `native`, the reader may parse cells; with
-    `raw`, typed cells keep their marks. `phase` is what `progress` shows.
+    `raw`, typed cells keep their marks; with `drops_broken`, broken records are no rows. `phase` is
+    what `progress` shows.
     """
     done, size = 0, max(1, dataset.size)
     # Reading is ahead of the sums, so its position reveals nothing.
@@ -304,7 +287,7 @@ def read_pieces(
     position = (lambda: min(done, size) * dataset.bytes // size) if is_text else lambda: None
     progress.begin(phase, dataset.bytes, position)
     for source in dataset.sources:
-        piece = Piece(source, columns, dataset.dialect.decimal, raw=raw)
+        piece = Piece(source, columns, dataset.dialect.decimal, raw=raw, drops_broken=drops_broken)
         if native:
             parsed = NativeColumns.of(source, columns, dataset.dialect.decimal)
             piece = replace(piece, native=parsed)
@@ -316,7 +299,7 @@ def read_pieces(
             with parquet_rows(source, columns, max_rows) as parts:
                 yield from (replace(piece, rows=rows) for rows in parts)
             continue
-        plain = PlainText(source.dialect)
+        plain = PlainText(source.dialect, len(source.header))
         quoted = _seems_quoted(plain, source) if in_place and source.size > PIECE else None
         if quoted is not None:
             replace(piece, text=_first_lines(source), quoted=quoted).drop_odd()
@@ -333,13 +316,13 @@ def _seems_quoted(plain: PlainText, source: Source) -> bool | None:
     """
     lines = b"\n" + _first_lines(source)
     # A reader takes a header that begins like this for compressed data.
-    if lines.startswith(COMPRESSED_STARTS, 1) or lines[1:2] in b"\r\n":
+    if lines.startswith(COMPRESSED_STARTS, 1) or not lines[1 : lines.find(b"\n", 1)].strip():
         return None
     # What it misreads is read again.
     if len(source.header) > 1 and has_odd_ends(source.file, source.size):
         return None
     if plain.is_plain(lines):
-        return False
+        return False if plain.are_fit(lines[1:], quoted=False) else None
     return True if plain.begins_well_quoted(lines) else None
 
 
@@ -356,7 +339,8 @@ def _normalized_pieces(piece: Piece, blocks: Iterable[bytes]) -> Iterator[Piece]
     normalizer = CsvNormalizer(dialect, len(piece.source.header))
     empty = replace(piece, inspection=None, quoted=False)
     return prefetch(
-        replace(empty, text=text, quoted=quoted) for text, quoted in normalizer.pieces(blocks)
+        replace(empty, text=plain.text, quoted=plain.quoted, has_broken=plain.has_broken)
+        for plain in normalizer.pieces(blocks)
     )
 
 
@@ -367,9 +351,8 @@ def scan_piece(
 ) -> Iterator[T]:
     """The results of `scan` on the rows of a piece; it may be scanned again in parts.
 
-    `scan` also returns flags (one row): `odd_blank` if some row has no cell, and a flag for each
-    column with an undecided cell. Undecided cells are decided, and a misread piece is corrected,
-    before the rows are scanned again.
+    `scan` also returns flags (one row) of columns with an undecided cell. Undecided cells are
+    decided, and a misread piece is corrected, before the rows are scanned again.
     """
     while True:
         try:
@@ -383,12 +366,11 @@ def scan_piece(
                 raise
         else:
             odd = raised_flags(flags)
-            replacements = piece.corrected(has_blank_row="odd_blank" in odd)
+            replacements = piece.corrected()
         if replacements is not None:
             for replacement in replacements:
                 yield from scan_piece(replacement, decoder, scan)
             return
-        odd.discard("odd_blank")
         if not odd:
             yield result
             return
@@ -401,18 +383,22 @@ def read_texts(
     progress: Progress | None = None,
     *,
     raw: bool = False,
+    drops_broken: bool = False,
 ) -> Iterator[pl.DataFrame]:
     """The rows of files with these columns, as texts in columns `t0`, `t1` and so on.
 
-    With `raw`, typed cells keep their marks.
+    With `raw`, typed cells keep their marks; with `drops_broken`, broken records are no rows.
     """
 
     def scan(texts: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         rows = texts.collect(engine="streaming")
-        return rows.drop("odd_blank"), rows.select("odd_blank")
+        return rows.drop("odd_row"), rows.select("odd_row")
 
     progress = progress or Progress()
-    for piece in read_pieces(dataset, columns, progress, "randomizing", raw=raw):
+    pieces = read_pieces(
+        dataset, columns, progress, "randomizing", raw=raw, drops_broken=drops_broken
+    )
+    for piece in pieces:
         yield from scan_piece(piece, Decoder(()), scan)
 
 

@@ -148,7 +148,7 @@ class QueryAggregator:
         self, dataset: Dataset, progress: Progress, finish: Callable[[UserScan], Partial]
     ) -> Partial:
         def pieces(columns: Sequence[Column]) -> Iterator[Piece]:
-            return read_pieces(dataset, columns, progress, native=True)
+            return read_pieces(dataset, columns, progress, native=True, drops_broken=True)
 
         return self._bounded(pieces, dataset.size, finish)
 
@@ -196,7 +196,7 @@ class RowScan:
         if flags:
             frames.append(rows.select(flags))
         results = pl.collect_all(frames, engine="streaming")
-        flagged = next(frame for frame in results if "odd_blank" in frame.columns)
+        flagged = next(frame for frame in results if "odd_row" in frame.columns)
         partial = [frame.drop(FLAGS) for frame in results[: len(self._expressions)]]
         return partial, flagged.select(FLAGS)
 

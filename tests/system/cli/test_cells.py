@@ -157,13 +157,17 @@ CSV = "dpcli: 1\ndataset: d\nprivacy: {unit: row, neighbors: add-remove, budget:
 @pytest.mark.parametrize(
     ("declared", "content", "words"),
     [
-        ("", 'a,b\n1,2\n1,"2\n3",4\n', "line ends within a cell make records of a wrong length"),
+        (
+            "csv: {multiline: true}",
+            'a,b\n1,2\n1,"2\n3",4\n',
+            "line ends within a cell make records of a wrong length",
+        ),
         ("", "a,b\n1,2\n1,2,3\n", "more cells than the header"),
         ("", "a,b\n1,2,\n1,2,\n", ""),
         ("", "a,b\n1,2\n1\n", "fewer cells than the header"),
         ("", "a,b\n1,2\nTotals,3\n", "`csv: {footer: [Total]}`"),
         ("csv: {footer: Total}", "a,b\n1,2\nTotals,3\n", ""),
-        ("csv: {multiline: false}", 'a,b\n1,"2\n3"\n', "`csv: {multiline: true}`"),
+        ("", 'a,b\n1,"2\n3"\n', "`csv: {multiline: true}`"),
         ("", "a,b\n1,Zürich\n".encode("windows-1252"), "`csv: {encoding: windows-1252}`"),
         ("", "a,b\n1,Köln\n".encode("macintosh"), "`csv: {encoding: macintosh}`"),
         ("csv: {encoding: windows-1252}", "a,b\n1,Köln\n", "`csv: {encoding: utf-8}`"),

@@ -218,7 +218,7 @@ def test_a_decimal_mark_is_asked_for(ask: Ask, tmp_path: Path) -> None:
     outcome = ask("yes\nd\nrow\n\n\n\ndone\n\n\n\n", path, "--delimiter", ";", "-o", spec)
 
     assert outcome.status == 0
-    assert 'csv: {delimiter: ";", decimal: ",", multiline: false}' in spec.read_text("utf-8")
+    assert 'csv: {delimiter: ";", decimal: ","}' in spec.read_text("utf-8")
     assert f"next: dpcli check '{spec}' '{path}'; dpcli plan '{spec}'; " in outcome.err
 
 

@@ -144,23 +144,16 @@ def test_another_delimiter_is_not_overruled(
 
 
 TABLE = {
-    "a semicolon": ("name;age\n{};1,5\n", '{delimiter: ";", multiline: false}'),
-    "a tab": ("name\tage\n", "{delimiter: tab, multiline: false}"),
-    "a bar": ("name|age\n{}|a;b;c;d\n", '{delimiter: "|", multiline: false}'),
-    "a title": (
-        'Visits of "2024\n\nname;age\n{};3\n',
-        '{delimiter: ";", multiline: false, skip_lines: 2}',
-    ),
-    "a padded title": ("Visits,,\nname,age,sex\n{},3,F\n", "{multiline: false, skip_lines: 1}"),
+    "a semicolon": ("name;age\n{};1,5\n", '{delimiter: ";"}'),
+    "a tab": ("name\tage\n", "{delimiter: tab}"),
+    "a bar": ("name|age\n{}|a;b;c;d\n", '{delimiter: "|"}'),
+    "a title": ('Visits of "2024\n\nname;age\n{};3\n', '{delimiter: ";", skip_lines: 2}'),
+    "a padded title": ("Visits,,\nname,age,sex\n{},3,F\n", "{skip_lines: 1}"),
     "titles of several cells": (
         "Report,2024,,\nFrom,2024-01-01,,\n\nname,age,sex,day\n{},3,F,\n",
-        "{multiline: false, skip_lines: 3}",
+        "{skip_lines: 3}",
     ),
-    "blank lines": ("\n\nname,age\n{},3\n", "{multiline: false}"),
-    "a mark of a spreadsheet": (
-        "sep=;\nname;age\n{};40\n",
-        '{delimiter: ";", multiline: false, skip_lines: 1}',
-    ),
+    "a mark of a spreadsheet": ("sep=;\nname;age\n{};40\n", '{delimiter: ";", skip_lines: 1}'),
 }
 
 
@@ -206,7 +199,7 @@ def test_two_lines_are_a_header_if_the_user_says_so(data: Path, dpcli: Command) 
     data.write_text("Id,Which?,,Age\n,Web,Print,\n1,x,,34\n", encoding="utf-8")
     assert dpcli("init", data).status == 4
     outcome = dpcli("init", data, "--header-lines", "2")
-    assert "\ncsv: {multiline: false, header_lines: 2}\n" in outcome.out
+    assert "\ncsv: {header_lines: 2}\n" in outcome.out
     assert '  "Which?: Print": {type: FILL_IN}\n  Age: {type: FILL_IN}\n' in outcome.out
     data.write_text(f"Id,Age\n{CANARY},34\n", encoding="utf-8")
     outcome = dpcli("init", data, "--header-lines", "2")

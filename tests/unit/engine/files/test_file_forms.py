@@ -84,7 +84,7 @@ def test_a_header_of_two_lines_joins_both(tmp_path: Path) -> None:
     """An empty cell takes the text to its left, and a name joins both lines."""
     path = tmp_path / "survey.csv"
     path.write_text(SURVEY, encoding="utf-8")
-    assert texts(path, Dialect(header_lines=2)) == (
+    assert texts(path, Dialect(header_lines=2, multiline=True)) == (
         (
             "Respondent ID",
             "Start Date",
@@ -118,7 +118,7 @@ def test_names_of_two_lines(
 
 @pytest.mark.parametrize(
     "dialect",
-    [Dialect(skip_lines=9), Dialect(header_lines=2), Dialect(header_lines=2, multiline=False)],
+    [Dialect(skip_lines=9), Dialect(header_lines=2, multiline=True), Dialect(header_lines=2)],
 )
 def test_a_file_that_ends_before_its_header_is_refused(dialect: Dialect, tmp_path: Path) -> None:
     """A header that is not there cannot be read."""

@@ -157,28 +157,32 @@ def split(header: Sequence[str], cells: Rows, folder: Path, dialect: Dialect) ->
 
 FORMS = (
     Form("standard", STANDARD_DIALECT, one),
-    Form("semicolons", Dialect(";"), one),
-    Form("single quotes", Dialect(";", "'"), one),
-    Form("tabs without quotes", Dialect("\t", None), one),
-    Form("odd marks", Dialect("|", "~"), one),
-    Form("spaces", Dialect(" "), one),
-    Form("CRLF", Dialect(";"), ended("\r\n")),
-    Form("CR", Dialect(";", "'"), ended("\r")),
-    Form("decimal comma", Dialect(";", decimal=","), one),
-    Form("no header", Dialect(names=("?",)), one),
-    Form("no header, tabs", Dialect("\t", "'", names=("?",), decimal=","), one),
-    Form("UTF-16", Dialect(encoding="utf-16"), one),
-    Form("UTF-16, marked", Dialect(encoding="utf-16"), marked),
-    Form("UTF-16, marked, no header", Dialect(encoding="utf-16", names=("?",)), marked),
-    Form("GB 18030, packed", Dialect("^", encoding="gb18030"), packed),
-    Form("Windows", Dialect(";", encoding="windows-1252", decimal=","), one),
-    Form("Shift JIS", Dialect("|", encoding="shift_jis"), one),
+    Form("semicolons", Dialect(";", multiline=True), one),
+    Form("single quotes", Dialect(";", "'", multiline=True), one),
+    Form("tabs without quotes", Dialect("\t", None, multiline=True), one),
+    Form("odd marks", Dialect("|", "~", multiline=True), one),
+    Form("spaces", Dialect(" ", multiline=True), one),
+    Form("CRLF", Dialect(";", multiline=True), ended("\r\n")),
+    Form("CR", Dialect(";", "'", multiline=True), ended("\r")),
+    Form("decimal comma", Dialect(";", decimal=",", multiline=True), one),
+    Form("no header", Dialect(names=("?",), multiline=True), one),
+    Form("no header, tabs", Dialect("\t", "'", names=("?",), decimal=",", multiline=True), one),
+    Form("UTF-16", Dialect(encoding="utf-16", multiline=True), one),
+    Form("UTF-16, marked", Dialect(encoding="utf-16", multiline=True), marked),
+    Form(
+        "UTF-16, marked, no header",
+        Dialect(encoding="utf-16", names=("?",), multiline=True),
+        marked,
+    ),
+    Form("GB 18030, packed", Dialect("^", encoding="gb18030", multiline=True), packed),
+    Form("Windows", Dialect(";", encoding="windows-1252", decimal=",", multiline=True), one),
+    Form("Shift JIS", Dialect("|", encoding="shift_jis", multiline=True), one),
     Form("Parquet", STANDARD_DIALECT, parquet),
-    Form("Parquet, decimal comma", Dialect(";", decimal=","), parquet),
+    Form("Parquet, decimal comma", Dialect(";", decimal=",", multiline=True), parquet),
     Form("split", STANDARD_DIALECT, split),
-    Form("split, semicolons", Dialect(";", "'", decimal=","), split),
-    Form("split, no header", Dialect(names=("?",)), split),
-    Form("split, UTF-16", Dialect(encoding="utf-16"), split),
+    Form("split, semicolons", Dialect(";", "'", decimal=",", multiline=True), split),
+    Form("split, no header", Dialect(names=("?",), multiline=True), split),
+    Form("split, UTF-16", Dialect(encoding="utf-16", multiline=True), split),
 )
 
 
@@ -264,15 +268,15 @@ def test_people_are_the_same_in_every_form(
 
 
 HOSTILE = (
-    Dialect(";", "'"),
-    Dialect("\t"),
-    Dialect("|", None),
-    Dialect(",", None),
-    Dialect(" ", "'", decimal=","),
-    Dialect(";", encoding="utf-16"),
-    Dialect("^", "'", encoding="shift_jis"),
-    Dialect(":", '"', encoding="windows-1252"),
-    Dialect("|", "'", encoding="gb18030"),
+    Dialect(";", "'", multiline=True),
+    Dialect("\t", multiline=True),
+    Dialect("|", None, multiline=True),
+    Dialect(",", None, multiline=True),
+    Dialect(" ", "'", decimal=",", multiline=True),
+    Dialect(";", encoding="utf-16", multiline=True),
+    Dialect("^", "'", encoding="shift_jis", multiline=True),
+    Dialect(":", '"', encoding="windows-1252", multiline=True),
+    Dialect("|", "'", encoding="gb18030", multiline=True),
 )
 
 
@@ -327,7 +331,7 @@ def test_every_pair_of_marks_is_read(delimiter: str, quote: str | None, tmp_path
     column = IntegerColumn("age", bounds=(0, 100))
     queries = [rows_query(column)]
     cells = [["1", "x"], ["20", "y"], ["30", f"{quote or ''}"]]
-    dialect = Dialect(delimiter, quote)
+    dialect = Dialect(delimiter, quote, multiline=True)
     for end in ("\n", "\r"):
         path = tmp_path / "data.csv"
         path.write_bytes(as_csv(["age", "note"], cells, dialect, end))

@@ -68,13 +68,15 @@ def read(path: Path, columns: list[Column], dialect: Dialect = LINES) -> Rows:
         (b'1,5" "pipe"\n', [("1", '5" "pipe"')]),
         (b'"1"2,"x"y"\n', [("12", 'xy"')]),
         (b'"1""2","x,y"z\n', [('1"2', "x,yz")]),
-        (b' "1",x\n', [(' "1"', "x")]),
+        (b' "1", "x,y" \n', [("1", "x,y ")]),
         (b'"1","x,""y"""\n', [("1", 'x,"y"')]),
         (b'"",""\n', [("", "")]),
-        (b'""\n', [("", "")]),
-        # Blank lines are no rows; short and long rows are.
+        # Lines of blanks are no rows; short rows are.
         (b'\n1,x\n\r\n\n2,"y\n\n', [("1", "x"), ("", "")]),
-        (b'1\n2,y,"z"w\n', [("1", ""), ("2", "y")]),
+        (b'  \n1,x\n\t \r\n""\n,\n', [("1", "x"), ("", ""), ("", "")]),
+        # A row with a surplus cell has none that is known; blank ones change nothing.
+        (b'1\n2,y,"z"w\n', [("1", ""), ("", "")]),
+        (b'1,x,,z\n2,y, ,""\n', [("", ""), ("2", "y")]),
         # Bytes that are not text change only their cell.
         (b'1,\xff\n2,"\xc3\n3,z"\xe2\x82\n', [("1", "\ufffd"), ("", ""), ("3", 'z"\ufffd')]),
         (b"", []),

@@ -74,21 +74,6 @@ def test_whole_records_are_those_of_a_loop_over_bytes(
     common = PARTS[: random.choice([5, 7, len(PARTS)])]
     text = b"\n" + b"".join(random.choices(common, k=random.choice([2, 10, 40, 200])))
     text += random.choice([b"\n", b'"open', b'"open\nx'])
-    plain = PlainText(Dialect())
+    plain = PlainText(Dialect(multiline=True), 2)
     expected = whole_records(text, 40) if plain.has_plain_lines(text) else 0
     assert plain.well_quoted_length(text) == expected
-
-
-@for_each(range(100))
-def test_blank_lines_in_quoted_cells_stay(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Chunks end anywhere, also within a cell."""
-    random = Random(number)
-    monkeypatch.setattr(csv_normalizer, "CHUNK", random.choice([5, 16, 64, 1000]))
-    parts = [b'"a\n\nb",', b'"c"\n', b"\n\n", b"d,", b'"\n\n"\n']
-    text = b"\nh\n" + b"".join(random.choices(parts, k=30)) + b"e\n"
-    kept, within = bytearray(text[:2]), False
-    for index in range(2, len(text)):
-        within ^= text[index] == ord('"')
-        if within or text[index - 1 : index + 1] != b"\n\n":
-            kept.append(text[index])
-    assert PlainText(Dialect()).without_blank_lines(text, quoted=True) == kept

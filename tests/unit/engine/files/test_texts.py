@@ -69,7 +69,7 @@ Y = CategoryColumn("y", (("a", "a"), ("b", "b")))
         (b'"x","y"\n"a","b"\n', [(0, 1)]),
         (b"\xef\xbb\xbfx,y\nb,b\n", [(1, 1)]),
         (b"x,y\nb,\xff\nb,b\n", [(1, None), (1, 1)]),
-        (b"x,y\nb\na,b,c,d\n", [(1, None), (0, 1)]),
+        (b"x,y\nb\na,b,c,d\na,b,,\n", [(1, None), (0, None), (0, 1)]),
         (b"x,y\n", []),
         (b"x,y", []),
         (b"x,y\rb,b\r\ra,b", [(1, 1), (0, 1)]),

@@ -40,7 +40,7 @@ def split(data: bytes, random: Random) -> list[bytes]:
     header, rows = table(data)
     files = [[header] for _ in range(random.randint(1, 4))]
     for row in rows:
-        random.choice(files).append(row)
+        random.choice(files).append(row or [*header, "surplus"])
     return [_csv(lines) for lines in files]
 
 

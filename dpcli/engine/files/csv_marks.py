@@ -1,0 +1,79 @@
+r"""Text with escapes or comments, as CSV without them.
+
+An escape before a delimiter, a quote, a line end or another escape makes it a part of the cell, and
+stands for itself before every other character. So `\N`, which databases write for a missing value,
+is a blank cell, and other sequences, whose meaning depends on the program, stay as they are.
+
+Privacy: if records have one line, each is rewritten by itself.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import islice
+
+from dpcli.data.formats import STANDARD_DIALECT, Dialect
+from dpcli.engine.files.csv_normalizer import whole_lines, without_mark
+from dpcli.engine.files.decoding import LINE_END, parse_line, parse_records
+
+RECORDS = 1 << 12
+"""Records that are rewritten at a time."""
+
+UNCLOSED = '"\n'
+"""A line that does not close a quote, for one that does not close it before it is rewritten."""
+
+
+def without_marks(dialect: Dialect) -> Dialect:
+    """The dialect of the text that `plain_text` makes."""
+    quote = STANDARD_DIALECT.quote if dialect.escape else dialect.quote
+    return replace(dialect, quote=quote, escape=None, comment=None)
+
+
+def plain_text(blocks: Iterable[bytes], dialect: Dialect) -> Iterator[bytes]:
+    """UTF-8 text without comments and escapes, from the text of a dialect."""
+    lines = whole_lines(without_mark(blocks))
+    if dialect.comment:
+        mark = re.escape(dialect.comment).encode()
+        comment = re.compile(rb"(?<![^\r\n])%b[^\r\n]*+(?:\r\n?|\n|\Z)" % mark)
+        lines = (comment.sub(b"", text) for text in lines)
+    return _without_escapes(lines, dialect) if dialect.escape else lines
+
+
+def _without_escapes(blocks: Iterable[bytes], dialect: Dialect) -> Iterator[bytes]:
+    text, rows = io.StringIO(newline=""), _records(blocks, dialect)
+    writer = csv.writer(text, delimiter=dialect.delimiter, lineterminator="\n")
+    while records := [*islice(rows, RECORDS)]:
+        for cells in records:
+            if cells is None:
+                text.write(UNCLOSED)
+            else:
+                null = f"{dialect.escape}N"
+                writer.writerow(["" if cell == null else cell for cell in cells])
+        yield text.getvalue().encode("utf-8", "replace")
+        text.seek(0)
+        text.truncate()
+
+
+def _records(blocks: Iterable[bytes], dialect: Dialect) -> Iterator[list[str] | None]:
+    """The cells of each record; None for a line that does not close a quote."""
+    escape = dialect.escape or ""
+    special = dialect.delimiter + (dialect.quote or "") + escape + "\r\n" * dialect.multiline
+    sequence = re.compile(f"{re.escape(escape)}([{re.escape(special)}])?")
+
+    def kept(text: str) -> str:
+        """The text with escapes that stand for themselves doubled."""
+        return sequence.sub(lambda found: found[0] if found[1] else escape * 2, text)
+
+    texts = (kept(block.decode("utf-8", "replace")) for block in blocks)
+    if dialect.multiline:
+        lines = (line for text in texts for line in io.StringIO(text, newline=""))
+        yield from parse_records(lines, dialect)
+    else:
+        for text in texts:
+            # The texts end with lines; after the last end is none.
+            ended = LINE_END.split(text)
+            yield from (parse_line(line, dialect) for line in ended[: len(ended) - (not ended[-1])])
