@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 import polars as pl
 
@@ -22,7 +22,7 @@ from dpcli.data.column import Column, ValuedColumn, file_columns
 from dpcli.data.number_options import Decimal
 from dpcli.data.polars_text import strip_blanks
 from dpcli.engine.cells import FLAGS, Decoder
-from dpcli.engine.check_records import REPLACEMENT, Fault, record_faults
+from dpcli.engine.check_records import REPLACEMENT, Amount, Fault, amount, record_faults
 from dpcli.engine.files.dataset import Dataset
 from dpcli.engine.files.pieces import read_pieces, scan_piece
 from dpcli.engine.progress import Progress, interruptible
@@ -134,7 +134,13 @@ def check_cells(
         return counts.with_columns(lists), counts.select(FLAGS)
 
     def read() -> tuple[pl.DataFrame, tuple[Fault, ...]]:
-        pieces = read_pieces(dataset, tuple(decoder.inputs), progress, in_place=True)
+        pieces = read_pieces(
+            dataset,
+            tuple(decoder.inputs),
+            progress,
+            in_place=True,
+            drops_broken=isinstance(unit, PersonUnit),
+        )
         counts = [partial for piece in pieces for partial in scan_piece(piece, decoder, scan)]
         return pl.concat(counts, how="diagonal"), record_faults(dataset, wanted)
 
@@ -266,19 +272,6 @@ FREQUENT = 10
 """The fewest rows with a text that may be named, so it is not about one person."""
 
 V = TypeVar("V", bound=ValuedColumn)
-
-Amount = Literal["all", "most", "some", "few", "none"]
-
-MAX_FEW, MIN_MOST = Fraction(1, 10), Fraction(9, 10)
-"""The shares up to which an amount is "few", and from which on it is "most"."""
-
-
-def amount(part: Fraction, whole: Fraction) -> Amount:
-    """How much a part is of a whole, in one word."""
-    if part in (0, whole):
-        return "all" if part else "none"
-    share = part / whole
-    return "few" if share <= MAX_FEW else "most" if share >= MIN_MOST else "some"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,10 @@ from __future__ import annotations
 import io
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Literal
 
@@ -44,6 +46,56 @@ ENCODING = "encoding: "
 
 Kind = Literal["short", "long", "joined", "unclosed", "footer", "encoding", "undecodable"]
 
+WORDS: dict[Kind, str] = {
+    "short": "{amount} records have fewer cells than the header, and the others are blank",
+    "long": (
+        "{amount} records have more cells than the header, so no cell of them is certain, and all "
+        "count as unreadable; where people are protected, these records are left out. Cells with "
+        "a delimiter in them need quotes around them, or another delimiter is right"
+    ),
+    "joined": "line ends within a cell make {amount} records of a wrong length",
+    "unclosed": (
+        "{amount} lines do not close a quote, so no cell of them is certain, and all count as "
+        "unreadable; where people are protected, these lines are left out"
+    ),
+    "footer": "the last lines are no records: declare `csv: {{{key}}}`",
+    "encoding": (
+        "it is written in another encoding: declare `csv: {{{key}}}`. What follows about its "
+        "columns is about that encoding"
+    ),
+    "undecodable": "it is not UTF-8: declare its encoding, such as `csv: {{encoding: macintosh}}`",
+}
+"""What is wrong with a file; `amount` is how many of the records at its start."""
+
+CHANGES: dict[str, dict[str, object]] = {
+    'escape: "\\\\"': {"escape": "\\"},
+    'comment: "#"': {"comment": "#"},
+    "row_names: true": {"row_names": True},
+    "quote: none": {"quote": None},
+    "multiline: true": {"multiline": True},
+}
+"""Keys that may read records of a wrong length, each with what it changes."""
+
+WRITERS = {
+    "row_names: true": "as `write.table` of R writes names of rows",
+    'escape: "\\\\"': "as Spark, MySQL and PostgreSQL write quotes within cells",
+}
+"""Programs that write files which these keys read."""
+
+
+Amount = Literal["all", "most", "some", "few", "none"]
+
+MAX_FEW, MIN_MOST = Fraction(1, 10), Fraction(9, 10)
+"""The shares up to which an amount is "few", and from which on it is "most"."""
+
+
+def amount(part: Fraction, whole: Fraction) -> Amount:
+    """How much a part is of a whole, in one word."""
+    if part in (0, whole):
+        return "all" if part else "none"
+    share = part / whole
+    return "few" if share <= MAX_FEW else "most" if share >= MIN_MOST else "some"
+
 
 @dataclass(frozen=True, slots=True)
 class Fault:
@@ -52,40 +104,16 @@ class Fault:
     kind: Kind
     file: str
     key: str = ""
+    amount: Amount = "none"
 
     @property
     def words(self) -> str:
         """What is wrong with the file, and what to declare."""
-        file, key = self.file, self.key
-        words: dict[Kind, str] = {
-            "short": (
-                f"{file}: some records have fewer cells than the header, and the others are blank"
-            ),
-            "long": (
-                f"{file}: some records have more cells than the header, and these are "
-                "ignored; quote cells with a delimiter in them, or correct `csv: {delimiter: "
-                "...}`"
-            ),
-            "joined": (
-                f"{file}: line ends within a cell make records of a wrong length; if quotes "
-                "are not closed, declare `csv: {multiline: false}`, and if they are plain "
-                "characters, `csv: {quote: none}`"
-            ),
-            "unclosed": (
-                f"{file}: some lines do not close a quote, so all their cells are missing; if "
-                "cells have line ends in them, declare `csv: {multiline: true}`, and if "
-                "quotes are plain characters, `csv: {quote: none}`"
-            ),
-            "footer": f"{file}: the last lines are no records: declare `csv: {{{key}}}`",
-            "encoding": (
-                f"{file} is written in another encoding: declare `csv: {{{key}}}`. What "
-                "follows about its columns is about that encoding"
-            ),
-            "undecodable": (
-                f"{file} is not UTF-8: declare its encoding, such as `csv: {{encoding: macintosh}}`"
-            ),
-        }
-        return words[self.kind]
+        words = f"{self.file}: {WORDS[self.kind].format(amount=self.amount, key=self.key)}"
+        if not self.key or self.kind in ("footer", "encoding"):
+            return words
+        writer = WRITERS.get(self.key, "if that is how it is written")
+        return f"{words}. `csv: {{{self.key}}}` would read them, {writer}: look at the file"
 
     @property
     def encoding(self) -> str:
@@ -116,31 +144,53 @@ def _faults(
         found = _likely_encoding(source.name, columns) if REPLACEMENT in text else None
     if found is not None:
         yield Fault("encoding" if found else "undecodable", source.name, ENCODING + found)
-    kinds = set[Kind]()
-    width = len(source.header)
-    if dialect.multiline:
-        records: Iterable[list[str] | None] = _records(text, dialect)
-    else:
-        records = (parse_line(line, dialect) for line in LINE_END.split(text) if line)
-    for cells in records:
-        if cells is None:
-            kinds.add("unclosed")
-        elif len(cells) != width and any("\n" in cell or "\r" in cell for cell in cells):
-            kinds.add("joined")
-        elif any(cells[width:]):
-            kinds.add("long")
-        elif len(cells) < width and any(cells) and not _is_footer(cells, dialect.footer):
-            kinds.add("short")
+    records, wrong = _lengths(text, dialect, len(source.header))
     end = os.pread(source.file.fileno(), END, max(0, size - END)).decode("utf-8", "replace")
     words = _footer_words(end, dialect, is_whole=size <= END)
     if words:
-        kinds.discard("short")
+        del wrong["short"]
         yield Fault("footer", source.name, f"footer: [{', '.join(words)}]")
-    yield from (Fault(kind, source.name) for kind in sorted(kinds))
+    key = _better_key(text, dialect, len(source.header), wrong) if wrong else ""
+    for kind, count in sorted(wrong.items()):
+        share = amount(Fraction(count), Fraction(records))
+        yield Fault(kind, source.name, key if kind != "short" else "", share)
 
 
-def _records(text: str, dialect: Dialect) -> Iterator[list[str]]:
-    return (cells for cells in parse_records(io.StringIO(text, newline=""), dialect) if cells)
+def _lengths(text: str, dialect: Dialect, width: int) -> tuple[int, Counter[Kind]]:
+    """The number of records after the header, and of those without `width` cells, by kind."""
+    if dialect.multiline:
+        lines = io.StringIO(text, newline="")
+        records: Iterator[list[str] | None] = parse_records(lines, dialect)
+    else:
+        records = (parse_line(line, dialect) for line in LINE_END.split(text))
+    kinds, count = Counter[Kind](), 0
+    for cells in records:
+        is_comment = dialect.comment and cells and cells[0].startswith(dialect.comment)
+        if cells == [] or is_comment or (cells and _is_footer(cells, dialect.footer)):
+            continue
+        count += 1
+        if count == 1:
+            continue
+        if cells is None:
+            kinds["unclosed"] += 1
+        elif len(cells) != width and any("\n" in cell or "\r" in cell for cell in cells):
+            kinds["joined"] += 1
+        elif any(map(str.strip, cells[width:])):
+            kinds["long"] += 1
+        elif len(cells) < width and any(cells):
+            kinds["short"] += 1
+    return count - 1, kinds
+
+
+def _better_key(text: str, dialect: Dialect, width: int, wrong: Counter[Kind]) -> str:
+    """The key with which the fewest records have a wrong length; empty if none helps."""
+    left = {"": wrong.total()}
+    for key, change in CHANGES.items():
+        (name, value), *_ = change.items()
+        if getattr(dialect, name) != value:
+            changed = replace(dialect, **change)  # type: ignore[arg-type]
+            left[key] = _lengths(text, changed, width + changed.row_names)[1].total()
+    return min(left, key=lambda key: left[key])
 
 
 def _is_footer(cells: Sequence[str], footer: Iterable[str]) -> bool:
