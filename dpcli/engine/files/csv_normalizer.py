@@ -53,11 +53,12 @@ CHUNK = 1 << 17
 class PlainText:
     """Decides for text of a dialect whether it is plain, and whether its records fit a header.
 
-    `width` is the number of cells in the header. It serves one thread at a time.
+    `width` is the number of cells in the header. With `has_broken`, records whose surplus begins
+    with text fit as well: readers find them. It serves one thread at a time.
     """
 
     def __init__(self, dialect: Dialect, width: int) -> None:
-        self.are_fit = RecordFitter(dialect, width).are_fit
+        self.fit, self.has_broken = RecordFitter(dialect, width).fit, False
         self._quote, self._multiline = (dialect.quote or "").encode(), dialect.multiline
         self._edges = f"{dialect.delimiter}\n\r".encode()
         # New memory for the flags of each text would cost more than the flags.
@@ -117,12 +118,17 @@ class PlainText:
         if not self._quote or not is_record:
             return False
         end = self.well_quoted_length(text)
-        return end > 0 and self.are_fit(text[1:end], quoted=True)
+        return end > 0 and self.fits(text[1:end], quoted=True)
+
+    def fits(self, text: bytes, *, quoted: bool) -> bool:
+        """Whether the records of plain text can be read in place."""
+        fit = self.fit(text, quoted=quoted)
+        return fit == "fit" or (fit == "broken" and self.has_broken)
 
     def are_plain(self, blocks: Iterable[bytes]) -> bool:
         """Whether the text of a file is plain and has no quoted cells."""
         return all(
-            self.is_plain(lines) and self.are_fit(lines[1:], quoted=False)
+            self.is_plain(lines) and self.fits(lines[1:], quoted=False)
             for lines in whole_lines(blocks, b"\n")
         )
 
@@ -133,8 +139,7 @@ class PlainText:
             text = b"\n" + begun + lines[1:] if begun else lines
             end = self.well_quoted_length(text)
             begun = text[end:]
-            is_fit = self.are_fit(text[1:end], quoted=True)
-            if not end or not is_fit or len(begun) > LONGEST_CELL:
+            if not end or len(begun) > LONGEST_CELL or not self.fits(text[1:end], quoted=True):
                 return False
         return not begun
 

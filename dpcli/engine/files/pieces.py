@@ -302,9 +302,10 @@ def read_pieces(
         plain = PlainText(source.dialect, len(source.header))
         quoted = _seems_quoted(plain, source) if in_place and source.size > PIECE else None
         if quoted is not None:
-            replace(piece, text=_first_lines(source), quoted=quoted).drop_odd()
+            piece = replace(piece, quoted=quoted, has_broken=plain.has_broken)
+            replace(piece, text=_first_lines(source)).drop_odd()
             inspection = Inspection(plain, blocks(source, BLOCK), quoted=quoted)
-            yield replace(piece, inspection=inspection, quoted=quoted)
+            yield replace(piece, inspection=inspection)
         else:
             yield from _normalized_pieces(piece, blocks(source, PIECE))
 
@@ -321,9 +322,11 @@ def _seems_quoted(plain: PlainText, source: Source) -> bool | None:
     # What it misreads is read again.
     if len(source.header) > 1 and has_odd_ends(source.file, source.size):
         return None
-    if plain.is_plain(lines):
-        return False if plain.are_fit(lines[1:], quoted=False) else None
-    return True if plain.begins_well_quoted(lines) else None
+    quoted = not plain.is_plain(lines)
+    plain.has_broken = plain.fit(lines[1:], quoted=quoted) == "broken"
+    if quoted:
+        return True if plain.begins_well_quoted(lines) else None
+    return False if plain.fits(lines[1:], quoted=False) else None
 
 
 def _first_lines(source: Source) -> bytes:
@@ -337,7 +340,7 @@ def _normalized_pieces(piece: Piece, blocks: Iterable[bytes]) -> Iterator[Piece]
     dialect = piece.source.dialect
     assert dialect is not None
     normalizer = CsvNormalizer(dialect, len(piece.source.header))
-    empty = replace(piece, inspection=None, quoted=False)
+    empty = replace(piece, inspection=None, quoted=False, has_broken=False)
     return prefetch(
         replace(empty, text=plain.text, quoted=plain.quoted, has_broken=plain.has_broken)
         for plain in normalizer.pieces(blocks)

@@ -11,14 +11,21 @@ would be a row of the person that another cell names.
 
 from __future__ import annotations
 
+from typing import Literal
+
 from dpcli.data.formats import Dialect
 from dpcli.engine.files.quoted_bytes import packed, quoted_bytes, unpacked
 from dpcli.numeric.arrays import Array, np
+from dpcli.problems.light_dataclasses import dataclass
 
-UNSEEN = LINE_FEED, CARRIAGE_RETURN, BLANK, TAB = tuple(b"\n\r \t")
+LINE_FEED, CARRIAGE_RETURN, BLANK, TAB = b"\n\r \t"
 
 MARK = ord("x")
 """The surplus cell of a broken record."""
+
+
+Fit = Literal["fit", "broken", "odd"]
+"""Whether records have the cells of the header, or the surplus of some begins with text."""
 
 
 class RecordFitter:
@@ -32,46 +39,54 @@ class RecordFitter:
         self._quote = ord(dialect.quote or "\0")
         self._keeps_first = bool(dialect.footer)
 
-    def are_fit(self, text: bytes, *, quoted: bool) -> bool:
-        """Whether no record has too many cells, and no line is blank.
+    def fit(self, text: bytes, *, quoted: bool) -> Fit:
+        """How the records of a text fit the header.
 
         In a file of one column, a blank line is a record.
         """
         letters = np.frombuffer(text if text.endswith(b"\n") else text + b"\n", np.uint8)
-        edges, _ = self._edges(letters, quoted=quoted)
-        return not self._are_odd(_ends(letters, edges)).any()
+        return self._odd_records(letters, quoted=quoted).fit
 
     def fitted(self, text: bytes, *, quoted: bool) -> tuple[bytes, bool]:
         """The text with each record fitted, and whether some of them are broken."""
         if text and not text.endswith(b"\n"):
             return self.fitted(text + b"\n", quoted=quoted)
         letters = np.frombuffer(text, np.uint8)
-        edges, within = self._edges(letters, quoted=quoted)
-        lasts = _ends(letters, edges)
-        is_odd = self._are_odd(lasts)
-        if not is_odd.any():
-            return text, False
-        firsts = np.append(0, lasts[:-1] + 1)[is_odd]
-        lasts = lasts[is_odd]
-        begins, ends = np.where(firsts, edges[firsts - 1] + 1, 0), edges[lasts]
-        is_long = lasts - firsts >= self._width
-        # Where the surplus begins; a line that may be blank is all surplus.
-        cuts = np.where(is_long, edges[np.minimum(firsts + self._width - 1, lasts)], begins)
-        # Between the two positions of each record; at its end is no text.
-        parts = np.stack((cuts, ends), 1).ravel()
-        are_texts, are_seen = self._are_texts(letters, within), ~np.isin(letters, UNSEEN)
-        is_broken = is_long & np.logical_or.reduceat(are_texts, parts)[::2]
-        is_blank = ~is_long & ~np.logical_or.reduceat(are_seen, parts)[::2]
+        odd = self._odd_records(letters, quoted=quoted)
+        if odd.fit != "odd":
+            return text, odd.fit == "broken"
+        is_broken, is_blank = odd.texts(self._mark, self._quote)
+        kept, changed = np.ones(len(text), bool), letters.copy()
         # Lines of blanks go with their ends; other records of one cell stay.
-        begun = np.where(is_broken, begins, cuts)[is_long | is_blank]
-        kept = ~_within(begun, (ends + is_blank)[is_long | is_blank], len(text))
-        places, first_cells = cuts[is_broken] + 1, firsts[is_broken]
+        begun, stop = np.where(is_broken, odd.begins, odd.cuts), odd.ends + is_blank
+        is_cut = odd.is_long | is_blank
+        kept[_ranges(begun[is_cut], stop[is_cut])] = False
+        places, begins = odd.cuts[is_broken] + 1, odd.begins[is_broken]
+        # A broken record has its marks between cells, and one more cell.
+        marks = odd.marks[is_broken[odd.is_long]]
+        kept[marks] = True
         if self._keeps_first:
-            kept |= _within(begins[is_broken], edges[first_cells], len(text))
-        kept[edges[first_cells[:, None] + np.arange(self._width)]] = True
-        changed = letters.copy()
+            kept[_ranges(begins, marks[:, 0])] = True
         kept[places], changed[places] = True, MARK
         return changed[kept].tobytes(), bool(is_broken.any())
+
+    def _odd_records(self, letters: Array, *, quoted: bool) -> _OddRecords:
+        """The records with too many cells, and those of one cell among several columns."""
+        edges, within = self._edges(letters, quoted=quoted)
+        lasts = np.flatnonzero(letters[edges] == LINE_FEED)
+        cells: Array = np.diff(lasts, prepend=-1)
+        is_odd = cells > self._width
+        if self._width > 1:
+            is_odd |= cells == 1
+        numbers = np.flatnonzero(is_odd)
+        lasts, firsts = lasts[numbers], lasts[numbers] - cells[numbers] + 1
+        is_long = cells[numbers] > self._width
+        begins = np.where(firsts, edges[firsts - 1] + 1, 0)
+        marks = edges[firsts[is_long][:, None] + np.arange(self._width)]
+        # Where the surplus begins; a line that may be blank is all surplus.
+        cuts = begins.copy()
+        cuts[is_long] = marks[:, -1]
+        return _OddRecords(letters, within, begins, cuts, edges[lasts], is_long, marks)
 
     def _edges(self, letters: Array, *, quoted: bool) -> tuple[Array, Array | None]:
         """The positions of the ends of cells, and which bytes are in quotes, if any."""
@@ -83,32 +98,61 @@ class RecordFitter:
             is_edge &= ~within
         return np.flatnonzero(is_edge), within
 
-    def _are_odd(self, ends: Array) -> Array:
-        """Which records may have too many cells or be blank, from the ends of all."""
-        cells: Array = np.diff(ends, prepend=-1)
-        is_long: Array = cells > self._width
-        return is_long | (cells == 1) if self._width > 1 else is_long
 
-    def _are_texts(self, letters: Array, within: Array | None) -> Array:
-        """Which bytes belong to the text of a cell, and are no blanks."""
-        is_text = (letters != self._mark) & (letters != LINE_FEED) & (letters != CARRIAGE_RETURN)
-        if within is not None:
-            is_quote = letters == self._quote
-            # A doubled quote is one within a cell.
-            is_doubled = is_quote & within & np.append(False, is_quote[:-1])
-            is_text = (is_text | within) & ~is_quote | is_doubled
-        is_seen: Array = is_text & (letters != BLANK) & (letters != TAB)
-        return is_seen
+@dataclass(frozen=True, slots=True)
+class _OddRecords:
+    """Records of a text that may not fit: where they begin, are cut and end.
+
+    `is_long` states which have too many cells, and `marks` has the marks before the surplus of
+    each of these. `within` states which bytes of the text are in quotes, if any.
+    """
+
+    letters: Array
+    within: Array | None
+    begins: Array
+    cuts: Array
+    ends: Array
+    is_long: Array
+    marks: Array
+
+    @property
+    def fit(self) -> Fit:
+        """How the records fit: `broken` if the surplus of each begins with text."""
+        if not len(self.ends):
+            return "fit"
+        # After a quote may be nothing but another one.
+        after = np.minimum(self.cuts + 1, self.ends)
+        first = self.letters[after]
+        has_text = (first > BLANK) & (first != self.letters[self.cuts])
+        if self.within is not None:
+            has_text &= ~self.within[after]
+        return "broken" if (self.is_long & has_text).all() else "odd"
+
+    def texts(self, mark: int, quote: int) -> tuple[Array, Array]:
+        """Which records are long and have text after the cut, and which are lines of blanks."""
+        sizes = self.ends - self.cuts
+        places = _ranges(self.cuts, self.ends)
+        found = self.letters[places]
+        is_visible = (found != BLANK) & (found != TAB) & (found != CARRIAGE_RETURN)
+        is_text = is_visible & (found != mark)
+        if self.within is not None:
+            # A doubled quote is one within a cell, where blanks alone are no text.
+            inside, is_quote = self.within[places], found == quote
+            is_doubled = is_quote & inside & (self.letters[places - 1] == quote)
+            is_text |= inside & (found != BLANK) & (found != TAB)
+            is_text = is_text & ~is_quote | is_doubled
+        stops = np.cumsum(sizes)
+        has_text, is_seen = (
+            counts[stops] > counts[stops - sizes]
+            for counts in (np.append(0, np.cumsum(flags)) for flags in (is_text, is_visible))
+        )
+        return self.is_long & has_text, ~self.is_long & ~is_seen
 
 
-def _ends(letters: Array, edges: Array) -> Array:
-    """The indices of those edges of cells that end a record."""
-    return np.flatnonzero(letters[edges] == LINE_FEED)
-
-
-def _within(begins: Array, ends: Array, size: int) -> Array:
-    """Which of `size` places are from a begin to before its end."""
-    changes = np.zeros(size + 1, np.int8)
-    changes[begins] += 1
-    changes[ends] -= 1
-    return np.cumsum(changes[:-1], dtype=np.int8) > 0
+def _ranges(begins: Array, ends: Array) -> Array:
+    """All positions from each begin to before its end, one range after the other."""
+    sizes = ends - begins
+    stops = np.cumsum(sizes)
+    positions: Array = np.repeat(begins - (stops - sizes), sizes)
+    positions += np.arange(len(positions))
+    return positions
