@@ -12,15 +12,16 @@ import os
 import re
 import sys
 import tempfile
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from itertools import chain
 from typing import BinaryIO
 
-from dpcli.data.declared_texts import is_invisible
 from dpcli.data.formats import ENCODINGS, UTF16, UTF32, Dialect, has_unnamed_index
 from dpcli.problems.errors import DataError
+from dpcli.problems.messages import INVISIBLE_CATEGORIES
 
 TYPED = "\ufdd0"
 """Precedes a cell of stated type (`declared_text`): a noncharacter, in no text."""
@@ -231,8 +232,12 @@ def column_names(cells: Sequence[str], dialect: Dialect) -> tuple[str, ...]:
 
 def bare_name(name: str) -> str:
     """A name without blanks and invisible characters around it."""
-    seen = [at for at, letter in enumerate(name) if not (is_invisible(letter) or letter.isspace())]
+    seen = [at for at, letter in enumerate(name) if not _is_unseen(letter)]
     return name[seen[0] : seen[-1] + 1] if seen else ""
+
+
+def _is_unseen(letter: str) -> bool:
+    return letter.isspace() or unicodedata.category(letter) in INVISIBLE_CATEGORIES
 
 
 def read_header(file: BinaryIO, name: str, size: int, dialect: Dialect) -> tuple[str, ...]:

@@ -157,11 +157,7 @@ CSV = "dpcli: 1\ndataset: d\nprivacy: {unit: row, neighbors: add-remove, budget:
 @pytest.mark.parametrize(
     ("declared", "content", "words"),
     [
-        (
-            "csv: {multiline: true}",
-            'a,b\n1,2\n1,"2\n3",4\n',
-            "records of a wrong length",
-        ),
+        ("csv: {multiline: true}", 'a,b\n1,2\n1,"2\n3",4\n', "records of a wrong length"),
         ("", "a,b\n1,2\n1,2,3\n", "some records have more cells than the header"),
         ("", "a,b\nx,1,2\ny,1,2\n", "`csv: {row_names: true}` would read them, as `write.table`"),
         ("csv: {row_names: true}", "a,b\nx,1,2\ny,1,2\n", ""),
