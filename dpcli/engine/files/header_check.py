@@ -13,6 +13,7 @@ of it decide; only a first line of one cell above longer ones is refused as a ti
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import unicodedata
@@ -21,6 +22,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
+from operator import attrgetter
 
 from dpcli.data.column import Column, file_columns
 from dpcli.data.formats import UTF8, UTF16, UTF32, Dialect, has_unnamed_index
@@ -38,7 +40,7 @@ from dpcli.engine.files.decompression import decompress
 from dpcli.engine.files.header_lines import header_names
 from dpcli.engine.files.source import open_dataset, open_file
 from dpcli.problems.errors import DataError, Problem, make_problem
-from dpcli.problems.messages import quote
+from dpcli.problems.messages import MAX_QUOTED, quote
 
 SEPARATORS = {";": "semicolon", "\t": "tab", "|": "vertical bar", ",": "comma"}
 """Probable delimiters of a first line that seems to be a single name."""
@@ -116,7 +118,9 @@ def _problems(source: Source, columns: Sequence[Column]) -> Iterator[Problem]:
         hint = "missing-column.mark"
     elif mark is not None:
         hint, mark = "missing-column.delimiter", "tab" if mark == "\t" else f'"{mark}"'
-    if len(columns) > 1 and not any(counts.values()):
+    absent = set(map(attrgetter("file_key"), columns)).difference(source.header)
+    near = _near_names(absent, source.header) if absent else {}
+    if len(columns) > 1 and not any(counts.values()) and not near:
         if source.dialect is not None and hint == "missing-column":
             hint = "missing-column.all"
         first = quote(str(columns[0].file_key))
@@ -127,6 +131,9 @@ def _problems(source: Source, columns: Sequence[Column]) -> Iterator[Problem]:
         key = column.file_key
         if count == 1 and (isinstance(key, int) or source.own_name(key) in source.header):
             yield from _type_problems(source, column)
+        elif isinstance(key, str) and key in near:
+            named = {"column": column.name, "near": near[key], "missed": f"no column {quote(key)}"}
+            yield make_problem("missing-column.near", file=file, **named)
         elif count:
             yield make_problem("ambiguous-column", file=file, column=key, count=count)
         elif isinstance(key, int):
@@ -134,6 +141,38 @@ def _problems(source: Source, columns: Sequence[Column]) -> Iterator[Problem]:
             yield make_problem("missing-column.position", file=file, missed=missed)
         else:
             yield make_problem(hint, file=file, mark=mark, missed=f"no column {quote(key)}")
+
+
+UNSEEN = (
+    r"[\s\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
+    r"\U000e0100-\U000e01ef]"
+)
+"""Blanks, and characters without ink that count as letters, marks or symbols."""
+
+
+def _near_names(keys: Iterable[str | int], header: Sequence[str]) -> dict[str, str]:
+    """For keys that a header lacks, its only name that is equal in all but form, in quotes.
+
+    It differs in case, blanks, invisible characters or normal form. What cannot be seen is written
+    as in a double-quoted text of YAML.
+    """
+    names: dict[str, list[str]] = {}
+    for name in header:
+        names.setdefault(_folded(name), []).append(name)
+    near: dict[str, str] = {}
+    for key in keys:
+        same = names.get(_folded(str(key)), [])
+        if len(same) == 1 and isinstance(key, str) and len(same[0]) <= MAX_QUOTED:
+            (name,) = same
+            differs = unicodedata.normalize("NFC", name) != unicodedata.normalize("NFC", key)
+            is_seen = name.isprintable() and not re.search(UNSEEN, name.replace(" ", ""))
+            near[key] = f"'{name}'" if differs and is_seen and "'" not in name else json.dumps(name)
+    return near
+
+
+def _folded(name: str) -> str:
+    text = re.sub(UNSEEN, "", unicodedata.normalize("NFKC", name).casefold())
+    return unicodedata.normalize("NFKC", "".join(filter(str.isprintable, text)))
 
 
 def _type_problems(source: Source, column: Column) -> Iterator[Problem]:

@@ -293,6 +293,46 @@ def test_headers_must_name_each_column_once(names: list[str]) -> None:
         require_columns(headed(names), [AGE])
 
 
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("Âge", "'Âge'"),
+        ("âge ", "'âge '"),
+        ("â ge", "'â ge'"),
+        ("âge\u00a0", r'"\u00e2ge\u00a0"'),
+        ("\ufeffâ\u200bge", r'"\ufeff\u00e2\u200bge"'),
+        ("â\ufe0fge", r'"\u00e2\ufe0fge"'),
+        ("a\u0302ge", r'"a\u0302ge"'),
+        ("â\uff47e", "'â\uff47e'"),
+    ],
+)
+def test_a_name_that_differs_in_form_alone_is_shown(name: str, shown: str) -> None:
+    """In quotes, with escapes for what cannot be seen; other names are not shown."""
+    column = IntegerColumn("âge", Fraction(1), (0, 1))
+    with pytest.raises(DataError) as refusal:
+        require_columns(headed(["SECRET", name]), [column, IntegerColumn("x", Fraction(1), (0, 1))])
+    near, absent = refusal.value.problems
+    assert (near.code, absent.code) == ("missing-column", "missing-column")
+    assert f"declare `âge: {{from: {shown}, ...}}`" in near.hint
+    assert "SECRET" not in str(refusal.value) + near.hint + absent.hint
+
+
+def test_a_decomposed_key_is_shown_the_composed_name() -> None:
+    """Either side may be decomposed."""
+    with pytest.raises(DataError) as refusal:
+        require_columns(headed(["âge"]), [IntegerColumn("a\u0302ge", Fraction(1), (0, 1))])
+    assert r'{from: "\u00e2ge", ...}' in refusal.value.problems[0].hint
+
+
+@pytest.mark.parametrize("names", [["Age", "age "], ["ages"], ["a_ge"], ["а\u0433е"], ["AGE" * 30]])
+def test_only_one_near_name_is_shown(names: list[str]) -> None:
+    """Of several names, or one that differs in a letter, nothing is shown."""
+    with pytest.raises(DataError) as refusal:
+        require_columns(headed(names), [AGE])
+    (problem,) = refusal.value.problems
+    assert "from:" not in problem.hint and names[0] not in problem.hint
+
+
 def test_twins_in_other_characters_are_refused() -> None:
     """A header with composed and decomposed forms of one word is ambiguous."""
     composed = unicodedata.normalize("NFC", "âge")
