@@ -152,8 +152,9 @@ def release(
     `check_again`, a `release_id` whose quality check failed is checked again in a new entry, which
     is charged in full; the failed entry stays.
 
-    Raises BudgetError, DataError, LedgerError or UsageError, and QualityError if the quality check
-    fails: then only the check is charged. Raises TypeError for arguments of other types.
+    Raises BudgetError, DataError, LedgerError or UsageError, SpecError if the spec names one of the
+    files as a list of codes, and QualityError if the quality check fails: then only the check is
+    charged. Raises TypeError for arguments of other types.
 
     Privacy: the release reveals its `cost` of each privacy unit at most, and the ledger has charged
     for that before this returns.

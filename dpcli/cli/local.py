@@ -72,7 +72,7 @@ def randomize(
 
     See also: dpcli plan, dpcli local estimate, dpcli explain responses
     """
-    plan = make_plan(read_local_spec(spec))
+    plan = make_plan(read_local_spec(spec, data))
     inputs = (spec, *plan.spec.files, *map(input_file, data))
     name = release_id or new_release_id()
     request = ReleaseRequest(plan, tuple(data), name, ledger, period, any_period=any_period)
@@ -121,7 +121,7 @@ def estimate(
 
     See also: dpcli local randomize, dpcli plan --records
     """
-    read = read_local_spec(spec)
+    read = read_local_spec(spec, (collected,))
     output = output_file(output)
     if output is not None:
         require_writable([output], [spec, *read.files, input_file(collected)], force=force)

@@ -95,7 +95,7 @@ def release(
         raise UsageError.about("bad-option", given=given, other="`--partials`", fix=fix)
     if check_again and release_id is None:
         raise check_again_error()
-    plan = make_plan(read_central_spec(spec))
+    plan = make_plan(read_central_spec(spec, data))
     name = release_id or new_release_id()
     reader: Engine = "partials" if partials else engine
     request = ReleaseRequest(
@@ -246,7 +246,7 @@ def aggregate(
     fits = output.name.lower().endswith(PARTIAL_ENDING) and not is_device(output)
     if not fits:
         raise UsageError.about("bad-option.part-name", output=output)
-    plan = make_plan(read_central_spec(spec))
+    plan = make_plan(read_central_spec(spec, data))
     if plan.chooses_bounds:
         raise UsageError.about("chosen-bounds.partials")
     require_new_file(output, spec, *plan.spec.files, *map(input_file, data))

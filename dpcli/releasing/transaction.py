@@ -63,6 +63,7 @@ from dpcli.specification.chosen_bounds import (
     to_json,
     with_chosen_bounds,
 )
+from dpcli.specification.named_files import require_public
 from dpcli.statistics.bounds.chosen_bounds import ChosenBounds
 
 if TYPE_CHECKING:
@@ -76,11 +77,14 @@ class Transaction(Generic[PlanT]):
     `stored` under the same id, it is published. Else `begin` checks all that must hold before rows
     are read, and `commit` of the subclass charges and stores. `messages` collects warnings and
     what was done. The plan of the `request` has the bounds that were chosen. Raises BudgetError,
-    DataError or LedgerError.
+    DataError or LedgerError, and SpecError if the spec names a data file.
     """
 
     def __init__(self, request: ReleaseRequest[PlanT], messages: Messages) -> None:
         require_plan_fits(request.plan)
+        if listed := request.plan.spec.named_files:
+            # A program may have read the spec before it knew the data.
+            require_public(listed, request.files)
         self.request, self._messages = request, messages
 
     def __enter__(self) -> Self:

@@ -9,7 +9,6 @@ no message quotes a cell of it.
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import sys
 import unicodedata
@@ -18,7 +17,6 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import Field, create_model
@@ -62,7 +60,8 @@ from dpcli.specification.context import (
     require_whole_steps,
 )
 from dpcli.specification.declarations import Title, UnitText, stated_caption
-from dpcli.specification.model import Caption, SpecFile
+from dpcli.specification.model import Caption
+from dpcli.specification.named_files import read_named_file
 from dpcli.statistics.bounds.chosen_bounds import BoundsChoice
 
 MAX_BYTES = 1 << 24
@@ -75,11 +74,11 @@ KEYS = ({"file", "key"}, {"file", "key", "label"})
 """The keys of a mapping that names a file of codes; others map texts to labels."""
 
 
-def with_code_list(node: MappingNode, folder: Path, files: list[SpecFile]) -> MappingNode:
+def with_code_list(node: MappingNode, context: SpecContext) -> MappingNode:
     """The declaration of a column, with values from a file of codes written out.
 
-    The node itself if its values name no file. Else the file is added to `files`. Raises
-    `AlreadyReportedError` after the problems of the file are recorded.
+    The node itself if its values name no file. Else the file is added to those of the context.
+    Raises `AlreadyReportedError` after the problems of the file are recorded.
     """
     values = node.mapping("values")
     if values is None or set(values.pairs) not in KEYS:
@@ -88,7 +87,7 @@ def with_code_list(node: MappingNode, folder: Path, files: list[SpecFile]) -> Ma
     if file is None or key is None or (label is None and "label" in values.pairs):
         return node
     pairs: dict[str, tuple[ScalarNode, Node]] = {}
-    for code, text in _read(file, key, label or key, folder, files):
+    for code, text in _read(file, key, label or key, context):
         pairs[code] = ScalarNode(code, file.span), ScalarNode(text, file.span)
     listed = MappingNode(pairs, values.span)
     pairs = node.pairs | {"values": (node.pairs["values"][0], listed)}
@@ -96,24 +95,23 @@ def with_code_list(node: MappingNode, folder: Path, files: list[SpecFile]) -> Ma
 
 
 def _read(
-    file: ScalarNode, key: ScalarNode, label: ScalarNode, folder: Path, files: list[SpecFile]
+    file: ScalarNode, key: ScalarNode, label: ScalarNode, context: SpecContext
 ) -> list[tuple[str, str]]:
-    span, path = file.span, folder / file.text
-    try:
-        with path.open("rb") as opened:
-            raw = opened.read(MAX_BYTES + 1)
-        text = raw.decode("utf-8-sig")
-    except (OSError, ValueError):
-        raise span.report("code-list", file=file.text) from None
+    span = file.span
+    raw, named = read_named_file(file, context, MAX_BYTES, "code-list")
     if len(raw) > MAX_BYTES:
         raise span.report("code-list.large", file=file.text, most=MAX_CODES)
-    files.append(SpecFile(file.text, path, hashlib.sha256(raw).hexdigest()))
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise span.report("code-list", file=file.text) from None
     csv.field_size_limit(sys.maxsize)
     names = {key.text, label.text}
     delimiter = max(DELIMITERS, key=lambda mark: len(names & set(_header(text, mark))))
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     lines = ((reader.line_num, row) for row in reader if any(row))
     header = next(lines, (1, []))[1]
+    context.files.append(replace(named, header=tuple(header)))
     for column in (key, label):
         if header.count(column.text) != 1:
             raise column.span.report("code-list.column", file=file.text, word=column.text)
@@ -132,6 +130,8 @@ def _pairs(
     """The code and the label in each line, by `indices`; a wrong one is a problem."""
     known: dict[str, int] = {}
     for line, row in lines:
+        if len(known) == MAX_CODES:
+            raise span.report("code-list.large", file=file, most=MAX_CODES)
         cells = [row[index].strip() if index < len(row) else "" for index in indices]
         code, label = cells
         if text_fault(code) or text_fault(label, published=True):
@@ -140,9 +140,8 @@ def _pairs(
             raise span.report("code-list.twice", file=file, line=line, first=known[code])
         known[code] = line
         yield code, label
-    if not known or len(known) > MAX_CODES:
-        code = "code-list.large" if known else "code-list.empty"
-        raise span.report(code, file=file, most=MAX_CODES)
+    if not known:
+        raise span.report("code-list.empty", file=file)
 
 
 DROP = "drop"
@@ -479,7 +478,7 @@ def _read_column(key: ScalarNode, node: Node, context: SpecContext) -> Column:
         word = TYPE_SYNONYMS.get(text.casefold(), text)
         raise kind.span.report("unknown-choice", word=word, choices=types, **arguments)
     if text == CategoryColumnModel.kind:
-        node = with_code_list(node, context.folder, context.files)
+        node = with_code_list(node, context)
     section = types[text].read(node)
     column = section.column(key.text)
     section.require()

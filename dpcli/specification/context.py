@@ -34,9 +34,10 @@ class SpecContext:
 
     `names` are the names of the statistics read so far. `reserved_names` cannot be names of
     statistics; each value says what has the name. `files` are the files in `folder` that the spec
-    names. `captions` are the stated captions of columns. In the columns of `blank_answers`, a blank
-    cell is an answer. `choices` has each choice of bounds or of the limit on rows per person, and
-    its place in the spec, by the name of the histogram.
+    names; none of them may be among the `data` of the command. `captions` are the stated captions
+    of columns. In the columns of `blank_answers`, a blank cell is an answer. `choices` has each
+    choice of bounds or of the limit on rows per person, and its place in the spec, by the name of
+    the histogram.
     """
 
     findings: Findings
@@ -52,6 +53,7 @@ class SpecContext:
     names: dict[str, Span] = field(default_factory=dict)
     reserved_names: dict[str, str] = field(default_factory=dict)
     files: list[SpecFile] = field(default_factory=list)
+    data: Sequence[str] = ()
     decimal: str = "."
     captions: dict[str, Caption] = field(default_factory=dict)
     blank_answers: set[str] = field(default_factory=set)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -189,16 +189,18 @@ DATA_SUFFIXES = (".csv", ".tsv", ".gz", ".parquet", ".xlsx", ".sqlite")
 """Endings of the names of data files, which are not opened as specs."""
 
 
-def parse_spec(text: bytes | str, source: str, folder: Path | None = None) -> Spec:
+def parse_spec(
+    text: bytes | str, source: str, folder: Path | None = None, data: Sequence[str] = ()
+) -> Spec:
     """The spec in a text, of either model.
 
-    `source` names the text in messages. Files that the text names are read from `folder`. If noisy
-    counts will choose bounds or a limit, the spec has the outermost ones. Raises `SpecError` with
-    all problems if there are any.
+    `source` names the text in messages. Files that the text names are read from `folder`, and must
+    be none of the `data` files, of which only names are used. If noisy counts will choose bounds or
+    a limit, the spec has the outermost ones. Raises `SpecError` with all problems if there are any.
     """
     raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     root, findings, decoded = read_tree(raw, source)
-    context = SpecContext(findings, folder or Path())
+    context = SpecContext(findings, folder or Path(), data=data)
     with suppress(TooManyProblemsError, AlreadyReportedError):
         if root is None:
             raise AlreadyReportedError
@@ -315,8 +317,8 @@ def _local_spec(document: LocalSpecModel, context: SpecContext) -> Callable[...,
     return lambda **shared: LocalSpec(**shared, responses=collected()[0], public=collected()[1])
 
 
-def read_spec_file(path: Path | str) -> Spec:
-    """The spec in a file, of either model.
+def read_spec_file(path: Path | str, data: Sequence[str] = ()) -> Spec:
+    """The spec in a file, of either model, which names none of the `data` files.
 
     Raises `SpecError` if the file cannot be read or the spec has problems.
     """
@@ -331,7 +333,7 @@ def read_spec_file(path: Path | str) -> Spec:
         missing = isinstance(error, FileNotFoundError)
         code = "spec-unreadable.missing" if missing else "spec-unreadable"
         raise SpecError.about(code, spec=Path(path), why=why, fix=fix) from None
-    return parse_spec(raw, str(path), Path(path).parent)
+    return parse_spec(raw, str(path), Path(path).parent, data)
 
 
 def parse_central_spec(text: bytes | str, source: str) -> CentralSpec:
@@ -339,14 +341,14 @@ def parse_central_spec(text: bytes | str, source: str) -> CentralSpec:
     return require_model(parse_spec(text, source), CentralSpec, source)
 
 
-def read_central_spec(path: Path | str) -> CentralSpec:
+def read_central_spec(path: Path | str, data: Sequence[str] = ()) -> CentralSpec:
     """Like `read_spec_file`, but a spec of the local model raises `SpecError` too."""
-    return require_model(read_spec_file(path), CentralSpec, str(path))
+    return require_model(read_spec_file(path, data), CentralSpec, str(path))
 
 
-def read_local_spec(path: Path | str) -> LocalSpec:
+def read_local_spec(path: Path | str, data: Sequence[str] = ()) -> LocalSpec:
     """Like `read_spec_file`, but a spec of the central model raises `SpecError` too."""
-    return require_model(read_spec_file(path), LocalSpec, str(path))
+    return require_model(read_spec_file(path, data), LocalSpec, str(path))
 
 
 def require_model(spec: Spec, model: type[SpecT], source: str) -> SpecT:

@@ -171,13 +171,22 @@ class QualityCheck:
     min_people: int | None = None
 
 
+FileIdentity = tuple[int, int]
+"""The device and the inode of a file, which all its names share."""
+
+
 @dataclass(frozen=True, slots=True)
 class SpecFile:
-    """A file that a spec names: its stated name, path and SHA-256 of its content."""
+    """A file that a spec names: its stated name, path and SHA-256 of its content.
+
+    The `header` is that of a list of codes.
+    """
 
     name: str
     path: Path
     sha256: str
+    identity: FileIdentity = field(default=(0, 0), compare=False)
+    header: tuple[str, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import sys
 from collections import Counter
@@ -64,7 +63,8 @@ from dpcli.problems.messages import quote, quoted_list
 from dpcli.specification.context import SpecContext
 from dpcli.specification.entries import require_entry
 from dpcli.specification.entry_fields import single_key
-from dpcli.specification.model import Response, SpecFile
+from dpcli.specification.model import Response
+from dpcli.specification.named_files import read_named_file
 from dpcli.specification.requests import ESTIMATE_COLUMNS
 
 MAX_PROBABILITIES = 10_000
@@ -397,13 +397,9 @@ class _ResponseReader:
 
     def _file(self, scalar: ScalarNode) -> ProbabilityTable:
         """The table in a file. Its problems are reported at the name of the file."""
-        path, span = self._context.folder / scalar.text, scalar.span
-        try:
-            raw = read_table_file(path)
-        except (OSError, ValueError):
-            raise span.report("table-unreadable", file=scalar.text) from None
-        digest = hashlib.sha256(raw).hexdigest()
-        self._context.files.append(SpecFile(scalar.text, path, digest))
+        span = scalar.span
+        raw, named = read_named_file(scalar, self._context, MAX_BYTES, "table-unreadable")
+        self._context.files.append(named)
         try:
             return table_from_csv(raw, scalar.text)
         except SpecError as failure:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 
 import pytest
@@ -103,3 +104,46 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     (tmp_path / "absent.csv").write_bytes(b"code\n\xff\n")
     with pytest.raises(SpecError, match="cannot be read"):
         parse_spec(with_column(declaration), "spec.yaml", tmp_path)
+
+
+def test_a_list_is_a_regular_file(tmp_path: Path) -> None:
+    """Folders, pipes, devices and links to open files are refused, and nothing waits for them."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to("/dev/stdin")
+    for name in (
+        "pipe",
+        "folder",
+        "link",
+        "/dev/null",
+        "/dev/stdin",
+        "/proc/self/fd/0",
+        "/dev/fd/0",
+    ):
+        declaration = f"{{type: category, values: {{file: {name}, key: code}}}}"
+        with pytest.raises(SpecError, match="is no regular file"):
+            parse_spec(with_column(declaration), "spec.yaml", tmp_path)
+
+
+def test_too_many_codes_are_refused_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The line of the first code too many is not read, so a million codes take no longer."""
+    monkeypatch.setattr("dpcli.specification.columns.MAX_CODES", 2)
+    assert len(spec_of(tmp_path, "code\n1\n2\n", "key: code").columns) == 1
+    with pytest.raises(SpecError, match="more than 2 codes"):
+        spec_of(tmp_path, "code\n1\n2\n1\n", "key: code")
+
+
+def test_data_files_are_known_by_every_name(tmp_path: Path) -> None:
+    """By paths, links, addresses of local files, and the folder that they are in."""
+    listed = tmp_path / "list.csv"
+    listed.write_text("code\n1\n", "utf-8")
+    (tmp_path / "link.csv").symlink_to(listed)
+    names = [f"{tmp_path}/./list.csv", f"{tmp_path}/link.csv", str(tmp_path)]
+    names += [f"file://{listed}", f"file:{listed}"]
+    values = f"{{file: {listed}, key: code}}"
+    text = with_column(f"{{type: category, values: {values}}}")
+    for name in names:
+        with pytest.raises(SpecError, match="is a data file of this command"):
+            parse_spec(text, "spec.yaml", tmp_path, [name])
+    others = ["s3://bucket/list.csv", "list.csv", "-", "\0"]
+    assert parse_spec(text, "spec.yaml", tmp_path, others).files == (listed,)
