@@ -1,14 +1,16 @@
 """`dpcli check`: problems of a spec and of headers, and how readable columns are.
 
-With `--cells` it prints words about the cells of each column, and no number of rows.
+On a terminal it prints words about the cells of each column, and no number of rows.
 """
 
 from __future__ import annotations
 
 import sys
+import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,8 +22,7 @@ from dpcli.cli.options import AnyPeriod, AsJson, LedgerFile, Period, SpecFile
 from dpcli.cli.terminal import shown_progress, write_table
 from dpcli.data.column import Column
 from dpcli.data.formats import Dialect
-from dpcli.engine.files.header_check import require_columns
-from dpcli.engine.files.source import open_dataset
+from dpcli.engine.files.dataset import Dataset
 from dpcli.engine.progress import Progress
 from dpcli.ledger.account import sharing_warnings
 from dpcli.numeric.exact import rounded_text
@@ -33,7 +34,7 @@ from dpcli.planning.quality_check import kept_rows_warnings, noise_excess
 from dpcli.privacy.unit import PersonUnit
 from dpcli.problems.errors import DpcliError, UsageError
 from dpcli.problems.messages import escape_controls, quoted_list
-from dpcli.releasing.steps import reading_warnings
+from dpcli.releasing.steps import opened_data, reading_warnings
 from dpcli.report.captions import RESPONSIBLE
 from dpcli.specification.load import read_spec_file
 from dpcli.specification.model import CentralSpec, Spec
@@ -45,32 +46,38 @@ if TYPE_CHECKING:
 def check(
     spec: SpecFile,
     data: Annotated[
-        list[str] | None, typer.Argument(metavar="DATA", help="Data files; only headers are read.")
+        list[str] | None,
+        typer.Argument(metavar="DATA", help="Data files; rows are read on a terminal alone."),
     ] = None,
+    header: Annotated[
+        bool, typer.Option("--header", help="Only the headers of DATA, also on a terminal.")
+    ] = False,
     cells: Annotated[
-        bool, typer.Option("--cells", help="Confidential, on a terminal: how readable columns are.")
+        bool, typer.Option("--cells", help="Fail unless cells can be shown, on a terminal.")
     ] = False,
     ledger: LedgerFile = None,
     period: Period = None,
     any_period: AnyPeriod = False,
     as_json: AsJson = False,
 ) -> None:
-    """Report every problem of SPEC at once; with DATA, of headers too.
+    """Report every problem of SPEC at once; with DATA, of the file too.
 
     Each problem has a code, its place in SPEC and a hint; `dpcli explain CODE` explains it. Also
     reports whether the account of SPEC would accept a release now. Reads SPEC, its ledger and the
-    headers of DATA, no rows. Writes and spends nothing. --json prints dataset, warnings and
-    problems; problems go to stderr as well.
+    headers of DATA. Writes and spends nothing. --json prints dataset, warnings and problems;
+    problems go to stderr as well.
 
-    With --cells it reads all rows and shows, on a terminal only, whether all, most, some, few
-    or none of the cells of each column can be read as declared, are blank, are neither, or are
-    numbers outside the bounds; which keys of SPEC would read more of them; which declared
-    texts never occur; what would stop a release; and whether `max_rows` leaves rows out. This
-    is confidential: do not choose bounds by it. It changes no exit status.
+    On a terminal it also reads all rows, unless --header is given, and shows whether all, most,
+    some, few or none of the cells of each column can be read as declared, are blank, are
+    neither, or are numbers outside the bounds; which keys of SPEC would read more of them;
+    which declared texts never occur; what would stop a release; and whether `max_rows` leaves
+    rows out. This is confidential: do not choose bounds by it. It changes no exit status. In a
+    pipe, to a file and with --json no row is read; --cells is refused there.
 
     Examples:
         dpcli check specs/minimal.yaml
         dpcli check specs/town.yaml sample_data/people.csv
+        dpcli check specs/town.yaml sample_data/people.csv --header
         head -n 1 sample_data/people.csv | dpcli check specs/town.yaml -
         # in a script, or before a commit:
         for spec in specs/town*.yaml; do dpcli check "$spec" || exit; done
@@ -80,11 +87,13 @@ def check(
     See also: dpcli init, dpcli plan, dpcli explain
     """
     files = tuple(data or ())
-    _require_terminal(files, cells=cells, as_json=as_json)
+    _require_terminal(files, header=header, cells=cells, as_json=as_json)
+    cells = bool(files) and not header and not as_json and sys.stdout.isatty()
     report: dict[str, object] = {"spec": str(spec), "data": list(files), "problems": []}
     unreadable: list[str] = []
+    lists: list[str] = []
     try:
-        plan = make_plan(read_spec_file(spec))
+        plan = make_plan(read_spec_file(spec, files))
         size = len(plan.statistics if isinstance(plan, CentralPlan) else plan.spec.responses)
         report |= {"dataset": plan.spec.dataset, f"{plan.part}s": size, "warnings": []}
         account = forecast_balance(plan, spec, ledger, period, files, any_period=any_period)
@@ -92,11 +101,10 @@ def check(
         try:
             # Check the data even if the account refuses: report all problems at once.
             if cells:
-                unreadable = _read_cells(files, plan.spec)
+                unreadable, lists = _read_cells(files, plan.spec)
             elif files:
-                with open_dataset(files, plan.spec.dialect) as dataset:
-                    size_is_public = plan.spec.privacy.relation.size_is_public
-                    require_columns(dataset, plan.spec.columns, every_record=size_is_public)
+                with opened_data(plan.spec, files) as dataset:
+                    lists = list(_list_warnings(plan.spec, dataset))
         except DpcliError as failure:
             earlier = refused.problems if refused else ()
             refused = refused or failure
@@ -107,11 +115,11 @@ def check(
         if as_json:
             print_json(report | {"problems": problem_facts(failure)})
         raise
-    advice = []
+    advice = lists
     if isinstance(plan, CentralPlan):
         quality, reading = _quality_notes(plan), reading_warnings(plan, files)
-        advice = warn([*unit_warnings(plan), *limit_warnings(plan), *quality, *reading])
-    report["warnings"] = [*sharing_warnings(account.shared), *advice]
+        advice = [*unit_warnings(plan), *limit_warnings(plan), *quality, *reading, *lists]
+    report["warnings"] = [*sharing_warnings(account.shared), *warn(advice)]
     if as_json:
         print_json(report)
         return
@@ -154,30 +162,48 @@ def _quality_notes(plan: CentralPlan) -> list[str]:
     return [blind, *kept]
 
 
-def _read_cells(data: tuple[str, ...], spec: Spec) -> list[str]:
+def _list_warnings(spec: Spec, dataset: Dataset) -> Iterator[str]:
+    """A warning for each list of codes with the names of the columns of a data file.
+
+    Only names are compared: whether the contents are equal is a fact about records.
+    """
+    for listed, source in product(dict.fromkeys(spec.named_files), dataset.sources):
+        names, columns = (
+            {unicodedata.normalize("NFC", name).strip() for name in header}
+            for header in (listed.header, source.header)
+        )
+        if names == columns:
+            yield (
+                f"`{listed.name}` and `{source.name}` have the same columns: is this list the data "
+                "file? Its labels are published, so it must be written without the data"
+            )
+
+
+def _read_cells(data: tuple[str, ...], spec: Spec) -> tuple[list[str], list[str]]:
     """Read all rows, and print how readable the columns are.
 
-    Returns the names of the columns without a readable cell, which only the terminal may show.
+    Returns the names of the columns without a readable cell, which only the terminal may show, and
+    warnings about the headers.
     """
     # Both load polars, for this alone.
     from dpcli.engine.check_cells import check_cells  # noqa: PLC0415
 
     quality = spec.quality if isinstance(spec, CentralSpec) else None
-    relation = spec.privacy.relation
+    lists: list[str] = []
 
     def read(dialect: Dialect) -> CellsCheck:
         with (
             shown_progress(quiet=False) as progress,
-            open_dataset(data, dialect, progress) as dataset,
+            opened_data(spec, data, progress, dialect) as dataset,
         ):
-            require_columns(dataset, spec.columns, every_record=relation.size_is_public)
+            lists[:] = _list_warnings(spec, dataset)
             return check_cells(
                 dataset,
                 spec.columns,
                 (quality.min_rows, quality.min_people) if quality else (None, None),
                 progress or Progress(),
                 quality.min_readable if quality else {},
-                relation.unit,
+                spec.privacy.unit,
             )
 
     checked = decoded = read(spec.dialect)
@@ -187,18 +213,17 @@ def _read_cells(data: tuple[str, ...], spec: Spec) -> list[str]:
         with suppress(DpcliError):
             decoded = read(replace(spec.dialect, encoding=encoding))
     show_cells(checked, decoded, spec)
-    if not checked.has_rows:
-        return []
-    return [cells.column.name for cells in checked.columns if cells.readable == "none"]
+    unread = [cells.column.name for cells in checked.columns if cells.readable == "none"]
+    return unread if checked.has_rows else [], lists
 
 
-def _require_terminal(files: Sequence[str], *, cells: bool, as_json: bool) -> None:
+def _require_terminal(files: Sequence[str], *, header: bool, cells: bool, as_json: bool) -> None:
     """Raise UsageError if `--cells` has no data to read, or no terminal to write to."""
     if not cells:
         return
-    if as_json:
-        fix = "run `dpcli check` once with each"
-        raise UsageError.about("bad-option", given="`--cells`", other="`--json`", fix=fix)
+    if header or as_json:
+        fix, other = "run `dpcli check` once with each", "`--header`" if header else "`--json`"
+        raise UsageError.about("bad-option", given="`--cells`", other=other, fix=fix)
     if not files:
         fix = "them, as in `dpcli check SPEC DATA --cells`"
         raise UsageError.about("bad-option.needs", given="`--cells`", other="data files", fix=fix)
@@ -226,6 +251,9 @@ def show_cells(checked: CellsCheck, decoded: CellsCheck, spec: Spec) -> None:
 
     The remarks are about `decoded`, the check of the file in the encoding that fits it.
     """
+    if not checked.has_rows:
+        print("rows: none, so no cell was checked")
+        return
     print(NOTICE)
     rows = [
         {
@@ -238,9 +266,6 @@ def show_cells(checked: CellsCheck, decoded: CellsCheck, spec: Spec) -> None:
         for cells in checked.columns
     ]
     write_table(sys.stdout, "cells", rows)
-    if not checked.has_rows:
-        print("rows: none")
-        return
     _print_lines(fault.words for fault in checked.faults)
     declared = {column.name: column for column in spec.columns}
     for cells in decoded.columns:

@@ -30,7 +30,7 @@ GROUP = "commands"
 
 TABLE = {
     "init": ("init:init", "Draft a spec from the header of DATA alone"),
-    "check": ("check:check", "Report every problem of SPEC at once; with DATA, of headers too"),
+    "check": ("check:check", "Report every problem of SPEC at once; with DATA, of the file too"),
     "plan": ("plan:plan", "Print what a release would ask, hide and reveal; reads no data"),
     "simulate": ("simulate:simulate", "Try SPEC on synthetic rows; reads no data"),
     "release": (

@@ -95,8 +95,8 @@ def init(
         tail -n +2 sample_data/people.csv | dpcli init - --no-header
         sed '1i Title' sample_data/people.csv | dpcli init - --skip-lines 1
 
-    Questions go to stderr. Exits 2 if the answers end too early or SPEC exists already,
-    4 for DATA; then nothing is written.
+    Questions, and what to run next, go to stderr. Exits 2 if the answers end too early or
+    SPEC exists already, 4 for DATA; then nothing is written.
 
     See also: dpcli check, dpcli explain columns, dpcli explain bounds
     """
@@ -131,12 +131,8 @@ def init(
         publish_to_stdout(draft.encode())
     else:
         publish({output: draft.encode()})
-    if ask:
-        spec, file = quote_word(str(output or "SPEC")), quote_word(data)
-        print_line(
-            f"next: dpcli check {spec} {file}; dpcli plan {spec}; dpcli release {spec} {file}"
-        )
-    elif not certain and format_of(data) == "json":
+    certain = certain or ask
+    if not certain and format_of(data) == "json":
         keys = f"{len(names):,} key{'s' * (len(names) != 1)}"
         print_line(
             f"note: the {keys} of the first object of `{data}` were taken as columns; if others "
@@ -155,6 +151,9 @@ def init(
             f"note: the first column of `{data}` has no name, as pandas and R write the "
             "numbers of rows; it is left out of the draft"
         )
+    spec, file = quote_word(str(output or "SPEC")), "DATA" if data == "-" else quote_word(data)
+    more = f"; dpcli plan {spec}; dpcli release {spec} {file}" if ask else ""
+    print_line(f"next: dpcli check {spec} {file}{more}")
 
 
 def _columns(

@@ -228,7 +228,7 @@ def _response_notes(plan: LocalPlan, records: int | None) -> Iterator[str]:
         yield f"public, as they are: {names}"
     yield (
         "a cell that cannot be read as declared responds as `missing:` says; on a terminal, "
-        "`dpcli check SPEC DATA --cells` shows how readable each column is"
+        "`dpcli check SPEC DATA` shows how readable each column is"
     )
     yield from reader_warnings(plan)
     if rule != "sequential":

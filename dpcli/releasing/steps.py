@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
 from dpcli.data.column import file_columns
+from dpcli.data.formats import Dialect
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import IdColumn
 from dpcli.engine.files.dataset import ZIP_ENDING, Dataset, format_of
@@ -24,6 +25,7 @@ from dpcli.planning.quality_check import QualityResult, quality_result
 from dpcli.planning.results import EstimatedStatistic, NoisyStatistic
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups, NoisePermit
 from dpcli.problems.errors import DataError, QualityError, UsageError, make_problem
+from dpcli.specification.model import Spec
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import SUPPRESSED, Estimates
 from dpcli.statistics.postprocessing import apply_steps
@@ -90,7 +92,7 @@ def aggregate_data(
             from dpcli.spark.aggregate import aggregate_with_spark
 
         return aggregate_with_spark(*queries_and_unit, plan.spec.dialect, plan.spec.columns, names)
-    with _opened(plan, data, progress) as dataset:
+    with opened_data(plan.spec, data, progress) as dataset:
         # Polars loads only now, so that a wrong command fails fast.
         from dpcli.engine.sums.aggregate import aggregate
 
@@ -105,7 +107,7 @@ def require_data(plan: CentralPlan, data: tuple[str, ...], engine: Engine = "loc
 
         require_files(data, plan.spec.dialect, plan.spec.columns)
         return
-    with _opened(plan, data, None):
+    with opened_data(plan.spec, data):
         pass
 
 
@@ -122,7 +124,7 @@ def _spark_packages(plan: CentralPlan, names: Sequence[str]) -> Iterator[None]:
 
 def pack_data(plan: CentralPlan, data: tuple[str, ...], progress: Progress | None = None) -> bytes:
     """Read all data files once, and return a sealed partial; this spends nothing."""
-    with _opened(plan, data, progress) as dataset:
+    with opened_data(plan.spec, data, progress) as dataset:
         from dpcli.engine.sums.aggregate import QueryAggregator
         from dpcli.engine.sums.partials import pack_partial
 
@@ -133,14 +135,18 @@ def pack_data(plan: CentralPlan, data: tuple[str, ...], progress: Progress | Non
 
 
 @contextmanager
-def _opened(
-    plan: CentralPlan, data: tuple[Input, ...], progress: Progress | None
+def opened_data(
+    spec: Spec,
+    data: tuple[Input, ...],
+    progress: Progress | None = None,
+    dialect: Dialect | None = None,
 ) -> Iterator[Dataset]:
-    """The data files; raises DataError unless they have all columns of the spec."""
-    with open_dataset(data, plan.spec.dialect, progress) as dataset:
-        require_columns(
-            dataset, plan.spec.columns, every_record=plan.spec.privacy.relation.size_is_public
-        )
+    """The data files, in the `dialect` of the spec if none is given.
+
+    Raises DataError unless they have all columns of the spec.
+    """
+    with open_dataset(data, dialect or spec.dialect, progress) as dataset:
+        require_columns(dataset, spec.columns, every_record=spec.privacy.relation.size_is_public)
         yield dataset
 
 

@@ -76,7 +76,7 @@ INDEX_REMARKS = (
 )
 """Comments below the columns of a file whose first column has no name."""
 
-TODO = f"\n# Replace every {PLACEHOLDER}, then run `dpcli check` on this file."
+TODO = f"\n# Replace every {PLACEHOLDER}, then run `dpcli check SPEC DATA`."
 
 
 def draft_spec(

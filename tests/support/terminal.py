@@ -11,6 +11,7 @@ import subprocess
 import termios
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from tests.support.fork_server import fast_dpcli
 
@@ -46,15 +47,20 @@ def received_from(ours: int) -> str:
 
 
 def on_terminal(
-    *words: str | Path, columns: int, cwd: Path, module: str = "dpcli", **environment: str
+    *words: str | Path,
+    columns: int,
+    cwd: Path,
+    module: str = "dpcli",
+    stdin: BinaryIO | None = None,
+    **environment: str,
 ) -> Screen:
-    """Run `dpcli` with all three streams on a terminal."""
+    """Run `dpcli` with its streams on a terminal, but for `stdin` if that is given."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     inherited = {name: text for name, text in os.environ.items() if name != "COLUMNS"}
     process = subprocess.Popen(
         [fast_dpcli(module), *map(str, words)],
-        stdin=theirs,
+        stdin=stdin or theirs,
         stdout=theirs,
         stderr=theirs,
         cwd=cwd,
