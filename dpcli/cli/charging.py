@@ -65,7 +65,8 @@ def forecast_balance(
 
     The refusal is the one that `dpcli release` would raise first: for the budget of the spec, then
     for a ledger that cannot be used, then by the account. Prints a warning if other accounts were
-    charged for the same file.
+    charged for the same file, and a note where a release could not create its ledger: this command
+    needs none.
     """
     path, dataset, over = ledger_of(named, spec.parent), plan.spec.dataset, None
     try:
@@ -81,9 +82,9 @@ def forecast_balance(
         if named is None and is_absent(path):
             if not may_open:
                 raise LedgerError.about("ledger-must-exist", path=path)
-            require_creatable(path)
             require_no_history(path)
             forecast = Account(path, exists=False).forecast(*request, may_open=may_open)
+            forecast = replace(forecast, obstacle=_obstacle(path.absolute()))
         else:
             from dpcli.ledger.charge import resolved, today
 
@@ -98,6 +99,21 @@ def forecast_balance(
         forecast = BalanceForecast(path, path.exists(), refused=failure)
     warn(sharing_warnings(forecast.shared))
     return forecast if over is None else replace(forecast, refused=over, after=None)
+
+
+def _obstacle(path: Path) -> str:
+    """A printed note that says why a release could not create a ledger; empty if it could."""
+    try:
+        require_creatable(path)
+    except LedgerError as failure:
+        obstacle = (
+            f"a release could not create its ledger here: {failure.problems[0].message}. "
+            "`dpcli ledger init PATH` creates one elsewhere, and `--ledger PATH` or DPCLI_LEDGER "
+            "names it"
+        )
+        print_line(f"note: {obstacle}")
+        return obstacle
+    return ""
 
 
 def warn(texts: list[str]) -> list[str]:

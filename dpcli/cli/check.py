@@ -119,7 +119,8 @@ def check(
     if isinstance(plan, CentralPlan):
         quality, reading = _quality_notes(plan), reading_warnings(plan, files)
         advice = [*unit_warnings(plan), *limit_warnings(plan), *quality, *reading, *lists]
-    report["warnings"] = [*sharing_warnings(account.shared), *warn(advice)]
+    known = [*sharing_warnings(account.shared), *filter(None, [account.obstacle])]
+    report["warnings"] = [*known, *warn(advice)]
     if as_json:
         print_json(report)
         return

@@ -324,6 +324,8 @@ def _loss_against_budget(
 
 def _account_text(plan: Plan, forecast: BalanceForecast, before: Loss) -> str:
     path = str(forecast.ledger)
+    if forecast.obstacle:
+        return f"none yet: a {plan.kind} could not create `{path}`"
     if not forecast.exists:
         return f"none yet: the first {plan.kind} opens it in `{path}`, which it creates"
     if forecast.terms is None:

@@ -339,7 +339,8 @@ class BalanceForecast:
     is the error that the release would meet; there is no balance after a refusal. In an account
     with a window, the balances are those of a window without other releases unless the release
     names its day. `shared` has other accounts that were charged for the same data files, with
-    these files. `runs` is a forecast of repeated runs.
+    these files. `runs` is a forecast of repeated runs. `obstacle` says why a release could not
+    create a ledger that does not exist; it is empty if a release could.
     """
 
     ledger: Path
@@ -350,6 +351,7 @@ class BalanceForecast:
     refused: DpcliError | None = None
     shared: Mapping[str, set[str]] = field(default_factory=dict)
     runs: RunsForecast | None = None
+    obstacle: str = ""
 
     @property
     def window(self) -> int | None:

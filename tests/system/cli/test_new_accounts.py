@@ -219,3 +219,70 @@ def test_an_account_is_named_without_an_option(dpcli: Command, spec: Path, data:
     refused = dpcli("ledger", "history", "--dataset", "town")
     assert refused.status == 2
     assert "give it without an option: `dpcli ledger history DATASET`" in refused.err
+
+
+@pytest.fixture
+def fixed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, in which no file can be created."""
+    tmp_path.chmod(0o555)
+    # No permission stops root, so the answer of the system is replaced as well.
+    monkeypatch.setattr(os, "access", lambda _path, mode: not mode & os.W_OK)
+    return tmp_path
+
+
+PLANS = (("plan", "S"), ("plan", "S", "--json"), ("check", "S", "D"))
+
+
+@pytest.mark.parametrize("words", [*PLANS, ("release", "S", "D", "--dry-run")])
+def test_no_ledger_is_needed_to_plan(
+    dpcli: Command, spec: Path, data: Path, fixed: Path, words: tuple[str, ...]
+) -> None:
+    """Where none can be created, plan, check and a dry run say so, and exit 0."""
+    before = sorted(fixed.iterdir())
+    outcome = dpcli(*({"S": spec.name, "D": data}.get(word, word) for word in words))
+
+    assert outcome.status == 0
+    assert f"could not create its ledger here: the ledger `{fixed}/dpcli-ledger" in outcome.err
+    assert "--ledger PATH" in outcome.err and "DPCLI_LEDGER" in outcome.err
+    assert "which it creates" not in outcome.out
+    assert sorted(fixed.iterdir()) == before
+
+
+def test_a_release_still_needs_a_ledger(
+    dpcli: Command, spec: Path, data: Path, fixed: Path
+) -> None:
+    """It exits 6 in a folder that cannot be written; scripts find the note in the warnings."""
+    assert dpcli("release", spec, data).status == 6
+    warnings = json.loads(dpcli("check", spec, data, "--json").out)["warnings"]
+    assert any("could not create its ledger" in warning for warning in warnings)
+    assert not (fixed / "dpcli-ledger.sqlite").exists()
+
+
+def test_a_local_plan_needs_no_ledger(dpcli: Command, spec: Path, fixed: Path) -> None:
+    """It says that a collection could not create one."""
+    spec.write_text(LOCAL.read_text("utf-8"), "utf-8")
+    outcome = dpcli("plan", spec)
+    assert outcome.status == 0
+    assert f"a collection could not create `{fixed}" in outcome.out
+
+
+def test_a_ledger_that_exists_or_must_exist_is_asked(
+    dpcli: Command, spec: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A named, required, lost or unreadable ledger ends plan and check with status 6."""
+    ledger = tmp_path / "dpcli-ledger.sqlite"
+    commands = [("plan", spec), ("check", spec, data), ("release", spec, data, "--dry-run")]
+    assert dpcli("release", spec, data, "-q").status == 0
+    ledger.unlink()
+    monkeypatch.setattr(os, "access", lambda _path, mode: not mode & os.W_OK)
+    for words in commands:
+        # Its anchor says that there was one.
+        assert "error[ledger-in-doubt]" in dpcli(*words).err
+    ledger.with_name("dpcli-ledger.sqlite.anchor").unlink()
+    for words in commands:
+        assert dpcli(*words).status == 0
+        assert dpcli(*words, "--ledger", "none.sqlite").status == 6
+    monkeypatch.setenv("DPCLI_LEDGER_MUST_EXIST", "1")
+    assert [dpcli(*words).status for words in commands] == [6, 6, 6]
+    ledger.write_text("not a ledger", "utf-8")
+    assert [dpcli(*words).status for words in commands] == [6, 6, 6]
