@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from dpcli.cli.console import print_line
 from dpcli.ledger import options
-from dpcli.ledger.account import Account, BalanceForecast, sharing_warnings
+from dpcli.ledger.account import Account, BalanceForecast
 from dpcli.ledger.balance import RecordedCost, period_number, terms_from_spec
 from dpcli.ledger.options import (
     DEFAULT,
@@ -65,8 +65,7 @@ def forecast_balance(
 
     The refusal is the one that `dpcli release` would raise first: for the budget of the spec, then
     for a ledger that cannot be used, then by the account. Prints a warning if other accounts were
-    charged for the same file, and a note where a release could not create its ledger: this command
-    needs none.
+    charged for the same file, or if a release could not create its ledger: a forecast needs none.
     """
     path, dataset, over = ledger_of(named, spec.parent), plan.spec.dataset, None
     try:
@@ -97,22 +96,20 @@ def forecast_balance(
                     account.require_likely_period(cost.period, today())
     except DpcliError as failure:
         forecast = BalanceForecast(path, path.exists(), refused=failure)
-    warn(sharing_warnings(forecast.shared))
+    warn(forecast.warnings)
     return forecast if over is None else replace(forecast, refused=over, after=None)
 
 
 def _obstacle(path: Path) -> str:
-    """A printed note that says why a release could not create a ledger; empty if it could."""
+    """Why a release could not create a ledger; empty if it could."""
     try:
         require_creatable(path)
     except LedgerError as failure:
-        obstacle = (
+        return (
             f"a release could not create its ledger here: {failure.problems[0].message}. "
             "`dpcli ledger init PATH` creates one elsewhere, and `--ledger PATH` or DPCLI_LEDGER "
             "names it"
         )
-        print_line(f"note: {obstacle}")
-        return obstacle
     return ""
 
 

@@ -6,7 +6,6 @@ On a terminal it prints words about the cells of each column, and no number of r
 from __future__ import annotations
 
 import sys
-import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -24,7 +23,6 @@ from dpcli.data.column import Column
 from dpcli.data.formats import Dialect
 from dpcli.engine.files.dataset import Dataset
 from dpcli.engine.progress import Progress
-from dpcli.ledger.account import sharing_warnings
 from dpcli.numeric.exact import rounded_text
 from dpcli.planning.limit_notes import limit_warnings
 from dpcli.planning.notes import quality_warnings, unit_warnings
@@ -46,8 +44,7 @@ if TYPE_CHECKING:
 def check(
     spec: SpecFile,
     data: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="DATA", help="Data files; rows are read on a terminal alone."),
+        list[str] | None, typer.Argument(metavar="DATA", help="Data files, or - for stdin.")
     ] = None,
     header: Annotated[
         bool, typer.Option("--header", help="Only the headers of DATA, also on a terminal.")
@@ -77,7 +74,6 @@ def check(
     Examples:
         dpcli check specs/minimal.yaml
         dpcli check specs/town.yaml sample_data/people.csv
-        dpcli check specs/town.yaml sample_data/people.csv --header
         head -n 1 sample_data/people.csv | dpcli check specs/town.yaml -
         # in a script, or before a commit:
         for spec in specs/town*.yaml; do dpcli check "$spec" || exit; done
@@ -90,8 +86,7 @@ def check(
     _require_terminal(files, header=header, cells=cells, as_json=as_json)
     cells = bool(files) and not header and not as_json and sys.stdout.isatty()
     report: dict[str, object] = {"spec": str(spec), "data": list(files), "problems": []}
-    unreadable: list[str] = []
-    lists: list[str] = []
+    unreadable, lists = list[str](), list[str]()
     try:
         plan = make_plan(read_spec_file(spec, files))
         size = len(plan.statistics if isinstance(plan, CentralPlan) else plan.spec.responses)
@@ -118,9 +113,8 @@ def check(
     advice = lists
     if isinstance(plan, CentralPlan):
         quality, reading = _quality_notes(plan), reading_warnings(plan, files)
-        advice = [*unit_warnings(plan), *limit_warnings(plan), *quality, *reading, *lists]
-    known = [*sharing_warnings(account.shared), *filter(None, [account.obstacle])]
-    report["warnings"] = [*known, *warn(advice)]
+        advice += [*unit_warnings(plan), *limit_warnings(plan), *quality, *reading]
+    report["warnings"] = [*account.warnings, *warn(advice)]
     if as_json:
         print_json(report)
         return
@@ -164,16 +158,9 @@ def _quality_notes(plan: CentralPlan) -> list[str]:
 
 
 def _list_warnings(spec: Spec, dataset: Dataset) -> Iterator[str]:
-    """A warning for each list of codes with the names of the columns of a data file.
-
-    Only names are compared: whether the contents are equal is a fact about records.
-    """
+    """A warning for each list of codes with the columns of a data file; compares names alone."""
     for listed, source in product(dict.fromkeys(spec.named_files), dataset.sources):
-        names, columns = (
-            {unicodedata.normalize("NFC", name).strip() for name in header}
-            for header in (listed.header, source.header)
-        )
-        if names == columns:
+        if {*map(str.strip, listed.header)} == {*map(str.strip, source.header)}:
             yield (
                 f"`{listed.name}` and `{source.name}` have the same columns: is this list the data "
                 "file? Its labels are published, so it must be written without the data"
@@ -195,7 +182,7 @@ def _read_cells(data: tuple[str, ...], spec: Spec) -> tuple[list[str], list[str]
     def read(dialect: Dialect) -> CellsCheck:
         with (
             shown_progress(quiet=False) as progress,
-            opened_data(spec, data, progress, dialect) as dataset,
+            opened_data(replace(spec, dialect=dialect), data, progress) as dataset,
         ):
             lists[:] = _list_warnings(spec, dataset)
             return check_cells(

@@ -363,6 +363,11 @@ class BalanceForecast:
         """Whether the budget refuses the release."""
         return isinstance(self.refused, BudgetError)
 
+    @property
+    def warnings(self) -> list[str]:
+        """What people must know before a release."""
+        return [*sharing_warnings(self.shared), *filter(None, [self.obstacle])]
+
     def raise_refusal(self) -> None:
         """Raise the error that the release, or the runs asked about, would meet."""
         if self.refused is not None:

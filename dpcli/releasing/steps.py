@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
 from dpcli.data.column import file_columns
-from dpcli.data.formats import Dialect
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import IdColumn
 from dpcli.engine.files.dataset import ZIP_ENDING, Dataset, format_of
@@ -136,16 +135,10 @@ def pack_data(plan: CentralPlan, data: tuple[str, ...], progress: Progress | Non
 
 @contextmanager
 def opened_data(
-    spec: Spec,
-    data: tuple[Input, ...],
-    progress: Progress | None = None,
-    dialect: Dialect | None = None,
+    spec: Spec, data: tuple[Input, ...], progress: Progress | None = None
 ) -> Iterator[Dataset]:
-    """The data files, in the `dialect` of the spec if none is given.
-
-    Raises DataError unless they have all columns of the spec.
-    """
-    with open_dataset(data, dialect or spec.dialect, progress) as dataset:
+    """The data files; raises DataError unless they have all columns of the spec."""
+    with open_dataset(data, spec.dialect, progress) as dataset:
         require_columns(dataset, spec.columns, every_record=spec.privacy.relation.size_is_public)
         yield dataset
 

@@ -107,10 +107,9 @@ def _read(
         raise span.report("code-list", file=file.text) from None
     csv.field_size_limit(sys.maxsize)
     names = {key.text, label.text}
-    delimiter = max(DELIMITERS, key=lambda mark: len(names & set(_header(text, mark))))
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    lines = ((reader.line_num, row) for row in reader if any(row))
-    header = next(lines, (1, []))[1]
+    every = [_lines(text, mark) for mark in DELIMITERS]
+    readings = [(lines, next(lines, (1, []))[1]) for lines in every]
+    lines, header = max(readings, key=lambda reading: len(names.intersection(reading[1])))
     context.files.append(replace(named, header=tuple(header)))
     for column in (key, label):
         if header.count(column.text) != 1:
@@ -119,9 +118,9 @@ def _read(
     return list(_pairs(lines, indices, file.text, span))
 
 
-def _header(text: str, delimiter: str) -> list[str]:
+def _lines(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    return next(filter(any, reader), [])
+    return ((reader.line_num, row) for row in reader if any(row))
 
 
 def _pairs(

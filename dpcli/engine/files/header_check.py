@@ -132,8 +132,9 @@ def _problems(source: Source, columns: Sequence[Column]) -> Iterator[Problem]:
         if count == 1 and (isinstance(key, int) or source.own_name(key) in source.header):
             yield from _type_problems(source, column)
         elif isinstance(key, str) and key in near:
-            named = {"column": column.name, "near": near[key], "missed": f"no column {quote(key)}"}
-            yield make_problem("missing-column.near", file=file, **named)
+            missed = f"no column {quote(key)}"
+            arguments = {"column": column.name, "near": near[key], "missed": missed}
+            yield make_problem("missing-column.near", file=file, **arguments)
         elif count:
             yield make_problem("ambiguous-column", file=file, column=key, count=count)
         elif isinstance(key, int):
@@ -143,19 +144,12 @@ def _problems(source: Source, columns: Sequence[Column]) -> Iterator[Problem]:
             yield make_problem(hint, file=file, mark=mark, missed=f"no column {quote(key)}")
 
 
-UNSEEN = (
-    r"[\s\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
-    r"\U000e0100-\U000e01ef]"
-)
+UNSEEN = r"[\s\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0]"
 """Blanks, and characters without ink that count as letters, marks or symbols."""
 
 
 def _near_names(keys: Iterable[str | int], header: Sequence[str]) -> dict[str, str]:
-    """For keys that a header lacks, its only name that is equal in all but form, in quotes.
-
-    It differs in case, blanks, invisible characters or normal form. What cannot be seen is written
-    as in a double-quoted text of YAML.
-    """
+    """For keys that a header lacks, its only name equal in all but form, as YAML with escapes."""
     names: dict[str, list[str]] = {}
     for name in header:
         names.setdefault(_folded(name), []).append(name)

@@ -138,6 +138,7 @@ def test_data_files_are_known_by_every_name(tmp_path: Path) -> None:
     listed = tmp_path / "list.csv"
     listed.write_text("code\n1\n", "utf-8")
     (tmp_path / "link.csv").symlink_to(listed)
+    (tmp_path / "broken.csv").symlink_to("nowhere.csv")
     names = [f"{tmp_path}/./list.csv", f"{tmp_path}/link.csv", str(tmp_path)]
     names += [f"file://{listed}", f"file:{listed}"]
     values = f"{{file: {listed}, key: code}}"
@@ -145,5 +146,5 @@ def test_data_files_are_known_by_every_name(tmp_path: Path) -> None:
     for name in names:
         with pytest.raises(SpecError, match="is a data file of this command"):
             parse_spec(text, "spec.yaml", tmp_path, [name])
-    others = ["s3://bucket/list.csv", "list.csv", "-", "\0"]
+    others = ["s3://bucket/list.csv", "list.csv", "-", "\0", "x" * 5000]
     assert parse_spec(text, "spec.yaml", tmp_path, others).files == (listed,)
