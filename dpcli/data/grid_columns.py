@@ -19,6 +19,9 @@ F = TypeVar("F")
 
 NumericKind = Literal["integer", "number", "date"]
 
+MAX_VALUES_AS_BINS = 200
+"""Numbers with at most this number of values need no `bins`: each value is one."""
+
 
 @dataclass(frozen=True, slots=True)
 class NumericColumn(ValuedColumn):
@@ -79,9 +82,9 @@ class NumericColumn(ValuedColumn):
         return self.bounds
 
     @property
-    def whole(self) -> bool:
-        """Whether all values are whole numbers or days."""
-        return self.step.denominator == 1
+    def closed_bins(self) -> bool:
+        """Whether a bin is a closed range: of whole numbers, days, or one of few values."""
+        return self.step.denominator == 1 or self.upper - self.lower < MAX_VALUES_AS_BINS
 
     @property
     @abstractmethod
@@ -159,31 +162,37 @@ class NumericColumn(ValuedColumn):
     def axis_label(self, starts: Sequence[int], index: int) -> str:
         """The label of one bin, with the values from its start to below the next start.
 
-        The last bin includes the upper bound of the column. Labels of whole numbers and days are
-        closed ranges; labels of finer numbers are intervals:
+        The last bin includes the upper bound of the column. Labels of whole numbers, of days and of
+        numbers with at most `MAX_VALUES_AS_BINS` values are closed ranges; labels of finer numbers
+        are intervals:
 
         =====================================  ==================================
         column                                 labels
         =====================================  ==================================
         whole numbers, none below zero         ``0-9``, ``10-19``, ``20``
         whole numbers, some below zero         ``[-10,-1]``, ``[0,9]``, ``10``
+        few values whose step is not whole     ``0.0-0.5``, ``1.0-1.5``, ``2.0``
         dates                                  ``2024-03-01..2024-03-31``
-        numbers whose step is not whole        ``[0.0,0.5)``, ``[0.5,1.0]``
+        many values whose step is not whole    ``[0.00,0.50)``, ``[0.50,9.99]``
         =====================================  ==================================
 
         No label begins with a character that starts a formula in a spreadsheet. The exception is
         the minus of a negative number, which a spreadsheet reads as a number too. So a label is the
         same text in CSV, Parquet, JSON and HTML.
         """
-        low, last = starts[index], index == len(starts) - 1
-        high = self.upper if last else starts[index + 1] - int(self.whole)
+        low, high = self.bin_ends(starts, index)
         first, end = self.text(low), self.text(high)
-        if not self.whole:
-            return f"[{first},{end}{']' if last else ')'}"
+        if not self.closed_bins:
+            return f"[{first},{end}{']' if index == len(starts) - 1 else ')'}"
         return first if low == high else self.closed_range(first, end)
 
+    def bin_ends(self, starts: Sequence[int], index: int) -> tuple[int, int]:
+        """The ends of a bin in steps; the last value of a closed bin, else the next start."""
+        last = index == len(starts) - 1
+        return starts[index], self.upper if last else starts[index + 1] - int(self.closed_bins)
+
     def closed_range(self, first: str, end: str) -> str:
-        """The label of a bin of several whole numbers or days."""
+        """The label of a bin of several values."""
         return f"[{first},{end}]" if self.lower < 0 else f"{first}-{end}"
 
     def axis_length(self, starts: Sequence[int]) -> int:

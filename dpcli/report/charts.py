@@ -178,7 +178,7 @@ def chart_over_bins(
         caption=", ".join([heading, *cells[0].labels[:-1]])
         + (_widths_note(key, column) if as_line else ""),
         scale=scale,
-        names=tuple(_names(column, key, as_line=as_line)),
+        names=tuple(_names(column, key, cells, as_line=as_line)),
         bars=0 if as_line else len(cells),
         runs=tuple(_runs(cells, _middles(key, column, as_line=as_line), scale)),
         dotted=len(cells) <= MAX_BARS,
@@ -212,14 +212,17 @@ def _widths_note(key: Axis, column: NumericColumn) -> str:
     return "; the last bin is narrower" if widths and last < widths[0] else ""
 
 
-def _names(column: NumericColumn, key: Axis, *, as_line: bool) -> Iterator[tuple[float, str, str]]:
-    """The names below the axis: of bins, or of the edges between them.
+def _names(
+    column: NumericColumn, key: Axis, cells: Sequence[CellText], *, as_line: bool
+) -> Iterator[tuple[float, str, str]]:
+    """The names below the axis: the published ones of bins, or of the edges between them.
 
     Short names of closed ranges are placed below the middle of their bars. Otherwise the edges
     have names, up to the upper bound.
     """
     count = len(key)
-    labels = key.labels if column.whole and not as_line else ()
+    are_named = column.closed_bins and not as_line
+    labels = tuple(cell.labels[-1] for cell in cells if are_named)
     if labels and max(map(len, labels)) <= MAX_NAME_LENGTH:
         names, positions = labels, [(index + 0.5) / count for index in range(count)]
     else:

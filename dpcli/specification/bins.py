@@ -16,10 +16,6 @@ MAX_BINS = 10_001
 """The most bins of a column: one per value of a column of ten thousand steps."""
 
 
-MAX_VALUES_AS_BINS = 200
-"""An integer column with at most this number of values needs no `bins`."""
-
-
 def read_bin_starts(column: NumericColumn, bins: Node) -> tuple[int, ...]:
     """The starts of the bins of a mapping with `width` or `edges`, in steps."""
     width, edges = node_at(bins, "width"), node_at(bins, "edges")
@@ -39,15 +35,14 @@ def read_bin_starts(column: NumericColumn, bins: Node) -> tuple[int, ...]:
 def _starts_by_width(column: NumericColumn, scalar: ScalarNode) -> Sequence[int]:
     """The starts of bins of equal width, in steps; the last bin may be narrower.
 
-    The first bin starts at the lower bound. A bin of whole numbers or days has `width` values, so
-    the upper bound may be a bin of its own. For other numbers, the last bin includes the upper
-    bound instead.
+    The first bin starts at the lower bound. Closed bins are counted in values, so the upper bound
+    may be a bin of its own. Of intervals, the last one includes the upper bound instead.
     """
     steps = read_number(scalar, "`width`") / column.step
     if steps <= 0 or steps.denominator != 1:
         code = "width-not-positive" if steps <= 0 else "off-grid.size"
         raise _off_grid(column, "width", scalar, steps, code)
-    end = column.upper + 1 if column.whole else column.upper
+    end = column.upper + 1 if column.closed_bins else column.upper
     return range(column.lower, end, steps.numerator)
 
 
@@ -55,7 +50,7 @@ def _starts_by_edges(column: NumericColumn, scalars: Sequence[ScalarNode]) -> Se
     """The starts of bins between edges, which increase from lower to upper bound.
 
     Each edge but the last starts a bin. The last edge is the upper bound, which the last bin
-    includes. For whole numbers and days, the last edge may also be the value after the upper bound.
+    includes. For closed bins, the last edge may also be the value after the upper bound.
     """
     edges = read_all(lambda scalar: read_on_grid(column, scalar, "the edge"), scalars)
     for index in range(1, len(edges)):
@@ -64,7 +59,7 @@ def _starts_by_edges(column: NumericColumn, scalars: Sequence[ScalarNode]) -> Se
             raise scalars[index].span.report("edges-order", **arguments)
     ends = (0, "first", "lower", column.lower), (-1, "last", "upper", column.upper)
     for index, which, side, bound in ends:
-        after = column.whole and index == -1 and edges[index] == bound + 1
+        after = column.closed_bins and index == -1 and edges[index] == bound + 1
         if edges[index] != bound and not after:
             within_bounds = column.lower <= edges[index] <= column.upper
             code = "edges-bounds" if within_bounds else "edges-bounds.beyond"

@@ -14,7 +14,7 @@ from dpcli.data.dates import DateColumn
 from dpcli.data.declared_texts import FORMULA_STARTS
 from dpcli.data.derivations import FirstTrue
 from dpcli.data.filters import Filter, InRanges
-from dpcli.data.grid_columns import NumericColumn
+from dpcli.data.grid_columns import MAX_VALUES_AS_BINS, NumericColumn
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import CategoryColumn, PrivatePartitionColumn
 from dpcli.fields.section import MAX_COLUMNS_TOGETHER, ColumnRole, SectionModel, column_role
@@ -32,12 +32,7 @@ from dpcli.fields.values import AlreadyReportedError, is_year
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import MAX_PRODUCT
 from dpcli.queries.scores import Points
-from dpcli.specification.bins import (
-    MAX_VALUES_AS_BINS,
-    _off_grid,
-    _read_increasing,
-    read_bin_starts,
-)
+from dpcli.specification.bins import _off_grid, _read_increasing, read_bin_starts
 from dpcli.specification.context import MAX_STEPS, SpecContext, read_number, require_whole_steps
 from dpcli.specification.entry_fields import EntryModel
 from dpcli.statistics.bounds.chosen_bounds import bounds_name
@@ -86,7 +81,7 @@ def read_axis(
 ) -> Axis:
     """The axis of a column: the labels of a category, or the bins of a number.
 
-    Without `bins`, each value of an integer column is a bin, up to `MAX_VALUES_AS_BINS` values.
+    Without `bins`, each value of a number is a bin, up to `MAX_VALUES_AS_BINS` values.
     """
     arguments = {"column": column.name, "kind": column.kind}
     if column.name.startswith(FORMULA_STARTS):
@@ -95,7 +90,7 @@ def read_axis(
         if bins is not None:
             return Axis(column, read_bin_starts(column, bins))
         values = range(column.lower, column.upper + 1)
-        if column.kind != "integer" or len(values) > MAX_VALUES_AS_BINS:
+        if column.kind == "date" or len(values) > MAX_VALUES_AS_BINS:
             raise scalar.span.report("missing-bins", most=MAX_VALUES_AS_BINS, **arguments)
         return Axis(column, tuple(values))
     if bins is not None:

@@ -267,10 +267,11 @@ class Histogram(PersonCounts):
     """The number of rows in each bin of a numeric column, or in each category.
 
     Numbers are divided by `bins: {width: 10}` from the lower bound on, or by `bins: {edges:
-    [18, 30, 65, 100]}`; a category column needs no bins. Bins of whole numbers and days are
-    closed ranges such as `18-29`, `30-64`, `65-100`. Every declared bin is published, even
-    if it is empty. Rows without a value are in no bin. If a `sample` of public size is
-    declared, the bins are also estimated for the population.
+    [18, 30, 65, 100]}`; a category or a column of at most 200 numbers needs no bins. Bins of
+    whole numbers, of days and of few numbers are closed ranges such as `18-29`, `30-64`,
+    `65-100`. Every declared bin is published, even if it is empty. Rows without a
+    value are in no bin. If a `sample` of public size is declared, the bins are also estimated
+    for the population.
 
     Privacy: the bins are disjoint, so adding or removing a row changes one of them by one:
     1 in L1 and in L2. Changing a row moves it from one bin to another: 2 in L1 and sqrt(2)

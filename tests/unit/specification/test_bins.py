@@ -18,7 +18,7 @@ from dpcli.specification.load import parse_central_spec
 from tests.support.specs import with_column
 
 EPOCH = datetime.date(1970, 1, 1)
-WHOLE = r"-?[0-9]+"
+NUMBER = r"-?[0-9]+(?:\.[0-9]+)?"
 DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 
 
@@ -30,27 +30,27 @@ def axis(declaration: str, bins: str) -> Axis:
     return histogram_axis
 
 
-def held(label: str) -> tuple[int, int]:
-    """The first and the last whole number or day that a label names, in its own words."""
+def held(label: str) -> tuple[Fraction, Fraction]:
+    """The first and the last number or day that a label names, in its own words."""
     for form in (f"({DAY})", rf"({DAY})\.\.({DAY})"):
         if match := re.fullmatch(form, label):
             days = [(datetime.date.fromisoformat(day) - EPOCH).days for day in match.groups()]
-            return days[0], days[-1]
-    for form in (f"({WHOLE})", "([0-9]+)-([0-9]+)", rf"\[({WHOLE}),({WHOLE})\]"):
+            return Fraction(days[0]), Fraction(days[-1])
+    for form in (f"({NUMBER})", "([0-9.]+)-([0-9.]+)", rf"\[({NUMBER}),({NUMBER})\]"):
         if match := re.fullmatch(form, label):
-            numbers = [int(number) for number in match.groups()]
+            numbers = [Fraction(number) for number in match.groups()]
             return numbers[0], numbers[-1]
     raise AssertionError(label)
 
 
-def assert_partition(labels: tuple[str, ...], grid: range) -> None:
-    """The labels name all values of the grid in order, each once."""
+def assert_partition(labels: tuple[str, ...], grid: range, unit: Fraction = Fraction(1)) -> None:
+    """The labels name all values of the grid, times a unit, in order, each once."""
     ranges = [held(label) for label in labels]
-    assert ranges[0][0] == grid[0]
-    assert ranges[-1][1] == grid[-1]
+    assert ranges[0][0] == grid[0] * unit
+    assert ranges[-1][1] == grid[-1] * unit
     assert all(low <= high for low, high in ranges)
     for (_, before), (after, _) in pairwise(ranges):
-        assert after - before == grid.step
+        assert after - before == grid.step * unit
     assert len(set(labels)) == len(labels)
 
 
@@ -101,14 +101,24 @@ def test_edges_of_whole_numbers(low: int, count: int, step: int, data: st.DataOb
         assert [held(label)[0] for label in labels] == starts
 
 
-@given(
-    st.integers(-60, 60),
-    counts,
-    st.sampled_from(["0.1", "0.25", "0.01", "2.5"]),
-    st.integers(1, 100),
-)
+fine_steps = st.sampled_from(["0.1", "0.25", "0.01", "2.5"])
+
+
+@given(st.integers(-60, 60), st.integers(1, 199), fine_steps, st.integers(1, 100))
+def test_widths_of_few_numbers(low: int, count: int, step: str, width: int) -> None:
+    """Up to 200 numbers whose step is not whole have bins of values, as whole numbers have."""
+    size = Fraction(step)
+    ends = [float(low * size), float((low + count) * size)]
+    declaration = f"{{type: number, bounds: {ends}, step: {step}}}"
+    labels = axis(declaration, f"{{width: {float(width * size)}}}").labels
+
+    assert_partition(labels, range(low, low + count + 1), size)
+    assert len(labels) == -(-(count + 1) // width)
+
+
+@given(st.integers(-60, 60), st.integers(200, 260), fine_steps, st.integers(1, 100))
 def test_intervals_of_finer_numbers(low: int, count: int, step: str, width: int) -> None:
-    """Numbers whose step is not whole lie in one half-open interval; the last is closed."""
+    """More of these numbers lie in one half-open interval; the last is closed."""
     size = Fraction(step)
     ends = [float(low * size), float((low + count) * size)]
     declaration = f"{{type: number, bounds: {ends}, step: {step}}}"
@@ -142,10 +152,15 @@ def test_intervals_of_finer_numbers(low: int, count: int, step: str, width: int)
         ("{type: integer, bounds: [-5, -3]}", "{width: 1}", ["-5", "-4", "-3"]),
         ("{type: number, bounds: [0, 4000], step: 100}", "{width: 2000}",
          ["0-1900", "2000-3900", "4000"]),
-        ("{type: number, bounds: [0, 1], step: 0.5}", "{width: 0.5}", ["[0.0,0.5)", "[0.5,1.0]"]),
+        ("{type: number, bounds: [0, 1], step: 0.5}", "{width: 0.5}", ["0.0", "0.5", "1.0"]),
         ("{type: number, bounds: [-1, 1], step: 0.5}", "{edges: [-1, 0, 1]}",
-         ["[-1.0,0.0)", "[0.0,1.0]"]),
-        ("{type: number, bounds: [0, 10], step: 2.5}", "{width: 5}", ["[0.0,5.0)", "[5.0,10.0]"]),
+         ["[-1.0,-0.5]", "[0.0,1.0]"]),
+        ("{type: number, bounds: [-1, 1], step: 0.5}", "{edges: [-1, 0, 1, 1.5]}",
+         ["[-1.0,-0.5]", "[0.0,0.5]", "1.0"]),
+        ("{type: number, bounds: [0, 10], step: 2.5}", "{width: 5}",
+         ["0.0-2.5", "5.0-7.5", "10.0"]),
+        ("{type: number, bounds: [0, 4.98], step: 0.02}", "{width: 2.5}",
+         ["[0.00,2.50)", "[2.50,4.98]"]),
         ("{type: date, bounds: [2024-02-28, 2024-03-02]}", "{width: 2}",
          ["2024-02-28..2024-02-29", "2024-03-01..2024-03-02"]),
         ("{type: date, bounds: [2024-02-28, 2024-03-01]}", "{width: 1}",
@@ -183,31 +198,37 @@ def test_the_largest_columns_are_cut() -> None:
     assert axis(declaration, "{width: 4e18}").labels == (f"[-{end},-1]", f"[0,{end - 1}]", str(end))
 
 
-WHOLE_NUMBERS = ("[1, 12]", "[-3, 3]", "[0, 199]", "[1801, 2000]", "[7, 8]")
-REFUSED = ("type: integer, bounds: [0, 200]", "type: number, step: 1, bounds: [1, 12]",
-           "type: number, step: 0.5, bounds: [0, 2]",
+FEW_NUMBERS = (
+    ("integer", "[1, 12]", "1"), ("integer", "[-3, 3]", "1"), ("integer", "[0, 199]", "1"),
+    ("integer", "[1801, 2000]", "1"), ("number", "[7, 8]", "1"), ("number", "[0.5, 5]", "0.5"),
+    ("number", "[-1, 0.99]", "0.01"), ("integer", "[0, 995]", "5"),
+)  # fmt: skip
+REFUSED = ("type: integer, bounds: [0, 200]", "type: number, step: 0.5, bounds: [0, 100]",
            "type: date, bounds: [2024-03-01, 2024-03-31]")  # fmt: skip
 
 
-@pytest.mark.parametrize("bounds", WHOLE_NUMBERS)
-def test_whole_numbers_with_few_values_need_no_bins(bounds: str) -> None:
-    """Up to 200 whole numbers are the same groups and bins as with a width of one."""
-    declaration = f"{{type: integer, bounds: {bounds}}}"
+@pytest.mark.parametrize(("kind", "bounds", "step"), FEW_NUMBERS)
+def test_few_numbers_need_no_bins(kind: str, bounds: str, step: str) -> None:
+    """Up to 200 numbers are the same groups and bins as with a width of one step."""
+    declaration = f"{{type: {kind}, bounds: {bounds}, step: {step}}}"
     plain = with_column(declaration, "statistic: count, by: [x]")
     (by,) = parse_central_spec(plain, "spec.yaml").entries[0].request.by
     histogram = with_column(declaration, "statistic: histogram, column: x")
     bins = parse_central_spec(histogram, "spec.yaml").entries[0].request.bins
 
-    assert by.labels == axis(declaration, "{width: 1}").labels
-    assert bins is not None and bins.labels == by.labels
-    low, high = map(int, bounds[1:-1].split(", "))
-    assert by.labels == tuple(str(number) for number in range(low, high + 1))
+    assert by == axis(declaration, f"{{width: {step}}}")
+    assert bins == by
+    low, high = (Fraction(end) for end in bounds[1:-1].split(", "))
+    values = [
+        low + place * Fraction(step) for place in range(int((high - low) / Fraction(step)) + 1)
+    ]
+    assert [Fraction(label) for label in by.labels] == values
 
 
 @pytest.mark.parametrize("declaration", REFUSED)
 @pytest.mark.parametrize("statistic", ["count, by: [x]", "histogram, column: x"])
 def test_other_numbers_need_bins(declaration: str, statistic: str) -> None:
-    """More values, numbers that need not be whole, and dates are refused without bins."""
+    """More values, and dates, are refused without bins."""
     with pytest.raises(SpecError) as refused:
         parse_central_spec(with_column(f"{{{declaration}}}", f"statistic: {statistic}"), "s.yaml")
     (problem,) = refused.value.problems

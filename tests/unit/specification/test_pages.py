@@ -21,7 +21,7 @@ privacy: {unit: row, neighbors: add-remove, budget: {epsilon: "10", delta: "1e-6
 columns:
   person: {type: id}
   age: {type: integer, bounds: ["0", "100"]}
-  income: {type: number, bounds: ["0", "5000"], step: "100"}
+  income: {type: number, bounds: ["0", "50000"], step: "100"}
   sex: {type: category, values: [male, female]}
   married: {type: boolean}
   city: {type: category}
