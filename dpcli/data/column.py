@@ -24,6 +24,9 @@ Several columns may read the same cells."""
 Ranges = tuple[tuple[int, int], ...]
 """Inclusive ranges of values, none of which overlap, in increasing order."""
 
+RangesOf = Callable[["ValuedColumn"], Ranges]
+"""The ranges in which all values of a column lie."""
+
 C = TypeVar("C", bound="Column")
 Kind = TypeVar("Kind", bound="Option")
 
@@ -45,6 +48,14 @@ class Derivation(ABC):
     @abstractmethod
     def text(self) -> str:
         """How the value is computed, in words or as a formula, such as `wage + bonus`."""
+
+    def possible(self, ranges_of: RangesOf) -> Ranges | None:
+        """Ranges of all values that follow from those of the inputs; None if not known."""
+        return None
+
+    def implied(self, ranges: Ranges) -> Mapping[ValuedColumn, Ranges] | None:
+        """Ranges of inputs if a value is in `ranges`; None if it never is."""
+        return {}
 
 
 class SampledTexts(Protocol):
@@ -443,6 +454,11 @@ class ValuedColumn(Column):
     def limits(self) -> tuple[int, int]:
         """The minimum and the maximum; `ValueError` when none are declared."""
 
+    @property
+    def declared_ranges(self) -> Ranges:
+        """The ranges in which all values lie, by what is declared of the column alone."""
+        return (self.limits,)
+
     @abstractmethod
     def text(self, value: int) -> str:
         """The text of a value in published tables."""
@@ -469,3 +485,31 @@ def column_names(columns: Iterable[Column]) -> tuple[str, ...]:
     """The names of these columns in files, each once; positions are left out."""
     keys = (column.file_key for column in file_columns(columns))
     return tuple(dict.fromkeys(key for key in keys if isinstance(key, str)))
+
+
+def common_ranges(first: Ranges, second: Ranges) -> Ranges:
+    """The values that lie in ranges of both."""
+    found, left, right = [], list(merged_ranges(first)), list(merged_ranges(second))
+    while left and right:
+        low, high = max(left[-1][0], right[-1][0]), min(left[-1][1], right[-1][1])
+        if low <= high:
+            found.append((low, high))
+        # The one that begins last has no value in common with ranges before the other.
+        (left if left[-1][0] == low else right).pop()
+    return tuple(reversed(found))
+
+
+def as_ranges(values: Iterable[int]) -> Ranges:
+    """These values as the fewest ranges, in order."""
+    return merged_ranges((value, value) for value in values)
+
+
+def merged_ranges(ranges: Iterable[tuple[int, int]]) -> Ranges:
+    """The values in any of these ranges, as the fewest ranges, in order."""
+    merged: list[tuple[int, int]] = []
+    for low, high in sorted(ranges):
+        if merged and low <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(high, merged[-1][1]))
+        else:
+            merged.append((low, high))
+    return tuple(merged)

@@ -13,16 +13,28 @@ any other column.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from fractions import Fraction
+from functools import lru_cache, partial
 from itertools import product
 from math import gcd, lcm, prod
 from typing import Literal
 
-from dpcli.data.column import Column, Derivation
+from dpcli.data.column import (
+    Column,
+    Derivation,
+    Ranges,
+    RangesOf,
+    ValuedColumn,
+    as_ranges,
+    common_ranges,
+    merged_ranges,
+)
 from dpcli.data.date_options import Hours
-from dpcli.data.filters import Filter, filtered_columns
+from dpcli.data.filters import Filter, filtered_columns, implied_ranges
 from dpcli.data.formats import MONTHS
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.labels import LabeledColumn, PrivatePartitionColumn
@@ -67,6 +79,16 @@ class Arithmetic(Derivation):
         """The minimum and the maximum in steps; rounding keeps the order."""
         low, high = (round(side / self.step) for side in self.span)
         return low, high
+
+    def possible(self, ranges_of: RangesOf) -> Ranges:
+        """The limits that follow from those of the columns."""
+        narrowed = {}
+        for column in self.columns:
+            ranges = ranges_of(column) or (column.limits,)
+            bounds = ranges[0][0], ranges[-1][1]
+            narrowed[column] = replace(column, bounds=bounds, missing=None)
+        terms = (term if isinstance(term, Fraction) else narrowed[term] for term in self.terms)
+        return (replace(self, terms=tuple(terms)).limits,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +204,7 @@ class Ratio(Arithmetic):
         low, high = limits_of(below)
         ends = {low, high} | {side for side in (-_unit(below), _unit(below)) if low <= side <= high}
         corners = [side / end for side in limits_of(above) for end in ends if end]
-        return min(corners), max(corners)
+        return min(corners, default=Fraction(0)), max(corners, default=Fraction(0))
 
     @property
     def magnitude(self) -> int:
@@ -265,6 +287,17 @@ def _max_size(column: NumericColumn) -> int:
 PartName = Literal[
     "year", "quarter", "month", "week", "weekday", "hour", "year-month", "year-quarter", "year-week"
 ]
+
+CYCLES: Mapping[str, Callable[[date], int]] = {
+    "quarter": lambda day: (day.month - 1) // 3,
+    "month": lambda day: day.month - 1,
+    "week": lambda day: day.isocalendar().week - 1,
+    "weekday": date.weekday,
+}
+"""The positions of labels that come again, by the part of a date."""
+
+MAX_DAYS = 100_000
+"""The most days of bounds that are tried one by one: more than two centuries."""
 
 HOURS = 24
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -353,14 +386,15 @@ class DatePart(Derivation):
     @property
     def first(self) -> int:
         """The calendar number of the first label, for parts with a year; else zero."""
-        return self._period_index(self.column.lower) if self.part.startswith("year") else 0
+        return self.period_index(self.column.lower) if self.part.startswith("year") else 0
 
     @property
     def count(self) -> int:
         """The number of labels of a part with a year, from the bounds of the date."""
-        return self._period_index(self.column.upper) - self.first + 1
+        return self.period_index(self.column.upper) - self.first + 1
 
-    def _period_index(self, days: int) -> int:
+    def period_index(self, days: int) -> int:
+        """The calendar number of the label of a day, for parts with a year."""
         day = day_of(days)
         match self.part:
             case "year":
@@ -371,6 +405,32 @@ class DatePart(Derivation):
                 return day.year * 12 + day.month - 1
         # 1970-01-01 was a Thursday, and weeks begin on Monday.
         return (days + 3) // 7
+
+    def possible(self, ranges_of: RangesOf) -> Ranges | None:
+        positions, start = _positions(self), self.column.lower
+        days = ranges_of(self.column)
+        return (
+            as_ranges(
+                {at for low, high in days for at in positions[low - start : high - start + 1]}
+            )
+            or None
+        )
+
+    def implied(self, ranges: Ranges) -> Mapping[ValuedColumn, Ranges]:
+        positions = {at for low, high in ranges for at in range(low, high + 1)}
+        found = enumerate(_positions(self), self.column.lower)
+        days = as_ranges(day for day, position in found if position in positions)
+        return {self.column: days} if days else {}
+
+
+@lru_cache(maxsize=32)
+def _positions(part: DatePart) -> list[int]:
+    """The position of the label of each day within bounds; none if not known."""
+    days = range(part.column.lower, part.column.upper + 1)
+    if part.inputs != (part.column,) or len(days) > MAX_DAYS:
+        return []
+    cycle = CYCLES.get(part.part)
+    return [cycle(day_of(day)) if cycle else part.period_index(day) - part.first for day in days]
 
 
 def hours_of(date: NumericColumn) -> NumericColumn:
@@ -392,6 +452,14 @@ class Bands(Derivation):
     @property
     def text(self) -> str:
         return f"bands of {self.column.name}"
+
+    def possible(self, ranges_of: RangesOf) -> Ranges:
+        at = partial(bisect_right, self.starts)
+        return merged_ranges((at(low) - 1, at(high) - 1) for low, high in ranges_of(self.column))
+
+    def implied(self, ranges: Ranges) -> Mapping[ValuedColumn, Ranges]:
+        starts = [*self.starts, self.column.upper + 1]
+        return {self.column: tuple((starts[low], starts[high + 1] - 1) for low, high in ranges)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -428,6 +496,18 @@ class Satisfies(Derivation):
     @property
     def text(self) -> str:
         return self.test.text
+
+    def possible(self, ranges_of: RangesOf) -> Ranges:
+        return tuple(
+            (outcome, outcome)
+            for outcome in (0, 1)
+            if (implied := implied_ranges(self.test, outcome=bool(outcome))) is not None
+            and all(common_ranges(ranges_of(column), implied[column]) for column in implied)
+        )
+
+    def implied(self, ranges: Ranges) -> Mapping[ValuedColumn, Ranges] | None:
+        outcomes = [outcome for outcome in (0, 1) if common_ranges(ranges, ((outcome, outcome),))]
+        return {} if len(outcomes) > 1 else implied_ranges(self.test, outcome=outcomes == [1])
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from itertools import chain
 from typing import ClassVar, Literal
 
-from dpcli.data.column import Column, Ranges, ValuedColumn
+from dpcli.data.column import Column, Ranges, ValuedColumn, common_ranges, merged_ranges
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.problems.light_dataclasses import dataclass
 
@@ -214,9 +215,16 @@ def implied_ranges(test: Filter, *, outcome: bool = True) -> dict[ValuedColumn, 
         case AllOf(parts) | AnyOf(parts):
             implied = [implied_ranges(part, outcome=outcome) for part in parts]
             if isinstance(test, AllOf) == outcome:
-                return _intersection(implied)
+                return all_implied(implied)
+            possible = [part for part in implied if part is not None]
+            if not possible:
+                return None
             # One part decides, and it is not known which.
-            return None if all(part is None for part in implied) else {}
+            return {
+                column: merged_ranges(chain.from_iterable(part[column] for part in possible))
+                for column in possible[0]
+                if all(column in part for part in possible)
+            }
     return {}
 
 
@@ -232,7 +240,7 @@ def _complement(ranges: Ranges, limits: tuple[int, int]) -> Ranges:
     return tuple(gaps)
 
 
-def _intersection(
+def all_implied(
     implied: Iterable[Mapping[ValuedColumn, Ranges] | None],
 ) -> dict[ValuedColumn, Ranges] | None:
     """The ranges if all of `implied` hold; None if they cannot all hold."""
@@ -241,13 +249,7 @@ def _intersection(
         if part is None:
             return None
         for column, ranges in part.items():
-            known_ranges = common.get(column, ranges)
-            common[column] = tuple(
-                (max(low, known_low), min(high, known_high))
-                for low, high in ranges
-                for known_low, known_high in known_ranges
-                if max(low, known_low) <= min(high, known_high)
-            )
+            common[column] = common_ranges(common.get(column, ranges), ranges)
             if not common[column]:
                 return None
     return common

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Final, cast
+from bisect import bisect_right
+from dataclasses import replace
+from typing import Final, Self, cast
 
-from dpcli.data.column import Column, ValuedColumn
+from dpcli.data.column import Column, Ranges, ValuedColumn
 from dpcli.data.date_options import Hours
 from dpcli.data.dates import DateColumn
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.labels import BooleanColumn, CategoryColumn, IdColumn, PrivatePartitionColumn
 from dpcli.data.number_columns import IntegerColumn, NumberColumn
+from dpcli.data.polars_text import pl
 from dpcli.problems.light_dataclasses import dataclass
 
 NUMERIC_COLUMNS: Final[dict[str, type[NumericColumn]]] = {
@@ -42,22 +45,49 @@ class Axis:
     lower bound. A bin contains the values from its start to below the next start, and the last bin
     those up to the upper bound. So every value that is not missing is in exactly one bin. The
     labels of a `PrivatePartitionColumn` are private: the key has neither labels nor a length.
+
+    `chosen` are the positions, increasing, of the only labels or bins that the axis has; None for
+    all. A row in another one lies outside the axis.
     """
 
     column: ValuedColumn | PrivatePartitionColumn
     starts: tuple[int, ...] | range = ()
+    chosen: tuple[int, ...] | None = None
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The published labels in order; `TypeError` if they are private."""
-        return self.column.axis_labels(self.starts)
+        if self.chosen is None:
+            return self.column.axis_labels(self.starts)
+        return tuple(map(self.label, range(len(self.chosen))))
 
     def label(self, index: int) -> str:
         """The published label at a position of this axis."""
-        return self.column.axis_label(self.starts, index)
+        position = index if self.chosen is None else self.chosen[index]
+        return self.column.axis_label(self.starts, position)
 
     def __len__(self) -> int:
-        return self.column.axis_length(self.starts)
+        if self.chosen is None:
+            return self.column.axis_length(self.starts)
+        return len(self.chosen)
+
+    def index(self, value: pl.Expr) -> pl.Expr:
+        """The position of a value on this axis; null or past the end if it has no label."""
+        position = self.column.axis_index(value, self.starts)
+        if self.chosen is None:
+            return position
+        own = list(range(len(self.chosen)))
+        return position.replace_strict(list(self.chosen), own, default=None, return_dtype=pl.Int32)
+
+    def within(self, ranges: Ranges) -> Self:
+        """The axis with only the labels or bins of values in some of these ranges."""
+        starts = self.starts
+        ends = (
+            [bisect_right(starts, end) - 1 for end in pair] if starts else pair for pair in ranges
+        )
+        chosen = sorted({at for low, high in ends for at in range(low, high + 1)})
+        is_all = len(chosen) in (0, self.column.axis_length(starts))
+        return self if is_all else replace(self, chosen=tuple(chosen))
 
     @property
     def is_private(self) -> bool:

@@ -276,7 +276,9 @@ class Query:
     @cached_property
     def may_skip(self) -> bool:
         """Whether a row can add nothing to any cell."""
-        return bool(self.where) or any(column.missing is None for column in self.required_columns)
+        may_be_missing = any(column.missing is None for column in self.required_columns)
+        is_partial = any(axis.chosen is not None for axis in self.grouping_axes)
+        return bool(self.where) or may_be_missing or is_partial
 
 
 @dataclass(frozen=True, kw_only=True)

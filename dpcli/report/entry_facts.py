@@ -270,7 +270,7 @@ def _axis(published: EstimatedStatistic) -> AxisReport | None:
     """The bins along which a chart is drawn: of a histogram, or else of the last key.
 
     The last key is used only if groups are not private and each has one number. None if there are
-    no bins, or more than `MAX_CHART_BINS`.
+    no bins, or more than `MAX_CHART_BINS`, or gaps between them.
     """
     entry = published.planned.entry
     request, key = entry.request, entry.request.bins
@@ -278,13 +278,15 @@ def _axis(published: EstimatedStatistic) -> AxisReport | None:
         key = request.by[-1] if entry.statistic.item_count(request) == 1 else None
     if key is None or not key.starts or len(key) > MAX_CHART_BINS:
         return None
-    column = require_numeric(key.column)
+    column, shown = require_numeric(key.column), key.chosen or range(len(key))
+    if shown[-1] - shown[0] >= len(shown):
+        return None
     return AxisReport(
         column=column.name,
         type=column.kind,
         step=JsonNumber.of(column.step),
-        starts=list(map(column.text, key.starts)),
-        end=column.text(column.upper),
+        starts=[column.text(key.starts[position]) for position in shown],
+        end=column.text(column.bin_ends(key.starts, shown[-1])[1]),
     )
 
 

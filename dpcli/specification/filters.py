@@ -9,7 +9,7 @@ from math import ceil, floor
 from operator import contains
 from typing import Annotated, Any
 
-from dpcli.data.column import Column, Ranges, ValuedColumn
+from dpcli.data.column import Column, Ranges, ValuedColumn, as_ranges
 from dpcli.data.declared_texts import require_text
 from dpcli.data.derivations import PositionAmong
 from dpcli.data.filters import (
@@ -21,7 +21,6 @@ from dpcli.data.filters import (
     InRanges,
     IsMissing,
     Not,
-    implied_ranges,
 )
 from dpcli.data.grid_columns import NumericColumn, require_numeric
 from dpcli.data.labels import (
@@ -31,6 +30,7 @@ from dpcli.data.labels import (
     PrivatePartitionColumn,
     require_labeled,
 )
+from dpcli.data.possible_values import possible_values
 from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import (
     MappingNode,
@@ -115,12 +115,12 @@ def _matching_labels(column: ValuedColumn, node: MappingNode) -> InRanges:
     if not positions:
         arguments = {"column": column.name, "labels": column.labels}
         raise node.span.report("impossible-condition.labels", **arguments)
-    return InRanges(column, merge_ranges(positions))
+    return InRanges(column, as_ranges(positions))
 
 
 def read_positions(column: ValuedColumn, scalars: Iterable[ScalarNode]) -> Ranges:
     """The positions of labels, or the values in steps, as merged ranges."""
-    return merge_ranges(read_all(partial(read_position, column), scalars))
+    return as_ranges(read_all(partial(read_position, column), scalars))
 
 
 def read_position(column: ValuedColumn, scalar: ScalarNode) -> int:
@@ -169,17 +169,6 @@ def _read_range(column: NumericColumn, limits: dict[str, ScalarNode], span: Span
     raise span.report("impossible-condition", **arguments)
 
 
-def merge_ranges(positions: Iterable[int]) -> Ranges:
-    """The given whole numbers as the fewest inclusive ranges, in order."""
-    ranges: list[tuple[int, int]] = []
-    for position in sorted(set(positions)):
-        if ranges and ranges[-1][1] == position - 1:
-            ranges[-1] = (ranges[-1][0], position)
-        else:
-            ranges.append((position, position))
-    return tuple(ranges)
-
-
 MAX_FILTER_DEPTH = 8
 """The most levels of operators within operators."""
 
@@ -204,7 +193,7 @@ def read_where(
     if where is None:
         return ()
     filters = _Reader(section, context, key).conjuncts(where, 0)
-    if implied_ranges(AllOf(filters)) is None:
+    if possible_values(filters) is None:
         raise section.report_key("impossible-condition.together", key)
     return filters
 

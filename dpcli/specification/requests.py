@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from itertools import chain
 from math import prod
 from typing import Any
 
@@ -17,6 +18,7 @@ from dpcli.data.filters import Filter, InRanges
 from dpcli.data.grid_columns import MAX_VALUES_AS_BINS, NumericColumn
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import CategoryColumn, PrivatePartitionColumn
+from dpcli.data.possible_values import possible_values
 from dpcli.fields.section import MAX_COLUMNS_TOGETHER, ColumnRole, SectionModel, column_role
 from dpcli.fields.tree import (
     MappingNode,
@@ -89,13 +91,30 @@ def read_axis(
     if isinstance(column, NumericColumn):
         if bins is not None:
             return Axis(column, read_bin_starts(column, bins))
-        values = range(column.lower, column.upper + 1)
-        if column.kind == "date" or len(values) > MAX_VALUES_AS_BINS:
+        values = [range(low, high + 1) for low, high in column.declared_ranges]
+        if column.kind == "date" or sum(map(len, values)) > MAX_VALUES_AS_BINS:
             raise scalar.span.report("missing-bins", most=MAX_VALUES_AS_BINS, **arguments)
-        return Axis(column, tuple(values))
+        return Axis(column, tuple(chain.from_iterable(values)))
     if bins is not None:
         raise bins.span.report("bins-not-taken", **arguments)
     return Axis(column)
+
+
+def with_possible_groups(request: Request) -> Request:
+    """The request whose groups, bins and cells of tables are those that a row can be in.
+
+    Private groups stay as they are: only those with rows are counted.
+    """
+    values = possible_values(request.where)
+    if values is None:
+        return request
+    is_private = any(key.is_private for key in request.by)
+    return replace(
+        request,
+        by=request.by if is_private else tuple(map(values.axis, request.by)),
+        bins=request.bins and values.axis(request.bins),
+        margins=tuple(map(values.axis, request.margins)),
+    )
 
 
 def two_values(column: ValuedColumn, positions: Sequence[int]) -> Axis:
@@ -159,7 +178,7 @@ class RequestReader:
         section.require("name", *self._statistic.takes)
         named = Request(section.name, by=self._by(), where=where())
         request = replace(named, sample=self._context.sample)
-        complete = self._statistic.complete_request(request, values)
+        complete = with_possible_groups(self._statistic.complete_request(request, values))
         if self._statistic.counts_blanks:
             self._context.blank_answers.update(column.name for column in complete.checked)
         return complete

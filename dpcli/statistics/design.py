@@ -13,7 +13,7 @@ from dpcli.data.column import Column
 from dpcli.data.filters import Filter
 from dpcli.data.grid_columns import NumericColumn, require_numeric
 from dpcli.data.kinds import Axis
-from dpcli.data.labels import LabeledColumn
+from dpcli.data.labels import LabeledColumn, require_labeled
 from dpcli.noise.distribution import ADDITIVE, Family, Noise
 from dpcli.noise.sums import summed_margin
 from dpcli.numeric.arrays import Array, integer_array
@@ -57,7 +57,7 @@ class Request:
     """A spec entry with names resolved: what to compute, not its budget request.
 
     Attributes:
-        bins: The axis along which a histogram counts.
+        bins: The axis along which a histogram counts, or the labels that can be chosen.
         user_clamp: Clamps the total of a person in a group, in steps; else kept rows count.
         columns: Several columns of one statistic.
         margins: Axes of marginal tables, each table with as many as a number of `ways`.
@@ -95,6 +95,11 @@ class Request:
     def numeric(self) -> NumericColumn:
         """The column, which the spec has checked; TypeError if it is not numeric."""
         return require_numeric(self.column)
+
+    @property
+    def label_axis(self) -> Axis:
+        """The labels of the column that can be chosen; by default, all of them."""
+        return self.bins or Axis(require_labeled(self.column))
 
     def option(self, name: str) -> Any:
         """The value of one of the `options`."""

@@ -9,8 +9,6 @@ from functools import lru_cache
 from math import floor
 from typing import ClassVar
 
-from dpcli.data.kinds import Axis
-from dpcli.data.labels import require_labeled
 from dpcli.noise.distribution import Margin, Noise
 from dpcli.noise.sums import blended_margin
 from dpcli.numeric.arrays import Array, Ints, add_exact, multiply_exact, np
@@ -58,8 +56,7 @@ class RankedCounts(Design):
     @classmethod
     def of(cls, request: Request) -> RankedCounts:
         """The design for a request about a column with declared labels."""
-        axis = Axis(require_labeled(request.column))
-        query = LinearQuery(by=request.by, items=(axis,), where=request.where)
+        query = LinearQuery(by=request.by, items=(request.label_axis,), where=request.where)
         reason = (
             "the rows of every label are counted with noise, for all of the loss, whatever the "
             "number of ranks; the interval of a rank has all ranks that the intervals of the "
@@ -103,7 +100,7 @@ class RankedCounts(Design):
         Equal noisy counts are in the order of the declared labels.
         """
         (answer,), k = answers, self.request.k
-        labels = np.array(require_labeled(self.request.column).labels, object)
+        labels = np.array(self.request.label_axis.labels, object)
         counts = answer.values.reshape(-1, len(labels))
         order = np.argsort(multiply_exact(counts, -1), axis=1, kind="stable")[:, :k]
         shown = np.take_along_axis(counts, order, axis=1)

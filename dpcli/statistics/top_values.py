@@ -5,16 +5,17 @@ Of a column without declared values, the most frequent categories are selected b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
 from dpcli.data.column import Column
 from dpcli.data.kinds import Axis
-from dpcli.data.labels import PrivatePartitionColumn, require_labeled
+from dpcli.data.labels import PrivatePartitionColumn
 from dpcli.fields.section import field_types
 from dpcli.fields.statistic_fields import (
     BooleanColumnName,
@@ -182,18 +183,22 @@ class TopK(Statistic):
     def variant(self, column: Column | None, method: str = "") -> Statistic:
         return PRIVATE_LABELS[self.name] if isinstance(column, PrivatePartitionColumn) else self
 
+    def complete_request(self, bare: Request, given: Mapping[str, Any]) -> Request:
+        request = super().complete_request(bare, given)
+        return request if self.selects_labels else replace(request, bins=request.label_axis)
+
     def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
         """The fault of a `k` above the number of labels."""
-        labels = len(require_labeled(request.column).labels)
+        labels = len(request.label_axis)
         yield from check_max(request.k, "k", labels, "of the labels are chosen")
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
-        column = require_labeled(request.column)
+        axis = request.label_axis
         query = ScoreQuery(
             by=request.by,
             where=request.where,
-            classes=(Axis(column),),
-            score_function=Frequency(range(len(column.labels))),
+            classes=(axis,),
+            score_function=Frequency(range(len(axis))),
             k=request.k,
         )
         choices = LabelChoices.of(request, relation, ("frequency", query, Fraction(1)))
@@ -207,7 +212,7 @@ class LabelChoices(Choices):
     """Choices of labels, most frequent first."""
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        labels = np.array(require_labeled(self.request.column).labels, object)
+        labels = np.array(self.request.label_axis.labels, object)
         chosen = answers[0].values
         ranks = np.arange(len(chosen)) % self.request.k + 1
         return self.flag_sizes(Estimates.chosen(ranks, items=labels[chosen]), answers)

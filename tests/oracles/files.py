@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from random import Random
@@ -333,10 +334,17 @@ def _query(random: Random, columns: Sequence[Column]) -> LinearQuery:
 def _key(random: Random, column: LabeledColumn | NumericColumn) -> Axis:
     """The labels of a category, or a few bins over all of the bounds."""
     if isinstance(column, LabeledColumn):
-        return Axis(column)
+        return _some(Axis(column))
     low, high = column.limits
     cuts = {random.randint(low, high) for _ in range(random.randint(0, 6))}
-    return Axis(column, tuple(sorted(cuts | {low})))
+    return _some(Axis(column, tuple(sorted(cuts | {low}))))
+
+
+def _some(axis: Axis) -> Axis:
+    """The axis, perhaps with only some of its labels or bins."""
+    random = Random(f"some {axis.column.name} {axis.starts} {len(axis)}")
+    chosen = sorted(random.sample(range(len(axis)), random.randint(1, len(axis))))
+    return replace(axis, chosen=tuple(chosen)) if random.random() < 0.3 else axis
 
 
 def filter_tree(random: Random, columns: Sequence[Column], depth: int = 0) -> Filter:

@@ -408,7 +408,8 @@ def _utilities(query: SelectionQuery, rows: list[Row]) -> list[int]:
     assert isinstance(query, ScoreQuery)
     match query.score_function:
         case Frequency():
-            return [values.count(label) for label in range(len(key))]
+            places = [place for found in values for place in _positions(key, found)]
+            return [places.count(place) for place in range(len(key))]
         case Rank(quantile=quantile, candidate_classes=classes):
             return [_rank(quantile, key.starts[index], values) for index in classes]
         case Revenue(prices=prices):
@@ -997,10 +998,12 @@ def _clamped(column: NumericColumn, steps: int) -> int:
 
 def _positions(key: Axis, found: int) -> Iterator[int]:
     """The place of a value on an axis, if it has one."""
-    if not isinstance(key.column, NumericColumn):
-        yield found
+    begun = [found]
+    if isinstance(key.column, NumericColumn):
+        inside = found <= key.column.upper
+        begun = [place for place, start in enumerate(key.starts) if inside and start <= found]
+    if key.chosen is None:
+        yield from begun[-1:]
         return
-    if found > key.column.upper:
-        return
-    begun = [position for position, start in enumerate(key.starts) if start <= found]
-    yield from begun[-1:]
+    # Only some of the labels or bins are on the axis.
+    yield from (place for place, own in enumerate(key.chosen) if own in begun[-1:])

@@ -190,9 +190,7 @@ class JointTableExpressions:
         dtype = self.table.index_type
         # One past the end for a row outside an axis.
         indices = {
-            axis: axis.column.axis_index(
-                pl.col(self.names[axis.column]).cast(dtype), axis.starts
-            ).fill_null(len(axis))
+            axis: axis.index(pl.col(self.names[axis.column]).cast(dtype)).fill_null(len(axis))
             for axis in self.table.axes
         }
         private = [

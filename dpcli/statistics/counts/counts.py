@@ -269,7 +269,7 @@ class Histogram(PersonCounts):
     Numbers are divided by `bins: {width: 10}` from the lower bound on, or by `bins: {edges:
     [18, 30, 65, 100]}`; a category or a column of at most 200 numbers needs no bins. Bins of
     whole numbers, of days and of few numbers are closed ranges such as `18-29`, `30-64`,
-    `65-100`. Every declared bin is published, even if it is empty. Rows without a
+    `65-100`. Every bin that rows can be in is published, even if it is empty. Rows without a
     value are in no bin. If a `sample` of public size is declared, the bins are also estimated
     for the population.
 

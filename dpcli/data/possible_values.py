@@ -1,0 +1,64 @@
+"""Which values a column can have in rows that pass filters, from the spec alone.
+
+Only what is certain is left out: a value stays if it is not known that no row has it.
+
+Privacy: an axis without impossible values is a function of the spec, and no row decides about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dpcli.data.column import Ranges, ValuedColumn, common_ranges
+from dpcli.data.filters import AllOf, Filter, all_implied, implied_ranges
+from dpcli.data.kinds import Axis
+from dpcli.problems.light_dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class PossibleValues:
+    """The values of columns where a row passes some filters: `known` are those they imply."""
+
+    known: Mapping[ValuedColumn, Ranges]
+
+    def ranges(self, column: ValuedColumn) -> Ranges:
+        """Ranges that contain all values of a column; none if no row passes the filters."""
+        found = common_ranges(
+            self.known.get(column, column.declared_ranges), column.declared_ranges
+        )
+        derivation, (low, high) = column.derivation, column.limits
+        possible = derivation.possible(self.ranges) if derivation else None
+        if possible is None:
+            return found
+        # Values are clamped to the bounds, and a constant replaces missing ones.
+        clamped = [
+            (min(max(first, low), high), min(max(last, low), high)) for first, last in possible
+        ]
+        constant = () if column.missing is None else ((column.missing, column.missing),)
+        return common_ranges(found, (*clamped, *constant))
+
+    def axis(self, axis: Axis) -> Axis:
+        """The axis with only the labels or bins that a row can have."""
+        column = axis.column
+        return axis.within(self.ranges(column)) if isinstance(column, ValuedColumn) else axis
+
+
+def possible_values(where: Sequence[Filter]) -> PossibleValues | None:
+    """The values where all filters are true; None if it is certain that they never are."""
+    implied = implied_ranges(AllOf(tuple(where)))
+    known = None if implied is None else all_implied(map(_with_inputs, implied, implied.values()))
+    values = None if known is None else PossibleValues(known)
+    return values if values and all(map(values.ranges, values.known)) else None
+
+
+def _with_inputs(column: ValuedColumn, ranges: Ranges) -> Mapping[ValuedColumn, Ranges] | None:
+    """The ranges of a column, and those that they imply for the columns it is computed from."""
+    own, derivation = {column: ranges}, column.derivation
+    # A constant may stand for any values of the inputs.
+    constant = () if column.missing is None else ((column.missing, column.missing),)
+    if derivation is None or common_ranges(ranges, constant):
+        return own
+    implied = derivation.implied(ranges)
+    if implied is None:
+        return None
+    return all_implied([own, *map(_with_inputs, implied, implied.values())])
