@@ -105,9 +105,9 @@ class Option(ABC):
     # How it is declared.
 
     @classmethod
-    def stated(cls, value: Any) -> Self:
+    def stated(cls, value: Any) -> Option:
         """The option with the value of its key."""
-        make: Callable[[Any], Self] = cls
+        make: Callable[[Any], Option] = cls
         return make(tuple(value) if isinstance(value, list) else value)
 
     def applied(self, column: C) -> C:

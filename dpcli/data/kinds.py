@@ -11,7 +11,7 @@ from dpcli.data.date_options import Hours
 from dpcli.data.dates import DateColumn
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.labels import BooleanColumn, CategoryColumn, IdColumn, PrivatePartitionColumn
-from dpcli.data.number_columns import IntegerColumn, NumberColumn
+from dpcli.data.number_columns import IntegerColumn, ListedColumn, NumberColumn
 from dpcli.data.polars_text import pl
 from dpcli.problems.light_dataclasses import dataclass
 
@@ -24,7 +24,9 @@ LABELED_COLUMNS: Final[frozenset[type]] = frozenset({CategoryColumn, BooleanColu
 """Columns of labels, which check their own texts."""
 
 COLUMNS: Final[frozenset[type]] = (
-    frozenset(NUMERIC_COLUMNS.values()) | LABELED_COLUMNS | {PrivatePartitionColumn, IdColumn}
+    frozenset(NUMERIC_COLUMNS.values())
+    | LABELED_COLUMNS
+    | {ListedColumn, PrivatePartitionColumn, IdColumn}
 )
 """All classes of columns.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_05UP, Context
 from fractions import Fraction
@@ -16,7 +17,7 @@ from math import ceil, floor
 from typing import ClassVar, Self
 
 from dpcli.data.cell_options import From, MissingMarks
-from dpcli.data.column import Column, Option, Rule, SampledTexts
+from dpcli.data.column import Column, Option, Ranges, Rule, SampledTexts
 from dpcli.data.formats import (
     AFFIX_BLANKS,
     PLAIN_NUMBERS,
@@ -25,7 +26,14 @@ from dpcli.data.formats import (
     shortest_number,
 )
 from dpcli.data.grid_columns import NumericColumn, NumericKind, smallest_type
-from dpcli.data.number_options import Affixes, Brackets, Decimal, NumberValues, Thousands
+from dpcli.data.number_options import (
+    Affixes,
+    Brackets,
+    Decimal,
+    ListedNumbers,
+    NumberValues,
+    Thousands,
+)
 from dpcli.data.polars_text import BLANKS, pl, strip_blanks
 from dpcli.fields.values import parse_number
 from dpcli.numeric.exact import decimal_places, decimal_text, readable_text
@@ -162,6 +170,34 @@ class IntegerColumn(NumberColumn):
     __slots__ = ()
 
     kind: ClassVar[NumericKind] = "integer"
+
+
+class ListedColumn(IntegerColumn):
+    """Whole numbers of which all are listed; a cell with another number is missing."""
+
+    __slots__ = ()
+
+    takes: ClassVar[tuple[type[Option], ...]] = (*IntegerColumn.takes, ListedNumbers)
+
+    @property
+    def values(self) -> tuple[int, ...]:
+        """The listed numbers, in increasing order."""
+        listed = self.option(ListedNumbers)
+        return listed.values if listed else ()
+
+    @property
+    def declared_ranges(self) -> Ranges:
+        return tuple(zip(self.values, self.values, strict=True))
+
+    def bin_ends(self, starts: Sequence[int], index: int) -> tuple[int, int]:
+        low, high = IntegerColumn.bin_ends(self, starts, index)
+        inside = self.values[bisect_left(self.values, low) : bisect_right(self.values, high)]
+        return (inside[0], inside[-1]) if inside else (low, high)
+
+    def unmarked_text(self, cell: pl.Expr) -> pl.Expr:
+        plain = IntegerColumn.unmarked_text(self, cell)
+        is_listed = is_number_of(plain, map(str, self.values))
+        return plain if is_listed is None else pl.when(is_listed).then(plain)
 
 
 Limits = tuple[int, int]

@@ -25,12 +25,15 @@ from dpcli.data.formats import (
 from dpcli.data.grid_columns import require_numeric
 from dpcli.data.polars_text import pl, strip_blanks
 from dpcli.fields.section import SectionModel
-from dpcli.fields.values import Boolean, ListOrItem, Number, ParsedText, invalid_value
+from dpcli.fields.values import Boolean, ByForm, ListOrItem, Number, ParsedText, invalid_value
 from dpcli.numeric.exact import decimal_places, decimal_text
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.reference import usual_cells
 
 TEXT = {"type": "string"}
+
+MAX_LISTED = 10**18
+"""Listed numbers stay below this limit, so that every value fits 64 bits, as bounds do."""
 
 PARTS = re.compile(r"([^0-9]*?)([0-9][0-9.,'\u2019_ \u00a0\u202f]*[0-9]|[0-9]|[.,][0-9]+)([^0-9]*)")
 """A number with what is before and after it."""
@@ -197,6 +200,16 @@ class Brackets(FormOption):
         return [cls() if any("(" in text for text in cells.unread) else column.option(cls)]
 
 
+def _whole_numbers(numbers: list[Fraction]) -> list[int]:
+    """A list of different whole numbers in increasing order; another list is a problem."""
+    seen: set[Fraction] = set()
+    for index, number in enumerate(numbers):
+        if number.denominator > 1 or abs(number) >= MAX_LISTED or number in seen:
+            raise invalid_value("listed-values", path=(index,))
+        seen.add(number)
+    return sorted(map(int, seen))
+
+
 @dataclass(frozen=True, slots=True)
 class NumberValues(FormOption):
     """Texts that stand for a number, such as `85+` for 85."""
@@ -204,11 +217,18 @@ class NumberValues(FormOption):
     values: tuple[tuple[str, str], ...]
 
     key = "values"
-    value_type = Annotated[dict[str, Number], Field(min_length=1)]
+    value_type = Annotated[
+        Annotated[dict[str, Number], Field(min_length=1)]
+        | Annotated[list[Number], Field(min_length=2), AfterValidator(_whole_numbers)],
+        ByForm,
+    ]
     for_texts = False
 
     @classmethod
-    def stated(cls, value: Mapping[str, Fraction]) -> Self:
+    def stated(cls, value: Mapping[str, Fraction] | list[int]) -> Option:
+        """The option, or for a list of all values `ListedNumbers`."""
+        if isinstance(value, list):
+            return ListedNumbers(tuple(value))
         texts = (decimal_text(number, decimal_places(number)) for number in value.values())
         return cls(tuple(zip(value, texts, strict=True)))
 
@@ -247,3 +267,29 @@ class NumberValues(FormOption):
         named = {text: numbers[text] for text in cells.shown(rows_of)[:MAX_NAMED]}
         every = dict(declared.values if declared else ()) | named
         return [cls(tuple(every.items())) if every else None]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedNumbers(Option):
+    """All values of a column of whole numbers; a cell with another number is unreadable."""
+
+    values: tuple[int, ...]
+
+    key = "values"
+    value_type = list[int]
+
+    def require_fit(self, column: Column, section: SectionModel) -> None:
+        """Require keys that fit a list of whole numbers."""
+        numeric, low, high = require_numeric(column), self.values[0], self.values[-1]
+        for key, fits in (
+            ("type", numeric.kind == "integer"),
+            ("step", numeric.step == 1),
+            ("bounds", numeric.bounds == (low, high)),
+            ("missing", numeric.missing in (None, *self.values)),
+        ):
+            if not fits:
+                raise section.report("listed-values.key", key, low=low, high=high)
+
+    @property
+    def value_text(self) -> str:
+        return f"[{', '.join(map(str, self.values))}]"

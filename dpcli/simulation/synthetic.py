@@ -32,7 +32,7 @@ from dpcli.data.formats import ENCODINGS, STANDARD_DIALECT, UTF16, DateFormat, D
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import COLUMNS
 from dpcli.data.labels import IdColumn, LabeledColumn, PrivatePartitionColumn
-from dpcli.data.number_columns import NumberColumn
+from dpcli.data.number_columns import ListedColumn, NumberColumn
 from dpcli.engine.files.dataset import Dataset, Source
 from dpcli.numeric.arrays import GOLDEN_GAMMA, Words, scramble
 from dpcli.numeric.days import EPOCH
@@ -196,6 +196,9 @@ def _numbers(
     typical = low + fraction_of((np.minimum(first, second) >> half) + (third >> half), size)
     is_replaced, replacements = _spread(conditions, low, high + 1, stream, positions)
     steps = np.where(is_replaced, replacements, typical)
+    if isinstance(column, ListedColumn):
+        listed = np.array(column.values)
+        steps = listed[np.searchsorted(listed, steps, side="right") - 1]
     if column.bounds is not None:
         # The distance from the bounds is at most that between them.
         outside = stream.named("beyond")

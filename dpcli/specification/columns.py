@@ -33,7 +33,7 @@ from dpcli.data.labels import (
     LabeledColumn,
     PrivatePartitionColumn,
 )
-from dpcli.data.number_columns import IntegerColumn, NumberColumn
+from dpcli.data.number_columns import IntegerColumn, ListedColumn, NumberColumn
 from dpcli.data.number_options import Decimal
 from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import MappingNode, Node, ScalarNode, Span, attempt, scalars_of
@@ -250,6 +250,11 @@ class NumericColumnModel(ColumnModel):
         fields: Any = self
         step, column_class = getattr(fields, "step", Fraction(1)), self.column_class
         limits, (low, high) = None, (self.text("bounds", side) for side in (0, 1))
+        listed = getattr(fields, "values", None)
+        if isinstance(listed, list) and column_class is IntegerColumn:
+            # Whether the list fits the other keys is checked with the options.
+            column_class = ListedColumn
+            limits = listed[0], listed[-1]
         if isinstance(fields.bounds, ChosenBoundsModel):
             limits, (low, high) = fields.bounds.outermost(step)
         elif fields.bounds is not None:

@@ -34,7 +34,7 @@ columns:
   day: {type: date, bounds: [2018-03-20, 2019-03-10]}
   filled: {type: date, bounds: [2018-03-20, 2019-03-10], missing: 2018-12-31}
   age: {type: integer, bounds: [0, 24]}
-  hour: {type: integer, bounds: [0, 24]}
+  hour: {type: integer, values: [0, 6, 12, 18, 24]}
   sex: {type: category, values: [f, m, d], missing: d}
   half: {type: number, bounds: [0, 2], step: 0.5, missing: 1}
 derive:

@@ -31,7 +31,8 @@ from dpcli.data.filters import (
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import BooleanColumn, CategoryColumn, IdColumn, LabeledColumn
-from dpcli.data.number_columns import IntegerColumn, NumberColumn
+from dpcli.data.number_columns import IntegerColumn, ListedColumn, NumberColumn
+from dpcli.data.number_options import ListedNumbers
 from dpcli.numeric.exact import decimal_places, decimal_text
 from dpcli.numeric.minimizers import MAX_HALF_WIDTH
 from dpcli.privacy.unit import Neighbors, Relation, RowUnit
@@ -164,8 +165,19 @@ def _number_column(random: Random, name: str) -> NumericColumn:
     high = min(low + random.choice((1, 1, size, size, random.randint(1, size))), 2**62 - 1)
     missing = random.randint(low, high) if random.random() < 0.3 else None
     if random.random() < 0.4:
+        if high - low <= 1000 and missing is None and (low + high) % 3 == 0:
+            return _listed_column(name, range(low, high + 1))
         return IntegerColumn(name, bounds=(low, high), missing=missing)
     return NumberColumn(name, random.choice(STEPS), (low, high), missing)
+
+
+def _listed_column(name: str, values: range) -> ListedColumn:
+    """A few of these integers, the first and the last among them; one may stand for missing."""
+    random = Random(f"listed {name} {values}")
+    few = {values[0], values[-1], *random.choices(values, k=random.randint(0, 6))}
+    missing = random.choice((None, None, values[0]))
+    listed = ListedNumbers(tuple(sorted(few)))
+    return ListedColumn(name, Fraction(1), (values[0], values[-1]), missing, options=(listed,))
 
 
 def _date_column(random: Random, name: str) -> NumericColumn:

@@ -40,6 +40,7 @@ from dpcli.data.formats import STANDARD_DIALECT, DateFormat, Dialect, NumberForm
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import IdColumn, LabeledColumn, PrivatePartitionColumn
+from dpcli.data.number_options import ListedNumbers
 from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.queries.paired import PairedQuery
@@ -761,6 +762,11 @@ def _present(column: Column, text: str) -> int | str | None:
         return _formatted_date(column, column.format, text)
     if column.kind == "date":
         return _date(column, text)
+    listed = column.option(ListedNumbers)
+    if listed is not None:
+        # Equal numbers are compared, in digits without an exponent.
+        is_plain = re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)", text)
+        return int(Decimal(text)) if is_plain and Decimal(text) in listed.values else None
     return _number(column, text)
 
 

@@ -21,12 +21,13 @@ from dpcli.data.labels import (
     PrivatePartitionColumn,
     TextColumn,
 )
-from dpcli.data.number_columns import IntegerColumn, NumberColumn
+from dpcli.data.number_columns import IntegerColumn, ListedColumn, NumberColumn
 
 PAIRS = (("no", "no"), ("yes", "yes"))
 
 ALIKE = (
-    IntegerColumn("x", bounds=(0, 1)), NumberColumn("x", bounds=(0, 1)),
+    ListedColumn("x", bounds=(0, 1)), IntegerColumn("x", bounds=(0, 1)),
+    NumberColumn("x", bounds=(0, 1)),
     DateColumn("x", bounds=(0, 1)), CategoryColumn("x", PAIRS), BooleanColumn("x", PAIRS),
     PrivatePartitionColumn("x"), IdColumn("x"),
 )  # fmt: skip

@@ -161,6 +161,8 @@ def test_intervals_of_finer_numbers(low: int, count: int, step: str, width: int)
          ["0.0-2.5", "5.0-7.5", "10.0"]),
         ("{type: number, bounds: [0, 4.98], step: 0.02}", "{width: 2.5}",
          ["[0.00,2.50)", "[2.50,4.98]"]),
+        ("{type: integer, values: [0, 6, 12, 18, 24]}", "{width: 12}", ["0-6", "12-18", "24"]),
+        ("{type: integer, values: [-8, 1, 9]}", "{width: 6}", ["-8", "1", "9"]),
         ("{type: date, bounds: [2024-02-28, 2024-03-02]}", "{width: 2}",
          ["2024-02-28..2024-02-29", "2024-03-01..2024-03-02"]),
         ("{type: date, bounds: [2024-02-28, 2024-03-01]}", "{width: 1}",

@@ -33,6 +33,7 @@ columns:
   age: {type: integer, bounds: [0, 110]}
   rating: {type: number, bounds: [0.5, 5], step: 0.5}
   price: {type: number, bounds: [0, 100], step: 0.01}
+  hour: {type: integer, values: [0, 6, 12, 18, 24]}
   sex: {type: category, values: [f, m, x], missing: x}
   town: {type: category, values: [a, b, c]}
   city: {type: category}
@@ -121,6 +122,9 @@ RATINGS = ("0.5", "1.0", "1.5", "2.0", "2.5", "3.0", "3.5", "4.0", "4.5", "5.0")
          [("[0.00,25.00)", "[25.00,50.00)")]),
         ("by: [{column: price, bins: {width: 25}}], where: {price: {min: 80}}",
          [("[75.00,100.00]",)]),
+        ("by: [hour]", [("0", "6", "12", "18", "24")]),
+        ("by: [hour], where: {hour: {above: 6, max: 20}}", [("12", "18")]),
+        ("by: [{column: hour, bins: {width: 4}}]", [("0", "6", "12", "18", "24")]),
         ("by: [{column: at, bins: {width: 20}}], where: {born: {min: 2000-01-01}}",
          [("0-19", "20-39")]),
         ("by: [{column: wait, bins: {width: 100}}]", [("0-99", "100-199")]),
