@@ -199,6 +199,9 @@ class ListedColumn(IntegerColumn):
         is_listed = is_number_of(plain, map(str, self.values))
         return plain if is_listed is None else pl.when(is_listed).then(plain)
 
+    def expected(self, decimal: str) -> str:
+        return "expected one of the listed `values`"
+
 
 Limits = tuple[int, int]
 """The bounds of a column in steps."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections import Counter
 from pathlib import Path
 
 import polars as pl
@@ -132,3 +133,52 @@ def test_bins_are_groups_of_private_keys_and_of_means(dpcli: Command, tmp_path: 
     for name in ("n", "mean"):
         keys = [(line["town"], line["rating"]) for line in lines if line["statistic"] == name]
         assert keys == [("x", "9"), ("x", "10"), ("x", "11")]
+
+
+FILTERED = """\
+dpcli: 1
+dataset: d
+privacy: {unit: {column: who, max_rows: 9, max_groups: 6}, neighbors: add-remove,
+  budget: {epsilon: 9}}
+columns:
+  who: {type: id}
+  day: {type: date, bounds: [2005-01-01, 2020-12-31]}
+  term: {type: date, bounds: [2018-03-01, 2018-06-30]}
+  rating: {type: number, bounds: [0.5, 5], step: 0.5}
+derive:
+  year: {part: year, of: day}
+  month: {part: month, of: day}
+  week: {part: week, of: term}
+statistics:
+  - {name: months, statistic: count, by: [year, month], where: {year: ["2018"]}, epsilon: 1}
+  - {name: weeks, statistic: count, by: [week], epsilon: 1}
+  - {name: high, statistic: histogram, column: rating, where: {rating: {min: 3.5}}, epsilon: 1}
+  - {name: ends, statistic: histogram, column: rating, epsilon: 1,
+     where: {not: {rating: {min: 1, max: 4.5}}}}
+  - {name: tables, statistic: marginals, columns: [month, rating], ways: [2], epsilon: 1,
+     where: {day: {min: 2019-11-01, max: 2019-12-31}, rating: [1, 2]}}
+"""
+LEFT = {"months": 12, "weeks": 18, "high": 4, "ends": 2, "tables": 4}
+
+
+def test_impossible_groups_are_neither_planned_nor_published(
+    dpcli: Command, tmp_path: Path
+) -> None:
+    """The plan has as many cells as the table has lines, and a chart the bins that are left."""
+    spec, data, report = tmp_path / "s.yaml", tmp_path / "d.csv", tmp_path / "r.json"
+    spec.write_text(FILTERED, encoding="utf-8")
+    data.write_text("who,day,term,rating\na,2018-05-01,2018-04-01,4\n", encoding="utf-8")
+    plan = json.loads(dpcli("plan", spec, "--json").out)
+    cells = {entry["name"]: entry["queries"][0]["cells"] for entry in plan["statistics"]}
+    done = dpcli("release", spec, data, "-q", "-o", tmp_path / "o.csv", "--report", report)
+    assert done.status == 0, done.err
+    with (tmp_path / "o.csv").open(encoding="utf-8", newline="") as file:
+        lines = Counter(line["statistic"] for line in csv.DictReader(file))
+    stated = json.loads(report.read_text(encoding="utf-8"))["statistics"]
+    axes = {entry["name"]: entry["layout"].get("axis") for entry in stated}
+
+    assert cells == lines == LEFT
+    assert axes["high"]["starts"] == ["3.5", "4.0", "4.5", "5.0"]
+    assert axes["high"]["end"] == "5.0"
+    # A chart has no gaps between its bins.
+    assert axes["ends"] is None
