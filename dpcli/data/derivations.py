@@ -417,10 +417,16 @@ class DatePart(Derivation):
         )
 
     def implied(self, ranges: Ranges) -> Mapping[ValuedColumn, Ranges]:
-        positions = {at for low, high in ranges for at in range(low, high + 1)}
-        found = enumerate(_positions(self), self.column.lower)
-        days = as_ranges(day for day, position in found if position in positions)
+        days = _days(self, ranges)
         return {self.column: days} if days else {}
+
+
+@lru_cache(maxsize=256)
+def _days(part: DatePart, ranges: Ranges) -> Ranges:
+    """The days whose labels have positions in some ranges; none if not known."""
+    positions = {at for low, high in ranges for at in range(low, high + 1)}
+    found = enumerate(_positions(part), part.column.lower)
+    return as_ranges(day for day, position in found if position in positions)
 
 
 @lru_cache(maxsize=32)
