@@ -92,7 +92,7 @@ def read_axis(
         if bins is not None:
             return Axis(column, read_bin_starts(column, bins))
         values = [range(low, high + 1) for low, high in column.declared_ranges]
-        if column.kind == "date" or sum(map(len, values)) > MAX_VALUES_AS_BINS:
+        if column.date_range is not None or sum(map(len, values)) > MAX_VALUES_AS_BINS:
             raise scalar.span.report("missing-bins", most=MAX_VALUES_AS_BINS, **arguments)
         return Axis(column, tuple(chain.from_iterable(values)))
     if bins is not None:
