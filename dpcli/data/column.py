@@ -285,9 +285,13 @@ class Column(ABC):
     def rules(self, decided: Mapping[str, int | None]) -> Sequence[Rule]:
         """Rules for values, in the order in which they are tried; null if none reads one.
 
-        The first rule reads cells, the others texts without blanks. `decided` has the results of
-        `decide` by text.
+        The first rule reads cells, the others `bare_text`. `decided` has the results of `decide` by
+        text.
         """
+
+    def bare_text(self, cell: pl.Expr) -> pl.Expr:
+        """The text of a cell for all rules but the first: without blanks; null if blank."""
+        return strip_blanks(cell)
 
     def undecided(self, left: pl.Expr, decided: Mapping[str, int | None]) -> pl.Expr | None:
         """Whether a text is a value that no rule read; None if rules decide all texts."""

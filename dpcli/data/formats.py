@@ -13,25 +13,29 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
 
+from dpcli.data.characters import BLANKS, MINUS, PLUS, SPACES, stands_before
 from dpcli.problems.light_dataclasses import dataclass
+
+INDIAN = "indian"
+
+DECIMALS = (".", ",")
+"""Characters that may be the decimal mark of a number."""
 
 THOUSANDS = {
     ",": ",",
     ".": ".",
     "'": "'\N{RIGHT SINGLE QUOTATION MARK}",
     "_": "_",
-    "space": " \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}",
+    "space": SPACES,
+    INDIAN: ",",
+    "none": "",
 }
 """The marks between groups of digits, each with all characters that look like it."""
 
-NOT_IN_AFFIXES = frozenset("0123456789+-.,()")
-"""Characters that numbers may have: an affix with them could be read in two ways."""
-
-AFFIX_BLANKS = " \t\u00a0\u202f"
-"""What may be between a number and an affix."""
-
-GAP = f"[{AFFIX_BLANKS}]*"
+GAP = f"[{BLANKS}]*"
 """Blanks that may be between a number, its sign and an affix."""
+
+EXPONENT = "(?:[eE][+-]?[0-9]+)"
 
 PLAIN_NUMBER = r"([+-]?)0*([0-9]*)(?:\.([0-9]*?)0*)?"
 
@@ -44,13 +48,17 @@ LONGEST_AFFIX, LONGEST_FORMAT = 40, 100
 
 @dataclass(frozen=True, slots=True)
 class NumberFormat:
-    """How a column writes numbers.
+    """How a column writes numbers; its regular expressions are those of polars.
 
     - Groups: `1,234,567.8`. A first group of one to three digits without a leading zero, then
       groups of exactly three. `1,23` and `0,123` are missing. A number without marks is read too.
+      Indian groups are of two digits, the last of three: `12,34,567`.
     - Affixes: one before the number, one after it, or both, with or without blanks between. The
       sign is before the number or before the affix. `12 %` is 12.
+    - Factors: one after the number, before an affix, with its power of ten. `5.2 Mio. EUR` is
+      5200000.
     - Brackets: `(1,234.50)` is negative, with affixes inside or outside.
+    - Minus after the number: `5-` is negative.
 
     `values` are texts that stand for a number, such as `85+` for 85, with that number as a text.
     """
@@ -60,51 +68,57 @@ class NumberFormat:
     affixes: tuple[str, ...] = ()
     brackets: bool = False
     values: tuple[tuple[str, str], ...] = ()
+    factors: tuple[tuple[str, int], ...] = ()
+    minus_after: bool = False
 
     @property
-    def pattern(self) -> str:
-        """The regular expression of all numbers, the same for `re` and polars."""
-        before, number, after = self._parts
-        forms = [f"[+-]?{before}{number}{after}"]
-        if self.affixes:
-            affix = "|".join(map(re.escape, self.affixes))
-            forms += [f"(?:{affix}){GAP}[+-]{number}{after}", f"[+-]{GAP}{before}{number}{after}"]
+    def patterns(self) -> tuple[str, str, str]:
+        """Patterns of numbers without a minus, of those with one, and of the parts of both.
+
+        The groups of the last are the number, without its sign, and its factor. It also fits texts
+        that are no numbers.
+        """
+        before, after, digits = *_affix_patterns(self.affixes, self.group_marks), self._digits()
+        factors, gap = "|".join(map(re.escape, dict(self.factors))), GAP if self.affixes else ""
+        factor = f"(?:{GAP}(?:{factors}))?" if factors else ""
+        number = f"{digits}(?:{EXPONENT}|{factor})"
+        positive, negative = (
+            [f"{sign}{gap}{before}?{number}{after}", f"{before}{sign}{number}{after}"]
+            for sign in (f"{PLUS}?", MINUS)
+        )
         if self.brackets:
-            forms += [rf"\({before}{number}{after}\)", rf"{before}\({number}\){after}"]
-        return f"^(?:{'|'.join(forms)})$"
+            negative += [rf"\({before}?{number}{after}\)", rf"{before}?\({number}\){after}"]
+        if self.minus_after:
+            negative.append(f"{before}?{self._digits('+')}{MINUS}{factor}{after}")
+        other = f"[{MINUS}{PLUS}(){BLANKS}]*"
+        parts = f"({digits}{EXPONENT}?){other}({factors})?{other}{after}{other}"
+        return (
+            f"^(?:{'|'.join(positive)})$",
+            f"^(?:{'|'.join(negative)})$",
+            f"^{other}{before}?{other}{parts}$",
+        )
 
     @property
-    def usual_pattern(self) -> str:
-        """The regular expression of numbers with no sign, or a minus next to the digits."""
-        before, number, after = self._parts
-        return f"^{before}-?{number}{after}$"
+    def usual(self) -> tuple[str, str]:
+        """The pattern of most numbers, and the characters that are around their digits.
 
-    @property
-    def _parts(self) -> tuple[str, str, str]:
-        """Patterns of an affix before a number, of the number, and of an affix after it."""
-        mark = re.escape(self.decimal)
-        digits = "[0-9]+"
-        if self.thousands:
-            groups = "|".join(
-                f"(?:{re.escape(group_mark)}[0-9]{{3}})+" for group_mark in self.group_marks
-            )
-            digits = f"(?:[1-9][0-9]{{0,2}}(?:{groups})|[0-9]+)"
-        number = f"(?:{digits}(?:{mark}[0-9]*)?|{mark}[0-9]+)(?:[eE][+-]?[0-9]+)?"
-        affix = "|".join(map(re.escape, self.affixes))
-        before = f"(?:(?:{affix}){GAP})?" if affix else ""
-        after = f"(?:{GAP}(?:{affix}))?" if affix else ""
-        return before, number, after
+        They have no factor, and no sign but a minus next to the digits. Their affixes have no
+        character that numbers have.
+        """
+        in_numbers = {*"0123456789-", *DECIMALS, *self.group_marks}
+        affixes = tuple(affix for affix in self.affixes if in_numbers.isdisjoint(affix))
+        before, after = _affix_patterns(affixes)
+        pattern = f"^{before}?-?{self._digits()}{EXPONENT}?{after}$"
+        return pattern, "".join(affixes) + BLANKS * bool(affixes)
 
-    @property
-    def replacements(self) -> dict[str, str]:
-        """What to replace in a number of this form, longest first, to get a plain number."""
-        removed = [
-            *sorted(self.affixes, key=len, reverse=True),
-            *self.group_marks,
-            *AFFIX_BLANKS,
-            ")",
-        ]
-        return dict.fromkeys(removed, "") | {self.decimal: ".", "(": "-"}
+    def _digits(self, decimals: str = "*") -> str:
+        """The pattern of a number without sign and exponent; with `+`, it ends with a digit."""
+        mark, point, digits = f"[{self.group_marks}]", re.escape(self.decimal), "[0-9]+"
+        if self.group_marks:
+            size = 2 if self.thousands == INDIAN else 3
+            inner = f"(?:{mark}[0-9]{{{size}}})*{mark}[0-9]{{3}}"
+            digits = f"(?:[1-9][0-9]{{0,{size - 1}}}{inner}|[0-9]+)"
+        return f"(?:{digits}(?:{point}[0-9]{decimals})?|{point}[0-9]+)"
 
     @property
     def group_marks(self) -> str:
@@ -116,12 +130,26 @@ class NumberFormat:
         sign, digits = ("-", number[1:]) if number.startswith("-") else ("", number)
         whole, _, decimals = digits.partition(".")
         if self.group_marks:
-            grouped = f"{int(whole):,}"
-            whole = grouped.replace(",", self.group_marks[0])
+            size = 2 if self.thousands == INDIAN else 3
+            later = rf"(?<=[0-9])(?=(?:[0-9]{{{size}}})*[0-9]{{3}}$)"
+            whole = re.sub(later, self.group_marks[0], whole)
         text = whole + (self.decimal + decimals if decimals else "")
         if self.affixes:
             text += self.affixes[0]
         return f"({text})" if sign and self.brackets else sign + text
+
+
+def _affix_patterns(affixes: Sequence[str], marks: str = "") -> tuple[str, str]:
+    """Patterns of an affix before a number, and of what may be after it.
+
+    A mark of numbers at the end of an affix does not touch the number.
+    """
+    gaps = {GAP: list[str](), f"[{BLANKS}]+": list[str]()}
+    for affix in filter(stands_before, affixes):
+        gaps[f"[{BLANKS}]+" if affix[-1] in (*DECIMALS, *marks) else GAP].append(re.escape(affix))
+    before = "|".join(f"(?:{'|'.join(texts)}){gap}" for gap, texts in gaps.items() if texts)
+    after = "|".join(map(re.escape, affixes))
+    return f"(?:{before})", f"(?:{GAP}(?:{after}))?" if after else ""
 
 
 def shortest_number(text: str) -> str | None:
@@ -141,8 +169,8 @@ def shortest_number(text: str) -> str | None:
 def number_pattern(shortest: str) -> str:
     """The regular expression of all plain numbers with this shortest text."""
     if not shortest:
-        return r"^[+-]?(?:0+(?:\.0*)?|\.0+)$"
-    start = "-" if shortest.startswith("-") else r"\+?"
+        return rf"^(?:{MINUS}|{PLUS})?(?:0+(?:\.0*)?|\.0+)$"
+    start = MINUS if shortest.startswith("-") else f"{PLUS}?"
     whole, _, decimals = shortest.removeprefix("-").partition(".")
     end = rf"\.{decimals}0*" if decimals else r"(?:\.0*)?"
     return f"^{start}0*{whole}{end}$"
@@ -311,9 +339,6 @@ TAB_ENDINGS = (".tsv", ".tab")
 
 QUOTES = ('"', "'", "`", "|", "^", "~", "#", "!", "&", "*", "@", "%", "$")
 """Characters that may quote a cell."""
-
-DECIMALS = (".", ",")
-"""Characters that may be the decimal mark of a number."""
 
 UTF8 = "utf-8"
 UTF16, UTF32 = "utf-16", "utf-32"

@@ -17,26 +17,35 @@ from math import ceil, floor
 from typing import ClassVar, Self
 
 from dpcli.data.cell_options import From, MissingMarks
+from dpcli.data.characters import BLANKS, MINUS, PLUS, ascii_sign
 from dpcli.data.column import Column, Option, Ranges, Rule, SampledTexts
-from dpcli.data.formats import (
-    AFFIX_BLANKS,
-    PLAIN_NUMBERS,
-    NumberFormat,
-    number_pattern,
-    shortest_number,
-)
+from dpcli.data.formats import PLAIN_NUMBERS, NumberFormat, number_pattern, shortest_number
 from dpcli.data.grid_columns import NumericColumn, NumericKind, smallest_type
 from dpcli.data.number_options import (
     Affixes,
     Brackets,
     Decimal,
+    Factors,
     ListedNumbers,
+    MinusAfter,
     NumberValues,
     Thousands,
 )
-from dpcli.data.polars_text import BLANKS, pl, strip_blanks
+from dpcli.data.polars_text import pl, strip_blanks
 from dpcli.fields.values import parse_number
 from dpcli.numeric.exact import decimal_places, decimal_text, readable_text
+
+NUMBER = r"^[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?i:inf(?:inity)?))$"
+
+OTHER_SIGN = rf"^[{MINUS}{PLUS}&&[^+\-]]"
+
+FEW_DECIMALS = "|".join(rf"\.[0-9]{{0,{power}}}0*[eE]\+?0*{power}" for power in range(1, 21))
+WHOLE = (
+    r"^[+-]?(?:(?:[0-9]+(?:\.0*)?|\.0+)(?:[eE]\+?[0-9]+)?"
+    rf"|[0-9]*(?:{FEW_DECIMALS})|(?i:inf(?:inity)?))$"
+)
+PERHAPS_WHOLE = r"^[+-]?[0-9]*\.?0*[eE]-|[eE]\+?0*(?:2[1-9]|[3-9][0-9]|[1-9][0-9]{2,})$"
+"""Numbers with other exponents. Those that neither pattern fits have a fraction."""
 
 
 class NumberColumn(NumericColumn):
@@ -46,8 +55,11 @@ class NumberColumn(NumericColumn):
 
     kind: ClassVar[NumericKind] = "number"
     takes: ClassVar[tuple[type[Option], ...]] = (
-        Thousands, Decimal, Affixes, Brackets, NumberValues, MissingMarks, From,
+        Thousands, Decimal, MinusAfter, Affixes, Factors, Brackets, NumberValues, MissingMarks,
+        From,
     )  # fmt: skip
+    undecided_pattern: ClassVar[str] = NUMBER
+    """Texts that may have a value if no rule reads them."""
 
     @property
     def format(self) -> NumberFormat | None:
@@ -79,10 +91,12 @@ class NumberColumn(NumericColumn):
 
         rules: list[Rule] = [
             lambda text: self.possible(
-                text.cast(pl.Int64, strict=False) if step == 1 else steps(text, step, limits)
+                text.cast(pl.Int64, strict=False)
+                if step == 1
+                else steps(self.certain(text), step, limits)
             ),
-            lambda bare: self.possible(steps(bare, step, limits)),
-            lambda bare: exceeded_bound(bare, step, limits).cast(dtype),
+            lambda bare: self.possible(steps(self.certain(bare), step, limits)),
+            lambda bare: exceeded_bound(self.certain(bare), step, limits).cast(dtype),
         ]
         if decided:
             rules.append(
@@ -92,8 +106,17 @@ class NumberColumn(NumericColumn):
             )
         return rules
 
+    def certain(self, text: pl.Expr) -> pl.Expr:
+        """The text of a number that rules may read; null if it has no value, or is uncertain."""
+        return text
+
+    def bare_text(self, cell: pl.Expr) -> pl.Expr:
+        bare = NumericColumn.bare_text(self, cell)
+        other = pl.when(bare.str.contains(OTHER_SIGN)).then(bare)
+        return pl.coalesce(with_ascii_sign(other), bare)
+
     def undecided(self, left: pl.Expr, decided: Mapping[str, int | None]) -> pl.Expr | None:
-        is_open = left.str.contains(NUMBER)
+        is_open = left.str.contains(self.undecided_pattern)
         is_open = is_open & ~left.is_in(list(decided)) if decided else is_open
         return is_open.fill_null(value=False)
 
@@ -160,16 +183,29 @@ class NumberColumn(NumericColumn):
     def proposed(self, cells: SampledTexts) -> Iterator[Self]:
         for column in NumericColumn.proposed(self, cells):
             form = column.format
-            if form is None or form.decimal != form.thousands:
+            if form is None or form.decimal not in form.group_marks:
                 yield column
 
 
 class IntegerColumn(NumberColumn):
-    """Whole numbers."""
+    """Whole numbers; a cell with a fraction is missing."""
 
     __slots__ = ()
 
     kind: ClassVar[NumericKind] = "integer"
+    undecided_pattern: ClassVar[str] = f"{WHOLE}|{PERHAPS_WHOLE}"
+
+    def certain(self, text: pl.Expr) -> pl.Expr:
+        return pl.when(text.str.contains(WHOLE)).then(text)
+
+    def decide(self, text: str) -> int | None:
+        value = NumberColumn.decide(self, text)
+        return value if value is not None and is_whole(text.strip(BLANKS)) else None
+
+    def strict_cells(self, cell: pl.Expr, dtype: pl.DataType) -> pl.Expr | None:
+        if dtype == pl.Float64:
+            cell = pl.when((cell == cell.round()) | cell.is_infinite()).then(cell)
+        return NumberColumn.strict_cells(self, cell, dtype)
 
 
 class ListedColumn(IntegerColumn):
@@ -221,8 +257,6 @@ LEADING_DIGITS = Context(prec=1000, rounding=ROUND_05UP, Emax=MAX_EMAX, Emin=MIN
 If digits are dropped, the last digit is neither zero nor five, so that no number becomes a half.
 Numbers that are too large become infinite."""
 
-NUMBER = r"^[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?i:inf(?:inity)?))$"
-
 WORD_DIGITS = 18
 """Digits of which every decimal fits a machine word."""
 
@@ -241,7 +275,7 @@ FLOAT_MARGIN = 1 + 1e-9
 
 def parse_number_cell(text: str, step: Fraction, limits: Limits) -> int | None:
     """The cell as a whole number of steps within the bounds; None if it is missing."""
-    text = text.strip(BLANKS)
+    text = ascii_sign(text.strip(BLANKS))
     if not re.fullmatch(NUMBER[1:-1], text):
         return None
     value = LEADING_DIGITS.create_decimal(text)
@@ -251,6 +285,20 @@ def parse_number_cell(text: str, step: Fraction, limits: Limits) -> int | None:
     near = value and value.adjusted() >= -FARTHEST
     nearest = round(Fraction(value) / step) if near else 0
     return min(max(nearest, limits[0]), limits[1])
+
+
+def is_whole(text: str) -> bool:
+    """Whether the text of a number has no fraction but zeros."""
+    mantissa, _, power = text.lower().partition("e")
+    whole, _, decimals = mantissa.lstrip("+-").partition(".")
+    digits = (whole + decimals).rstrip("0")
+    last = len(digits) - len(whole)
+    return not digits or last <= LEADING_DIGITS.create_decimal(power or "0")
+
+
+def with_ascii_sign(text: pl.Expr) -> pl.Expr:
+    """The text of a number, with an ASCII sign before it."""
+    return text.str.replace(f"^{MINUS}", "-").str.replace(f"^{PLUS}", "+")
 
 
 def steps(text: pl.Expr, step: Fraction, limits: Limits) -> pl.Expr:
@@ -311,7 +359,7 @@ def exceeded_bound(text: pl.Expr, step: Fraction, limits: Limits) -> pl.Expr:
 def plain_number(cell: pl.Expr, form: NumberFormat) -> pl.Expr:
     """The plain text of a number in its declared form; null for all other cells."""
     usual = _usual_number(cell, form)
-    rare = _plain_number(strip_blanks(pl.when(usual.is_null()).then(cell)), form)
+    rare = _rare_number(strip_blanks(pl.when(usual.is_null()).then(cell)), form)
     number = pl.coalesce(usual, rare)
     return (
         pl.coalesce(_declared_number(strip_blanks(cell), form), number) if form.values else number
@@ -320,13 +368,14 @@ def plain_number(cell: pl.Expr, form: NumberFormat) -> pl.Expr:
 
 def is_number_of(plain: pl.Expr, texts: Iterable[str]) -> pl.Expr | None:
     """Whether a plain text equals a number in `texts`; None if they have no number."""
-    shortest = [number for text in texts if (number := shortest_number(text)) is not None]
+    numbers = (shortest_number(ascii_sign(text)) for text in texts)
+    shortest = [number for number in numbers if number is not None]
     if not shortest:
         return None
     if sum(map(len, shortest)) <= LONGEST_PATTERN:
         is_number = plain.str.contains("|".join(map(number_pattern, shortest)))
     else:
-        is_number = _shortest_numbers(plain).is_in(shortest)
+        is_number = _shortest_numbers(with_ascii_sign(plain)).is_in(shortest)
     return is_number.fill_null(value=False)
 
 
@@ -355,22 +404,28 @@ def fits_a_word(dtype: pl.DataType) -> bool:
 def _usual_number(cell: pl.Expr, form: NumberFormat) -> pl.Expr:
     """The plain text of a number in its usual form; null for all other cells.
 
-    It is much faster than the replacements for every form.
+    It is much faster than the pattern of every form.
     """
-    around = "".join(form.affixes) + AFFIX_BLANKS
+    pattern, around = form.usual
     # The pattern allows nothing of this next to the digits but one affix on each side.
-    plain = cell.str.strip_chars(around) if form.affixes else cell
-    for mark in form.group_marks:
-        plain = plain.str.replace_all(mark, "", literal=True)
-    if form.decimal != ".":
-        plain = plain.str.replace(form.decimal, ".", literal=True)
-    return pl.when(cell.str.contains(form.usual_pattern)).then(plain)
+    number = cell.str.strip_chars(around) if around else cell
+    return pl.when(cell.str.contains(pattern)).then(_with_plain_marks(number, form))
 
 
-def _plain_number(bare: pl.Expr, form: NumberFormat) -> pl.Expr:
-    changes = form.replacements
-    plain = bare.str.replace_many(list(changes), list(changes.values()), leftmost=True)
-    return pl.when(bare.str.contains(form.pattern)).then(plain)
+def _rare_number(bare: pl.Expr, form: NumberFormat) -> pl.Expr:
+    positive, negative, parts = form.patterns
+    number = _with_plain_marks(bare.str.extract(parts, 1), form)
+    if form.factors:
+        exponents = {text: f"e{power}" if power else "" for text, power in form.factors}
+        number += bare.str.extract(parts, 2).replace_strict(exponents, default="").fill_null("")
+    is_negative, is_positive = map(bare.str.contains, (negative, positive))
+    return pl.when(is_negative).then("-" + number).when(is_positive).then(number)
+
+
+def _with_plain_marks(number: pl.Expr, form: NumberFormat) -> pl.Expr:
+    changes = dict.fromkeys(form.group_marks, "")
+    changes |= {} if form.decimal == "." else {form.decimal: "."}
+    return number.str.replace_many(changes) if changes else number
 
 
 def _declared_number(bare: pl.Expr, form: NumberFormat) -> pl.Expr:

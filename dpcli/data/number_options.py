@@ -7,25 +7,37 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from math import floor
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field
 
 from dpcli.data.cell_options import MAX_NAMED
+from dpcli.data.characters import BLANKS, factor_word, misread
 from dpcli.data.column import Column, FormOption, Option, SampledTexts
-from dpcli.data.declared_texts import list_text, mapping_text, require_few, require_short, yaml_text
-from dpcli.data.formats import (
-    AFFIX_BLANKS,
-    DECIMALS,
-    LONGEST_AFFIX,
-    NOT_IN_AFFIXES,
-    THOUSANDS,
-    NumberFormat,
+from dpcli.data.declared_texts import (
+    MAX_FORMS,
+    list_text,
+    mapping_text,
+    require_few,
+    require_short,
+    yaml_text,
 )
+from dpcli.data.formats import DECIMALS, LONGEST_AFFIX, THOUSANDS, NumberFormat
 from dpcli.data.grid_columns import require_numeric
 from dpcli.data.polars_text import pl, strip_blanks
 from dpcli.fields.section import SectionModel
-from dpcli.fields.values import Boolean, ByForm, ListOrItem, Number, ParsedText, invalid_value
+from dpcli.fields.values import (
+    Boolean,
+    ByForm,
+    Choice,
+    ExactNumber,
+    ListOrItem,
+    Number,
+    ParsedText,
+    invalid_value,
+    parse_number,
+)
 from dpcli.numeric.exact import decimal_places, decimal_text
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.reference import usual_cells
@@ -38,7 +50,7 @@ MAX_LISTED = 10**18
 PARTS = re.compile(r"([^0-9]*?)([0-9][0-9.,'\u2019_ \u00a0\u202f]*[0-9]|[0-9]|[.,][0-9]+)([^0-9]*)")
 """A number with what is before and after it."""
 
-NOT_PROPOSED = NOT_IN_AFFIXES | set("<>=~\u2264\u2265/:;\"'\ufffd")
+NOT_PROPOSED = set("0123456789+-.,()<>=~\u2264\u2265/:;\"'\ufffd")
 """Characters of texts next to numbers that are not proposed as affixes."""
 
 
@@ -50,14 +62,14 @@ def _parts(cells: SampledTexts) -> Iterator[tuple[str, int, str, str, str, bool]
     for text, rows in cells.unread.items():
         if found := PARTS.fullmatch(text):
             before, digits, after = found.groups()
-            first, last = (part.strip(AFFIX_BLANKS).lower() for part in (before, after))
+            first, last = (part.strip(BLANKS).lower() for part in (before, after))
             is_open = last in usual_cells()["after"] or first in usual_cells()["before"]
             yield text, rows, before, digits, after, is_open
 
 
 @dataclass(frozen=True, slots=True)
 class Thousands(FormOption):
-    """The mark between groups of three digits."""
+    """The mark between groups of digits, of three or as in India."""
 
     mark: str
 
@@ -77,8 +89,9 @@ class Thousands(FormOption):
     def require_fit(self, column: Column, section: SectionModel) -> None:
         """Require that the mark between groups is not the decimal mark."""
         decimal = column.option(Decimal)
-        if self.mark == (decimal.mark if decimal else DECIMALS[0]):
-            raise section.report_key("equal-marks", self.key, mark=self.mark)
+        mark = decimal.mark if decimal else DECIMALS[0]
+        if mark in THOUSANDS[self.mark]:
+            raise section.report_key("equal-marks", self.key, mark=mark)
 
     @property
     def value_text(self) -> str:
@@ -124,6 +137,31 @@ class Decimal(FormOption):
 
 
 @dataclass(frozen=True, slots=True)
+class MinusAfter(FormOption):
+    """A minus may stand after a number."""
+
+    key = "minus"
+    value_type = Annotated[str, Choice("unknown-choice", ("after",))]
+
+    @classmethod
+    def stated(cls, value: str) -> Self:  # noqa: ARG003 - there is one value
+        return cls()
+
+    def in_form(self, form: NumberFormat) -> NumberFormat:
+        return replace(form, minus_after=True)
+
+    @property
+    def value_text(self) -> str:
+        return "after"
+
+
+def _marks_of(column: Column) -> str:
+    """The marks that the numbers of a column may have."""
+    thousands = column.option(Thousands)
+    return "".join(DECIMALS) + (THOUSANDS[thousands.mark] if thousands else "")
+
+
+@dataclass(frozen=True, slots=True)
 class Affixes(FormOption):
     """Texts before or after numbers, such as currencies and units."""
 
@@ -131,10 +169,12 @@ class Affixes(FormOption):
 
     @staticmethod
     def _parse(text: str) -> str:
-        bare = text.strip(" \t")
-        if not bare or NOT_IN_AFFIXES & set(bare) or bare.casefold() == "e" or "\n" in bare:
-            raise invalid_value("affix")
-        return require_short(bare, LONGEST_AFFIX)
+        bare = require_short(text.strip(BLANKS), LONGEST_AFFIX)
+        if character := misread(bare or " ", DECIMALS):
+            raise invalid_value("affix", affix=bare or text, character=character)
+        if word := factor_word(bare):
+            raise invalid_value("affix.factor", affix=bare, word=word)
+        return bare
 
     key = "affixes"
     value_type = Annotated[
@@ -148,12 +188,10 @@ class Affixes(FormOption):
         return replace(form, affixes=self.affixes)
 
     def require_fit(self, column: Column, section: SectionModel) -> None:
-        """Require that no affix has a mark between digits."""
-        thousands = column.option(Thousands)
-        marks = set(THOUSANDS[thousands.mark]) if thousands else set()
+        """Require that no affix begins with a mark between digits."""
         for index, affix in enumerate(self.affixes):
-            if marks & set(affix):
-                raise section.report("affix", self.key, index)
+            if character := misread(affix, _marks_of(column)):
+                raise section.report("affix", self.key, index, affix=affix, character=character)
 
     @property
     def value_text(self) -> str:
@@ -168,15 +206,66 @@ class Affixes(FormOption):
         declared, found = column.option(cls), Counter[str]()
         for _, rows, before, _, after, is_open in _parts(cells):
             for part in (
-                ()
-                if is_open
-                else (before.strip(AFFIX_BLANKS + "()+-"), after.strip(AFFIX_BLANKS + "()+-"))
+                () if is_open else (before.strip(BLANKS + "()+-"), after.strip(BLANKS + "()+-"))
             ):
-                if part and not NOT_PROPOSED & set(part) and part.lower() != "e":
+                if part and not (
+                    NOT_PROPOSED & set(part) or misread(part, DECIMALS) or factor_word(part)
+                ):
                     found[part] += rows
         named = cells.shown(found, usual_cells()["affixes"])[:MAX_NAMED]
         every = dict.fromkeys((*(declared.affixes if declared else ()), *named))
         return [cls(tuple(every)) if every else None]
+
+
+@dataclass(frozen=True, slots=True)
+class Factors(FormOption):
+    """Texts after numbers that multiply them by a power of ten."""
+
+    powers: tuple[tuple[str, int], ...]
+
+    @staticmethod
+    def _parse(text: str) -> int:
+        factor = parse_number(text)
+        powers = (power for power in range(-18, 19) if factor == Fraction(10) ** power)
+        if (power := next(powers, None)) is None:
+            raise invalid_value("factor")
+        return power
+
+    key = "factors"
+    value_type = Annotated[
+        dict[str, Annotated[int, ParsedText(_parse, ExactNumber().schema)]], Field(min_length=1)
+    ]
+
+    @classmethod
+    def stated(cls, value: Mapping[str, int]) -> Self:
+        return cls(tuple(value.items()))
+
+    def in_form(self, form: NumberFormat) -> NumberFormat:
+        return replace(form, factors=self.powers)
+
+    def require_fit(self, column: Column, section: SectionModel) -> None:
+        """Require texts that begin like no number, and with affixes have one meaning."""
+        longest = max(len(text) for text, _ in self.powers)
+        if len(self.powers) > MAX_FORMS or longest > LONGEST_AFFIX:
+            limits = {"most": MAX_FORMS, "longest": LONGEST_AFFIX}
+            raise section.report_key("too-many-forms.factors", self.key, **limits)
+        affixes, meanings = column.option(Affixes), dict[str, int]()
+        for factor, power in (("", 0), *self.powers):
+            if factor and (character := misread(factor, _marks_of(column), multiplies=True)):
+                arguments = {"affix": factor, "character": character}
+                raise section.report_key("affix", self.key, factor, **arguments)
+            for affix in ("", *(affixes.affixes if affixes else ())):
+                after = re.sub(f"[{BLANKS}]", "", factor + affix)
+                if meanings.setdefault(after, power) != power:
+                    raise section.report_key("affix.two-ways", self.key, factor, affix=after)
+
+    @property
+    def value_text(self) -> str:
+        return mapping_text((text, f"1e{power}") for text, power in self.powers)
+
+    def parts(self, cell: pl.Expr) -> Iterator[tuple[str, pl.Expr]]:
+        for factor, _ in self.powers:
+            yield factor, cell.str.contains(factor, literal=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,8 +329,13 @@ class NumberValues(FormOption):
         return replace(form, values=self.values)
 
     def require_fit(self, column: Column, section: SectionModel) -> None:
-        """Require stated numbers within the bounds, because others would be clamped."""
+        """Require whole numbers for integers, and within the bounds: others would be clamped."""
         numeric = require_numeric(column)
+        for text, number in self.values:
+            if "." in number and numeric.kind == "integer":
+                below = floor(Fraction(number))
+                arguments = {"value": number, "step": 1, "below": below, "above": below + 1}
+                raise section.report("off-grid", self.key, text, **arguments)
         if numeric.bounds is None:
             return
         min_value, max_value = (bound * numeric.step for bound in numeric.bounds)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["pl"]
+from dpcli.data.characters import BLANKS
+
+__all__ = ["BLANKS", "pl"]
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,7 +21,6 @@ else:
             return getattr(polars, name)
 
     pl = _Polars()
-BLANKS = " \t"
 
 INVISIBLE = r"[\p{Cc}\p{Cf}\p{Zl}\p{Zp}&&[^\x{200C}\x{200D}]]"
 """Control and format characters and line ends, which no published key may hold.
@@ -33,7 +34,7 @@ LONGEST_KEY = 1000
 
 
 def strip_blanks(text: pl.Expr) -> pl.Expr:
-    """The text without spaces and tabs around it; null if nothing is left."""
+    """The text without `BLANKS` around it; null if nothing is left."""
     bare = text.str.strip_chars(BLANKS)
     return pl.when(bare != "").then(bare)
 

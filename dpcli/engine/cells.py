@@ -1,9 +1,10 @@
 """Decodes columns of text to columns of whole numbers, each cell by itself.
 
-Spaces and tabs around a cell are removed. Then it is a value, or it is missing.
+Blanks around a cell are removed. Then it is a value, or it is missing.
 
-    number    [+-] digits [. digits] [e[+-]digits], or inf, infinity in any case;
-              rounded to the grid (halves to the even number), then clamped to the bounds
+    number    sign digits [. digits] [e[+-]digits], or inf, infinity in any case;
+              rounded to the grid (halves to the even number), then clamped to the bounds;
+              an integer is missing if it is not whole
     date      YYYY-MM-DD, then nothing, or a space or T and anything; clamped
     category  exactly one of the declared texts; if none is declared, any text of at most
               1,000 characters without control and format characters (`INVISIBLE`)
@@ -48,7 +49,6 @@ from dpcli.data.derivations import (
     Term,
 )
 from dpcli.data.filters import AllOf, AnyOf, Compared, Filter, InRanges, IsMissing, Not
-from dpcli.data.polars_text import strip_blanks
 from dpcli.statistics.counts.multiple_answers import PassesAmongFirst
 
 FLAGS = starts_with("odd_")
@@ -119,7 +119,7 @@ class Decoder:
                 rules[column][0](cell[column]).alias(name) for column, name in names.items()
             )
             .with_columns(
-                strip_blanks(
+                column.bare_text(
                     pl.when(value[column].is_null()).then(cell[column]).cast(pl.String)
                 ).alias(left[column])
                 for column in names

@@ -65,6 +65,18 @@ INFINITY = re.compile(r"([+-]?)(?:inf|infinity)", re.IGNORECASE | re.ASCII)
 DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[T ].*)?", re.DOTALL)
 
 
+LETTERS = tuple(map(chr, range(0x11000)))
+BLANKS = "\t\u200b\u2060\ufeff" + "".join(
+    letter for letter in LETTERS if unicodedata.category(letter) == "Zs"
+)
+"""What may be around a cell: tabs, blanks of a line, and three characters of no width."""
+
+MINUSES = "\u2212\u207b\u208b" + "".join(
+    letter for letter in LETTERS if unicodedata.category(letter) == "Pd"
+)
+PLUSES = "".join(letter for letter in LETTERS if unicodedata.normalize("NFKC", letter) == "+")
+"""The signs that may be before a number."""
+
 LONGEST = 1 << 20
 """Bytes that a quoted cell may hold."""
 
@@ -137,7 +149,7 @@ def read_people(
             if not row:
                 # No one knows whose record it is.
                 continue
-            text = row[whose].strip(" \t") if whose < len(row) else ""
+            text = row[whose].strip(BLANKS) if whose < len(row) else ""
             text = "" if text in unit.na else text
             if not text and not unit.singletons_without_id:
                 continue
@@ -709,7 +721,7 @@ def _with_one_header(lines: list[list[str] | None]) -> list[list[str] | None]:
 
 def _is_footer(record: list[str] | None, dialect: Dialect) -> bool:
     """Whether a record is no row, by the first words of its first cell."""
-    first = record[0].strip(" \t") if record else ""
+    first = record[0].strip(BLANKS) if record else ""
     return any(first[: len(text)] == text for text in dialect.footer)
 
 
@@ -728,7 +740,7 @@ def _decoded(data: bytes, encoding: str) -> str:
 @lru_cache(maxsize=1 << 14)
 def value(column: Column, cell: str, decimal: str = ".") -> int | str | None:
     """The value of a cell, a whole number or a text, or None if it is missing."""
-    text = cell.strip(" \t")
+    text = cell.strip(BLANKS)
     if _is_marked(column, text):
         return column.missing
     if isinstance(column, NumericColumn) and isinstance(column.format, NumberFormat):
@@ -762,12 +774,20 @@ def _present(column: Column, text: str) -> int | str | None:
         return _formatted_date(column, column.format, text)
     if column.kind == "date":
         return _date(column, text)
+    text = _with_ascii_sign(text)
     listed = column.option(ListedNumbers)
     if listed is not None:
         # Equal numbers are compared, in digits without an exponent.
         is_plain = re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)", text)
         return int(Decimal(text)) if is_plain and Decimal(text) in listed.values else None
     return _number(column, text)
+
+
+def _with_ascii_sign(text: str) -> str:
+    """A text whose first character, if it is a sign, is `+` or `-`."""
+    if text[:1] and text[0] in MINUSES + PLUSES:
+        return "-+"[text[0] in PLUSES] + text[1:]
+    return text
 
 
 def _is_marked(column: Column, text: str) -> bool:
@@ -777,44 +797,121 @@ def _is_marked(column: Column, text: str) -> bool:
         return True
     if not isinstance(column, NumericColumn) or column.kind == "date":
         return False
-    plain = text
+    plain = _with_ascii_sign(text)
     if isinstance(column.format, NumberFormat):
         plain = _unformatted(column.format, text) or ""
     if not re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)", plain):
         return False
-    marks = [mark for mark in column.marks if re.fullmatch(r"[+-]?[0-9]*\.?[0-9]*", mark)]
+    marks = [_with_ascii_sign(mark) for mark in column.marks]
+    marks = [mark for mark in marks if re.fullmatch(r"[+-]?[0-9]*\.?[0-9]*", mark)]
     return any(Decimal(plain) == Decimal(mark) for mark in marks if re.search("[0-9]", mark))
 
 
-GROUP_MARKS = {"space": " \u00a0\u202f", "'": "'\u2019"}
+GROUP_MARKS = {
+    "space": "".join(blank for blank in BLANKS if unicodedata.category(blank) == "Zs"),
+    "'": "'\u2019",
+    "indian": ",",
+    "none": "",
+}
 
 
 def _unformatted(form: NumberFormat, text: str) -> str | None:
     """The plain text of a number in a declared form, taken apart from the outside."""
     if text in dict(form.values):
         return dict(form.values)[text]
-    for negative, rest in _without_brackets(form, text):
-        for sign, number in _without_affixes(form, rest, signed=not negative):
-            whole, mark, decimals = number.partition(form.decimal)
-            decimals, exponent, power = _split_exponent(decimals if mark else whole)
-            if not mark:
-                whole, decimals = decimals, ""
-            if exponent and not re.fullmatch("[+-]?[0-9]+", power):
-                continue
-            if not re.fullmatch("[0-9]*", decimals):
-                continue
-            digits = _ungrouped(form, whole)
-            if digits is None or not digits + decimals:
-                continue
-            return (
-                ("-" if negative else sign)
-                + digits
-                + "." * bool(mark)
-                + decimals
-                + exponent
-                + power
-            )
+    for sign, written in _readings(form, text):
+        for number, power in _without_factor(form, written):
+            plain = _plain_digits(form, number)
+            if plain is not None and (power is None or not {*plain} & {*"eE"}):
+                return sign + plain + (f"e{power}" if power else "")
     return None
+
+
+def _readings(form: NumberFormat, text: str) -> Iterator[tuple[str, str]]:
+    """Every way to remove a sign, one affix before the number, and one after it."""
+    bare = _bare(form, text)
+    yield from (("", number) for number in bare)
+    if text[:1] and text[0] in MINUSES + PLUSES:
+        unsigned = text[1:].lstrip(BLANKS) if form.affixes else text[1:]
+        yield from ((_with_ascii_sign(text[0]), number) for number in _bare(form, unsigned))
+    for rest, has_affix in _starts(form, text):
+        if has_affix and rest[:1] and rest[0] in MINUSES + PLUSES:
+            yield from ((_with_ascii_sign(rest[0]), number) for number in _ends(form, rest[1:]))
+    if form.brackets:
+        inside = _bare(form, text[1:-1]) if text[:1] == "(" and text[-1:] == ")" else []
+        inside += [number[1:-1] for number in bare if number[:1] == "(" and number[-1:] == ")"]
+        yield from (("-", number) for number in inside)
+    if form.minus_after:
+        yield from (("-", digits) for number in bare for digits in _before_minus(form, number))
+
+
+def _bare(form: NumberFormat, text: str) -> list[str]:
+    """The text with and without each affix on both sides."""
+    return [number for rest, _ in _starts(form, text) for number in _ends(form, rest)]
+
+
+def _before_minus(form: NumberFormat, number: str) -> Iterator[str]:
+    """The number without the minus after its last digit; it may have a factor."""
+    for factor in ("", *dict(form.factors)):
+        digits = number[: len(number) - len(factor)]
+        digits = digits.rstrip(BLANKS) if factor else digits
+        is_number = re.search("[0-9].$", digits, re.DOTALL) and not {*digits} & {*"eE"}
+        if number.endswith(factor) and is_number and digits[-1] in MINUSES:
+            yield digits[:-1] + factor
+
+
+def _starts(form: NumberFormat, text: str) -> Iterator[tuple[str, bool]]:
+    """The text without each affix before the number, and whether there was one."""
+    yield text, False
+    for affix in form.affixes:
+        last = affix[-1]
+        name = re.split("[ -]", unicodedata.name(last, ""))
+        if {"PLUS", "MINUS", "HYPHEN"} & {*name} or unicodedata.category(last) in "Pd Ps Pe":
+            continue
+        if text.startswith(affix) and not any(map(_is_numeral, affix)):
+            rest = text[len(affix) :].lstrip(BLANKS)
+            is_mark = last in ".," + GROUP_MARKS.get(form.thousands, form.thousands)
+            if not is_mark or len(rest) < len(text) - len(affix):
+                yield rest, True
+
+
+def _is_numeral(letter: str) -> bool:
+    """Whether a character is a number in any script."""
+    try:
+        unicodedata.numeric(letter)
+    except ValueError:
+        return False
+    return True
+
+
+def _ends(form: NumberFormat, text: str) -> Iterator[str]:
+    """The text with and without each affix after the number."""
+    yield text
+    for affix in form.affixes:
+        if text.endswith(affix):
+            yield text[: -len(affix)].rstrip(BLANKS)
+
+
+def _without_factor(form: NumberFormat, text: str) -> Iterator[tuple[str, int | None]]:
+    """The text without each factor, and its power of ten."""
+    yield text, None
+    for factor, power in form.factors:
+        if text.endswith(factor):
+            yield text[: -len(factor)].rstrip(BLANKS), power
+
+
+def _plain_digits(form: NumberFormat, number: str) -> str | None:
+    """A number without sign, with a point and without marks between groups."""
+    whole, mark, decimals = number.partition(form.decimal)
+    decimals, exponent, power = _split_exponent(decimals if mark else whole)
+    if not mark:
+        whole, decimals = decimals, ""
+    if exponent and not re.fullmatch("[+-]?[0-9]+", power):
+        return None
+    digits = _ungrouped(form, whole)
+    if digits is None or not re.fullmatch("[0-9]*", decimals) or not digits + decimals:
+        return None
+    return digits + "." * bool(mark) + decimals + exponent + power
 
 
 def _split_exponent(text: str) -> tuple[str, str, str]:
@@ -823,56 +920,19 @@ def _split_exponent(text: str) -> tuple[str, str, str]:
     return text[:at], text[at : at + 1], text[at + 1 :]
 
 
-def _without_brackets(form: NumberFormat, text: str) -> Iterator[tuple[bool, str]]:
-    """The text without brackets around its number, and whether it had them."""
-    yield False, text
-    if form.brackets and text.startswith("(") and text.endswith(")"):
-        yield True, text[1:-1]
-    if form.brackets and text.count("(") == text.count(")") == 1:
-        before, _, rest = text.partition("(")
-        number, _, after = rest.partition(")")
-        outside = {"", *form.affixes}
-        blanks = " \t\u00a0\u202f"
-        fits = before.rstrip(blanks) in outside and after.lstrip(blanks) in outside
-        blank_only = (before and not before.rstrip(blanks)) or (after and not after.lstrip(blanks))
-        bare = all(not number.startswith(a) and not number.endswith(a) for a in form.affixes)
-        if fits and not blank_only and bare:
-            yield True, number
-
-
-def _without_affixes(form: NumberFormat, text: str, *, signed: bool) -> Iterator[tuple[str, str]]:
-    """Every way to remove a sign, one affix before the number, and one after it."""
-    blanks = " \t\u00a0\u202f"
-    sign, rest = "", text
-    if signed and text[:1] in ("+", "-"):
-        sign, rest = text[0], text[1:]
-        if form.affixes:
-            rest = rest.lstrip(blanks)
-    starts = [(sign, rest)]
-    for affix in form.affixes:
-        if rest.startswith(affix):
-            inner = rest[len(affix) :].lstrip(blanks)
-            starts.append((sign, inner))
-            if signed and not sign and inner[:1] in ("+", "-"):
-                starts.append((inner[0], inner[1:]))
-    for found, start in starts:
-        yield found, start
-        for affix in form.affixes:
-            if start.endswith(affix):
-                yield found, start[: -len(affix)].rstrip(blanks)
-
-
 def _ungrouped(form: NumberFormat, whole: str) -> str | None:
-    """The digits of a whole number, perhaps in groups of three; None for anything else."""
+    """The digits of a whole number, perhaps in groups; None for anything else."""
     if re.fullmatch("[0-9]*", whole):
         return whole
-    for mark in GROUP_MARKS.get(form.thousands, form.thousands):
-        first, *groups = whole.split(mark)
-        sizes = {len(group) for group in groups}
-        is_first = 1 <= len(first) <= 3 and not first.startswith("0")
-        if sizes == {3} and is_first and re.fullmatch("[0-9]+", first + "".join(groups)):
-            return first + "".join(groups)
-    return None
+    marks = GROUP_MARKS.get(form.thousands, form.thousands)
+    first, *groups = "".join("," if letter in marks else letter for letter in whole).split(",")
+    size = 2 if form.thousands == "indian" else 3
+    sizes = [len(group) for group in groups]
+    if not 1 <= len(first) <= size or sizes != [size] * (len(groups) - 1) + [3]:
+        return None
+    digits = first + "".join(groups)
+    has_other = "," in whole and "," not in marks
+    return digits if re.fullmatch("[1-9][0-9]+", digits) and not has_other else None
 
 
 ISO = re.compile(
@@ -974,6 +1034,9 @@ def _number(column: NumericColumn, text: str) -> int | None:
     power = _integer(match[5] or "0") - len(decimals)
     if digits == 0:
         return _clamped(column, 0)
+    written = (match[2] or "") + decimals
+    if column.kind == "integer" and len(written) - len(written.rstrip("0")) + power < 0:
+        return None
     # 10**(size - 1) <= |number| < 10**size, so that 1e999999999 is never written out.
     size = len(((match[2] or "") + decimals).lstrip("0")) + power
     farthest = (max(abs(column.lower), abs(column.upper)) + 1) * column.step

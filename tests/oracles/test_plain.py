@@ -139,17 +139,20 @@ def test_order_of_columns() -> None:
         ("4.2e1", 42),
         ("420E-1", 42),
         ("4.2e+01", 42),
-        ("42.4999999999999999999999999", 42),
-        ("42.5", 42),
-        ("43.5", 44),
+        ("42.4999999999999999999999999", None),
+        ("42.5", None),
+        ("42.000", 42),
         ("17", 18),
         ("-5", 18),
         ("-0", 18),
-        (".5", 18),
+        (".5", None),
         ("101", 100),
         ("1e999999999", 100),
         ("-1e999999999", 18),
-        ("1e-999999999", 18),
+        ("1e-999999999", None),
+        ("0e-999999999", 18),
+        ("4.25e1", None),
+        ("4.20e1", 42),
         ("0e999999999", 18),
         ("1e" + "9" * 398, 100),
         ("0" * 398 + "42", 42),
@@ -175,11 +178,11 @@ def test_order_of_columns() -> None:
         ("1,200", None),
         ("4 2", None),
         ("42\n", None),
-        ("\N{NO-BREAK SPACE}42", None),
+        ("\N{NO-BREAK SPACE}42\N{ZERO WIDTH SPACE}", 42),
         ("42\v", None),
         ("42\x00", None),
         ("\N{ARABIC-INDIC DIGIT FOUR}\N{ARABIC-INDIC DIGIT TWO}", None),
-        ("\N{MINUS SIGN}42", None),
+        ("\N{MINUS SIGN}42", 18),
         ("--42", None),
         ("+ 42", None),
         ("42%", None),
@@ -187,7 +190,7 @@ def test_order_of_columns() -> None:
     ],
 )
 def test_numbers(cell: str, steps: int | None) -> None:
-    """A cell is a plain ASCII number, rounded and clamped, or it is missing."""
+    """A cell is a whole number of ASCII digits, clamped, or it is missing."""
     assert value(AGE, cell) == steps
 
 
@@ -278,7 +281,7 @@ def test_dates(cell: str, days: int | None) -> None:
 def test_categories() -> None:
     """A category is exactly one of the declared texts; labels may be shared."""
     cells = ["0", "1", "f", " f ", "F", "male", "1.0", "01", "", "2", "\N{NO-BREAK SPACE}0"]
-    expected = [0, 1, 1, 1, None, None, None, None, None, None, None]
+    expected = [0, 1, 1, 1, None, None, None, None, None, None, 0]
     assert [value(SEX, cell) for cell in cells] == expected
     assert [value(MARRIED, cell) for cell in ("no", "yes", "true", "0")] == [0, 1, None, None]
 

@@ -6,7 +6,15 @@ from dpcli.data.cell_options import Case, MissingMarks
 from dpcli.data.column import Option
 from dpcli.data.date_options import Formats, Hours, Zone
 from dpcli.data.formats import DateFormat, NumberFormat
-from dpcli.data.number_options import Affixes, Brackets, Decimal, NumberValues, Thousands
+from dpcli.data.number_options import (
+    Affixes,
+    Brackets,
+    Decimal,
+    Factors,
+    MinusAfter,
+    NumberValues,
+    Thousands,
+)
 
 
 def options(
@@ -21,6 +29,8 @@ def options(
         stated += [Thousands(form.thousands)] if form.thousands else []
         stated += [Decimal(form.decimal)]
         stated += [Affixes(form.affixes)] if form.affixes else []
+        stated += [Factors(form.factors)] if form.factors else []
+        stated += [MinusAfter()] if form.minus_after else []
         stated += [Brackets()] if form.brackets else []
         stated += [NumberValues(form.values)] if form.values else []
     if isinstance(form, DateFormat):

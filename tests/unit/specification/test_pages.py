@@ -50,7 +50,7 @@ PLACES = {
     **dict.fromkeys(("unit", "neighbors", "budget", "composition"), "privacy"),
     **dict.fromkeys(("max_rows", "max_groups", "max_rows_per_group"), "unit"),
     **dict.fromkeys(("type", "bounds", "step", "missing", "values"), "column"),
-    **dict.fromkeys(("na", "thousands", "affixes", "format", "case", "other"), "column"),
+    **dict.fromkeys(("na", "thousands", "affixes", "factors", "format", "case", "other"), "column"),
 }
 """Where a key of an example belongs; all others are those of an entry."""
 

@@ -67,6 +67,13 @@ WHERE: dict[str, tuple[str, Callable[[Fraction], int], int]] = {
 """For each statistic its column, in which bin a value lies, and how many bins there are."""
 
 
+def between(column: str, random: Random) -> float:
+    """A value near the bounds or between them; whole in a column of whole numbers."""
+    low, high, _ = COLUMNS[column]
+    choose = random.uniform if column in ("income", "hours") else random.randint
+    return choose(low - 1, high + 1)
+
+
 def on_grid(column: str, text: str) -> Fraction:
     """A cell rounded to the step (halves up) and clamped to the bounds."""
     low, high, step = COLUMNS[column]
@@ -82,7 +89,7 @@ def test_every_row_is_counted_in_the_bin_of_its_value(seed: int, unit: str, tmp_
     lines, rows = ["who,scale,age,debt,income,hours,day"], []
     for number in range(300):
         row = {
-            column: str(random.choice([low, high, high, random.uniform(low - 1, high + 1)]))
+            column: str(random.choice([low, high, high, between(column, random)]))
             for column, (low, high, _) in COLUMNS.items()
         }
         day = random.choice([0, 30, random.randint(-3, 33)])

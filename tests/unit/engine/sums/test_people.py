@@ -27,7 +27,7 @@ from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.queries.query import LinearQuery, RowsPerUserQuery
 from tests.oracles.files import batches, vectors
 from tests.oracles.opened import cells_of, engine
-from tests.oracles.plain import Answer, Priority, evaluate
+from tests.oracles.plain import BLANKS, Answer, Priority, evaluate
 from tests.oracles.users import generate, less_people
 from tests.support.blocks import compact_often
 from tests.support.rules import mostly_extended
@@ -130,7 +130,7 @@ def test_numbers_and_texts_are_equal_exactly_when_ids_are() -> None:
         frame = pl.DataFrame({"t": batch}, schema={"t": pl.String()})
         rows = users.with_users(frame.lazy(), pl.col("t")).select("user", "id").collect().rows()
         for text, row in zip(batch, rows, strict=True):
-            actual.setdefault(text.strip(" \t"), set()).add(row)
+            actual.setdefault(text.strip(BLANKS), set()).add(row)
 
     assert all(len(rows) == 1 for rows in actual.values())
     assert actual.pop("") == {(None, None)}

@@ -1,0 +1,84 @@
+"""What characters mean next to a number, by their Unicode properties.
+
+Blanks and signs have many forms. An affix is dropped, so it must hold nothing that changes the
+number: no sign, no numeral, and no word that multiplies.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection
+
+from dpcli.problems.messages import INVISIBLE_CATEGORIES
+from dpcli.problems.reference import usual_cells
+
+_SPACES = filter(str.isspace, map(chr, range(0x20, 0x3001)))
+SPACES = "".join(space for space in _SPACES if space.splitlines() == [space])
+"""White space that ends no line, except tabs: the category Zs."""
+
+BLANKS = f"\t{SPACES}\N{ZERO WIDTH SPACE}\N{WORD JOINER}\N{ZERO WIDTH NO-BREAK SPACE}"
+"""What may be around a cell, and between a number and an affix."""
+
+MINUS = r"[\p{Pd}\x{2212}\x{207B}\x{208B}]"
+PLUS = r"[+\x{FF0B}\x{FE62}\x{207A}\x{208A}\x{FB29}]"
+"""The signs of numbers in all their forms, as classes in regular expressions of polars."""
+
+EXPONENT = re.compile("[eE](?:[+-]?[0-9].*)?", re.DOTALL)
+JOINERS = "\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}"
+
+
+def ascii_sign(text: str) -> str:
+    """The text of a number with an ASCII sign."""
+    first = unicodedata.normalize("NFKC", text[:1])
+    is_minus = first == "\N{MINUS SIGN}" or (text and unicodedata.category(text[0]) == "Pd")
+    return ("-" if is_minus else first) + text[1:] if is_minus or first == "+" else text
+
+
+def is_numeral(character: str) -> bool:
+    """Whether a character has a numeric value, in any script."""
+    return unicodedata.numeric(character, None) is not None
+
+
+def is_sign_or_bracket(character: str) -> bool:
+    """Whether a character is a dash, a plus or a minus of any form, or a bracket."""
+    words = re.split("[ -]", unicodedata.name(character, ""))
+    is_sign = not {"MINUS", "PLUS", "HYPHEN"}.isdisjoint(words)
+    return is_sign or unicodedata.category(character) in ("Pd", "Ps", "Pe")
+
+
+def misread(text: str, marks: Collection[str], *, multiplies: bool = False) -> str:
+    """The character of an affix that could belong to a number, or is invisible; empty if none.
+
+    An affix begins with no blank, sign, bracket, numeral or one of the `marks` of numbers, and its
+    numerals follow a letter: `m²` and `CO2`, but not `/2` or `x10`. One that `multiplies` may have
+    others, and may begin with a letter that is a numeral, such as `万`.
+    """
+    first, plain = text[0], unicodedata.normalize("NFKC", text[0])
+    invisible = (c for c in text if unicodedata.category(c) in INVISIBLE_CATEGORIES)
+    if found := next((c for c in invisible if c not in JOINERS), ""):
+        return found
+    if is_sign_or_bracket(first) or {first, plain} & {" ", *marks} or EXPONENT.fullmatch(text):
+        return first
+    if multiplies:
+        return first * (is_numeral(first) and not first.isalpha())
+    numeral = next(filter(is_numeral, text), "")
+    before = "".join(filter(str.isalpha, text.partition(numeral)[0])) if numeral else ""
+    return numeral * (before in ("", "x", "X"))
+
+
+def stands_before(affix: str) -> bool:
+    """Whether an affix may be before a number, where its last character touches the number."""
+    return not (is_sign_or_bracket(affix[-1]) or any(map(is_numeral, affix)))
+
+
+def factor_word(affix: str) -> str:
+    """The first or last word of an affix if it multiplies, such as `k` or `Mio`; else empty."""
+    known: dict[str, list[str]] = usual_cells()["factors"]
+    spaced = re.sub("|".join(known["currencies"]), " ", affix)
+    spaced = "".join(" " if unicodedata.category(c) == "Sc" else c for c in spaced)
+    words = re.findall(r"[^\W\d_]+", spaced)
+    symbols = known["symbols"] + known["with_currency"] * (spaced != affix)
+    is_factor = (word for word in (*words[:1], *words[-1:]) if word in symbols
+                 or word.casefold() in known["words"])  # fmt: skip
+    return next(is_factor, next(filter(affix.startswith, known["starts"]), ""))
