@@ -25,7 +25,7 @@ from dpcli.engine.files.dataset import Dataset
 from dpcli.engine.progress import Progress
 from dpcli.numeric.exact import rounded_text
 from dpcli.planning.limit_notes import limit_warnings
-from dpcli.planning.notes import quality_warnings, unit_warnings
+from dpcli.planning.notes import column_warnings, quality_warnings, unit_warnings
 from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
 from dpcli.planning.quality_check import kept_rows_warnings, noise_excess
@@ -113,7 +113,8 @@ def check(
     advice = lists
     if isinstance(plan, CentralPlan):
         quality, reading = _quality_notes(plan), reading_warnings(plan, files)
-        advice += [*unit_warnings(plan), *limit_warnings(plan), *quality, *reading]
+        found = *unit_warnings(plan), *column_warnings(plan), *limit_warnings(plan)
+        advice += [*found, *quality, *reading]
     report["warnings"] = [*account.warnings, *warn(advice)]
     if as_json:
         print_json(report)

@@ -24,6 +24,7 @@ from dpcli.planning.limit_notes import bounding_notes, choice_rules, limit_warni
 from dpcli.planning.notes import (
     binning_notes,
     bounding_comparisons,
+    column_warnings,
     composition_notes,
     composition_rule,
     derived_notes,
@@ -129,6 +130,7 @@ def _query_notes(plan: CentralPlan, forecast: BalanceForecast, rows: int | None)
     yield from reader_warnings(plan)
     warnings = (
         *unit_warnings(plan),
+        *column_warnings(plan),
         *limit_warnings(plan),
         *quality_warnings(plan),
         *kept_rows_warnings(plan),

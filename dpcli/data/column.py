@@ -410,6 +410,13 @@ class Column(ABC):
         for option in self.options:
             yield from option.parts(cell)
 
+    def cautions(self, decimal: str) -> Iterator[str]:
+        """Warnings that follow from the declaration alone.
+
+        `decimal` is the decimal mark of columns without their own.
+        """
+        yield from ()
+
     @abstractmethod
     def expected(self, decimal: str) -> str:
         """How a cell is written, such as with an example.

@@ -180,6 +180,15 @@ class NumberColumn(NumericColumn):
         numbers = "whole numbers" if self.kind == "integer" else "numbers"
         return f"expected {numbers}, written like {form.written(number)}"
 
+    def cautions(self, decimal: str) -> Iterator[str]:
+        form = self.format or NumberFormat(decimal=decimal)
+        is_large = self.bounds is None or max(map(abs, self.bounds)) * self.step >= 1000
+        if is_large and form.decimal == "," and self.option(Thousands) is None:
+            yield (
+                f"a cell of `{self.name}` such as `13.748,76` would be missing, which only large "
+                'numbers have: add `thousands: "."`, or `thousands: none` if there is no such mark'
+            )
+
     def proposed(self, cells: SampledTexts) -> Iterator[Self]:
         for column in NumericColumn.proposed(self, cells):
             form = column.format

@@ -50,6 +50,13 @@ def unit_warnings(plan: CentralPlan) -> list[str]:
     ]
 
 
+def column_warnings(plan: CentralPlan) -> list[str]:
+    """Warnings that follow from the declarations of columns alone."""
+    spec = plan.spec
+    columns = (column for column in spec.columns if column.derivation is None)
+    return [text for column in columns for text in column.cautions(spec.dialect.decimal)]
+
+
 def lacks_check(plan: CentralPlan) -> bool:
     """Whether a plan has no quality check, and its spec does not decline one."""
     return plan.quality is None and not plan.spec.declines_check

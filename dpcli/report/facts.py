@@ -352,7 +352,7 @@ def plan_report(
         statistics=[statistic_report(planned, plan.spec) for planned in plan.statistics],
         **_notes(plan),
         limits=[*notes.limitations(plan), *limits],
-        warnings=[*notes.unit_warnings(plan), *limits, *quality],
+        warnings=[*notes.unit_warnings(plan), *notes.column_warnings(plan), *limits, *quality],
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import unicodedata
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from random import Random
@@ -308,3 +309,34 @@ def test_typed_fractions_are_missing_in_integers(keys: str, tmp_path: Path) -> N
         frame.write_parquet(path)
         text = "x\n" + "".join(f"{n or ''}\n" for n in frame["x"].cast(pl.String))
         assert engine([total], RowUnit(), path) == evaluate([total], text.encode())
+
+
+# What a declaration alone says.
+
+
+@pytest.mark.parametrize(
+    ("keys", "warned"),
+    [
+        ('decimal: ","', True),
+        ('decimal: ",", affixes: EUR', True),
+        ('decimal: ",", thousands: "."', False),
+        ('decimal: ",", thousands: none', False),
+        ('decimal: "."', False),
+        ("na: x", False),
+    ],
+)
+def test_a_decimal_comma_without_groups_is_named(keys: str, *, warned: bool) -> None:
+    """Large numbers may have points, and they alone would be missing."""
+    cautions = list(declared(keys).cautions("."))
+    assert bool(cautions) == warned
+    assert all('`thousands: "."`' in caution for caution in cautions)
+
+
+def test_a_decimal_comma_of_the_file_is_named_for_numbers_from_a_thousand() -> None:
+    """Smaller bounds need no groups."""
+    for column, warned in ((WHOLE, True), (IntegerColumn("x", bounds=(-999, 999)), False)):
+        assert bool([*column.cautions(",")]) == warned
+        assert not [*column.cautions(".")]
+    money = NumberColumn("x", Fraction(1, 100), (0, 100_000))
+    assert [*money.cautions(",")]
+    assert not [*replace(money, bounds=(0, 99_999)).cautions(",")]
