@@ -648,7 +648,7 @@ def records(text: str, dialect: Dialect) -> Iterator[list[str] | None]:  # noqa:
                 cell += letter
         elif letter in "\r\n":
             at += text[at - 1 : at + 1] == "\r\n"
-            is_blank = not (cells or is_quoted or _bare(cell))
+            is_blank = not (cells or is_quoted or _unpadded(cell))
             yield None if inside else [] if is_blank else [*cells, cell]
             cells, cell, inside, ended, is_literal, is_quoted = [], "", False, False, False, False
         elif letter == dialect.delimiter:
@@ -665,7 +665,7 @@ def records(text: str, dialect: Dialect) -> Iterator[list[str] | None]:  # noqa:
             cell, ended = cell + letter, False
     if inside and not dialect.multiline:
         yield None
-    elif cells or is_quoted or _bare(cell):
+    elif cells or is_quoted or _unpadded(cell):
         yield [*cells, cell]
     elif cell:
         yield []
@@ -694,13 +694,13 @@ def _split(lines: list[list[str] | None], dialect: Dialect) -> tuple[list[str], 
     return header, [_whole(record, len(header)) for record in records]
 
 
-def _bare(cell: str) -> str:
+def _unpadded(cell: str) -> str:
     return cell.strip(" \t")
 
 
 def _whole(record: list[str] | None, width: int) -> list[str]:
     """The cells of a record; none if it has a surplus cell, since any of them may be that one."""
-    return [] if record is None or any(map(_bare, record[width:])) else record[:width]
+    return [] if record is None or any(map(_unpadded, record[width:])) else record[:width]
 
 
 def _with_one_header(lines: list[list[str] | None]) -> list[list[str] | None]:
