@@ -275,6 +275,10 @@ def _show_counts(checked: CellsCheck, is_person: bool) -> None:
     elif checked.repeated != "none":
         beyond = f"ids: {checked.repeated} rows are beyond the `max_rows` of their id"
         _print_lines([f"{beyond}, and a release leaves them out"])
+    for share, words, joins in checked.joined:
+        _print_lines(
+            [f"ids: {share} ids differ from another only in {joins}: `{words}` joins them"]
+        )
     if checked.enough_people is not None:
         enough = (
             "at least `min_people`"

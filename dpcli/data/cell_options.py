@@ -1,12 +1,11 @@
-"""What columns may declare about cells: a class for each key of all columns.
+"""What columns may declare about cells: a class for each key of all columns, of texts and of ids.
 
-A column lists the classes that it takes; `Case` is for texts. `number_options` and `date_options`
-have the others.
+A column lists the classes that it takes. `number_options` and `date_options` have the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Annotated, Self
@@ -16,7 +15,7 @@ from dpcli.data.declared_texts import list_text, require_distinct_texts, yaml_te
 from dpcli.data.polars_text import lower_texts, pl
 from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import scalars_of
-from dpcli.fields.values import ByForm, Choice, ListOrItem, Text, Texts, whole_number
+from dpcli.fields.values import Boolean, ByForm, Choice, ListOrItem, Text, Texts, whole_number
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.reference import usual_cells
 
@@ -62,6 +61,7 @@ class MissingMarks(Option):
 
     key = "na"
     value_type = Annotated[Texts, ListOrItem()]
+    for_unread = True
 
     @property
     def marks(self) -> tuple[str, ...]:
@@ -75,10 +75,12 @@ class MissingMarks(Option):
             *column.texts,
             *chain.from_iterable(option.declared_texts for option in column.options),
         ]
-        known = set(map(column.folded, texts))
-        for scalar in scalars:
-            if column.folded(scalar.text) in known:
-                raise scalar.span.report("mark-declared", text=scalar.text)
+        known = set(column.compared(texts))
+        # The words of a boolean are declared by its type.
+        code = "mark-declared" if section.has("values") else "mark-declared.words"
+        for scalar, text in zip(scalars, column.compared([s.text for s in scalars]), strict=True):
+            if text in known:
+                raise scalar.span.report(code, text=scalar.text, column=column.name)
 
     @property
     def value_text(self) -> str:
@@ -108,34 +110,41 @@ class MissingMarks(Option):
 IGNORE = "ignore"
 
 
-@dataclass(frozen=True, slots=True)
-class Case(TextOption):
-    """Texts and marks are read in any case."""
+class Ignored(TextOption):
+    """A difference between texts that does not count."""
 
-    key = "case"
+    __slots__ = ()
+
     value_type = Annotated[str, Choice("unknown-choice", (IGNORE,))]
 
     @classmethod
     def stated(cls, value: str) -> Self:  # noqa: ARG003 - there is one value
         return cls()
 
+    @property
+    def value_text(self) -> str:
+        return IGNORE
+
+
+@dataclass(frozen=True, slots=True)
+class Case(Ignored):
+    """Texts and marks are read in any case."""
+
+    key = "case"
+    joins = "upper and lower case"
+    for_unread = True
+
     def require_fit(self, column: Column, section: SectionModel) -> None:
         """Require that declared texts differ by more than case."""
         if not _differ(column):
             raise section.report_key("equal-but-case", self.key, column=column.name)
 
-    @property
-    def value_text(self) -> str:
-        return IGNORE
-
     def changed(self, text: pl.Expr) -> pl.Expr:
-        return text.str.to_lowercase()
+        # Some letters have a composed form in lower case only.
+        return text.str.to_lowercase().str.normalize("NFC")
 
-    def folded(self, text: str) -> str:
-        return text.lower()
-
-    def compared(self, texts: Sequence[str]) -> Sequence[str]:
-        return lower_texts(texts)
+    def spellings(self, texts: Sequence[str]) -> Iterator[str]:
+        yield from usual_cases(texts)
 
     @classmethod
     def proposed(cls, column: Column, cells: SampledTexts) -> Sequence[Option | None]:
@@ -144,6 +153,59 @@ class Case(TextOption):
         return [cls() if helps else column.option(cls)]
 
 
+def usual_cases(texts: Sequence[str]) -> Iterator[str]:
+    """The texts in lower case, in capitals, and with a capital at the start of words."""
+    for change in (str.lower, str.upper, str.capitalize, str.title):
+        yield from map(change, texts)
+
+
 def _differ(column: Column) -> bool:
-    texts = set(column.texts)
-    return len({text.lower() for text in texts}) == len(texts)
+    """Whether the declared texts differ by more than case."""
+    kinds = column.with_options(without=[Case]), column.with_options(Case())
+    exact, in_any_case = (set(kind.compared(column.texts)) for kind in kinds)
+    return len(exact) == len(in_any_case)
+
+
+@dataclass(frozen=True, slots=True)
+class Blanks(Ignored):
+    """Blanks within an id do not count, so `AB 12` and `AB12` are one person."""
+
+    key = "blanks"
+    joins = "blanks within them"
+
+    def changed(self, text: pl.Expr) -> pl.Expr:
+        # All blanks are spaces here.
+        return text.str.replace_all(" ", "", literal=True)
+
+
+WHOLE_NUMBER = r"^\+?(-?)0*([0-9]+)(?:[.,](?:0{1,2}|0{4,})?)?$"
+"""A whole number. Three zeros after a mark may be thousands: such a text stays as it is."""
+
+SHORT_NUMBER = r"^([1-9])(?:\.([0-9]+))?[eE]\+([0-9]{2})$"
+"""A whole number as R writes 100000, if it has no more decimals than its exponent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Numerals(TextOption):
+    """Ids that are the same whole number are one person: `7`, `07`, `7.0` and `7,0`."""
+
+    are_numbers: bool = True
+
+    key = "number"
+    value_type = Boolean
+    joins = "zeros before them, or decimals that are zeros"
+
+    def applied(self, column: C) -> C:
+        return column.with_options(self) if self.are_numbers else column
+
+    @property
+    def value_text(self) -> str:
+        return "true"
+
+    def changed(self, text: pl.Expr) -> pl.Expr:
+        digits, decimals, power = (text.str.extract(SHORT_NUMBER, part) for part in (1, 2, 3))
+        digits, width = digits + decimals.fill_null(""), power.cast(pl.Int64) + 1
+        is_short = digits.str.len_bytes() <= width
+        written_out = pl.when(is_short).then(digits.str.pad_end(width, "0"))
+        plain = text.str.replace(WHOLE_NUMBER, "${1}${2}").str.replace("^-0$", "0")
+        return pl.coalesce(written_out, plain)

@@ -102,6 +102,9 @@ class Option(ABC):
     for_texts: ClassVar[bool] = False
     """Whether the option has no effect on numbers and days whose type a file states."""
 
+    for_unread: ClassVar[bool] = False
+    """Whether a cell that is a declared text is read without the option."""
+
     # How it is declared.
 
     @classmethod
@@ -164,17 +167,16 @@ class TextOption(Option):
 
     __slots__ = ()
 
+    joins: ClassVar[str] = ""
+    """In what the ids differ that the option makes one person's, in words."""
+
     @abstractmethod
     def changed(self, text: pl.Expr) -> pl.Expr:
         """The text of a cell as it is read, or null; `text` has no blanks around it."""
 
-    def folded(self, text: str) -> str:
-        """A declared text in the form in which it must differ from other declared texts."""
-        return text
-
-    def compared(self, texts: Sequence[str]) -> Sequence[str]:
-        """Declared texts, in the form in which changed cells are compared with them."""
-        return texts
+    def spellings(self, texts: Sequence[str]) -> Iterator[str]:
+        """Usual texts of cells that are changed to some of the declared `texts`."""
+        yield from ()
 
 
 class FormOption(Option):
@@ -323,26 +325,27 @@ class Column(ABC):
 
     def unmarked_text(self, cell: pl.Expr) -> pl.Expr:
         """The plain text of a cell, without the test for marks of missing cells."""
-        text = strip_blanks(cell)
+        return self.compared_text(cell)
+
+    def bare_text(self, cell: pl.Expr) -> pl.Expr:
+        """The text of a cell without blanks around it; null if nothing is left."""
+        return strip_blanks(cell)
+
+    def compared_text(self, cell: pl.Expr) -> pl.Expr:
+        """The text of a cell, in the form in which it is compared with declared texts."""
+        text = self.bare_text(cell)
         for option in self.text_options:
             text = option.changed(text)
         return text
 
-    def folded(self, text: str) -> str:
-        """A declared text, in the form that must differ from other declared texts."""
-        for option in self.text_options:
-            text = option.folded(text)
-        return text
-
-    def compared(self, texts: Sequence[str]) -> Sequence[str]:
+    def compared(self, texts: Sequence[str]) -> list[str]:
         """Declared texts, in the form in which cells are compared with them."""
-        for option in self.text_options:
-            texts = option.compared(texts)
-        return texts
+        cells = pl.DataFrame({"text": texts}, {"text": pl.String})
+        return cells.select(self.compared_text(pl.first()).fill_null("")).to_series().to_list()
 
     def is_mark(self, cell: pl.Expr, marks: Sequence[str]) -> pl.Expr:
         """Whether a cell is one of these marks of missing cells."""
-        return Column.unmarked_text(self, cell).is_in(list(self.compared(marks)))
+        return self.compared_text(cell).is_in(self.compared(marks))
 
     def with_point(self, text: pl.Expr, decimal: str) -> pl.Expr:
         """The text of a cell with points and `decimal`, the decimal mark, exchanged.

@@ -6,6 +6,8 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from functools import cache, partial
+from itertools import zip_longest
 from typing import Any
 
 from dpcli.fields.tree import ScalarNode, attempt, read_all
@@ -24,10 +26,97 @@ MAX_FORMS = 100
 INVISIBLE_CATEGORIES = ("Cc", "Cs", "Zl", "Zp")
 """Unicode categories that a declared text must not contain."""
 
+FILLERS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
+"""Letters and marks without a shape."""
+
+JOINERS = "\u200c\u200d"
+
+VARIANTS = re.compile("[\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+"""Characters that choose a form of the one before them."""
+
+OTHER_SHAPES = ("<super>", "<sub>", "<fraction>", "<circle>", "<square>")
+"""Compatible characters that look different: `m\u00b2` is not `m2`."""
+
+TWINS = str.maketrans(
+    # Cyrillic, Greek, letters of one script, dashes and quotes.
+    "\u0410\u0412\u0415\u0405\u0406\u0408\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0423\u0425"
+    "\u0430\u0435\u0455\u0456\u0458\u043e\u0440\u0441\u0443\u0445\u04bb\u0501\u051b\u051d\u04cf\u04c0"
+    "\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7"
+    "\u03b1\u03b9\u03bd\u03bf\u03c1\u03c5\u03ba\u00d0\u0189\u0327\u06a9\u06cc\u0649"
+    "\u2010\u2011\u2012\u2013\u2212\u2018\u2019\u201b\u02bc\u201c\u201d\u201e\u201f",
+    "ABESIJKMHOPCTYX"
+    "aesijopcyxhdqwlI"
+    "ABEZHIKMNOPTYX"
+    "aivopu\u043a\u0110\u0110\u0326\u0643\u064a\u064a"
+    "-----" + 4 * "'" + 4 * '"',
+)
+"""Characters that look like others, each with the one for which it stands in `look`."""
+
 
 def is_invisible(text: str) -> bool:
     """Whether a text contains a character that cannot be seen."""
     return any(unicodedata.category(character) in INVISIBLE_CATEGORIES for character in text)
+
+
+def unseen_character(text: str) -> str:
+    """The first character that no one sees, or that turns other text; empty if there is none.
+
+    Joiners are seen between the letters of scripts that need them, and between emoji.
+    """
+    unseen = (*INVISIBLE_CATEGORIES, "Cf")
+    for index, character in enumerate(text):
+        if unicodedata.category(character) in unseen or character in FILLERS:
+            near = text[max(0, index - 1) : index] + text[index + 1 : index + 2]
+            if character not in JOINERS or not any(map(_takes_joiners, near)):
+                return character
+    return ""
+
+
+def _takes_joiners(character: str) -> bool:
+    # The virama of Indic scripts, letters of Arabic script, and emoji with their forms.
+    is_joined = unicodedata.combining(character) == 9 or VARIANTS.match(character)
+    arabic = unicodedata.bidirectional(character) == "AL"
+    return bool(is_joined) or arabic or unicodedata.category(character) in ("So", "Sk")
+
+
+def look(text: str) -> str:
+    """What a text looks like: texts that a reader may take for each other have one look.
+
+    They differ in Unicode forms, width, blanks, characters that no one sees, or in `TWINS`. Other
+    characters that are similar (0 and O, 1 and l) are different.
+    """
+    if not text.isascii():
+        text = "".join(map(_plain_shape, unicodedata.normalize("NFC", VARIANTS.sub("", text))))
+        while hidden := unseen_character(text):
+            text = text.replace(hidden, "")
+        text = unicodedata.normalize("NFD", text).translate(TWINS)
+    return " ".join(text.split())
+
+
+@cache
+def _plain_shape(character: str) -> str:
+    """The characters for which a compatible one stands, if it looks like them."""
+    is_other = unicodedata.decomposition(character).startswith(OTHER_SHAPES)
+    return character if is_other else unicodedata.normalize("NFKC", character)
+
+
+def report_twins(what: str, pairs: Iterable[tuple[ScalarNode, str]]) -> None:
+    """Report texts that look the same, but have different labels; `pairs` of both."""
+    seen: dict[str, tuple[ScalarNode, str]] = {}
+    for scalar, label in pairs:
+        first, meaning = seen.setdefault(look(scalar.text), (scalar, label))
+        if meaning != label and (text := first.text) != scalar.text:
+            letters = zip_longest(scalar.text, text, fillvalue="")
+            found, other = map(code_point, next(pair for pair in letters if pair[0] != pair[1]))
+            arguments = dict(zip(("line", "column"), first.span.start, strict=True))
+            report = partial(scalar.span.report, "twin-values", what=what, text=scalar.text)
+            report(found=found, other=other, **arguments)
+
+
+def code_point(character: str) -> str:
+    """The number and the name of a character, such as `U+0430`; its end if it is empty."""
+    name = unicodedata.name(character, "no name") if character else ""
+    return f"U+{ord(character):04X} ({name})" if character else "its end"
 
 
 def require_few(texts: list[Any]) -> list[Any]:
@@ -75,7 +164,9 @@ def require_text(scalar: ScalarNode, what: str, *, published: bool) -> None:
         quoted = text.replace("'", "''")
         raise span.report(code, label=text, first=text[0], quoted=quoted)
     if code:
-        raise span.report(code, what=what, text=text, stripped=text.strip())
+        character = code_point(unseen_character(text))
+        stripped = text.strip()
+        raise span.report(code, what=what, text=text, stripped=stripped, character=character)
 
 
 def text_fault(text: str, *, published: bool = False) -> str:
@@ -86,6 +177,8 @@ def text_fault(text: str, *, published: bool = False) -> str:
         return "control-character"
     if text.strip() != text:
         return "surrounding-space"
+    if not look(text) or (published and unseen_character(text)):
+        return "control-character.label"
     if published and text.startswith(FORMULA_STARTS):
         try:
             parse_number(text)

@@ -10,7 +10,13 @@ from dpcli.data.column import Column, Ranges, ValuedColumn
 from dpcli.data.date_options import Hours
 from dpcli.data.dates import DateColumn
 from dpcli.data.grid_columns import NumericColumn
-from dpcli.data.labels import BooleanColumn, CategoryColumn, IdColumn, PrivatePartitionColumn
+from dpcli.data.labels import (
+    BooleanColumn,
+    CategoryColumn,
+    IdColumn,
+    PrivatePartitionColumn,
+    UsualWords,
+)
 from dpcli.data.number_columns import IntegerColumn, ListedColumn, NumberColumn
 from dpcli.data.polars_text import pl
 from dpcli.problems.light_dataclasses import dataclass
@@ -34,9 +40,9 @@ Privacy: an object of a subclass is refused where this matters."""
 
 
 def option_kinds() -> frozenset[type]:
-    """All classes of options: those that columns take, and that of a derived column."""
+    """All classes of options: those that columns take, and two for which specs have no key."""
     taken = (option for kind in COLUMNS for option in cast("type[Column]", kind).takes)
-    return frozenset({*taken, Hours})
+    return frozenset({*taken, Hours, UsualWords})
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,19 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import ClassVar, Self
 
-from dpcli.data.cell_options import MAX_NAMED, Case, From, MissingMarks
+from dpcli.data.cell_options import (
+    MAX_NAMED,
+    Blanks,
+    Case,
+    From,
+    MissingMarks,
+    Numerals,
+    usual_cases,
+)
 from dpcli.data.column import (
     Column,
     Derivation,
@@ -20,10 +28,11 @@ from dpcli.data.column import (
     Rule,
     SampledTexts,
     Source,
+    TextOption,
     ValuedColumn,
 )
 from dpcli.data.declared_texts import mapping_text, yaml_text
-from dpcli.data.polars_text import pl, position_of_code, private_key, strip_blanks
+from dpcli.data.polars_text import pl, position_of_code, private_key, unified_text
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.reference import usual_cells
 
@@ -85,8 +94,20 @@ MAX_SHORT_VALUES = 10
 """The most texts of a category that are all shown; of more, only added ones are."""
 
 
+class UnifiedColumn(Column):
+    """A column whose cells are equal to texts from which they differ in nothing that is seen.
+
+    What `unified_text` makes of a cell is compared: it depends on that cell alone.
+    """
+
+    __slots__ = ()
+
+    def bare_text(self, cell: pl.Expr) -> pl.Expr:
+        return unified_text(cell)
+
+
 @dataclass(frozen=True)
-class LabeledColumn(ValuedColumn):
+class LabeledColumn(UnifiedColumn, ValuedColumn):
     """Declared texts and their labels; several texts may have the same label.
 
     `values` are pairs of a text in the file and its label. `missing` is the position of the label
@@ -149,6 +170,24 @@ class LabeledColumn(ValuedColumn):
         """The declared texts, in the form in which cells are compared with them."""
         return self.compared(self.texts)
 
+    @cached_property
+    def position_of(self) -> Mapping[str, int]:
+        """The position of the label of each compared text; of equal ones, the first counts."""
+        known: dict[str, int] = {}
+        for text, (_, label) in zip(self.compared_texts, self.values, strict=True):
+            known.setdefault(text, self.positions[label])
+        # A text of which nothing is seen is a blank cell.
+        known.pop("", None)
+        return known
+
+    @cached_property
+    def usual_cells(self) -> Mapping[str, int]:
+        """The same of cells as they are usually written, which are read without changes."""
+        spelled = (option.spellings(self.texts) for option in self.text_options)
+        cells = list(dict.fromkeys(chain(self.texts, *spelled)))
+        known = zip(cells, self.compared(cells), strict=True)
+        return {cell: self.position_of[text] for cell, text in known if text in self.position_of}
+
     @property
     def limits(self) -> tuple[int, int]:
         return 0, len(self.labels) - 1
@@ -166,19 +205,22 @@ class LabeledColumn(ValuedColumn):
         return replace(self, missing=None)
 
     def rules(self, decided: Mapping[str, int | None]) -> Sequence[Rule]:
-        def position(text: pl.Expr) -> pl.Expr:
-            known = self.native_steps(text.cast(pl.Enum(self.compared_texts), strict=False))
+        def last(text: pl.Expr) -> pl.Expr:
+            compared = text if self.needs_plain_text else self.compared_text(text)
+            known = _positions(compared, self.position_of)
             if self.other is None:
                 return known
             other = pl.lit(self.positions[self.other], dtype=pl.Int32)
             return pl.coalesce(known.cast(pl.Int32), pl.when(text.is_not_null()).then(other))
 
-        return [position] * 2
+        first = [] if self.needs_plain_text else [partial(_positions, known=self.usual_cells)]
+        return [*first, last]
 
     def native_type(self, decimal: str, quote: str | None) -> pl.DataType | None:
         # The native reader compares cells as they are written, with their quotes doubled.
-        is_odd = any(not text or (quote is not None and quote in text) for text in self.texts)
-        return None if is_odd or self.needs_plain_text else pl.Enum(self.texts)
+        is_odd = any(not text or (quote is not None and quote in text) for text in self.usual_cells)
+        is_simple = not (is_odd or self.needs_plain_text or self.marks or self.other is not None)
+        return pl.Enum(list(self.usual_cells)) if is_simple else None
 
     def strict_cells(self, cell: pl.Expr, dtype: pl.DataType) -> pl.Expr | None:
         native = self.native_type(".", None)
@@ -187,18 +229,20 @@ class LabeledColumn(ValuedColumn):
         return self.native_steps(cell.cast(native))
 
     def native_steps(self, cell: pl.Expr) -> pl.Expr:
-        return position_of_code(cell, [self.positions[label] for _, label in self.values])
+        return position_of_code(cell, list(self.usual_cells.values()))
 
     def possible(self, value: pl.Expr) -> pl.Expr:
         return pl.when(value.is_between(*self.limits)).then(value)
 
     @property
     def needs_plain_text(self) -> bool:
-        return bool(self.options) or self.other is not None
+        # Without another label, a mark is a text that is not declared.
+        has_mark = self.other is not None and bool(self.marks)
+        return has_mark or not all(option.for_unread for option in self.options)
 
     @property
     def has_form(self) -> bool:
-        return self.needs_plain_text
+        return bool(self.options) or self.other is not None
 
     def cell_aggregates(self, cell: pl.Expr, value: pl.Expr) -> Iterator[tuple[str, pl.Expr]]:
         yield "least", value.min()
@@ -207,6 +251,8 @@ class LabeledColumn(ValuedColumn):
         yield "texts", text.filter(text.is_in(list(self.compared_texts))).unique().implode()
 
     def expected(self, decimal: str) -> str:
+        if self.option(UsualWords):
+            return "expected true or false, yes or no, or another word of `dpcli explain boolean`"
         how = "in any case" if self.option(Case) else "to the letter"
         return f"expected one of the declared texts, {how}"
 
@@ -226,6 +272,12 @@ class LabeledColumn(ValuedColumn):
         return self.labels
 
 
+def _positions(text: pl.Expr, known: Mapping[str, int]) -> pl.Expr:
+    """The positions of the labels of known texts, null for others."""
+    codes = text.cast(pl.Enum(list(known)), strict=False)
+    return position_of_code(codes, list(known.values()))
+
+
 class CategoryColumn(LabeledColumn):
     """A column whose labels the spec declares."""
 
@@ -237,6 +289,38 @@ class CategoryColumn(LabeledColumn):
         for column in LabeledColumn.proposed(self, cells):
             added = added_texts(column, column.values, cells.unread)
             yield replace(column, values=(*column.values, *added[:MAX_NAMED]))
+
+
+BOOLEAN_WORDS = {"f": "false", "t": "true", "no": "false", "yes": "true", "n": "false", "y": "true",
+                 "off": "false", "on": "true", "0": "false", "1": "true"}  # fmt: skip
+"""What programs write for false and true, besides these words."""
+
+
+@dataclass(frozen=True, slots=True)
+class UsualWords(TextOption):
+    """The words of booleans without declared texts, in any case.
+
+    A spec has no key for it. pandas, R, Python, spreadsheets and databases write these words, and
+    `1.0` or `0.00` where a program made numbers of them.
+    """
+
+    key = "values"
+    for_unread = True
+
+    @property
+    def declared_texts(self) -> tuple[str, ...]:
+        return tuple(BOOLEAN_WORDS)
+
+    @property
+    def value_text(self) -> str:
+        return "the usual words"
+
+    def changed(self, text: pl.Expr) -> pl.Expr:
+        word = text.str.to_lowercase().str.replace(r"^([01])\.0*$", "${1}")
+        return word.replace(BOOLEAN_WORDS)
+
+    def spellings(self, texts: Sequence[str]) -> Iterator[str]:
+        yield from usual_cases([*texts, *BOOLEAN_WORDS, "0.0", "1.0"])
 
 
 class BooleanColumn(LabeledColumn):
@@ -262,6 +346,7 @@ class BooleanColumn(LabeledColumn):
         case = next((case for case in cases if used <= {case(word) for word in pair}), None)
         words = [word if case is None else case(word) for word in pair]
         column = replace(self, values=tuple(zip(words, self.labels, strict=False)))
+        column = column.with_options(without=[UsualWords])
         return column.with_options(Case()) if case is None else column
 
 
@@ -277,7 +362,7 @@ def require_labeled(column: object) -> LabeledColumn:
     return column
 
 
-class TextColumn(Column):
+class TextColumn(UnifiedColumn):
     """A column whose cells stay texts."""
 
     __slots__ = ()
@@ -312,7 +397,12 @@ class IdColumn(TextColumn):
     """The id of the person of a row. Ids are counted, but never published.
 
     A row with an empty id, or with a mark of missing cells, belongs to no person. With
-    `singletons_without_id`, it belongs to a person with no other row.
+    `singletons_without_id`, it belongs to a person with no other row. Options join more ids.
+
+    Privacy: what an id becomes depends on that id alone. To join ids never separates rows, so the
+    rows of a person stay together, and the loss of that person is that of one unit. If two people
+    share a joined id, each is a part of a unit. To change a part is one step under change-one
+    neighbors, and at most two under add-remove, as it is for people who share an id in the file.
     """
 
     name: str
@@ -323,9 +413,14 @@ class IdColumn(TextColumn):
     options: tuple[Option, ...] = ()
 
     kind: ClassVar[str] = "id"
+    takes: ClassVar[tuple[type[Option], ...]] = (Case, Blanks, Numerals, *TextColumn.takes)
+
+    @property
+    def needs_plain_text(self) -> bool:
+        return True
 
     def rules(self, decided: Mapping[str, int | None]) -> Sequence[Rule]:
-        return [strip_blanks]
+        return [lambda text: text]
 
     def declared_parts(self, cell: pl.Expr) -> Iterator[tuple[str, pl.Expr]]:
         """Nothing: ids are not looked at."""

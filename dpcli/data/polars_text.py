@@ -29,6 +29,17 @@ Without these characters, different keys look different, and no key changes the 
 text. Two characters that join letters are allowed, because some scripts need them.
 """
 
+UNSEEN = r"\x{AD}\x{61C}\x{180E}\x{200B}\x{200E}\x{200F}\x{202A}-\x{202C}\x{2060}-\x{2069}\x{FEFF}"
+"""Format characters without a width, as they are left over in copied texts.
+
+Joiners and overrides are not among them: they change how other characters look.
+"""
+
+BLANK_RUN = r"[\t\p{Zs}]+"
+
+SEVERAL_SPELLINGS = r"[^ -~]|^ | $|  |^$"
+"""Texts that are not in one spelling, or not ASCII."""
+
 LONGEST_KEY = 1000
 """Characters of the longest text that may be published as a key."""
 
@@ -39,9 +50,21 @@ def strip_blanks(text: pl.Expr) -> pl.Expr:
     return pl.when(bare != "").then(bare)
 
 
+def unified_text(text: pl.Expr) -> pl.Expr:
+    """The text in the one spelling of all texts that differ in what no one sees.
+
+    Unicode form NFC, without `UNSEEN` characters and blanks around it, each run of blanks within as
+    one space. Null if nothing is left.
+    """
+    is_odd = text.str.contains(SEVERAL_SPELLINGS)
+    # Only odd texts are changed, because the pattern alone takes no longer than to strip blanks.
+    seen = pl.when(is_odd).then(text).str.replace_all(f"[{UNSEEN}]", "").str.normalize("NFC")
+    return pl.when(is_odd).then(strip_blanks(seen.str.replace_all(BLANK_RUN, " "))).otherwise(text)
+
+
 def private_key(text: pl.Expr) -> pl.Expr:
     """A text that may be published as a key: not too long, no `INVISIBLE` characters."""
-    bare = strip_blanks(text)
+    bare = unified_text(text)
     is_short = bare.str.len_chars() <= LONGEST_KEY
     return pl.when(is_short & ~bare.str.contains(INVISIBLE)).then(bare)
 
@@ -53,8 +76,8 @@ def lower_texts(texts: Sequence[str]) -> list[str]:
 
 def position_of_code(codes: pl.Expr, positions: Sequence[int]) -> pl.Expr:
     """The position of each declared text's label, from the text's index (`Enum`)."""
-    indices = list(range(len(positions)))
+    indices, count = list(range(len(positions))), max(positions, default=0) + 1
     codes = codes.to_physical()
-    if positions == indices:
-        return codes
+    if positions == [index % count for index in indices]:
+        return codes if count == len(indices) else codes % count
     return codes.replace_strict(indices, positions, default=None, return_dtype=pl.Int32)

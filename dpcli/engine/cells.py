@@ -6,9 +6,11 @@ Blanks around a cell are removed. Then it is a value, or it is missing.
               rounded to the grid (halves to the even number), then clamped to the bounds;
               an integer is missing if it is not whole
     date      YYYY-MM-DD, then nothing, or a space or T and anything; clamped
-    category  exactly one of the declared texts; if none is declared, any text of at most
-              1,000 characters without control and format characters (`INVISIBLE`)
-    id        any text
+    category  one of the declared texts, or a text that differs in nothing that is seen
+              (`unified_text`); if none is declared, any text of at most 1,000 characters without
+              control and format characters (`INVISIBLE`)
+    boolean   the same with two texts, or one of the usual words (`UsualWords`)
+    id        any text, in the form of `unified_text`, as its options change it
 
 If the spec has `decimal: ","`, comma and point are first exchanged in every cell of an integer
 or a number: `1,5` is one and a half, and a cell with a point is missing, as a cell with a comma

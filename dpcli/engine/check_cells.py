@@ -22,6 +22,7 @@ from dpcli.data.column import Column, ValuedColumn, file_columns
 from dpcli.data.number_options import Decimal
 from dpcli.data.polars_text import strip_blanks
 from dpcli.engine.cells import FLAGS, Decoder
+from dpcli.engine.check_ids import id_counts, joined_ids, rows_of_ids
 from dpcli.engine.check_records import REPLACEMENT, Amount, Fault, amount, record_faults
 from dpcli.engine.files.dataset import Dataset
 from dpcli.engine.files.pieces import read_pieces, scan_piece
@@ -67,7 +68,8 @@ class CellsCheck:
     the rows that contribution bounding keeps, if the unit is a person. `faults` are faults of whole
     records or of the encoding. `below` names the columns with fewer readable cells than required.
     `repeated` is the amount of rows beyond `max_rows` of their id, and `is_unique` states whether
-    each id has one row.
+    each id has one row. `joined` has the amount of ids that an option would join, its words, and in
+    what they differ.
     """
 
     columns: tuple[ColumnCells, ...]
@@ -78,6 +80,7 @@ class CellsCheck:
     repeated: Amount = "none"
     is_unique: bool = False
     enough_people: bool | None = None
+    joined: tuple[tuple[Amount, str, str], ...] = ()
 
 
 def check_cells(
@@ -114,8 +117,7 @@ def check_cells(
         (column_index for column_index, column in enumerate(wanted) if column.name == ids), None
     )
     if user is not None:
-        number = pl.col(f"value{user}").drop_nulls().hash(seed=0)
-        aggregates.append(number.value_counts(name="rows").implode().alias("users"))
+        aggregates.append(id_counts(wanted[user], pl.col(f"value{user}")))
 
     def scan(texts: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The counts of rows and of the cells of each column, and flags."""
@@ -156,7 +158,8 @@ def check_cells(
             for column_index, column in enumerate(every)
             if counted[f"readable{column_index}"].sum() < shares.get(column.name, 0) * rows
         )
-        users = _rows_of_users(counted) if user is not None else pl.Series([], dtype=pl.UInt32)
+        people = rows_of_ids(counted) if user is not None else pl.DataFrame({"rows": []})
+        users = people["rows"]
         if isinstance(unit, PersonUnit) and user is not None:
             kept = int(users.clip(upper_bound=unit.max_rows).sum())
             # Rows without an id are a user each, or left out.
@@ -171,18 +174,15 @@ def check_cells(
     checked = CellsCheck(
         cells, rows > 0, enough_rows, faults if rows else (), below, enough_people=enough_people
     )
-    if not isinstance(unit, PersonUnit) or users.is_empty():
+    if not isinstance(unit, PersonUnit) or user is None or users.is_empty():
         return checked
     repeated = int((users - users.clip(upper_bound=unit.max_rows)).sum())
     share = amount(Fraction(repeated), Fraction(rows))
-    return replace(checked, repeated=share, is_unique=users.max() == 1)
-
-
-def _rows_of_users(counted: pl.DataFrame) -> pl.Series:
-    """The number of rows of each user, from the counts of all pieces."""
-    users = counted.select(pl.col("users").explode()).unnest("users").drop_nulls()
-    number, rows = (pl.col(name) for name in users.columns)
-    return users.group_by(number).agg(rows.sum())[rows.meta.output_name()]
+    joined = tuple(
+        (amount(part, Fraction(1)), option.words, option.joins)
+        for option, part in joined_ids(wanted[user], people)
+    )
+    return replace(checked, repeated=share, is_unique=users.max() == 1, joined=joined)
 
 
 def _aggregates(column: Column, index: int) -> Iterator[pl.Expr]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from enum import Enum
-from typing import final
+from typing import Any, final
 
 from dpcli.problems.light_dataclasses import dataclass
 
@@ -28,8 +28,8 @@ class PersonUnit:
     At most `max_rows` rows of a person are used. In a query with groups they enter at most
     `max_groups` cells, and at most `max_rows_per_group` of them enter one cell. With
     `singletons_without_id`, a row without an id counts as one person; otherwise it is dropped.
-    `source` is where the file has the ids, if not under the name of the column, and `na` are texts
-    that are no ids.
+    `source` is where the file has the ids, if not under the name of the column. `options` are those
+    of their column, such as marks of missing ids: for each one, its key and its values.
     """
 
     column: str
@@ -38,15 +38,15 @@ class PersonUnit:
     max_rows: int
     singletons_without_id: bool = False
     source: str | int | None = None
-    na: tuple[str, ...] = ()
+    options: tuple[tuple[Any, ...], ...] = ()
 
     def __post_init__(self) -> None:
         # A number of another type could be one limit to the engine and another to a sensitivity.
         limits = self.max_rows_per_group, self.max_groups, self.max_rows
         if any(type(limit) is not int for limit in limits):
             raise TypeError("a limit must be a plain number")
-        if type(self.na) is not tuple or {*map(type, self.na)} - {str}:
-            raise TypeError("marks of missing ids are plain texts")
+        if type(self.options) is not tuple or not _is_plain(self.options):
+            raise TypeError("the options of ids are plain values")
         if min(limits) < 1:
             raise ValueError("a limit must be at least one")
 
@@ -74,6 +74,11 @@ class PersonUnit:
     def in_one_cell(self) -> PersonUnit:
         """The unit where a person adds once to one cell, or one row of each is used."""
         return replace(self, max_rows_per_group=1, max_groups=1, max_rows=1)
+
+
+def _is_plain(value: object) -> bool:
+    """Whether a value is a text, true or false, or a tuple of plain values."""
+    return all(map(_is_plain, value)) if type(value) is tuple else type(value) in (str, bool)
 
 
 Unit = RowUnit | PersonUnit
@@ -115,6 +120,8 @@ def unit_text(unit: Unit) -> str:
 
     Ids are those of a column of the file, whatever a spec calls it. The text leaves out the
     limits on the rows of a person: they decide how much noise is needed, not who is protected.
+    It also leaves out the options of ids. They correct which rows are one person's; earlier
+    releases charged the account for the same people, with rows of one person under several ids.
     """
     if isinstance(unit, RowUnit):
         return "row"

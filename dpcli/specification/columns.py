@@ -23,7 +23,14 @@ from pydantic import Field, create_model
 
 from dpcli.data.column import Column
 from dpcli.data.dates import DateColumn
-from dpcli.data.declared_texts import is_invisible, require_distinct_texts, require_text, text_fault
+from dpcli.data.declared_texts import (
+    is_invisible,
+    look,
+    report_twins,
+    require_distinct_texts,
+    require_text,
+    text_fault,
+)
 from dpcli.data.formats import DECIMALS
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.labels import (
@@ -32,6 +39,7 @@ from dpcli.data.labels import (
     IdColumn,
     LabeledColumn,
     PrivatePartitionColumn,
+    UsualWords,
 )
 from dpcli.data.number_columns import IntegerColumn, ListedColumn, NumberColumn
 from dpcli.data.number_options import Decimal
@@ -128,6 +136,7 @@ def _pairs(
 ) -> Iterator[tuple[str, str]]:
     """The code and the label in each line, by `indices`; a wrong one is a problem."""
     known: dict[str, int] = {}
+    seen: dict[tuple[str, int], tuple[str, int]] = {}
     for line, row in lines:
         if len(known) == MAX_CODES:
             raise span.report("code-list.large", file=file, most=MAX_CODES)
@@ -137,6 +146,10 @@ def _pairs(
             raise span.report("code-list.text", file=file, line=line)
         if code in known:
             raise span.report("code-list.twice", file=file, line=line, first=known[code])
+        for kind, text in enumerate((code, label)):
+            meaning, first = seen.setdefault((look(text), kind), (label, line))
+            if meaning != label:
+                raise span.report("code-list.twins", file=file, line=line, first=first)
         known[code] = line
         yield code, label
     if not known:
@@ -349,6 +362,9 @@ class CategoryColumnModel(LabeledColumnModel):
         other = self.node.scalar("other")
         if other is not None:
             require_text(other, "label", published=True)
+        labels = [label for _, label in pairs] + ([other] if other else [])
+        report_twins("label", [(label, label.text) for label in labels])
+        report_twins("value", [(text, label.text) for text, label in pairs if text is not label])
         labels = tuple((text.text, label.text) for text, label in pairs)
         column = CategoryColumn(name, labels)
         return with_missing(column, self, check_texts)
@@ -356,7 +372,7 @@ class CategoryColumnModel(LabeledColumnModel):
 
 @taking_options
 class BooleanColumnModel(LabeledColumnModel):
-    """Two texts: the first means false, the second true."""
+    """Two texts: the first means false, the second true. Without them, the usual words are read."""
 
     kind = "boolean"
     column_class = BooleanColumn
@@ -371,9 +387,11 @@ class BooleanColumnModel(LabeledColumnModel):
         pairs = tuple(zip(self.values or BOOLEAN_LABELS, BOOLEAN_LABELS, strict=True))
         texts = scalars_of(self.node.value("values"))
         check_texts = attempt(require_distinct_texts, [(text, None) for text in texts])
+        report_twins("value", [*zip(texts, BOOLEAN_LABELS, strict=False)])
         if self.other is not None and self.other not in BOOLEAN_LABELS:
             raise self.report("unknown-choice", "other", choices=BOOLEAN_LABELS)
-        return with_missing(BooleanColumn(name, pairs), self, check_texts)
+        options = () if self.values else (UsualWords(),)
+        return with_missing(BooleanColumn(name, pairs, options=options), self, check_texts)
 
 
 @taking_options

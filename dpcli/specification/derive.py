@@ -17,7 +17,7 @@ from pydantic import Field
 from dpcli.data.column import Column, Derivation
 from dpcli.data.date_options import Formats
 from dpcli.data.dates import DateColumn
-from dpcli.data.declared_texts import require_distinct_texts
+from dpcli.data.declared_texts import report_twins, require_distinct_texts
 from dpcli.data.derivations import (
     Age,
     Arithmetic,
@@ -158,6 +158,7 @@ def category_column(
     """The derived column; declared `labels`, if any, replace the given ones."""
     replacing = scalars_of(section.node.value("labels"))
     check_texts = attempt(require_distinct_texts, [(scalar, scalar) for scalar in replacing])
+    report_twins("label", [(scalar, scalar.text) for scalar in replacing])
     if replacing and len(replacing) != len(labels):
         arguments = {"count": len(replacing), "expected": len(labels)}
         raise section.report("derived-labels", "labels", **arguments)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import astuple, replace
 from fractions import Fraction
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -139,6 +139,7 @@ def _read_unit(section: PrivacyModel, context: SpecContext) -> Unit:
         path, arguments = ("unit", "max_rows_per_group"), {"limit": per_group, "rows": rows}
         raise section.report_key("limit-idle", *path, **arguments)
     id_column = column()
+    options: tuple[Any, ...] = id_column.options
     return PersonUnit(
         id_column.name,
         min(per_group or rows, rows),
@@ -146,7 +147,7 @@ def _read_unit(section: PrivacyModel, context: SpecContext) -> Unit:
         rows,
         id_column.singletons_without_id,
         id_column.source,
-        id_column.marks,
+        tuple((option.key, *astuple(option)) for option in options),
     )
 
 

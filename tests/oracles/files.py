@@ -30,7 +30,7 @@ from dpcli.data.filters import (
 )
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import Axis
-from dpcli.data.labels import BooleanColumn, CategoryColumn, IdColumn, LabeledColumn
+from dpcli.data.labels import BooleanColumn, CategoryColumn, IdColumn, LabeledColumn, UsualWords
 from dpcli.data.number_columns import IntegerColumn, ListedColumn, NumberColumn
 from dpcli.data.number_options import ListedNumbers
 from dpcli.numeric.exact import decimal_places, decimal_text
@@ -105,14 +105,17 @@ ODD_DATES = (
 ODD_TEXTS = (
     "", " ", "NA", "-", "?", "unknown", "A ", "a\n", "É", "e", "\xe9", "0.0", "00", "+1", "1.",
     "\ufeff0", "0\x00", "yes\x0b", "YES", "null", "\N{NO-BREAK SPACE}1", "two\r\nlines",
-    "two lines", "\N{REPLACEMENT CHARACTER}", "=1+1", "x" * 500, "say x", "\u3000a",
-    "a\u2060", "\u200b",
+    "two lines", "\N{REPLACEMENT CHARACTER}", "=1+1", "x" * 500, "say x", "a\N{NO-BREAK SPACE}b",
+    "a  b", "\u200eyes", "no\u200b", "\u202eno", "E\N{COMBINING ACUTE ACCENT}", "T", "off", "1.00",
+    "\u3000a", "a\u2060", "\u200b",
 )  # fmt: skip
 ODD_IDS = (
     "1", "2", "3", "12", " 12", "12\t", "012", "+12", "-12", "12.0", "0", "-0", "00", "p1", "P1",
     " p1 ", "", " ", "\t", "NA", "é", "e\N{COMBINING ACUTE ACCENT}", "9223372036854775807",
-    "9223372036854775808", "1" * 30, "a\nb", "\N{NO-BREAK SPACE}", "p1\u2003", "\ufeff1",
-    "x" * 2000,
+    "9223372036854775808", "1" * 30, "a\nb", "\N{NO-BREAK SPACE}", "x" * 2000, "12,00", "12.000",
+    "1.2e+01", "1e+05", "100000", "p 1", "p\N{NO-BREAK SPACE}1", "p  1", "\ufeffp1", "p\u200b1",
+    "\N{IDEOGRAPHIC SPACE}12", "E\N{COMBINING ACUTE ACCENT}", "h\u0331", "H\u0331", "\u1e96",
+    "p1\u2003", "\ufeff1",
 )  # fmt: skip
 DAMAGE = (
     '"', '""', ' "a,b"', 'a"b', '"a"b', '"a" ', '"a"" b"c', "'a,b'", '"\r\n"', '"\n\n,"', '"a\\"b"',
@@ -155,6 +158,9 @@ def _column(random: Random, name: str) -> Column:
     if kind == "id":
         return IdColumn(name)
     texts = random.sample(TEXTS, 2 if kind == "boolean" else random.randint(1, 7))
+    if kind == "boolean" and random.random() < 0.3:
+        words = (("false", "false"), ("true", "true"))
+        return BooleanColumn(name, words, options=(UsualWords(),))
     if kind == "boolean":
         return BooleanColumn(name, ((texts[0], texts[0]), (texts[1], texts[1])))
     labels = texts if random.random() < 0.6 else [random.choice("uvwx") for _ in texts]

@@ -19,7 +19,6 @@ from math import comb, floor, prod
 from typing import cast
 from zoneinfo import ZoneInfo
 
-from dpcli.data.cell_options import Case
 from dpcli.data.column import Column, file_columns
 from dpcli.data.derivations import (
     Age,
@@ -149,8 +148,7 @@ def read_people(
             if not row:
                 # No one knows whose record it is.
                 continue
-            text = row[whose].strip(BLANKS) if whose < len(row) else ""
-            text = "" if text in unit.na else text
+            text = person_of(row[whose] if whose < len(row) else "", unit)
             if not text and not unit.singletons_without_id:
                 continue
             name = text or number
@@ -741,6 +739,8 @@ def _decoded(data: bytes, encoding: str) -> str:
 def value(column: Column, cell: str, decimal: str = ".") -> int | str | None:
     """The value of a cell, a whole number or a text, or None if it is missing."""
     text = cell.strip(BLANKS)
+    if isinstance(column, LabeledColumn | PrivatePartitionColumn | IdColumn):
+        text = spelled(cell, [option.key for option in column.options])
     if _is_marked(column, text):
         return column.missing
     if isinstance(column, NumericColumn) and isinstance(column.format, NumberFormat):
@@ -751,6 +751,56 @@ def value(column: Column, cell: str, decimal: str = ".") -> int | str | None:
         text = "a point" if "." in text else text.replace(",", ".", 1)
     found = _present(column, text)
     return column.missing if found is None else found
+
+
+WIDTHLESS = {0xAD, 0x61C, 0x180E, 0x200B, 0x200E, 0x200F, 0xFEFF}
+WIDTHLESS |= {*range(0x202A, 0x202D), *range(0x2060, 0x206A)}
+"""Characters that a text may have without looking different."""
+
+FALSE_WORDS = ("false", "f", "no", "n", "off")
+TRUE_WORDS = ("true", "t", "yes", "y", "on")
+
+
+SPACES = "".join(chr(code) for code in range(0x3001) if unicodedata.category(chr(code)) == "Zs")
+
+
+def visible(text: str) -> str:
+    """What is seen of a text: characters in composed form, and blanks between words as spaces."""
+    seen = "".join(letter for letter in text if ord(letter) not in WIDTHLESS)
+    return re.sub(f"[\t{SPACES}]+", " ", unicodedata.normalize("NFC", seen)).strip(" ")
+
+
+def spelled(text: str, keys: Sequence[str]) -> str:
+    """A text, a label's or an id, as columns with these options compare it."""
+    text = visible(text)
+    if "case" in keys:
+        text = unicodedata.normalize("NFC", text.lower())
+    if "values" in keys:
+        word = text.lower()
+        is_true = word in TRUE_WORDS or re.fullmatch(r"1(\.0*)?", word)
+        is_false = word in FALSE_WORDS or re.fullmatch(r"0(\.0*)?", word)
+        text = "true" if is_true else "false" if is_false else word
+    if "blanks" in keys:
+        text = "".join(text.split(" "))
+    return _whole_number(text) if "number" in keys else text
+
+
+def _whole_number(text: str) -> str:
+    """The shortest text of a whole number, and any other text as it is."""
+    plain = text.replace(",", ".")
+    if re.fullmatch(r"[+-]?[0-9]+(\.0*)?", plain) and len(plain.partition(".")[2]) != 3:
+        return str(_integer(plain.partition(".")[0]))
+    short = re.fullmatch(r"[1-9](?:\.([0-9]+))?[eE][+]([0-9]{2})", text)
+    is_whole = short is not None and len(short[1] or "") <= int(short[2])
+    return str(Fraction(text)) if is_whole else text
+
+
+def person_of(cell: str, unit: PersonUnit) -> str:
+    """The id in a cell; empty if it is blank or a mark."""
+    options = {key: values for key, *values in unit.options}
+    text = spelled(cell, [*options])
+    marks = options.get("na", [()])[0]
+    return "" if text in [spelled(mark, [*options]) for mark in marks] else text
 
 
 def _present(column: Column, text: str) -> int | str | None:
@@ -764,8 +814,8 @@ def _present(column: Column, text: str) -> int | str | None:
         odd = any(unicodedata.category(letter) in ("Cc", "Cf", "Zl", "Zp") for letter in shown)
         return None if odd or len(text) > 1000 else text
     if isinstance(column, LabeledColumn):
-        same = str.lower if column.option(Case) else str
-        matches = [label for declared, label in column.values if same(declared) == same(text)]
+        keys = [option.key for option in column.options]
+        matches = [label for declared, label in column.values if spelled(declared, keys) == text]
         if not matches and column.other is not None:
             matches = [column.other]
         return column.labels.index(matches[0]) if matches else None
@@ -792,10 +842,12 @@ def _with_ascii_sign(text: str) -> str:
 
 def _is_marked(column: Column, text: str) -> bool:
     """Whether a stripped cell is a declared mark of missing cells, or a number equal to one."""
-    same = str.lower if column.option(Case) else str
-    if same(text) in map(same, column.marks):
+    if not isinstance(column, NumericColumn):
+        keys = [option.key for option in column.options]
+        return text in [spelled(mark, keys) for mark in column.marks]
+    if text in column.marks:
         return True
-    if not isinstance(column, NumericColumn) or column.kind == "date":
+    if column.kind == "date":
         return False
     plain = _with_ascii_sign(text)
     if isinstance(column.format, NumberFormat):

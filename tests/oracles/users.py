@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from random import Random
 
+from dpcli.data.cell_options import Blanks, Case, Numerals
 from dpcli.data.column import Column
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import IdColumn, PrivatePartitionColumn
@@ -25,14 +26,17 @@ def generate(seed: int) -> tuple[bytes, PersonUnit, list[Query]]:
     place, ward, car = (
         PrivatePartitionColumn("place"),
         PrivatePartitionColumn("ward"),
-        IdColumn("car"),
+        IdColumn("car", options=random.choice(((), (Case(),), (Blanks(), Numerals())))),
     )
     columns: list[Column] = [who, place, ward, car, *other]
     rows = random.randint(1, 5)
     unit = PersonUnit(
         "who", random.randint(1, rows), random.randint(1, rows + 1), rows, who.singletons_without_id
     )
-    unit = replace(unit, na=random.choice(((), (), ("p1",), ("1", "NA"))))
+    marks = random.choice(((), (), ("p1",), ("1", "NA")))
+    joined = [key for key in ("case", "blanks", "number") if random.random() < 0.3]
+    options = [(key, True) if key == "number" else (key,) for key in joined]
+    unit = replace(unit, options=(*options, *([("na", marks)] if marks else [])))
     queries = [_query(random, other, (place, ward), car) for _ in range(random.randint(1, 6))]
     if seed % 3 == 0:
         queries.insert(seed % len(queries), RowsPerUserQuery(starts=(0, 2, 3, 6)[: seed % 4 + 1]))

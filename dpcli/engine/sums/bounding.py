@@ -73,15 +73,14 @@ class UserScan:
         self, tables: Sequence[JointTable], unit: PersonUnit, size: int, decoder: Decoder
     ) -> None:
         self._unit, self._size = unit, size
-        self.decoder, self._dictionary, self._ids = decoder, TextDictionary(), UserIdIndex()
+        ids = id_column(unit)
+        self.decoder, self._dictionary, self._ids = decoder, TextDictionary(), UserIdIndex(ids)
         names = {
             column: "user" if column.name == unit.column else f"v{index}"
             for index, column in enumerate(decoder.columns)
         }
         self._names = names
-        ids = id_column(unit)
-        id_text = pl.col(decoder.inputs[ids])
-        self._id_cell = ids.plain_text(id_text) if ids.needs_plain_text else id_text
+        self._id_cell = pl.col(decoder.inputs[ids])
         self._expressions = [JointTableExpressions(table, names, size) for table in tables]
         self._totals = {
             expressions: UserTotalsTable(
@@ -112,7 +111,9 @@ class UserScan:
     def add_bounded_rows(self, partials: Sequence[Partial]) -> None:
         """Start from the `bounded_rows` of other scans, which have no row in common."""
         rows, *totals = (
-            self._ids.with_users(_in_order(frames).lazy().rename({"user": "text"}), pl.col("text"))
+            self._ids.with_users(
+                _in_order(frames).lazy().rename({"user": "text"}), pl.col("text"), are_ids=True
+            )
             .with_columns(
                 # A number that fits a machine word in each scan may not fit it in their sum.
                 matches(r"^[nt]\d+$").cast(pl.Int128),

@@ -12,9 +12,7 @@ from collections.abc import Iterable, Sequence
 
 import polars as pl
 
-from dpcli.data.cell_options import MissingMarks
 from dpcli.data.labels import IdColumn
-from dpcli.data.polars_text import strip_blanks
 from dpcli.engine.sums.joint_tables import JointTableExpressions
 from dpcli.engine.sums.sum_expressions import sum_expression
 from dpcli.privacy.unit import PersonUnit
@@ -183,30 +181,40 @@ class HashCollisionError(Exception):
 
 def id_column(unit: PersonUnit) -> IdColumn:
     """The column of the file with the ids of the people of a privacy unit."""
-    ids = IdColumn(unit.column, unit.singletons_without_id, source=unit.source)
-    return ids.with_options(MissingMarks(unit.na) if unit.na else None)
+    kinds = {kind.key: kind for kind in IdColumn.takes}
+    options = tuple(kinds[key](*values) for key, *values in unit.options)
+    return IdColumn(unit.column, unit.singletons_without_id, None, unit.source, options=options)
 
 
 class UserIdIndex:
     """A row's user: `user`, a whole number, and `id`, the text if no plain decimal.
 
-    Ids are texts without the spaces and tabs around them. A plain decimal is its own number, and
-    `07` is not `7`. Other texts get a random hash below zero, which two ids may share: code that
-    brings the rows of one number together must compare their texts (`require_distinct`).
+    Ids are the texts that their column makes of cells. A plain decimal is its own number, and
+    unless the column joins them, `07` is not `7`. Other texts get a random hash below zero, which
+    two ids may share: code that brings the rows of one number together must compare their texts
+    (`require_distinct`).
     """
 
-    def __init__(self) -> None:
-        self._seed = secrets.randbits(64)
+    def __init__(self, ids: IdColumn) -> None:
+        self._ids, self._seed = ids, secrets.randbits(64)
         # It is random, so that no chosen id can be equal to an invented one.
         self._token = pl.lit(secrets.token_hex(16))
 
-    def with_users(self, rows: pl.LazyFrame, cell: pl.Expr) -> pl.LazyFrame:
-        """The rows with `user` and `id` from texts in `cell`; both null without an id."""
+    def with_users(
+        self, rows: pl.LazyFrame, cell: pl.Expr, *, are_ids: bool = False
+    ) -> pl.LazyFrame:
+        """The rows with `user` and `id` from texts in `cell`; both null without an id.
+
+        The texts are cells of a file, or with `are_ids` what their column made of them.
+        """
         text, quick, late = pl.col("id"), pl.col("user"), pl.col("late")
-        # Most ids are plain decimals, or texts without blanks. Each step reads what is left.
+        read = (lambda ids: ids) if are_ids else self._ids.plain_text
+        # A mark may be a plain decimal. Other plain decimals are the ids that they write.
+        number = _plain(read(cell) if self._ids.marks else cell)
+        # Most ids are plain decimals. Each step reads what is left.
         return (
-            rows.with_columns(_plain(cell).alias("user"))
-            .with_columns(strip_blanks(pl.when(quick.is_null()).then(cell)).alias("id"))
+            rows.with_columns(number.alias("user"))
+            .with_columns(read(pl.when(quick.is_null()).then(cell)).alias("id"))
             .with_columns(_plain(text).alias("late"))
             .with_columns(pl.when(late.is_null()).then(text).alias("id"))
             .with_columns(pl.coalesce(quick, late, self._hash(text)).alias("user"))

@@ -20,6 +20,7 @@ from dpcli.data.labels import (
     LabeledColumn,
     PrivatePartitionColumn,
     TextColumn,
+    UnifiedColumn,
 )
 from dpcli.data.number_columns import IntegerColumn, ListedColumn, NumberColumn
 
@@ -47,7 +48,7 @@ def descendants(kind: Any) -> Iterator[type]:
 def test_the_registry_has_every_class_of_columns() -> None:
     """A class of which there are objects is registered; those that they extend are abstract."""
     package = (kind for kind in descendants(Column) if kind.__module__.startswith("dpcli."))
-    abstract = {Column, ValuedColumn, NumericColumn, LabeledColumn, TextColumn}
+    abstract = {Column, ValuedColumn, NumericColumn, UnifiedColumn, LabeledColumn, TextColumn}
 
     assert set(package) == COLUMNS | abstract - {Column}
     assert set(map(type, ALIKE)) == COLUMNS

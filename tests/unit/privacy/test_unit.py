@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
+import pytest
+
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import CategoryColumn
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
@@ -17,9 +21,18 @@ def test_a_query_without_groups_may_use_all_rows_of_a_person() -> None:
     assert query_sensitivity(LinearQuery(by=(Axis(sex),)), relation).linf == 2
 
 
+def test_the_options_of_ids_are_plain_values() -> None:
+    """An object that could change after it was compared is refused."""
+    PersonUnit("id", 1, 1, 1, options=(("case",), ("number", True), ("na", ("0", "-"))))
+    for options in ([], "na", (["case"],), (("na", ["0"]),), (("na", 0),), (("na", None),)):
+        with pytest.raises(TypeError, match="plain values"):
+            PersonUnit("id", 1, 1, 1, options=cast("Any", options))
+
+
 def test_ids_are_named_by_the_column_of_the_file() -> None:
-    """Other names in specs, and other limits, are the same account; another column is not."""
+    """Other names in specs, limits and options are the same account; another column is not."""
     unit = PersonUnit("id", 1, 1, 1)
+    assert unit_text(PersonUnit("id", 1, 1, 1, options=(("case",),))) == "person by id"
     assert unit_text(unit) == "person by id"
     assert unit_text(PersonUnit("who", 3, 2, 5, source="id")) == "person by id"
     assert unit_text(PersonUnit("id", 1, 1, 1, source="visit")) == "person by visit"

@@ -82,6 +82,13 @@ def test_the_digest_of_the_spec_covers_the_file(tmp_path: Path) -> None:
         (LIST + "04\n", "key: code, label: name", "line 5 of `districts.csv` lacks a code"),
         (LIST + "04,=1+SECRET,x\n", "key: code, label: name", "line 5 of `districts.csv` lacks"),
         ("code\n", "key: code", "`districts.csv` has no codes"),
+        (
+            LIST + "\u04302,x,y\n04,Hаrbour,x\n",
+            "key: code, label: name",
+            "line 6 of `districts.csv` has a code or a label that looks like another one in line 3",
+        ),
+        ("code,name\na,A\n\u0430,B\n", "key: code, label: name", "line 3 of `districts.csv` has a"),
+        (LIST + "04,\u200fSECRET,x\n", "key: code, label: name", "line 5 of `districts.csv` lacks"),
         ("", "key: code", "has no column `code`, or several"),
     ],
 )

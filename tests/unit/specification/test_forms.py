@@ -11,7 +11,7 @@ import pytest
 from dpcli.data.column import Column
 from dpcli.data.dates import DateColumn
 from dpcli.data.filters import InRanges
-from dpcli.data.labels import BooleanColumn, CategoryColumn, IdColumn
+from dpcli.data.labels import BooleanColumn, CategoryColumn, IdColumn, UsualWords
 from dpcli.data.number_columns import IntegerColumn, NumberColumn
 from dpcli.mechanisms import MECHANISMS
 from dpcli.privacy.loss import BudgetRequest, Loss
@@ -110,7 +110,10 @@ def test_privacy_numbers_are_exact() -> None:
             "{type: category, values: {0: male, 1: female, 2: male}, missing: female}",
             CategoryColumn("x", (("0", "male"), ("1", "female"), ("2", "male")), 1),
         ),
-        ("{type: boolean}", BooleanColumn("x", (("false", "false"), ("true", "true")))),
+        (
+            "{type: boolean}",
+            BooleanColumn("x", (("false", "false"), ("true", "true")), options=(UsualWords(),)),
+        ),
         (
             "{type: boolean, values: ['0', '1'], missing: true}",
             BooleanColumn("x", (("0", "false"), ("1", "true")), 1),

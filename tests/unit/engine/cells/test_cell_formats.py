@@ -278,13 +278,15 @@ def test_the_first_format_that_reads_a_cell_decides_it() -> None:
 
 
 def test_private_keys_look_different_and_turn_no_text() -> None:
-    """Format characters make a key missing; two that join letters do not."""
+    """A key that turns other text is missing. Characters that no one sees are no part of a key."""
     column = PrivatePartitionColumn("x")
     kept = ["\u0645\u06cc\u200c\u062e", "\U0001f469\u200d\U0001f467", "a b"]
-    odd = ["ab\u200bc", "\u202eabc", "\u2066a", "a\u00ad", "\u200b", "a\x85b", "a\u2028b"]
+    same = ["a\u200b b", "\u2066a b", "a\u00ad b", "\ufeffa b", "a\N{NO-BREAK SPACE} b\u200e"]
+    odd = ["\u202eabc", "\u202dabc", "\u200b", "a\x85b", "a\u2028b"]
+    expected = [*kept, *["a b"] * len(same), *[None] * len(odd)]
     assert read(column, ["\ufeffa\u3000"]) == ["a"] == [value(column, "\ufeffa\u3000")]
-    assert read(column, [*kept, *odd]) == [*kept, *[None] * len(odd)]
-    assert [value(column, text) for text in (*kept, *odd)] == [*kept, *[None] * len(odd)]
+    assert read(column, [*kept, *same, *odd]) == expected
+    assert [value(column, text) for text in (*kept, *same, *odd)] == expected
 
 
 def test_marks_of_missing_cells_are_missing_before_bounds_apply() -> None:
@@ -352,8 +354,8 @@ def test_rows_whose_id_is_a_mark_are_no_persons(tmp_path: Path, singletons: bool
     path, parquet = tmp_path / "d.csv", tmp_path / "d.parquet"
     path.write_text(text, "utf-8")
     pl.read_csv(path, infer_schema=False).write_parquet(parquet)
-    unit = PersonUnit("who", 1, 1, 1, singletons, na=("0", "NA"))
-    ids = IdColumn("who", singletons, options=options(na=unit.na))
+    unit = PersonUnit("who", 1, 1, 1, singletons, options=(("na", ("0", "NA")),))
+    ids = IdColumn("who", singletons, options=options(na=("0", "NA")))
     expected = evaluate([LinearQuery()], text.encode(), unit)
     assert expected == [[6 if singletons else 2]]
     assert engine([LinearQuery()], unit, path) == expected

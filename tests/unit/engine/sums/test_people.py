@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from dpcli.data.kinds import Axis
-from dpcli.data.labels import CategoryColumn
+from dpcli.data.labels import CategoryColumn, IdColumn
 from dpcli.data.number_columns import IntegerColumn
 from dpcli.engine.files import pieces
 from dpcli.engine.sums import bounding
@@ -120,7 +120,7 @@ def test_users_in_bins_are_what_the_query_makes_of_them() -> None:
 
 def test_numbers_and_texts_are_equal_exactly_when_ids_are() -> None:
     """Ids are equal if their texts without outer blanks are equal, in all blocks."""
-    users = UserIdIndex()
+    users = UserIdIndex(IdColumn("who"))
     batches = [
         ["1", " 1\t", "01", "+1", "1.0", "-1", "a", "1e3", "1000"],
         ["A", "a ", "9223372036854775807", "9223372036854775808", "", " ", "0", "00", "b", "1"],
@@ -147,11 +147,13 @@ def test_users_whose_hashes_are_equal_stay_apart(
     begun = []
     drawn = UserIdIndex.with_users
 
-    def few(self: UserIdIndex, rows: pl.LazyFrame, cell: pl.Expr) -> pl.LazyFrame:
+    def few(
+        self: UserIdIndex, rows: pl.LazyFrame, cell: pl.Expr, *, are_ids: bool = False
+    ) -> pl.LazyFrame:
         begun.append(self)
         user = pl.col("user")
         short = pl.when(user < 0).then(user % -BITS - 1).otherwise(user)
-        return drawn(self, rows, cell).with_columns(short.alias("user"))
+        return drawn(self, rows, cell, are_ids=are_ids).with_columns(short.alias("user"))
 
     monkeypatch.setattr(UserIdIndex, "with_users", few)
     # With these seeds of hashes, two files or more of each test start again.
