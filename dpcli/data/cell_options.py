@@ -1,6 +1,7 @@
-"""What columns may declare about cells: a class for each key of all columns, of texts and of ids.
+"""What columns may declare about cells: a class for each key of all columns.
 
-A column lists the classes that it takes. `number_options` and `date_options` have the others.
+A column lists the classes that it takes; some are for texts and ids. `number_options` and
+`date_options` have the others.
 """
 
 from __future__ import annotations
@@ -179,15 +180,15 @@ class Blanks(Ignored):
 
 
 WHOLE_NUMBER = r"^\+?(-?)0*([0-9]+)(?:[.,](?:0{1,2}|0{4,})?)?$"
-"""A whole number. Three zeros after a mark may be thousands: such a text stays as it is."""
+"""A whole number. Three zeros after a mark may be thousands, and are not read."""
 
 SHORT_NUMBER = r"^([1-9])(?:\.([0-9]+))?[eE]\+([0-9]{2})$"
-"""A whole number as R writes 100000, if it has no more decimals than its exponent."""
+"""A number as R writes 100000; whole if its decimals are not too many."""
 
 
 @dataclass(frozen=True, slots=True)
 class Numerals(TextOption):
-    """Ids that are the same whole number are one person: `7`, `07`, `7.0` and `7,0`."""
+    """Ids that are the same whole number are one person: `7`, `07`, `7.0`, `7,0`."""
 
     are_numbers: bool = True
 

@@ -29,8 +29,6 @@ INVISIBLE_CATEGORIES = ("Cc", "Cs", "Zl", "Zp")
 FILLERS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
 """Letters and marks without a shape."""
 
-JOINERS = "\u200c\u200d"
-
 VARIANTS = re.compile("[\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 """Characters that choose a form of the one before them."""
 
@@ -50,7 +48,7 @@ TWINS = str.maketrans(
     "aivopu\u043a\u0110\u0110\u0326\u0643\u064a\u064a"
     "-----" + 4 * "'" + 4 * '"',
 )
-"""Characters that look like others, each with the one for which it stands in `look`."""
+"""Characters that look like another one, and that one."""
 
 
 def is_invisible(text: str) -> bool:
@@ -59,28 +57,27 @@ def is_invisible(text: str) -> bool:
 
 
 def unseen_character(text: str) -> str:
-    """The first character that no one sees, or that turns other text; empty if there is none.
+    """The first character that no one sees, or that turns text; empty if none is.
 
-    Joiners are seen between the letters of scripts that need them, and between emoji.
+    Joiners are seen next to the letters of scripts that need them, and to emoji.
     """
-    unseen = (*INVISIBLE_CATEGORIES, "Cf")
     for index, character in enumerate(text):
-        if unicodedata.category(character) in unseen or character in FILLERS:
+        if character in FILLERS or unicodedata.category(character) in (*INVISIBLE_CATEGORIES, "Cf"):
             near = text[max(0, index - 1) : index] + text[index + 1 : index + 2]
-            if character not in JOINERS or not any(map(_takes_joiners, near)):
+            if character not in "\u200c\u200d" or not any(map(_takes_joiners, near)):
                 return character
     return ""
 
 
 def _takes_joiners(character: str) -> bool:
     # The virama of Indic scripts, letters of Arabic script, and emoji with their forms.
-    is_joined = unicodedata.combining(character) == 9 or VARIANTS.match(character)
-    arabic = unicodedata.bidirectional(character) == "AL"
-    return bool(is_joined) or arabic or unicodedata.category(character) in ("So", "Sk")
+    is_sign = unicodedata.combining(character) == 9 or VARIANTS.match(character) is not None
+    kinds = unicodedata.bidirectional(character), unicodedata.category(character)
+    return is_sign or not {"AL", "So", "Sk"}.isdisjoint(kinds)
 
 
 def look(text: str) -> str:
-    """What a text looks like: texts that a reader may take for each other have one look.
+    """What a text looks like: the same for texts that a reader may confuse.
 
     They differ in Unicode forms, width, blanks, characters that no one sees, or in `TWINS`. Other
     characters that are similar (0 and O, 1 and l) are different.
@@ -95,13 +92,13 @@ def look(text: str) -> str:
 
 @cache
 def _plain_shape(character: str) -> str:
-    """The characters for which a compatible one stands, if it looks like them."""
+    """The characters for which a compatible one stands that looks like them."""
     is_other = unicodedata.decomposition(character).startswith(OTHER_SHAPES)
     return character if is_other else unicodedata.normalize("NFKC", character)
 
 
 def report_twins(what: str, pairs: Iterable[tuple[ScalarNode, str]]) -> None:
-    """Report texts that look the same, but have different labels; `pairs` of both."""
+    """Report texts that look the same and have different labels."""
     seen: dict[str, tuple[ScalarNode, str]] = {}
     for scalar, label in pairs:
         first, meaning = seen.setdefault(look(scalar.text), (scalar, label))
@@ -114,7 +111,7 @@ def report_twins(what: str, pairs: Iterable[tuple[ScalarNode, str]]) -> None:
 
 
 def code_point(character: str) -> str:
-    """The number and the name of a character, such as `U+0430`; its end if it is empty."""
+    """The number and the name of a character, such as `U+0430`."""
     name = unicodedata.name(character, "no name") if character else ""
     return f"U+{ord(character):04X} ({name})" if character else "its end"
 
@@ -164,9 +161,8 @@ def require_text(scalar: ScalarNode, what: str, *, published: bool) -> None:
         quoted = text.replace("'", "''")
         raise span.report(code, label=text, first=text[0], quoted=quoted)
     if code:
-        character = code_point(unseen_character(text))
-        stripped = text.strip()
-        raise span.report(code, what=what, text=text, stripped=stripped, character=character)
+        unseen = code_point(unseen_character(text))
+        raise span.report(code, what=what, text=text, stripped=text.strip(), character=unseen)
 
 
 def text_fault(text: str, *, published: bool = False) -> str:

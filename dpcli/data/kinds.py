@@ -40,7 +40,7 @@ Privacy: an object of a subclass is refused where this matters."""
 
 
 def option_kinds() -> frozenset[type]:
-    """All classes of options: those that columns take, and two for which specs have no key."""
+    """All classes of options: those that columns take, and two without a key."""
     taken = (option for kind in COLUMNS for option in cast("type[Column]", kind).takes)
     return frozenset({*taken, Hours, UsualWords})
 

@@ -95,10 +95,7 @@ MAX_SHORT_VALUES = 10
 
 
 class UnifiedColumn(Column):
-    """A column whose cells are equal to texts from which they differ in nothing that is seen.
-
-    What `unified_text` makes of a cell is compared: it depends on that cell alone.
-    """
+    """A column of texts, which are equal if they differ in nothing that is seen."""
 
     __slots__ = ()
 
@@ -172,7 +169,7 @@ class LabeledColumn(UnifiedColumn, ValuedColumn):
 
     @cached_property
     def position_of(self) -> Mapping[str, int]:
-        """The position of the label of each compared text; of equal ones, the first counts."""
+        """The position of the label of each compared text; the first one counts."""
         known: dict[str, int] = {}
         for text, (_, label) in zip(self.compared_texts, self.values, strict=True):
             known.setdefault(text, self.positions[label])
@@ -182,7 +179,7 @@ class LabeledColumn(UnifiedColumn, ValuedColumn):
 
     @cached_property
     def usual_cells(self) -> Mapping[str, int]:
-        """The same of cells as they are usually written, which are read without changes."""
+        """The same of usual cells, which are read without changes."""
         spelled = (option.spellings(self.texts) for option in self.text_options)
         cells = list(dict.fromkeys(chain(self.texts, *spelled)))
         known = zip(cells, self.compared(cells), strict=True)

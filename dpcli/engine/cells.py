@@ -210,10 +210,10 @@ def derived_value(derivation: Derivation, names: Names) -> pl.Expr:
             )
             return pl.coalesce(positions)
         case PositionAmong(column, texts):
-            text, indices = pl.col(names[column]), list(range(len(texts)))
-            index = text.replace_strict(
-                list(texts), indices, default=len(texts), return_dtype=pl.Int64
-            )
+            text, known = pl.col(names[column]), column.compared(texts)
+            # Of equal texts, the last one counts.
+            indices = {one: index for index, one in enumerate(known)}
+            index = text.replace_strict(indices, default=len(texts), return_dtype=pl.Int64)
             return pl.when(text.is_not_null()).then(index)
         case DatePart():
             return _part(derivation, pl.col(names[derivation.inputs[0]]))

@@ -1,4 +1,4 @@
-"""How many ids differ from another one only in what an option of ids would not count.
+"""How many ids differ from another one only in what an option would ignore.
 
 Confidential, as `check_cells` is, which alone may import this module.
 """
@@ -14,13 +14,13 @@ from dpcli.data.column import Column, TextOption
 
 
 def _joining_options(ids: Column) -> tuple[TextOption, ...]:
-    """The options that make one person of several ids, without those that are declared."""
+    """The options that join ids, without the declared ones."""
     kinds = (kind for kind in ids.takes if issubclass(kind, TextOption))
     return tuple(kind() for kind in kinds if ids.option(kind) is None)
 
 
 def id_counts(ids: Column, value: pl.Expr) -> pl.Expr:
-    """How many rows each id has, with what each option would make of it; hashes for texts."""
+    """The rows of each id, with what each option makes of it; texts as hashes."""
     text = value.drop_nulls()
     changed = [option.changed(text) for option in _joining_options(ids)]
     hashes = [one.hash(seed=0).alias(f"h{index}") for index, one in enumerate((text, *changed))]

@@ -362,8 +362,8 @@ class CategoryColumnModel(LabeledColumnModel):
         other = self.node.scalar("other")
         if other is not None:
             require_text(other, "label", published=True)
-        labels = [label for _, label in pairs] + ([other] if other else [])
-        report_twins("label", [(label, label.text) for label in labels])
+        published = [label for _, label in pairs] + ([other] if other else [])
+        report_twins("label", [(label, label.text) for label in published])
         report_twins("value", [(text, label.text) for text, label in pairs if text is not label])
         labels = tuple((text.text, label.text) for text, label in pairs)
         column = CategoryColumn(name, labels)
@@ -372,7 +372,7 @@ class CategoryColumnModel(LabeledColumnModel):
 
 @taking_options
 class BooleanColumnModel(LabeledColumnModel):
-    """Two texts: the first means false, the second true. Without them, the usual words are read."""
+    """Two texts: the first means false, the second true; or the usual words."""
 
     kind = "boolean"
     column_class = BooleanColumn

@@ -183,10 +183,9 @@ def derived(column: Column, row: Row) -> int | None:
             passed = (place for place, test in enumerate(tests) if truth(test, row))
             return next(passed, None)
         case PositionAmong(texts_column, texts):
-            text, others = row[texts_column], len(texts)
-            if text is None:
-                return None
-            return texts.index(str(text)) if text in texts else others
+            text = row[texts_column]
+            places = [place for place, one in enumerate(texts) if spelled(one, ()) == text]
+            return None if text is None else places[-1] if places else len(texts)
         case DatePart(_, part):
             cell = row[derivation.inputs[0]]
             return None if cell is None else _labels(derivation).index(_part(cell, part))

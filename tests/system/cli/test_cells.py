@@ -41,7 +41,7 @@ HINTS = {
     "Balance: {": 'thousands: ","` and `affixes: "$"` and `brackets: true',
     "Age: {": 'values: {"85+": 85}` and `na: NA',
     "Sex: {": "case: ignore",
-    "Agreed: {": "values: [No, Yes]",
+    "Agreed: {": "values: [Unchecked, Checked]",
 }
 """What the check says of each section or column, which is what has to be added."""
 
@@ -61,7 +61,7 @@ def messy_rows() -> list[list[str]]:
                 age,
                 chosen.choice(["Zürich", "Genève"]),
                 chosen.choice(["Female", "MALE"]),
-                chosen.choice(["Yes", "No"]),
+                chosen.choice(["Checked", "Unchecked"]),
             ]
         )
     return rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -24,9 +24,10 @@ def test_a_query_without_groups_may_use_all_rows_of_a_person() -> None:
 def test_the_options_of_ids_are_plain_values() -> None:
     """An object that could change after it was compared is refused."""
     PersonUnit("id", 1, 1, 1, options=(("case",), ("number", True), ("na", ("0", "-"))))
-    for options in ([], "na", (["case"],), (("na", ["0"]),), (("na", 0),), (("na", None),)):
+    wrong: list[Any] = [[], "na", (["case"],), (("na", ["0"]),), (("na", 0),), (("na", None),)]
+    for options in wrong:
         with pytest.raises(TypeError, match="plain values"):
-            PersonUnit("id", 1, 1, 1, options=cast("Any", options))
+            PersonUnit("id", 1, 1, 1, options=options)
 
 
 def test_ids_are_named_by_the_column_of_the_file() -> None:

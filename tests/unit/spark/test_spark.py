@@ -258,8 +258,9 @@ def test_declared_forms_and_derived_columns_pass_the_shuffle(tmp_path: Path) -> 
     pl.read_csv(csv, infer_schema=False).write_parquet(table)
     units: list[Unit] = [
         RowUnit(),
-        PersonUnit("who", 9, 9, 9, na=("0", "NA")),
-        PersonUnit("who", 9, 9, 9, singletons_without_id=True, na=("0", "NA")),
+        PersonUnit("who", 9, 9, 9, options=(("na", ("0", "NA")),)),
+        PersonUnit("who", 9, 9, 9, singletons_without_id=True, options=(("na", ("0", "NA")),)),
+        PersonUnit("who", 9, 9, 9, options=(("case",), ("blanks",), ("number", True))),
     ]
     for unit in units:
         expected = evaluate(queries, text.encode(), unit)
