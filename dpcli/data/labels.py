@@ -295,11 +295,7 @@ BOOLEAN_WORDS = {"f": "false", "t": "true", "no": "false", "yes": "true", "n": "
 
 @dataclass(frozen=True, slots=True)
 class UsualWords(TextOption):
-    """The words of booleans without declared texts, in any case.
-
-    A spec has no key for it. pandas, R, Python, spreadsheets and databases write these words, and
-    `1.0` or `0.00` where a program made numbers of them.
-    """
+    """The words of booleans without declared texts, in any case, and `1.0`."""
 
     key = "values"
     for_unread = True

@@ -35,10 +35,8 @@ UNSEEN = r"\x{AD}\x{61C}\x{180E}\x{200B}\x{200E}\x{200F}\x{202A}-\x{202C}\x{2060
 Joiners and overrides are not among them: they change how other characters look.
 """
 
-BLANK_RUN = r"[\t\p{Zs}]+"
-
-SEVERAL_SPELLINGS = r"[^ -~]|^ | $|  |^$"
-"""Texts that are not in one spelling, or not ASCII."""
+BLANK_RUN, NOT_UNIFIED = r"[\t\p{Zs}]+", r"[^ -~]|^ | $|  |^$"
+"""Blanks, and a part of every text that `unified_text` may change."""
 
 LONGEST_KEY = 1000
 """Characters of the longest text that may be published as a key."""
@@ -56,7 +54,7 @@ def unified_text(text: pl.Expr) -> pl.Expr:
     Unicode form NFC, without `UNSEEN` characters and blanks around it, each run of blanks within as
     one space. Null if nothing is left.
     """
-    is_odd = text.str.contains(SEVERAL_SPELLINGS)
+    is_odd = text.str.contains(NOT_UNIFIED)
     # Only odd texts are changed, because the pattern alone takes no longer than to strip blanks.
     seen = pl.when(is_odd).then(text).str.replace_all(f"[{UNSEEN}]", "").str.normalize("NFC")
     return pl.when(is_odd).then(strip_blanks(seen.str.replace_all(BLANK_RUN, " "))).otherwise(text)
