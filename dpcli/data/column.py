@@ -291,10 +291,6 @@ class Column(ABC):
         text.
         """
 
-    def bare_text(self, cell: pl.Expr) -> pl.Expr:
-        """The text of a cell for all rules but the first: without blanks; null if blank."""
-        return strip_blanks(cell)
-
     def undecided(self, left: pl.Expr, decided: Mapping[str, int | None]) -> pl.Expr | None:
         """Whether a text is a value that no rule read; None if rules decide all texts."""
         return None
