@@ -26,9 +26,10 @@ from dpcli.engine.progress import Progress
 from dpcli.numeric.exact import rounded_text
 from dpcli.planning.limit_notes import limit_warnings
 from dpcli.planning.notes import column_warnings, quality_warnings, unit_warnings
-from dpcli.planning.plan import CentralPlan
+from dpcli.planning.plan import CentralPlan, Plan
 from dpcli.planning.planner import make_plan
 from dpcli.planning.quality_check import kept_rows_warnings, noise_excess
+from dpcli.planning.risks import records_risk
 from dpcli.privacy.unit import PersonUnit
 from dpcli.problems.errors import DpcliError, UsageError
 from dpcli.problems.messages import escape_controls, quoted_list
@@ -110,7 +111,7 @@ def check(
         if as_json:
             print_json(report | {"problems": problem_facts(failure)})
         raise
-    advice = lists
+    advice = [*lists, *filter(None, [records_risk(plan).warning])]
     if isinstance(plan, CentralPlan):
         quality, reading = _quality_notes(plan), reading_warnings(plan, files)
         found = *unit_warnings(plan), *column_warnings(plan), *limit_warnings(plan)
@@ -119,14 +120,22 @@ def check(
     if as_json:
         print_json(report)
         return
+    _show_notes(plan)
+    verdict = _verdict(unreadable)
+    print_line(f"{spec}: {size} {plan.part}{'s' * (size != 1)}, {verdict}", file=sys.stdout)
+
+
+def _show_notes(plan: Plan) -> None:
+    """Print what a record is, unless that is a warning, and what reports will lack."""
+    records = records_risk(plan)
+    if not records.warning:
+        print_line(f"note: {records.words}")
     missing = [key for key in RESPONSIBLE.values() if not plan.spec.declarations.answer(key)]
     if missing:
         keys = quoted_list(missing)
         print_line(
             f"note: reports will say `not stated` for {keys}: see `dpcli explain declarations`"
         )
-    verdict = _verdict(unreadable)
-    print_line(f"{spec}: {size} {plan.part}{'s' * (size != 1)}, {verdict}", file=sys.stdout)
 
 
 def _verdict(unreadable: list[str]) -> str:

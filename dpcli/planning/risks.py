@@ -126,6 +126,11 @@ def risks(plan: Plan, window: int | None = None) -> tuple[Finding, ...]:
     return tuple(findings)
 
 
+def records_risk(plan: Plan) -> Finding:
+    """Whether one record can change how others are read."""
+    return next(finding for finding in risks(plan) if finding.risk == "records")
+
+
 def _facts(plan: Plan, window: int | None) -> dict[str, object]:
     spec = plan.spec
     privacy, unit, budget = spec.privacy, spec.privacy.unit, spec.privacy.budget
@@ -201,6 +206,8 @@ def _verdicts(plan: Plan, window: int | None, own: Iterable[RiskVerdict]) -> Ite
         yield "identity", OPEN, "ids", "each" if unit.singletons_without_id else ""
     else:
         yield "unit", OPEN, "row"
+    multiline = plan.spec.dialect.multiline
+    yield ("records", WARNED, "cells") if multiline else ("records", MET, "lines")
     presence = privacy.neighbors is Neighbors.ADD_REMOVE
     yield ("neighbors", MET, "protected") if presence else ("neighbors", WARNED, "public")
     # A program knows that bounds clamp values, but not where the bounds come from.

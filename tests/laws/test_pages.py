@@ -60,7 +60,7 @@ def test_the_reference_is_current_and_short() -> None:
     text = runpy.run_path(str(ROOT / "docs" / "make_reference.py"))["reference"]()
 
     assert (ROOT / "docs" / "reference.md").read_text("utf-8") == text
-    assert len(text.splitlines()) <= 410
+    assert len(text.splitlines()) <= 425
 
 
 def test_the_reference_names_every_key_word_and_code() -> None:

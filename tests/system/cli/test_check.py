@@ -51,9 +51,11 @@ def test_a_terminal_shows_the_cells(files: tuple[Path, Path]) -> None:
     plain = shown(spec, data, folder=spec.parent)
     assert plain.status == 0
     assert ["age", "some", "none", "some", "none"] in [line.split() for line in plain.lines]
-    assert shown(spec, data, "--cells", folder=spec.parent) == plain
+    asked = shown(spec, data, "--cells", folder=spec.parent)
     piped = shown(spec, "-", rows=ROWS, folder=spec.parent)
-    assert piped.text[piped.text.index("CONF") :] == plain.text[plain.text.index("CONF") :]
+    # A bar of the progress may come before it.
+    parts = [screen.text.partition("CONF")[2] for screen in (plain, asked, piped)]
+    assert parts[0] and len(set(parts)) == 1
 
 
 @pytest.mark.parametrize("words", [("--header",), ("--json",)])

@@ -150,6 +150,7 @@ def plans() -> Iterator[Plan]:
     total = "  - {name: total, statistic: sum, column: age, epsilon: 0.5}\n"
     chosen = f"{chosen}{total}quality: {QUALITIES[0]}\n".replace("NEIGHBORS", "add-remove")
     yield make_plan(parse_central_spec(chosen, "spec"))
+    yield make_plan(parse_central_spec(f"{by_row.spec.text}csv: {{multiline: true}}\n", "spec"))
     for population in ("10", "1000000"):
         declared = f"declarations: {{population: {population}}}\n"
         yield make_plan(parse_central_spec(f"{by_row.spec.text}{declared}", "spec"))
