@@ -23,7 +23,7 @@ from statistics import median
 
 from tests.benchmarks import cells
 from tests.benchmarks.timing import Run, run
-from tests.benchmarks.workloads import SHAPES, WORKLOADS
+from tests.benchmarks.workloads import PEOPLE, SHAPES, TOTALS, WORKLOADS, Workload
 
 ROOT = Path(__file__).parents[2]
 FIGURES = Path(__file__).with_name("guard.toml")
@@ -61,6 +61,9 @@ RELEASES = 400
 
 ENTRIES = 1000
 """Columns, and statistics, of the longest spec."""
+
+SURPLUS = 1_000_000
+"""Rows of the file with surplus cells: enough that the time is that of reading."""
 
 QUANTILES = 49
 """Quantiles in each group: enough that their intervals take most of the time."""
@@ -158,6 +161,7 @@ def all_cases(folder: Path, size: Size) -> Iterator[tuple[str, Case]]:
     yield from start_cases(folder)
     yield from quantile_cases(folder)
     yield from cell_cases(folder, size)
+    yield from surplus_cases(folder)
     wanted = [(name, "usual", rows) for name, rows in size.rows.items()]
     wanted += [
         (name, shape, rows)
@@ -255,6 +259,21 @@ def cell_cases(folder: Path, size: Size) -> Iterator[tuple[str, Case]]:
             f"{groups:,} {name}",
             Case(dpcli("release", spec, data, "-o", table, "--force"), python(query)),
         )
+
+
+def surplus_cases(folder: Path) -> Iterator[tuple[str, Case]]:
+    """A file of which one record in ten has a surplus cell, compared with one without."""
+    data, broken = folder / "fit.csv", folder / "broken.csv"
+    run([sys.executable, "-m", "tests.benchmarks.workloads", str(data), str(SURPLUS), "usual"])
+    with data.open("rb") as lines, broken.open("wb") as file:
+        for number, line in enumerate(lines):
+            file.write(line.replace(b"\n", b",x\n") if number % 10 == 5 else line)
+    for unit, name in ("row", "rows"), (PEOPLE, "people"):
+        workload = Workload(unit, TOTALS, "")
+        (place := folder / f"surplus of {name}").mkdir()
+        release, _ = workload.commands(place / "spec.yaml", broken)
+        base = [str(data) if word == str(broken) else word for word in release]
+        yield f"surplus cells, {name}", Case(release, base, rounds=5)
 
 
 def python(text: str) -> list[str]:
