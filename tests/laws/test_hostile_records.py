@@ -83,8 +83,10 @@ def require_the_same_outcome(
     random = Random(seed)
     size = random.choice([0, 1, MANY])
     spec = folder / "spec.yaml"
-    one_line = "csv: {multiline: false}\n" if form != "quoted.csv" else ""
-    text = SPEC.replace("UNIT", random.choice(UNITS)).replace("DIALECT", one_line)
+    dialects = ("", 'csv: {escape: "\\\\"}\n', 'csv: {comment: "#"}\n', "csv: {row_names: true}\n")
+    dialect = random.choice(dialects) if form.endswith((".csv", ".tsv", ".gz")) else ""
+    dialect = "csv: {multiline: true}\n" if form == "quoted.csv" else dialect
+    text = SPEC.replace("UNIT", random.choice(UNITS)).replace("DIALECT", dialect)
     spec.write_text(text, encoding="utf-8")
     pair = hostile_pair(form, random, size)
     outcomes = []

@@ -34,6 +34,8 @@ TEXTS: tuple[bytes, ...] = (
     b"1180591620717411303424", "\ufdd01".encode(), "\ufeffp".encode(), "٣²".encode(), b"PAR1\x15",
     b"\x1f\x8b\x08", b"PK\x03\x04", b"x\x9c", b"sep=;", b"2020-02-30", b"9999-12-31 23:59:59",
     b"f", b"30", b"true", b"c0", b"x" * 70_000, b"person", b"#N/A", "é".encode("latin-1"),
+    b"\\N", b"\\", b"\\,", b"# x", "\u22125".encode(), "\u00a05\u2003".encode(), b"5-", b"23.824",
+    b"12:30", b"1700000000", b"2024Q2", b"2024-W05", b"07", b"F", "e\u0301".encode(),
 )  # fmt: skip
 """Bytes of cells."""
 
