@@ -53,10 +53,10 @@ NOTES = (
     ("came with her son", 0.03),
     ("back pain, second week", 0.05),
     ('asked for the "long" form', 0.02),
-    ("no show\ncalled the next day", 0.02),
+    ("no show, called the next day", 0.02),
     ("vaccination; no reaction", 0.05),
     ("referred to St. Anna's, ward 4", 0.03),
-    ('wants a "second opinion",\nsee letter', 0.01),
+    ('wants a "second opinion", see letter', 0.01),
     ("naïve to treatment \N{EN DASH} start at ½ dose", 0.02),
 )
 

@@ -72,7 +72,7 @@ def test_the_readme_names_every_column(rows: list[dict[str, str]]) -> None:
         ("employment", ["", "Employed", " employed ", "military"]),
         ("insured", ["", "Yes", "TRUE", " yes "]),
         ("first_visit", ["", "no", "2"]),
-        ("note", ["", "back pain, second week", 'wants a "second opinion",\nsee letter']),
+        ("note", ["", "back pain, second week", 'wants a "second opinion", see letter']),
     ],
 )
 def test_oddities(rows: list[dict[str, str]], column: str, cells: list[str]) -> None:
