@@ -390,6 +390,7 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
                 delimiter=dialect.delimiter,
                 quotechar=dialect.quote,
                 quoting=csv.QUOTE_NONE if dialect.quote is None else csv.QUOTE_MINIMAL,
+                escapechar=dialect.escape,
                 lineterminator="\n",
             )
             text.write("\n" * dialect.skip_lines)
@@ -416,7 +417,9 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
                 unquoted = (dialect.delimiter, "\n")
                 cells = ["" if any(c in cell for c in unquoted) else cell for cell in cells]
             columns.append(cells)
-        return [*columns, [MARK_TEXT] * len(rows)]
+        # A file without a header line has the columns that its spec names, and no other.
+        marks = [[MARK_TEXT] * len(rows)] * (not dialect.names)
+        return [*[list(map(str, rows))] * dialect.row_names, *columns, *marks]
 
     def _cells(self, name: str, column: Column, rows: Positions) -> list[str]:
         spec, stream = self._spec, self._stream.named("column").named(name)
