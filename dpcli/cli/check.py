@@ -323,10 +323,9 @@ def _remarks(cells: ColumnCells, declared: Column, spec: Spec) -> Iterator[str]:
             keys = " and ".join(
                 f"`{key}`" if len(key) <= UNBROKEN else key for key in cells.remedy.keys
             )
-            yield f"{keys} would read {READS[cells.remedy.reads]}"
-            if cells.remedy.instead:
-                key = f"`{cells.remedy.instead}`"
-                yield f"{key} would read them as well, as other values: look at the file"
+            if keys:
+                yield f"{keys} would read {READS[cells.remedy.reads]}"
+            yield from cells.remedy.doubts
         if cells.is_garbled:
             yield "some cells have bytes that are not of the declared encoding"
         elif declared.labels and (cells.remedy is None or cells.remedy.reads != "all"):

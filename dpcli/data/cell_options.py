@@ -11,18 +11,19 @@ from dataclasses import replace
 from itertools import chain
 from typing import Annotated, Self
 
-from dpcli.data.column import C, Column, Option, SampledTexts, Source, TextOption
+from dpcli.data.column import C, Column, Option, Proposal, SampledTexts, Source, TextOption
 from dpcli.data.declared_texts import list_text, require_distinct_texts, yaml_text
 from dpcli.data.polars_text import lower_texts, pl
 from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import scalars_of
 from dpcli.fields.values import Boolean, ByForm, Choice, ListOrItem, Text, Texts, whole_number
 from dpcli.problems.light_dataclasses import dataclass
+from dpcli.problems.messages import quoted_list
 from dpcli.problems.reference import usual_cells
 
 MAX_POSITION = 100_000
 
-MAX_NAMED = 8
+MAX_NAMED = 24
 """The most texts of one kind that are proposed."""
 
 
@@ -88,24 +89,24 @@ class MissingMarks(Option):
         return list_text(self.texts)
 
     @classmethod
-    def found(cls, column: Column, cells: SampledTexts) -> list[str]:
-        """Texts of cells that probably are marks, the most frequent first.
+    def proposed(cls, column: Column, cells: SampledTexts) -> Iterator[Proposal[Option | None]]:
+        """The marks of a column, and texts that probably are marks, the most frequent first.
 
         A text without a digit is neither a number nor a date.
         """
-        usual = {text for text in cells.unread if text.lower() in usual_cells()["marks"]}
-        words = {
+        declared, words = {text.lower() for text in column.texts}, usual_cells()
+        usual = {text for text in cells.unread if text.lower() in words["marks"]}
+        rows = {
             text: rows
             for text, rows in cells.unread.items()
-            if text in usual or not (column.labels or any(map(str.isnumeric, text)))
+            if text.lower() not in declared
+            and (text in usual or not (column.labels or any(map(str.isnumeric, text))))
         }
-        return cells.shown(words, usual)
-
-    @classmethod
-    def added(cls, column: Column, texts: Sequence[str]) -> Self | None:
-        """The marks of a column and at most `MAX_NAMED` of these texts; None without any."""
-        every = (*column.marks, *texts[:MAX_NAMED])
-        return cls(every) if every else None
+        named = cells.shown(rows, usual)[:MAX_NAMED]
+        every = (*column.marks, *named)
+        odd = [text for text in named if text not in usual or text.lower() in words["zeros"]]
+        doubt = f"{quoted_list(odd)} may not mean that an answer is missing"
+        yield Proposal(cls(every) if every else None).doubt_if(odd, doubt)
 
 
 IGNORE = "ignore"
@@ -148,10 +149,10 @@ class Case(Ignored):
         yield from usual_cases(texts)
 
     @classmethod
-    def proposed(cls, column: Column, cells: SampledTexts) -> Sequence[Option | None]:
+    def proposed(cls, column: Column, cells: SampledTexts) -> Iterator[Proposal[Option | None]]:
         known = set(lower_texts([*column.texts, *column.marks]))
         helps = _differ(column) and not known.isdisjoint(lower_texts(list(cells.unread)))
-        return [cls() if helps else column.option(cls)]
+        yield Proposal(cls() if helps else column.option(cls))
 
 
 def usual_cases(texts: Sequence[str]) -> Iterator[str]:

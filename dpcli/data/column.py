@@ -8,13 +8,15 @@ Everything here is public: it comes from the spec, never from the data.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import Field, replace
 from itertools import chain, product
-from typing import Any, ClassVar, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 from dpcli.data.polars_text import pl, strip_blanks
 from dpcli.fields.section import SectionModel
+from dpcli.problems.light_dataclasses import dataclass
 
 Source = str | int | None
 """Name or position (from 1) of a column's cells in a file; None: its own name.
@@ -58,23 +60,43 @@ class Derivation(ABC):
         return {}
 
 
-class SampledTexts(Protocol):
-    """Texts of cells that `check --cells` passes, without blanks around them."""
+FREQUENT = 10
+"""The fewest rows with a text that may be named, so it is not about one person."""
 
-    @property
-    def unread(self) -> Mapping[str, int]:
-        """The texts that cannot be read as declared, with the rows of each."""
 
-    @property
-    def read(self) -> Mapping[str, int]:
-        """The texts that can be read, with the rows of each."""
+@dataclass(frozen=True)
+class SampledTexts:
+    """Texts of some cells of a column, without blanks around them, by number of rows.
 
-    @property
-    def decimal(self) -> str:
-        """The decimal mark of columns without their own."""
+    `unread` are texts of cells that cannot be read, of which the column has `unread_rows`; `read`
+    are those of `read_rows` readable cells. Columns without their own decimal mark have `decimal`.
+    """
+
+    unread: Mapping[str, int]
+    unread_rows: int
+    read: Mapping[str, int]
+    read_rows: int
+    decimal: str
 
     def shown(self, rows: Mapping[str, int], usual: Container[str] = ()) -> list[str]:
-        """The texts of `rows` that a proposal may name, the most frequent first."""
+        """The texts that may be named, most frequent first: frequent and `usual` ones."""
+        ordered = Counter(rows).most_common()
+        return [text for text, count in ordered if count >= FREQUENT or text in usual]
+
+
+P_co = TypeVar("P_co", covariant=True)
+
+
+class Proposal(NamedTuple, Generic[P_co]):
+    """An option, or a column, that may read more cells; `doubts` say how they may mean others."""
+
+    value: P_co
+    doubts: tuple[str, ...] = ()
+
+    def doubt_if(self, condition: object, doubt: str) -> Self:
+        """The proposal, with one more doubt if the condition is true."""
+        more = (f"{doubt}: look at the file",) if condition else ()
+        return self._replace(doubts=(*self.doubts, *more))
 
 
 class Option(ABC):
@@ -149,17 +171,13 @@ class Option(ABC):
         yield from ()
 
     @classmethod
-    def proposed(cls, column: Column, cells: SampledTexts) -> Sequence[Option | None]:  # noqa: ARG003
-        """Options that may read more cells; of several, the first is the declared one.
+    def proposed(cls, column: Column, cells: SampledTexts) -> Iterator[Proposal[Option | None]]:  # noqa: ARG003
+        """Options that may read more cells, the most likely first.
 
         None stands for leaving the option out. The result depends only on the texts in `cells` and
         their counts.
         """
-        return [column.option(cls)]
-
-    def instead(self, declared: Self | None) -> Option | None:
-        """Another option that may read the same cells, with another meaning."""
-        return None
+        yield Proposal(column.option(cls))
 
 
 class TextOption(Option):
@@ -210,6 +228,9 @@ class Column(ABC):
 
     # Each kind is a data class, so that `replace` takes any column.
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    max_outside: ClassVar[float] = 0.05
+    """The share of values outside the bounds up to which a proposal is certain: outliers."""
 
     wrong_type: ClassVar[str] = "wrong-column-type"
     """The code of the problem if a statistic needs another kind of column."""
@@ -427,13 +448,12 @@ class Column(ABC):
         """What this column declares differently from an old one, each key as in YAML."""
         yield from (option.words for option in self.options if option not in old.options)
 
-    def proposed(self, cells: SampledTexts) -> Iterator[Self]:
+    def proposed(self, cells: SampledTexts) -> Iterator[Proposal[Self]]:
         """The columns with other options that may read more cells, the most likely first."""
-        choices = [kind.proposed(self, cells) for kind in self.takes]
-        kept = tuple(choice[0] for choice in choices)
-        changed = product(*(choice[1:] or choice for choice in choices))
-        for options in dict.fromkeys((kept, *changed)):
-            yield self.with_options(*options, without=self.takes)
+        for chosen in product(*(kind.proposed(self, cells) for kind in self.takes)):
+            options, doubts = zip(*chosen, strict=True)
+            column = self.with_options(*options, without=self.takes)
+            yield Proposal(column, tuple(chain.from_iterable(doubts)))
 
     # Axes of tables.
 

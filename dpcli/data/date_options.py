@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import product
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field
 
-from dpcli.data.column import Column, FormOption, Option, SampledTexts
+from dpcli.data.column import Column, FormOption, Option, Proposal, SampledTexts
 from dpcli.data.declared_texts import list_text, require_few, require_short, yaml_text
-from dpcli.data.formats import LONGEST_FORMAT, MONTHS, DateForm, DateFormat, DateFormatError
+from dpcli.data.formats import LONGEST_FORMAT, DateForm, DateFormat, DateFormatError
+from dpcli.data.grid_columns import require_numeric
 from dpcli.fields.section import SectionModel
 from dpcli.fields.values import ListOrItem, ParsedText, invalid_value
 from dpcli.problems.light_dataclasses import dataclass
@@ -50,23 +52,22 @@ class Formats(FormOption):
         return list_text(form.text for form in self.forms)
 
     @classmethod
-    def proposed(cls, column: Column, cells: SampledTexts) -> Sequence[Option | None]:
+    def proposed(cls, column: Column, cells: SampledTexts) -> Iterator[Proposal[Option | None]]:
+        """The declared formats and those of other texts, in all orders of their directives."""
         declared = column.option(cls)
-        known = declared.forms if declared else ()
-        texts = Counter(cells.read) + Counter(cells.unread)
-        forms = guessed_forms(texts, known) if cells.unread else known
-        return [cls(forms) if forms else None]
-
-    def instead(self, declared: Self | None) -> Option | None:
-        """The formats with day and month exchanged in those that are not declared.
-
-        None if no format changes.
-        """
-        declared_forms = declared.forms if declared else ()
-        swapped = tuple(
-            form if form in declared_forms else swapped_form(form) for form in self.forms
-        )
-        return None if swapped == self.forms else Formats(swapped)
+        read = [] if declared else guessed_forms(cells.read)
+        known = declared.forms if declared else tuple(forms[0] for forms in read)
+        found = guessed_forms(cells.unread)[: max(0, MAX_FORMS - len(known))]
+        bounds = require_numeric(column).bounds or (-1, 0)
+        is_certain = CENTURY[0] <= bounds[0] <= bounds[1] <= CENTURY[1]
+        is_short = not is_certain and any(forms[0].has("y") for forms in found)
+        is_month = any(forms[0].has("my") and not forms[0].has("d") for forms in found)
+        for new in product(*found):
+            forms = (*known, *new)
+            shapes = {re.sub("%[bdmy]", "%d", form.text) for form in forms}
+            proposal = Proposal(cls(forms) if new else declared).doubt_if(is_short, CENTURIES)
+            proposal = proposal.doubt_if(len(shapes) < len(forms), SEVERAL_ORDERS)
+            yield proposal.doubt_if(is_month, PERIODS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,99 +125,73 @@ class Hours(FormOption):
 MAX_FORMS = 4
 """The most formats proposed for a column; a file with more is better corrected."""
 
-MAX_TEXTS = 500
-"""The most texts from which formats are guessed: the most frequent ones."""
-
 MIN_SHARE = 0.01
 """A format must read this share of the rows."""
 
-TIME = re.compile(
-    r"(?P<before>[ T]|, )(?P<hour>[0-9]{1,2}):[0-9]{2}(?P<second>:[0-9]{2})?(?P<part>\.[0-9]{1,6})?"
-    r"(?P<half> ?(?:am|pm))?(?P<zone> ?[+-][0-9]{2}:?[0-9]{2}|Z)?",
-    re.IGNORECASE,
+TIME_PARTS = (
+    (r"[+-][0-9]{2}:?[0-9]{2}$|Z$", "%z"),
+    (r"[0-9]{1,2}:[0-9]{2}(?=.*[AP]M)", "%I:%M"),
+    (r"[0-9]{1,2}:[0-9]{2}", "%H:%M"),
+    (r":[0-9]{2}(\.[0-9]{1,6})?", r":%S\1"),
+    (r"\.[0-9]+", ".%f"),
+    (r"[AP]M", "%p"),
 )
-"""A time of day after a date."""
+"""Patterns of the parts of a time, each with its directives."""
 
-TOKEN = re.compile(r"[0-9]+|[A-Za-z]+|[^0-9A-Za-z]+")
+TIME = re.compile(r"((T|, | )%[HI]:%M(:%S(\.%f)?)?( ?%p)?( ?%z)?)?", re.IGNORECASE)
+"""A format of a time after a day, or nothing."""
 
-ORDERS = {0: ("",), 1: ("d", "m"), 2: ("dm", "md", "my", "dy"), 3: ("dmy", "mdy", "ymd")}
-"""Orders of the directives of zero to three short numbers, preferred ones first."""
+DAY = re.compile(
+    r"[0-9]{6}|[0-9]{8}|[0-9]+([./_-] ?| )[0-9]+(?:\1[0-9]+)?\.?|[0-9]{4}:[0-9]{2}:[0-9]{2}"
+    r"|(?=.*[^\W\d_])(?:[0-9]+|[^\W\d_]+)(?:[./, -]{1,2}(?:[0-9]+|[^\W\d_]+)){1,2}"
+)
+"""A day of digits, perhaps with one mark between them, or with a word."""
 
-AFTER_YEAR = ("md", "dm")
-"""Orders of directives of two short numbers after a year, preferred one first."""
+PART = re.compile(r"[0-9]+|[^\W\d_]+")
+
+ORDERS = ("Ymd", "dmY", "mdY", "Ydm", "Ym", "mY", "dmy", "mdy", "ymd", "ydm", "my", "ym")
+"""Orders of directives, the most likely first; `m` may be the name of a month."""
+
+CENTURY = (0, 36_524)
+"""The first and the last day of the years that two digits mean: 1970 to 2069."""
+
+SEVERAL_ORDERS = "days of one form have several orders"
+CENTURIES = "years of two digits may be of another century"
+PERIODS = "what is read as a month may be a quarter, a week, a day or a school year"
 
 
-def guessed_forms(
-    texts: Mapping[str, int], declared: Iterable[DateForm] = ()
-) -> tuple[DateForm, ...]:
-    """The declared formats, then those that read most of the other texts, by rows."""
-    forms = list(declared)
-    left = Counter(dict(Counter(texts).most_common(MAX_TEXTS)))
-    min_texts = MIN_SHARE * left.total()
-    candidates = list(dict.fromkeys(form for text in left for form in _forms(text)))
-    for form in forms:
-        left = _unread(left, form)
-    while len(forms) < MAX_FORMS and left and candidates:
+def guessed_forms(texts: Mapping[str, int]) -> list[list[DateForm]]:
+    """Formats that read most of the texts, each with all others that read the same texts."""
+    found, candidates = list[list[DateForm]](), list[DateForm]()
+    left = Counter(texts)
+    min_rows = max(1, MIN_SHARE * left.total())
+    for marks, time in dict.fromkeys(filter(None, map(_marks_and_time, left))):
+        for order, month in product(ORDERS, "mbB"):
+            # All digits without marks are one part.
+            after = marks if len(marks) > 1 else marks * len(order)
+            if len(order) == len(after):
+                names = order.replace("m", month)
+                parts = (f"%{name}{mark}" for name, mark in zip(names, after, strict=True))
+                candidates.append(DateForm("".join(parts) + time))
+    while candidates:
         unread = {form: _unread(left, form) for form in candidates}
         best = min(candidates, key=lambda form: unread[form].total())
-        if left.total() - unread[best].total() < max(min_texts, 1):
+        if left.total() - unread[best].total() < min_rows:
             break
-        forms.append(best)
+        found.append([form for form in unread if unread[form] == unread[best]])
         left = unread[best]
-    return tuple(forms)
+    return found
 
 
-def swapped_form(form: DateForm) -> DateForm:
-    """The format with day and month exchanged."""
-    if not form.has("d") or not form.has("m"):
-        return form
-    swapped = {"%d": "%m", "%m": "%d"}
-    return DateForm(re.sub("%.", lambda match: swapped.get(match[0], match[0]), form.text))
+def _marks_and_time(text: str) -> tuple[tuple[str, ...], str] | None:
+    """The marks after the parts of a day, and the format of a time; None if it is no day."""
+    day, mark, time = re.split(r"((?:[ T]|, )(?=[0-9]+:)|$)", text, maxsplit=1)
+    for pattern, directive in TIME_PARTS:
+        time = re.sub(pattern, directive, time, count=1, flags=re.IGNORECASE)
+    is_day = DAY.fullmatch(day) and TIME.fullmatch(mark + time)
+    return (tuple(PART.split(day)[1:]), mark + time) if is_day else None
 
 
-def _unread(texts: Counter[str], form: DateForm) -> Counter[str]:
+def _unread(texts: Mapping[str, int], form: DateForm) -> Counter[str]:
     pattern = re.compile(form.pattern)
     return Counter({text: rows for text, rows in texts.items() if not pattern.match(text)})
-
-
-def _forms(text: str) -> Iterator[DateForm]:
-    """All formats in which a text may be a date."""
-    time = TIME.search(text)
-    if time is not None and time.end() != len(text):
-        return
-    day, after = (text, "") if time is None else (text[: time.start()], _time_format(time))
-    tokens = TOKEN.findall(day)
-    fields = [_field(token) for token in tokens]
-    short = sum(field == "?" for field in fields)
-    is_after_year = short == 2 and "%Y" in fields[: fields.index("?")]
-    for order in AFTER_YEAR if is_after_year else ORDERS.get(short, ()):
-        letters = iter(order)
-        parts = [f"%{next(letters)}" if field == "?" else field for field in fields]
-        try:
-            yield DateForm("".join(parts) + after)
-        except DateFormatError:
-            continue
-
-
-def _field(token: str) -> str:
-    """The directive for a part of a date, `?` for a short number, or the part itself."""
-    if token.isdigit():
-        return {1: "?", 2: "?", 4: "%Y", 6: "%Y%m", 8: "%Y%m%d"}.get(len(token), token)
-    names = [month.lower() for month in MONTHS]
-    if token.lower() in names and len(token) > len("may"):
-        return "%B"
-    return "%b" if token.lower() in (name[:3] for name in names) else token.replace("%", "%%")
-
-
-def _time_format(time: re.Match[str]) -> str:
-    half, zone = time["half"] or "", time["zone"] or ""
-    return "".join(
-        (
-            time["before"],
-            "%I:%M" if half else "%H:%M",
-            ":%S" if time["second"] else "",
-            ".%f" if time["part"] else "",
-            re.sub("[A-Za-z]+", "%p", half),
-            re.sub("[0-9:+-]+|[Zz]", "%z", zone),
-        )
-    )

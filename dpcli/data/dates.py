@@ -19,6 +19,12 @@ from dpcli.problems.messages import quoted_list
 NOON = 12
 """The hour of dates that are examples."""
 
+FIRST_DAY = -719_162
+"""0001-01-01 as days since 1970."""
+
+LAST_DAY = 2_932_896
+"""9999-12-31 as days since 1970."""
+
 
 class DateColumn(NumericColumn):
     """Days, or with the part `hour` of its format, the hours of its cells."""
@@ -37,6 +43,8 @@ class DateColumn(NumericColumn):
     wrong_type: ClassVar[str] = "wrong-column-type.days"
     grid_words: ClassVar[str] = "a whole number of days"
     bounds_example: ClassVar[str] = "[2010-01-01, 2024-12-31]"
+    max_outside: ClassVar[float] = 0
+    widest: ClassVar[tuple[int, int]] = (FIRST_DAY, LAST_DAY)
 
     @property
     def format(self) -> DateFormat | None:
@@ -101,12 +109,6 @@ class DateColumn(NumericColumn):
 
 TIME = "%Y-%m-%d %H:%M:%S"
 """How a program writes a time whose type the file states."""
-
-FIRST_DAY = -719_162
-"""0001-01-01 as days since 1970."""
-
-LAST_DAY = 2_932_896
-"""9999-12-31 as days since 1970."""
 
 
 def iso_days(text: pl.Expr) -> pl.Expr:

@@ -51,6 +51,8 @@ class NumericColumn(ValuedColumn):
     """What the width of a bin must be, in messages."""
     bounds_example: ClassVar[str] = "[0, 100]"
     """Bounds that a message proposes."""
+    widest: ClassVar[tuple[int, int]] = (-(1 << 60), 1 << 60)
+    """The bounds of a column that declares none, where different values must stay different."""
 
     def __post_init__(self) -> None:
         if self.bounds is not None and self.bounds[0] > self.bounds[1]:
@@ -131,8 +133,8 @@ class NumericColumn(ValuedColumn):
         return replace(self, bounds=self.bounds or (0, 0), missing=None)
 
     def without_limits(self) -> Self:
-        low, high = self.bounds or (1, -1)
-        return replace(self, bounds=(low - 1, high + 1), missing=None)
+        wider = (self.lower - 1, self.upper + 1) if self.bounds else self.widest
+        return replace(self, bounds=wider, missing=None)
 
     def possible(self, value: pl.Expr) -> pl.Expr:
         """Whole steps within the bounds, in the smallest type that fits them."""
@@ -148,7 +150,7 @@ class NumericColumn(ValuedColumn):
     def outside(self, value: pl.Expr) -> pl.Expr | None:
         low, high = self.limits
         # `without_limits` has made both a step wider.
-        return ~value.is_between(low + 1, high - 1) if high - low > 1 else None
+        return ~value.is_between(low + 1, high - 1) if (low, high) != self.widest else None
 
     def range_texts(self, ranges: Ranges) -> list[str]:
         return [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -24,6 +23,7 @@ from dpcli.data.column import (
     Column,
     Derivation,
     Option,
+    Proposal,
     Ranges,
     Rule,
     SampledTexts,
@@ -32,62 +32,61 @@ from dpcli.data.column import (
     ValuedColumn,
 )
 from dpcli.data.declared_texts import mapping_text, yaml_text
+from dpcli.data.formats import shortest_number
 from dpcli.data.polars_text import pl, position_of_code, private_key, unified_text
 from dpcli.problems.light_dataclasses import dataclass
+from dpcli.problems.messages import quoted_list
 from dpcli.problems.reference import usual_cells
 
 Pairs = tuple[tuple[str, str], ...]
 """Texts, each with its label."""
 
 
-def added_texts(column: Column, values: Pairs, texts: Iterable[str]) -> Pairs:
-    """The undeclared texts that spell or abbreviate a label, each with this label."""
-    compared = dict(zip(column.compared([text for text, _ in values]), values, strict=True))
+def added_texts(column: LabeledColumn, texts: Iterable[str]) -> Proposal[Pairs]:
+    """The undeclared texts that spell or abbreviate one label, each with this label."""
+    labels = _labels(column.values, _spellings)
+    starts = _labels(column.values, lambda text: [_words(text)[:size] for size in (1, 2, 3)])
     # The column reads all spellings of a text in the same way, so one of them is enough.
-    spellings = dict(zip(column.compared(sorted(texts)), sorted(texts), strict=True))
-    known = [_unique(values, reduce) for reduce in (_letters, _number_code)]
-    known.append(_abbreviations(values))
-    labels: dict[str, str] = {}
-    for spelled, text in spellings.items():
-        keys = (_letters(text), _number_code(text))
-        found = (of_key[key] for of_key in known for key in keys if key in of_key)
-        if spelled not in compared and (label := next(found, None)) is not None:
-            labels[text] = label
-    return tuple(sorted(labels.items()))
+    spelled = dict(zip(column.compared(sorted(texts)), sorted(texts), strict=True))
+    added, short = dict[str, str](), dict[str, str]()
+    for text in (spelled[key] for key in spelled.keys() - {*column.compared_texts}):
+        found = [labels[key] for key in _spellings(text) if key in labels]
+        if found:
+            added[text] = found[0]
+        elif re.fullmatch(r"[^\W\d_]{1,3}", text) and text.lower() not in usual_cells()["marks"]:
+            short[text] = starts.get(_words(text), "")
+    unsure = [text for text in added if re.fullmatch(r"[0-9]{1,3}\.0{3}", text)]
+    abbreviated = {text: label for text, label in short.items() if label}
+    # Each label has one abbreviation, and there are no others.
+    sizes = {len(column.labels), len({*abbreviated.values()}), len({*map(_words, short)})}
+    unsure += abbreviated if len(sizes) > 1 else []
+    proposal = Proposal(tuple(sorted((added | abbreviated).items())))
+    return proposal.doubt_if(unsure, f"{quoted_list(unsure)} may mean something else")
 
 
-def _letters(text: str) -> str:
-    """The letters and digits of a text, without case and accents."""
-    plain = unicodedata.normalize("NFKD", text).casefold()
-    return "".join(letter for letter in plain if letter.isalnum())
+def _words(text: str) -> str:
+    """The text without case, accents, and blanks that are not between digits."""
+    plain = unicodedata.normalize("NFD", text.casefold())
+    plain = re.sub("(?<=[a-z\u03b1-\u03c9])[\u0300-\u036f]+", "", plain)
+    return re.sub(r"(?<![0-9])\s+|\s+(?![0-9])", "", plain)
 
 
-def _number_code(text: str) -> str:
-    """A code without zeros before it and without decimals, such as 1 for 01 and 1.0."""
-    match = re.fullmatch(r"0*([0-9]+)(\.0*)?", text)
-    return match[1] if match else ""
+def _spellings(text: str) -> list[str]:
+    """The shortest number, or the words, and these without usual signs between their letters."""
+    number, words, one, between = shortest_number(text), _words(text), "[^\\W\\d_]", "[-_.'\u2019]+"
+    if number is not None:
+        return [number or "0"]
+    ends = rf"(?<={one}{one}){between}(?={one})|(?<={one}){between}(?={one}{one})"
+    return [words, re.sub(ends, "", words)]
 
 
-def _unique(pairs: Iterable[tuple[str, str]], reduce: Callable[[str], str]) -> dict[str, str]:
-    """The label of each result of `reduce` for the texts of the pairs.
-
-    Results that several texts share are left out.
-    """
-    reduced = [(reduce(text), label) for text, label in pairs]
-    rows = Counter(key for key, _ in reduced)
-    return {key: label for key, label in reduced if key and rows[key] == 1}
-
-
-def _abbreviations(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Labels by the first one to three letters of their texts.
-
-    Letters that texts of several labels share are left out.
-    """
+def _labels(pairs: Pairs, keys: Callable[[str], Iterable[str]]) -> dict[str, str]:
+    """The label of each key that texts of no other label have."""
     labels: dict[str, set[str]] = {}
     for text, label in pairs:
-        for size in (1, 2, 3):
-            labels.setdefault(_letters(text)[:size], set()).add(label)
-    return {start: next(iter(all_)) for start, all_ in labels.items() if start and len(all_) == 1}
+        for key in keys(text):
+            labels.setdefault(key, set()).add(label)
+    return {key: next(iter(those)) for key, those in labels.items() if len(those) == 1}
 
 
 MAX_SHORT_VALUES = 10
@@ -281,11 +280,12 @@ class CategoryColumn(LabeledColumn):
     kind: ClassVar[str] = "category"
     wrong_type: ClassVar[str] = "wrong-column-type.labels"
 
-    def proposed(self, cells: SampledTexts) -> Iterator[Self]:
+    def proposed(self, cells: SampledTexts) -> Iterator[Proposal[Self]]:
         """The column with other spellings and abbreviations of its declared texts."""
-        for column in LabeledColumn.proposed(self, cells):
-            added = added_texts(column, column.values, cells.unread)
-            yield replace(column, values=(*column.values, *added[:MAX_NAMED]))
+        for proposal in LabeledColumn.proposed(self, cells):
+            column, added = proposal.value, added_texts(proposal.value, cells.unread)
+            values = (*column.values, *added.value[:MAX_NAMED])
+            yield Proposal(replace(column, values=values), (*proposal.doubts, *added.doubts))
 
 
 BOOLEAN_WORDS = {"f": "false", "t": "true", "no": "false", "yes": "true", "n": "false", "y": "true",
@@ -326,13 +326,23 @@ class BooleanColumn(LabeledColumn):
     def changed_values(self, old: Self) -> str:
         return f"[{', '.join(map(yaml_text, self.texts))}]"
 
-    def proposed(self, cells: SampledTexts) -> Iterator[Self]:
-        """The column with other options, or with a usual pair of words."""
-        yield from LabeledColumn.proposed(self, cells)
-        for pair in usual_cells()["booleans"]:
-            yield self._with_words(pair, cells.unread)
+    def proposed(self, cells: SampledTexts) -> Iterator[Proposal[Self]]:
+        """The column with other options, or with a usual pair of words, of which some occur."""
+        every = {text.lower() for text in (*cells.unread, *cells.read)}
+        texts = every.difference(usual_cells()["marks"])
+        for proposal in LabeledColumn.proposed(self, cells):
+            yield proposal
+            for pair in usual_cells()["booleans"]:
+                found, others = sorted(texts & {*pair}), texts - {*pair}
+                is_pair = len(found) == len(pair)
+                if is_pair or (found and not others):
+                    is_short = min(len(text.removesuffix(".0")) for text in found) == 1
+                    is_unsure = is_short and (others or not is_pair)
+                    doubt = f"{quoted_list(found)} may mean something else"
+                    column = proposal.value.with_words(pair, cells.unread)
+                    yield Proposal(column, proposal.doubts).doubt_if(is_unsure, doubt)
 
-    def _with_words(self, pair: Sequence[str], texts: Iterable[str]) -> Self:
+    def with_words(self, pair: Sequence[str], texts: Iterable[str]) -> Self:
         """The column with a pair of words, in the one case that `texts` use, or in any."""
         used = {text for text in texts if text.lower() in pair}
         cases: tuple[Callable[[str], str], ...] = (str.lower, str.capitalize, str.upper)

@@ -18,7 +18,7 @@ from typing import ClassVar, Self
 
 from dpcli.data.cell_options import From, MissingMarks
 from dpcli.data.characters import BLANKS, MINUS, PLUS, ascii_sign
-from dpcli.data.column import Column, Option, Ranges, Rule, SampledTexts
+from dpcli.data.column import Column, Option, Proposal, Ranges, Rule, SampledTexts
 from dpcli.data.formats import PLAIN_NUMBERS, NumberFormat, number_pattern, shortest_number
 from dpcli.data.grid_columns import NumericColumn, NumericKind, smallest_type
 from dpcli.data.number_options import (
@@ -30,6 +30,7 @@ from dpcli.data.number_options import (
     MinusAfter,
     NumberValues,
     Thousands,
+    ambiguous_mark,
 )
 from dpcli.data.polars_text import pl, strip_blanks
 from dpcli.fields.values import parse_number
@@ -189,11 +190,15 @@ class NumberColumn(NumericColumn):
                 'numbers have: add `thousands: "."`, or `thousands: none` if there is no such mark'
             )
 
-    def proposed(self, cells: SampledTexts) -> Iterator[Self]:
-        for column in NumericColumn.proposed(self, cells):
-            form = column.format
-            if form is None or form.decimal not in form.group_marks:
-                yield column
+    def proposed(self, cells: SampledTexts) -> Iterator[Proposal[Self]]:
+        for proposal in NumericColumn.proposed(self, cells):
+            form = proposal.value.format or NumberFormat()
+            if form.decimal not in form.group_marks:
+                # Only a step of thousandths has three decimals.
+                marks = form.group_marks + form.decimal * (self.step > Fraction(1, 1000))
+                mark = ambiguous_mark(marks, cells)
+                doubt = f"three digits after `{mark}` may be thousands or decimals"
+                yield proposal.doubt_if(mark, doubt)
 
 
 class IntegerColumn(NumberColumn):

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from itertools import chain
 from math import floor
-from typing import Annotated, Self
+from typing import Annotated, NamedTuple, Self
 
 from pydantic import AfterValidator, Field
 
 from dpcli.data.cell_options import MAX_NAMED
 from dpcli.data.characters import BLANKS, factor_word, misread
-from dpcli.data.column import Column, FormOption, Option, SampledTexts
+from dpcli.data.column import Column, FormOption, Option, Proposal, SampledTexts
 from dpcli.data.declared_texts import (
     MAX_FORMS,
     list_text,
@@ -40,6 +41,7 @@ from dpcli.fields.values import (
 )
 from dpcli.numeric.exact import decimal_places, decimal_text
 from dpcli.problems.light_dataclasses import dataclass
+from dpcli.problems.messages import quoted_list
 from dpcli.problems.reference import usual_cells
 
 TEXT = {"type": "string"}
@@ -50,21 +52,49 @@ MAX_LISTED = 10**18
 PARTS = re.compile(r"([^0-9]*?)([0-9][0-9.,'\u2019_ \u00a0\u202f]*[0-9]|[0-9]|[.,][0-9]+)([^0-9]*)")
 """A number with what is before and after it."""
 
-NOT_PROPOSED = set("0123456789+-.,()<>=~\u2264\u2265/:;\"'\ufffd")
-"""Characters of texts next to numbers that are not proposed as affixes."""
+BRACKETED = re.compile(r"[^0-9()]*\([^()]*[0-9][^()]*\)[^0-9()]*")
+"""A text whose only number is in brackets."""
 
 
-def _parts(cells: SampledTexts) -> Iterator[tuple[str, int, str, str, str, bool]]:
-    """Each text, its rows, what is before the number, the number, what is after it.
+class NumberText(NamedTuple):
+    """A number in a text, and what is around it without signs, brackets and blanks."""
 
-    The last part is whether the words around the number say that it is open-ended.
-    """
-    for text, rows in cells.unread.items():
+    text: str
+    rows: int
+    before: str
+    digits: str
+    after: str
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the number is that of an open-ended answer, such as 85+."""
+        before, after, words = self.before.lower(), self.after.lower(), usual_cells()
+        return before in words["before"] if not after else not before and after in words["after"]
+
+
+def number_texts(*cells: Mapping[str, int]) -> Iterator[NumberText]:
+    """The texts of cells that have one number."""
+    for text, rows in chain.from_iterable(part.items() for part in cells):
         if found := PARTS.fullmatch(text):
             before, digits, after = found.groups()
-            first, last = (part.strip(BLANKS).lower() for part in (before, after))
-            is_open = last in usual_cells()["after"] or first in usual_cells()["before"]
-            yield text, rows, before, digits, after, is_open
+            first, last = before.strip(BLANKS + "(+-"), after.strip(BLANKS + ")")
+            yield NumberText(text, rows, first, digits, last)
+
+
+def _unit(affix: str) -> str:
+    """The unit that a text next to a number may be; empty for signs, and digits of any script."""
+    units = (*usual_cells()["currencies"], *usual_cells()["units"])
+    is_word = re.sub("[ .]", "", affix).isalpha() and not misread(affix, DECIMALS)
+    return next((unit[0] for unit in units if affix in unit), affix * is_word)
+
+
+def ambiguous_mark(marks: str, cells: SampledTexts) -> str:
+    """The first of the marks before three digits that may be thousands or decimals, or none."""
+    digits = [number.digits for number in number_texts(cells.read, cells.unread)]
+    if any(re.search("[.,].*[.,]|[.,][0-9]{4}", text) for text in digits):
+        return ""
+    groups = (re.fullmatch("[1-9][0-9]{0,2}([.,])[0-9]{3}", text) for text in digits)
+    return next((group[1] for group in groups if group and group[1] in marks), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,15 +128,10 @@ class Thousands(FormOption):
         return yaml_text(self.mark)
 
     @classmethod
-    def proposed(cls, column: Column, cells: SampledTexts) -> Sequence[Option | None]:
-        used = {letter for _, _, _, digits, _, _ in _parts(cells) for letter in digits}
-        declared = column.option(cls)
+    def proposed(cls, column: Column, cells: SampledTexts) -> Iterator[Proposal[Option | None]]:
+        used = {letter for number in number_texts(cells.unread) for letter in number.digits}
         marks = [cls(mark) for mark, alike in THOUSANDS.items() if used & set(alike)]
-        return [declared, *marks, cls("") if declared else None]
-
-    def instead(self, declared: Self | None) -> Option | None:
-        """The same mark as decimal mark: three digits are sometimes decimals."""
-        return Decimal(self.mark) if self.mark in DECIMALS else None
+        yield from map(Proposal, dict.fromkeys((*marks, column.option(cls))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +157,9 @@ class Decimal(FormOption):
         return yaml_text(self.mark)
 
     @classmethod
-    def proposed(cls, column: Column, cells: SampledTexts) -> Sequence[Option | None]:
-        return [column.option(cls) or cls(cells.decimal), *map(cls, DECIMALS)]
+    def proposed(cls, column: Column, cells: SampledTexts) -> Iterator[Proposal[Option | None]]:
+        declared = column.option(cls) or cls(cells.decimal)
+        yield from map(Proposal, dict.fromkeys((declared, *map(cls, DECIMALS))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,19 +228,26 @@ class Affixes(FormOption):
             yield affix, cell.str.contains(affix, literal=True)
 
     @classmethod
-    def proposed(cls, column: Column, cells: SampledTexts) -> Sequence[Option | None]:
-        declared, found = column.option(cls), Counter[str]()
-        for _, rows, before, _, after, is_open in _parts(cells):
-            for part in (
-                () if is_open else (before.strip(BLANKS + "()+-"), after.strip(BLANKS + "()+-"))
-            ):
-                if part and not (
-                    NOT_PROPOSED & set(part) or misread(part, DECIMALS) or factor_word(part)
-                ):
-                    found[part] += rows
-        named = cells.shown(found, usual_cells()["affixes"])[:MAX_NAMED]
-        every = dict.fromkeys((*(declared.affixes if declared else ()), *named))
-        return [cls(tuple(every)) if every else None]
+    def proposed(cls, column: Column, cells: SampledTexts) -> Iterator[Proposal[Option | None]]:
+        """The affixes of one unit; if sizes may differ, the declared ones and a doubt."""
+        declared, words, rows = column.option(cls), usual_cells(), Counter[str]()
+        known = declared.affixes if declared else ()
+        numbers = [number for number in number_texts(cells.unread) if not number.is_open]
+        for number in numbers:
+            new = {number.before, number.after}.difference(known)
+            rows.update(dict.fromkeys(filter(_unit, new), number.rows))
+        usual = {*filter(factor_word, rows), *chain(*words["currencies"], *words["units"])}
+        named = cells.shown(rows, usual)[:MAX_NAMED]
+        units = set(map(_unit, (*known, *named)))
+        bare = [number.digits for number in numbers if not number.before + number.after]
+        bare += [text for text in cells.read if not any(affix in text for affix in known)]
+        is_money = units <= {spellings[0] for spellings in words["currencies"]}
+        is_bare = not is_money and any(text.strip("+-0.,") for text in bare)
+        is_refused = len(units) > 1 or is_bare or any(map(factor_word, named))
+        is_doubtful = named and (is_refused or not usual.issuperset(named))
+        doubt = f"{quoted_list((*known, *named))} may change the size of numbers"
+        option = declared if is_refused or not named else cls((*known, *named))
+        yield Proposal(option).doubt_if(is_doubtful, doubt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,8 +318,15 @@ class Brackets(FormOption):
         return "true" if self.are_negative else "false"
 
     @classmethod
-    def proposed(cls, column: Column, cells: SampledTexts) -> Sequence[Option | None]:
-        return [cls() if any("(" in text for text in cells.unread) else column.option(cls)]
+    def proposed(cls, column: Column, cells: SampledTexts) -> Iterator[Proposal[Option | None]]:
+        """Brackets; certain if no number has a minus, some have none, and bounds allow both."""
+        declared, bounds = column.option(cls), require_numeric(column).bounds
+        option = cls() if any(map(BRACKETED.fullmatch, cells.unread)) else declared
+        texts = filter(PARTS.fullmatch, (*cells.unread, *cells.read))
+        others = "|".join(text for text in texts if "(" not in text)
+        is_certain = others and not re.search("[-\u2212]", others) and (not bounds or bounds[0] < 0)
+        doubt = "numbers in brackets may be positive"
+        yield Proposal(option).doubt_if(option != declared and not is_certain, doubt)
 
 
 def _whole_numbers(numbers: list[Fraction]) -> list[int]:
@@ -353,14 +393,18 @@ class NumberValues(FormOption):
             yield text, strip_blanks(cell) == text
 
     @classmethod
-    def proposed(cls, column: Column, cells: SampledTexts) -> Sequence[Option | None]:
-        declared, rows_of, numbers = column.option(cls), dict[str, int](), dict[str, str]()
-        for text, rows, _, digits, _, is_open in _parts(cells):
-            if is_open and re.fullmatch(r"[0-9]+(\.[0-9]+)?", digits):
-                rows_of[text], numbers[text] = rows, digits
-        named = {text: numbers[text] for text in cells.shown(rows_of)[:MAX_NAMED]}
-        every = dict(declared.values if declared else ()) | named
-        return [cls(tuple(every.items())) if every else None]
+    def proposed(cls, column: Column, cells: SampledTexts) -> Iterator[Proposal[Option | None]]:
+        declared = column.option(cls)
+        numbers = {
+            number.text: number
+            for number in number_texts(cells.unread)
+            if number.is_open and re.fullmatch(r"[0-9]+(\.[0-9]+)?", number.digits)
+        }
+        named = cells.shown({text: number.rows for text, number in numbers.items()})[:MAX_NAMED]
+        every = dict(declared.values if declared else ())
+        every |= {text: numbers[text].digits for text in named}
+        doubt = f"{quoted_list(named)} would stand for that number alone"
+        yield Proposal(cls(tuple(every.items())) if every else None).doubt_if(named, doubt)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,15 +10,13 @@ cells. A text of the file is named in a remedy only if it is a usual mark or sig
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import TypeVar
 
 import polars as pl
 
-from dpcli.data.cell_options import MissingMarks
-from dpcli.data.column import Column, ValuedColumn, file_columns
+from dpcli.data.column import FREQUENT, Column, SampledTexts, ValuedColumn, file_columns
 from dpcli.data.number_options import Decimal
 from dpcli.data.polars_text import strip_blanks
 from dpcli.engine.cells import FLAGS, Decoder
@@ -29,6 +27,7 @@ from dpcli.engine.files.pieces import read_pieces, scan_piece
 from dpcli.engine.progress import Progress, interruptible
 from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.problems.light_dataclasses import dataclass
+from dpcli.problems.messages import quote
 from dpcli.problems.reference import usual_cells
 
 SAMPLED = 10_000
@@ -74,11 +73,11 @@ class CellsCheck:
 
     columns: tuple[ColumnCells, ...]
     has_rows: bool
-    enough_rows: bool | None
-    faults: tuple[Fault, ...] = ()
-    below: tuple[str, ...] = ()
+    faults: tuple[Fault, ...]
+    below: tuple[str, ...]
     repeated: Amount = "none"
     is_unique: bool = False
+    enough_rows: bool | None = None
     enough_people: bool | None = None
     joined: tuple[tuple[Amount, str, str], ...] = ()
 
@@ -98,8 +97,8 @@ def check_cells(
     """
     shares = min_readable or {}
     # Derived columns read no other cells than declared ones.
-    declared = (column for column in columns if column.derivation is None)
-    wanted = tuple(column.without_limits() for column in file_columns(declared))
+    declared = file_columns(column for column in columns if column.derivation is None)
+    wanted = tuple(column.without_limits() for column in declared)
     derived = (column for column in columns if column.derivation and column.name in shares)
     every = (*wanted, *(column.without_missing_constant() for column in derived))
     decoder = Decoder(every)
@@ -112,12 +111,9 @@ def check_cells(
     aggregates += [
         aggregate for index, column in enumerate(wanted) for aggregate in _aggregates(column, index)
     ]
-    ids = unit.column if isinstance(unit, PersonUnit) else None
-    user = next(
-        (column_index for column_index, column in enumerate(wanted) if column.name == ids), None
-    )
-    if user is not None:
-        aggregates.append(id_counts(wanted[user], pl.col(f"value{user}")))
+    people = unit if isinstance(unit, PersonUnit) else None
+    ids = [index for index, each in enumerate(wanted) if people and each.name == people.column]
+    aggregates += [id_counts(wanted[index], pl.col(f"value{index}")) for index in ids]
 
     def scan(texts: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The counts of rows and of the cells of each column, and flags."""
@@ -151,38 +147,37 @@ def check_cells(
         rows = int(counted["rows"].sum())
         cells = tuple(
             _column_cells(column, index, counted, rows, dataset.dialect.decimal)
-            for index, column in enumerate(wanted)
+            for index, column in enumerate(declared)
         )
         below = tuple(
             column.name
             for column_index, column in enumerate(every)
             if counted[f"readable{column_index}"].sum() < shares.get(column.name, 0) * rows
         )
-        people = rows_of_ids(counted) if user is not None else pl.DataFrame({"rows": []})
-        users = people["rows"]
-        if isinstance(unit, PersonUnit) and user is not None:
-            kept = int(users.clip(upper_bound=unit.max_rows).sum())
+        checked = CellsCheck(cells, rows > 0, faults if rows else (), below)
+        found = rows, rows
+        if people and ids:
+            id_rows = rows_of_ids(counted)
+            users = id_rows["rows"]
+            kept = users.clip(upper_bound=people.max_rows)
             # Rows without an id are a user each, or left out.
-            alone = (rows - int(users.sum())) * unit.singletons_without_id
-            found = kept + alone, len(users) + alone
-        else:
-            found = rows, rows
+            alone = (rows - int(users.sum())) * people.singletons_without_id
+            found = int(kept.sum()) + alone, len(users) + alone
+            joined = (
+                (amount(part, 1), option.words, option.joins)
+                for option, part in joined_ids(wanted[ids[0]], id_rows)
+            )
+            checked = replace(
+                checked,
+                repeated=amount(int((users - kept).sum()), rows),
+                is_unique=users.max() == 1,
+                joined=tuple(joined),
+            )
     enough_rows, enough_people = (
         None if minimum is None else count >= minimum
         for count, minimum in zip(found, minimums, strict=True)
     )
-    checked = CellsCheck(
-        cells, rows > 0, enough_rows, faults if rows else (), below, enough_people=enough_people
-    )
-    if not isinstance(unit, PersonUnit) or user is None or users.is_empty():
-        return checked
-    repeated = int((users - users.clip(upper_bound=unit.max_rows)).sum())
-    share = amount(Fraction(repeated), Fraction(rows))
-    joined = tuple(
-        (amount(part, Fraction(1)), option.words, option.joins)
-        for option, part in joined_ids(wanted[user], people)
-    )
-    return replace(checked, repeated=share, is_unique=users.max() == 1, joined=joined)
+    return replace(checked, enough_rows=enough_rows, enough_people=enough_people)
 
 
 def _aggregates(column: Column, index: int) -> Iterator[pl.Expr]:
@@ -225,7 +220,6 @@ def _column_cells(
     column: Column, index: int, counted: pl.DataFrame, rows: int, decimal: str
 ) -> ColumnCells:
     readable, blank = (int(counted[f"{kind}{index}"].sum()) for kind in ("readable", "blank"))
-    unreadable, total = rows - readable - blank, Fraction(rows)
     absent = [
         text
         for part_index, (text, _) in enumerate(column.declared_parts(pl.lit("")))
@@ -245,126 +239,93 @@ def _column_cells(
         texts = cells.select(cell).to_series().drop_nulls()
         return dict(texts.value_counts(sort=True).head(TEXTS).iter_rows())
 
-    bounded = f"outside{index}" in counted
-    outside = int(counted[f"outside{index}"].sum()) if bounded else 0
-    unread, remedy = dict[str, int](), None
-    if unreadable:
-        unread = sampled("unread")
-        sample = Sample(unread, unreadable, sampled("read"), readable, decimal)
-        remedy = find_remedy(column, sample)
-    ends = (f"min{index}", f"max{index}")
-    values = [counted[name] for name in ends if name in counted]
+    outside, unread = f"outside{index}", sampled("unread")
+    cells = SampledTexts(unread, rows - readable - blank, sampled("read"), readable, decimal)
+    values = [counted[f"{end}{index}"] for end in ("min", "max") if f"{end}{index}" in counted]
     return ColumnCells(
         column,
-        readable=amount(Fraction(readable), total),
-        blank=amount(Fraction(blank), total),
-        unreadable=amount(Fraction(unreadable), total),
-        outside=amount(Fraction(outside), total) if bounded else None,
+        readable=amount(readable, rows),
+        blank=amount(blank, rows),
+        unreadable=amount(cells.unread_rows, rows),
+        outside=amount(int(counted[outside].sum()), rows) if outside in counted else None,
         absent=tuple(absent),
-        codes=missing_codes(sampled("clamped")) if outside else (),
+        codes=missing_codes(sampled("clamped") | unread),
         is_constant=readable > 1 and bool(values) and values[0].min() == values[1].max(),
         is_garbled=any(REPLACEMENT in text for text in unread),
-        remedy=remedy,
+        remedy=find_remedy(column, cells),
     )
-
-
-FREQUENT = 10
-"""The fewest rows with a text that may be named, so it is not about one person."""
-
-V = TypeVar("V", bound=ValuedColumn)
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """Texts of some cells of a column, without blanks around them, by number of rows.
-
-    `unread` are texts of cells that cannot be read, of which the column has `unread_rows`; `read`
-    are texts of readable cells, of which it has `read_rows`. `decimal` is the decimal mark of
-    columns without their own.
-    """
-
-    unread: Mapping[str, int]
-    unread_rows: int
-    read: Mapping[str, int]
-    read_rows: int
-    decimal: str
-
-    def shown(self, rows: Mapping[str, int], usual: Container[str] = ()) -> list[str]:
-        """The texts that may be shown, most frequent first: frequent and `usual` ones."""
-        ordered = Counter(rows).most_common()
-        return [text for text, count in ordered if count >= FREQUENT or text in usual]
-
-    def share_read(self, column: Column, cells: Mapping[str, int]) -> Fraction:
-        """The share of rows of `cells` that a column reads, or knows to be missing."""
-        if not cells:
-            return Fraction(1)
-        texts = pl.DataFrame({"t0": list(cells)}, {"t0": pl.String})
-        swapped = texts.select(column.with_point(pl.col("t0"), self.decimal))
-        value = Decoder((column,)).decode(swapped).to_series()
-        is_known = value.is_not_null()
-        if column.marks:
-            is_known |= swapped.select(column.is_mark(pl.col("t0"), column.marks)).to_series()
-        rows = pl.Series(list(cells.values()))
-        return Fraction(int(rows.filter(is_known).sum()), int(rows.sum()))
-
-    def rows_read(self, column: Column) -> Fraction:
-        """About how many of the cells that are not blank this column would read."""
-        unread, read = (self.share_read(column, cells) for cells in (self.unread, self.read))
-        return unread * self.unread_rows + read * self.read_rows
 
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """Keys of the spec that make some unreadable cells of a column readable.
+    """Keys of the spec that read some unreadable cells of a column; certain without `doubts`.
 
-    `reads` states how many of these cells. `instead` is another key that reads as many cells, with
-    another meaning.
+    `reads` states how many cells. A doubt may be about keys that are not proposed.
     """
 
     keys: tuple[str, ...]
     reads: Amount
-    instead: str = ""
+    doubts: tuple[str, ...] = ()
 
 
-def find_remedy(column: Column, sample: Sample) -> Remedy | None:
-    """The declaration that reads the most cells; None if none reads more than now."""
-    if not sample.unread or not isinstance(column, ValuedColumn):
-        return None
-    marks = MissingMarks.found(column, sample)
-    marked = column.with_options(MissingMarks.added(column, marks))
-    unread = {text: rows for text, rows in sample.unread.items() if text not in marks}
-    unread_sample = replace(sample, unread=unread)
-    read = {
-        candidate: unread_sample.rows_read(candidate)
-        for candidate in (marked, *marked.proposed(unread_sample))
-    }
-    # Of two that read as many cells, the first is chosen: three digits are rarely decimals.
-    best = max(read, key=lambda candidate: read[candidate])
-    if sample.rows_read(best) <= sample.rows_read(column):
+def find_remedy(column: Column, cells: SampledTexts) -> Remedy | None:
+    """The declaration that reads the most cells; None without one, and without a doubt.
+
+    It is not plausible if most cells are outside the bounds.
+    """
+    if not cells.unread or not isinstance(column, ValuedColumn):
         return None
     # The decimal mark that the column has without its own is no change.
-    declared = column if column.option(Decimal) else column.with_options(Decimal(sample.decimal))
-    keys = tuple(best.changed_keys(declared))
-    share = sample.share_read(best, sample.unread)
-    return (
-        Remedy(keys, amount(share, Fraction(1)), _alternative_words(column, best, unread_sample))
-        if keys
-        else None
+    declared = column if column.option(Decimal) else column.with_options(Decimal(cells.decimal))
+    proposals = {tuple(each.value.changed_keys(declared)): each for each in column.proposed(cells)}
+    tables = {keys: _reading(each.value, cells) for keys, each in proposals.items()}
+    rows = {keys: _rows(table, "is_known") for keys, table in tables.items()}
+    outside = {keys: _rows(table, "is_outside") for keys, table in tables.items()}
+    likely = [keys for keys in tables if 2 * outside[keys] <= rows[keys]]
+    if not likely:
+        return None
+    best = max(likely, key=lambda keys: (rows[keys], -outside[keys], -len(keys)))
+    chosen, table, now = proposals[best], tables[best], _reading(column, cells)
+    gained = rows[best] - _rows(now, "is_known")
+    if gained <= 0:
+        return Remedy((), "none", chosen.doubts) if chosen.doubts and not best else None
+
+    def differs(other: pl.DataFrame) -> bool:
+        return bool((other["value"] != table["value"]).any())
+
+    others = [keys for keys in likely if rows[keys] >= rows[best] and differs(tables[keys])]
+    named = " and ".join(quote(key) for keys in sorted(others, key=len)[:1] for key in keys)
+    left = table.filter(~pl.col("is_known") & pl.col("t0").str.contains("[0-9]"))
+    beyond = outside[best] - _rows(now, "is_outside") > gained * column.max_outside
+    has_left = not left.is_empty() and not column.labels
+    chosen = chosen.doubt_if(named, f"{named} would read them as well, as other values")
+    chosen = chosen.doubt_if(differs(now), "some cells that can be read now would change")
+    chosen = chosen.doubt_if(beyond, "some of these cells would be outside the bounds")
+    chosen = chosen.doubt_if(has_left, "other numbers or days stay unreadable")
+    return Remedy(best, amount(gained, cells.unread_rows), chosen.doubts)
+
+
+def _reading(column: Column, cells: SampledTexts) -> pl.DataFrame:
+    """What a column makes of the texts: each `value`, and about how many `rows` have it.
+
+    A text is known if it has a value or marks a missing cell.
+    """
+    wide, text, value = column.without_limits(), pl.col("t0"), pl.col("value")
+    parts = ((cells.unread, cells.unread_rows), (cells.read, cells.read_rows))
+    rows = [count * all_ / sum(part.values()) for part, all_ in parts for count in part.values()]
+    texts = pl.DataFrame({"t0": [*cells.unread, *cells.read]}, {"t0": pl.String})
+    texts = texts.select(column.with_point(text, cells.decimal))
+    values, outside = Decoder((wide,)).decode(texts), wide.outside(value)
+    is_mark = wide.is_mark(text, wide.marks) if wide.marks else pl.lit(value=False)
+    table = texts.with_columns(values.to_series().alias("value"), rows=pl.Series(rows))
+    return table.with_columns(
+        is_known=value.is_not_null() | is_mark,
+        is_outside=pl.lit(value=False) if outside is None else outside,
     )
 
 
-def _alternative_words(column: V, best: V, sample: Sample) -> str:
-    """The option that reads as many cells as `best`, with another meaning, in words.
-
-    Empty if there is no such option.
-    """
-    for option in best.options:
-        alternative = option.instead(column.option(type(option)))
-        if alternative is not None:
-            changed = best.with_options(alternative, without=[type(option)])
-            if sample.rows_read(changed) >= sample.rows_read(best):
-                return alternative.words
-    return ""
+def _rows(table: pl.DataFrame, test: str) -> int:
+    return round(table.filter(test)["rows"].sum())
 
 
 def missing_codes(cells: Mapping[str, int]) -> tuple[str, ...]:
@@ -373,5 +334,5 @@ def missing_codes(cells: Mapping[str, int]) -> tuple[str, ...]:
     return tuple(
         text
         for text, rows in codes.most_common()
-        if rows >= FREQUENT and text in usual_cells()["codes"]
+        if rows >= FREQUENT and text.removesuffix(".0") in usual_cells()["codes"]
     )

@@ -89,11 +89,11 @@ MAX_FEW, MIN_MOST = Fraction(1, 10), Fraction(9, 10)
 """The shares up to which an amount is "few", and from which on it is "most"."""
 
 
-def amount(part: Fraction, whole: Fraction) -> Amount:
+def amount(part: Fraction | int, whole: Fraction | int) -> Amount:
     """How much a part is of a whole, in one word."""
     if part in (0, whole):
         return "all" if part else "none"
-    share = part / whole
+    share = Fraction(part) / whole
     return "few" if share <= MAX_FEW else "most" if share >= MIN_MOST else "some"
 
 

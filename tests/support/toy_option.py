@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator
 from typing import Annotated
 
 import polars as pl
 from pydantic import Field
 
-from dpcli.data.column import Column, Option, SampledTexts, TextOption
+from dpcli.data.column import Column, Option, Proposal, SampledTexts, TextOption
 from dpcli.data.declared_texts import yaml_text
 from dpcli.fields.values import Text
 from dpcli.problems.light_dataclasses import dataclass
@@ -32,9 +32,9 @@ class Prefix(TextOption):
         return yaml_text(self.text)
 
     @classmethod
-    def proposed(cls, column: Column, cells: SampledTexts) -> Sequence[Option | None]:
+    def proposed(cls, column: Column, cells: SampledTexts) -> Iterator[Proposal[Option | None]]:
         starts = Counter[str]()
         for text, rows in cells.unread.items():
             if "-" in text:
                 starts[text[: text.index("-") + 1]] += rows
-        return [column.option(cls), *map(cls, cells.shown(starts))]
+        yield from map(Proposal, (column.option(cls), *map(cls, cells.shown(starts))))

@@ -14,7 +14,7 @@ from random import Random
 import pytest
 
 from dpcli import load_spec, plan, release
-from dpcli.engine.check_cells import FREQUENT
+from dpcli.data.column import FREQUENT
 from dpcli.ledger.charge import StoredRelease, charge_for
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.options import DEFAULT

@@ -10,20 +10,28 @@ from random import Random
 
 import pytest
 
-from dpcli.data.column import Column
+from dpcli.data.column import FREQUENT, Column, SampledTexts
 from dpcli.data.dates import DateColumn
 from dpcli.data.formats import DateForm, DateFormat, NumberFormat
 from dpcli.data.labels import BooleanColumn, CategoryColumn
 from dpcli.data.number_columns import IntegerColumn, NumberColumn
-from dpcli.engine.check_cells import FREQUENT, Remedy, Sample, find_remedy, missing_codes
+from dpcli.engine.check_cells import Remedy, find_remedy, missing_codes
+from dpcli.numeric.days import days_of
 from tests.support.options import options
 from tests.support.rules import mostly_extended
 
-MONEY = NumberColumn("x", Fraction(1, 100), (-(10**7), 10**7))
+MONEY = NumberColumn("x", Fraction(1, 100), (-(10**9), 10**9))
 AGE = IntegerColumn("x", Fraction(1), (0, 110))
 DAY = DateColumn("x", Fraction(1), (0, 30_000))
 SEX = CategoryColumn("x", (("male", "male"), ("female", "female")))
 CODES = CategoryColumn("x", (("1", "one"), ("2", "two")))
+
+
+def labels(*texts: str) -> CategoryColumn:
+    """A column of these labels."""
+    return CategoryColumn("x", tuple(zip(texts, texts, strict=True)))
+
+
 TRUTH = BooleanColumn("x", (("false", "false"), ("true", "true")))
 
 
@@ -32,8 +40,13 @@ def remedy(
 ) -> Remedy | None:
     """The remedy of a column with these cells."""
     return find_remedy(
-        column, Sample(Counter(unread), len(unread), Counter(read), len(read), decimal)
+        column, SampledTexts(Counter(unread), len(unread), Counter(read), len(read), decimal)
     )
+
+
+def other_values(key: str) -> str:
+    """The doubt that names another key for the same cells."""
+    return f"`{key}` would read them as well, as other values: look at the file"
 
 
 @pytest.mark.parametrize(
@@ -43,20 +56,18 @@ def remedy(
         (MONEY, ["1.234,50", "12,75"], ('thousands: "."', 'decimal: ","')),
         (MONEY, ["1 234,50", "2\u202f345\u202f678,1"], ("thousands: space", 'decimal: ","')),
         (MONEY, ["1'234.50"], ("thousands: \"'\"",)),
-        (MONEY, ["(12)", "(1,200.5)"], ('thousands: ","', "brackets: true")),
+        (MONEY, ["(12)", "(1,200.5)", "1,000,000"], ('thousands: ","', "brackets: true")),
         (MONEY, ["12 %", "7%"], ('affixes: "%"',)),
+        (MONEY, ["3 EUR", "4 €"], ('affixes: [EUR, "€"]',)),
         (MONEY, ["3,5", "12,25", "NA", "NA"], ('decimal: ","', "na: NA")),
-        (MONEY, ["12 Thaler"] * FREQUENT, ("affixes: Thaler",)),
-        (AGE, ["85+"] * FREQUENT + ["unknown"], ('values: {"85+": 85}', "na: unknown")),
-        (AGE, ["90 and over"] * FREQUENT, ("values: {90 and over: 90}",)),
-        (AGE, ["<NA>", "-"], ('na: ["<NA>", "-"]',)),
+        (AGE, ["<NA>", "n/a"], ('na: ["<NA>", n/a]',)),
         (DAY, ["31.12.2024", "1.2.2024"], ('format: "%d.%m.%Y"',)),
         (DAY, ["12/31/2024 1:05 PM", "1/2/2024 11:05 AM"], ('format: "%m/%d/%Y %I:%M %p"',)),
         (DAY, ["20240131"], ('format: "%Y%m%d"',)),
-        (DAY, ["2024-01", "2024-12"], ('format: "%Y-%m"',)),
+        (DAY, ["31012024"], ('format: "%d%m%Y"',)),
         (DAY, ["3 Mar 2024", "14 May 2024"], ('format: "%d %b %Y"',)),
         (DAY, ["March 3, 2024"], ('format: "%B %d, %Y"',)),
-        (DAY, ["03-Mar-24", "14-May-24"], ('format: "%d-%b-%y"',)),
+        (DAY, ["May 2024", "June 2024"], ('format: "%B %Y"',)),
         (DAY, ["31/12/2024T10:30:01.25+02:00"], ('format: "%d/%m/%YT%H:%M:%S.%f%z"',)),
         (SEX, ["Male", "FEMALE"], ("case: ignore",)),
         (SEX, ["M", "F"], ("values: {male: male, female: female, F: female, M: male}",)),
@@ -66,6 +77,7 @@ def remedy(
         (CODES, ["01", "2.0"], ("values: {1: one, 2: two, 01: one, 2.0: two}",)),
         (TRUTH, ["Yes", "No"], ("values: [No, Yes]",)),
         (TRUTH, ["yes", "NO"], ("values: [no, yes]", "case: ignore")),
+        (TRUTH, ["nein", "ja"], ("values: [nein, ja]",)),
         (TRUTH, ["TRUE", "False"], ("case: ignore",)),
         (TRUTH, ["0", "1", "NA"], ("values: [0, 1]", "na: NA")),
     ],
@@ -73,8 +85,78 @@ def remedy(
 def test_cells_of_usual_forms_have_a_remedy(
     column: Column, cells: Sequence[str], keys: tuple[str, ...]
 ) -> None:
-    """The keys are those that a person would write, and all cells are read with them."""
+    """The keys are those that a person would write, all cells are read, and nothing is in doubt."""
     assert remedy(column, cells) == Remedy(keys, "all")
+
+
+@pytest.mark.parametrize(
+    ("column", "cells", "keys", "doubt"),
+    [
+        (MONEY, ["12 Thaler"], ("affixes: Thaler",), "`Thaler` may change the size of numbers"),
+        (MONEY, ["5 kg", "7 lb"], (), "`kg` and `lb` may change the size of numbers"),
+        (MONEY, ["$5", "€7"], (), "`$` and `€` may change the size of numbers"),
+        (MONEY, ["50%", "0.5"], (), "`%` may change the size of numbers"),
+        (MONEY, ["5k", "7k"], (), "`k` may change the size of numbers"),
+        (MONEY, ["(5)", "(6)"], ("brackets: true",), "numbers in brackets may be positive"),
+        (AGE, ["85+"], ('values: {"85+": 85}',), "`85+` would stand for that number alone"),
+        (AGE, ["90 and over"], ("values: {90 and over: 90}",), "stand for that number alone"),
+        (AGE, ["-"], ('na: "-"',), "`-` may not mean that an answer is missing"),
+        (AGE, ["verweigert"], ("na: verweigert",), "may not mean that an answer is missing"),
+        (SEX, ["F"], ("values: {male: male, female: female, F: female}",), "`F` may mean"),
+        (CODES, ["1.000"], ("values: {1: one, 2: two, 1.000: one}",), "`1.000` may mean"),
+        (TRUTH, ["1"], ("values: [0, 1]",), "`1` may mean something else"),
+        (DAY, ["2024-01", "2024-12"], ('format: "%Y-%m"',), "may be a quarter, a week, a day"),
+        (DAY, ["31/12/52", "1/2/52"], ('format: "%d/%m/%y"',), "may be of another century"),
+    ],
+)  # fmt: skip
+def test_what_may_mean_something_else_is_in_doubt(
+    column: Column, cells: Sequence[str], keys: tuple[str, ...], doubt: str
+) -> None:
+    """The doubt is stated; if sizes may differ, no key is proposed."""
+    column = replace(column, bounds=(-60_000, 30_000)) if column is DAY else column
+    found = remedy(column, list(cells) * FREQUENT)
+
+    assert found is not None
+    assert found.keys == keys
+    assert any(doubt in each and each.endswith(": look at the file") for each in found.doubts)
+
+
+@pytest.mark.parametrize(
+    ("column", "cells"),
+    [
+        (CODES, ["-2", "1-2", "12.", ".1"]),
+        (labels("<20", "20-39"), [">20", "2039", "\u226420"]),
+        (labels("A+", "AB"), ["A-", "A", "A-B"]),
+        (labels("12", "3"), ["1-2", "1 2", "1.2"]),
+        (labels("no", "unknown"), ["not", "no?"]),
+        (TRUTH, ["1", "2"]),
+        (TRUTH, ["f", "m"]),
+        (TRUTH, ["yes", "perhaps"]),
+        (DAY, ["2024Q2", "Q3 2024", "2024-W05", "KW 05 2024", "2024-T1"]),
+        (DAY, ["1. Januar 2024", "3 de mayo 2024", "Monday, 5 May 2024"]),
+        (DAY, ["02:30", "11:38:36", "2:30 PM"]),
+        (DAY, ["1706745600", "45292", "2024-123"]),
+        (MONEY, [">=45 (not detected)", "5 (estimated)", "5*"]),
+        (MONEY, ["\u22125", "5\u4e07", "5\u00bd", "\uff15"]),
+    ],
+)
+def test_cells_of_another_meaning_have_no_remedy(column: Column, cells: Sequence[str]) -> None:
+    """Signs, digits, quarters, weeks, times and other languages are never dropped."""
+    found = remedy(column, list(cells) * FREQUENT)
+
+    assert found is None or not found.keys
+
+
+def test_codes_from_1_to_12_are_read_as_numbers() -> None:
+    """`1.0` is 1 and never 10, and a negative code may mean a missing answer."""
+    column = labels(*map(str, range(1, 13)))
+    cells = [f"{code}.0" for code in range(1, 13)]
+    found = remedy(column, cells)
+
+    assert found is not None
+    assert not found.doubts
+    assert all(f"{code}.0: {code}" in found.keys[0] for code in range(1, 13))
+    assert missing_codes({"-2.0": FREQUENT, "-9": FREQUENT, "3-4": 50}) == ("-2.0", "-9")
 
 
 def test_cells_that_no_declaration_reads_have_no_remedy() -> None:
@@ -87,7 +169,8 @@ def test_frequent_words_are_marks_of_numbers_and_dates() -> None:
     """A word that many rows have instead of a number is proposed as a mark, but no label is."""
     for column in (MONEY, AGE, DAY):
         found = remedy(column, ["verweigert"] * FREQUENT + ["k.A."])
-        assert found == Remedy(("na: [verweigert, k.A.]",), "all")
+        assert found is not None
+        assert found.keys == ("na: [verweigert, k.A.]",)
         assert remedy(column, ["verweigert"] * (FREQUENT - 1)) is None
     assert remedy(SEX, ["verweigert"] * FREQUENT) is None
 
@@ -111,34 +194,60 @@ def test_readable_cells_stay_readable() -> None:
 def test_groups_of_three_digits_may_be_decimals() -> None:
     """`1,234` is proposed as a thousand, and the other reading is named."""
     found = remedy(MONEY, ["1,234", "5,678"])
-    assert found == Remedy(('thousands: ","',), "all", 'decimal: ","')
-    found = remedy(MONEY, ["1,234", "5,67"])
+    assert found is not None
+    assert found.keys == ('thousands: ","',)
+    assert other_values('decimal: ","') in found.doubts
+    found = remedy(MONEY, ["1,234,567", "5,678"])
+    assert found == Remedy(('thousands: ","',), "all")
+    found = remedy(MONEY, ["1,2", "5,67"])
     assert found == Remedy(('decimal: ","',), "all")
+    # Three decimals are more than the step has.
+    found = remedy(MONEY, ["1,234", "5,67"])
+    assert found is not None
+    assert found.keys == ('decimal: ","',)
+    assert "three digits after `,` may be thousands" in found.doubts[0]
 
 
 def test_days_and_months_may_change_places() -> None:
     """After a year comes the month. Otherwise the other order is named, if it reads as much."""
     monthly = [f"2020.{month:02}.01" for month in range(1, 13)]
-    assert remedy(DAY, monthly) == Remedy(('format: "%Y.%m.%d"',), "all", 'format: "%Y.%d.%m"')
+    named = (other_values('format: "%Y.%d.%m"'),)
+    assert remedy(DAY, monthly) == Remedy(('format: "%Y.%m.%d"',), "all", named)
     other = ['format: "%m/%d/%Y"', 'format: "%d/%m/%Y"']
-    for cells, (first, instead) in (
+    for cells, (first, *instead) in (
         (["01/02/2024", "12/01/2024"], other[::-1]),
-        (["01/02/2024", "12/31/2024"], (other[0], "")),
-        (["31/12/2024"], (other[1], "")),
+        (["01/02/2024", "12/31/2024"], other[:1]),
+        (["31/12/2024"], other[1:]),
     ):
-        assert remedy(DAY, cells) == Remedy((first,), "all", instead)
+        others = tuple(map(other_values, instead))
+        assert remedy(DAY, cells) == Remedy((first,), "all", others)
     declared = replace(DAY, options=options(DateFormat((DateForm("%d/%m/%Y"),))))
     both = 'format: ["%d/%m/%Y", "%Y-%m-%d"]'
     assert remedy(declared, ["2024-01-02", "2024-12-31"]) == Remedy((both,), "all")
 
 
+def test_bounds_decide_which_days_are_plausible() -> None:
+    """A format of which most days are outside the bounds is neither proposed nor named."""
+    year = DateColumn("x", Fraction(1), (days_of("2022-01-01"), days_of("2024-06-30")))
+    cells = ["03-Mar-24", "14-May-22"]
+    assert remedy(year, cells) == Remedy(('format: "%d-%b-%y"',), "all")
+    assert remedy(year, ["24-05-26", "23-12-11"]) == Remedy(('format: "%y-%m-%d"',), "all")
+    assert remedy(year, ["01/02/1999", "03/04/1998"]) is None
+    found = remedy(DAY, cells)
+    assert found is not None
+    assert other_values('format: "%y-%b-%d"') in found.doubts
+
+
 def test_a_remedy_keeps_what_is_declared() -> None:
-    """Declared affixes and marks stay in the lists, before the new ones."""
+    """Declared affixes and marks stay in the lists, before the new ones, of one unit only."""
     declared = NumberColumn(
-        "x", MONEY.step, MONEY.bounds, options=options(NumberFormat(affixes=("$",)), ("-",))
+        "x", MONEY.step, MONEY.bounds, options=options(NumberFormat(affixes=("EUR",)), ("-",))
     )
-    found = remedy(declared, ["€5", "NA"], ["$5"])
-    assert found == Remedy(('affixes: ["$", "€"]', 'na: ["-", NA]'), "all")
+    found = remedy(declared, ["€5", "NA"], ["EUR 5"])
+    assert found == Remedy(('affixes: [EUR, "€"]', 'na: ["-", NA]'), "all")
+    found = remedy(declared, ["$5", "NA"], ["EUR 5"])
+    assert found is not None
+    assert found.keys == ('na: ["-", NA]',)
 
 
 def test_the_decimal_mark_of_the_file_is_known() -> None:
@@ -175,6 +284,6 @@ def test_spellings_are_one_text_where_case_is_ignored_already() -> None:
     """A column that ignores case gets an abbreviation once, in whatever case the file has it."""
     declared = replace(SEX, options=options(any_case=True))
 
-    assert remedy(declared, ["f", "F"], ["Male"]) == Remedy(
-        ("values: {male: male, female: female, f: female}",), "all"
+    assert remedy(declared, ["f", "F", "m"], ["Male"]) == Remedy(
+        ("values: {male: male, female: female, f: female, m: male}",), "all"
     )
