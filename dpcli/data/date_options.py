@@ -1,4 +1,4 @@
-"""Options of dates: their formats, also guessed, and the zone of their days."""
+"""Options of dates: formats, also guessed, names of months, years of two digits, and zones."""
 
 from __future__ import annotations
 
@@ -7,16 +7,34 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import product
-from typing import Annotated, Self
+from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from dpcli.data.column import Column, FormOption, Option, Proposal, SampledTexts
-from dpcli.data.declared_texts import list_text, require_few, require_short, yaml_text
-from dpcli.data.formats import LONGEST_FORMAT, DateForm, DateFormat, DateFormatError
+from dpcli.data.column import Column, FormOption, Option, Proposal, SampledTexts, TextOption
+from dpcli.data.date_forms import (
+    MONTHS,
+    DateForm,
+    DateFormat,
+    DateFormatError,
+    Form,
+    Part,
+    date_form,
+)
+from dpcli.data.declared_texts import (
+    list_text,
+    require_distinct_texts,
+    require_few,
+    require_short,
+    yaml_text,
+)
+from dpcli.data.formats import LONGEST_FORMAT
 from dpcli.data.grid_columns import require_numeric
+from dpcli.data.polars_text import pl
+from dpcli.data.two_digit_years import years_are_ambiguous
 from dpcli.fields.section import SectionModel
-from dpcli.fields.values import ListOrItem, ParsedText, invalid_value
+from dpcli.fields.tree import scalars_of
+from dpcli.fields.values import ExactNumber, ListOrItem, ParsedText, Texts, invalid_value
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.reference import time_zones
 
@@ -27,18 +45,18 @@ TEXT = {"type": "string"}
 class Formats(FormOption):
     """Formats of dates; the first that reads a cell decides it."""
 
-    forms: tuple[DateForm, ...]
+    forms: tuple[Form, ...]
 
     @staticmethod
-    def _parse(text: str) -> DateForm:
+    def _parse(text: str) -> Form:
         try:
-            return DateForm(require_short(text, LONGEST_FORMAT))
+            return date_form(require_short(text, LONGEST_FORMAT))
         except DateFormatError as failure:
             raise invalid_value("date-format", fault=failure.fault) from None
 
     key = "format"
     value_type = Annotated[
-        list[Annotated[DateForm, ParsedText(_parse, TEXT | {"examples": ["%d/%m/%Y"]})]],
+        list[Annotated[Form, ParsedText(_parse, TEXT | {"examples": ["%d/%m/%Y"]})]],
         Field(min_length=1),
         AfterValidator(require_few),
         ListOrItem(),
@@ -46,6 +64,17 @@ class Formats(FormOption):
 
     def in_form(self, form: DateFormat) -> DateFormat:
         return replace(form, forms=self.forms)
+
+    def require_fit(self, column: Column, section: SectionModel) -> None:
+        """Require days if there are bounds, and bounds or a key that decide years."""
+        bounds = require_numeric(column).bounds
+        if bounds is None:
+            return
+        if not all(form.has_date for form in self.forms):
+            raise section.report_key("date-format.bounds", "bounds")
+        has_two_digits = any(form.has("y") for form in self.forms)
+        if has_two_digits and not column.option(CenturyFrom) and years_are_ambiguous(*bounds):
+            raise section.report_key("date-format.century", self.key)
 
     @property
     def value_text(self) -> str:
@@ -58,8 +87,8 @@ class Formats(FormOption):
         read = [] if declared else guessed_forms(cells.read)
         known = declared.forms if declared else tuple(forms[0] for forms in read)
         found = guessed_forms(cells.unread)[: max(0, MAX_FORMS - len(known))]
-        bounds = require_numeric(column).bounds or (-1, 0)
-        is_certain = CENTURY[0] <= bounds[0] <= bounds[1] <= CENTURY[1]
+        bounds = require_numeric(column).bounds
+        is_certain = bounds is not None and not years_are_ambiguous(*bounds)
         is_short = not is_certain and any(forms[0].has("y") for forms in found)
         is_month = any(forms[0].has("my") and not forms[0].has("d") for forms in found)
         for new in product(*found):
@@ -68,6 +97,81 @@ class Formats(FormOption):
             proposal = Proposal(cls(forms) if new else declared).doubt_if(is_short, CENTURIES)
             proposal = proposal.doubt_if(len(shapes) < len(forms), SEVERAL_ORDERS)
             yield proposal.doubt_if(is_month, PERIODS)
+
+
+@dataclass(frozen=True, slots=True)
+class Months(TextOption):
+    """Names of the twelve months, which are read as the English ones."""
+
+    names: tuple[str, ...]
+
+    key = "months"
+    value_type = Annotated[Texts, Field(min_length=12, max_length=12)]
+    for_texts = True
+
+    def changed(self, text: pl.Expr) -> pl.Expr:
+        names = self._english()
+        return text.str.replace_many(
+            list(names), list(names.values()), ascii_case_insensitive=True, leftmost=True
+        )
+
+    def _english(self) -> dict[str, str]:
+        """The names with or without a point at their end, in both cases, the longest first."""
+        names = {
+            case(text): month[:3]
+            for name, month in zip(self.names, MONTHS, strict=True)
+            for text in (name, name.rstrip("."))
+            for case in (str.lower, str.upper)
+        }
+        return dict(sorted(names.items(), key=lambda pair: -len(pair[0])))
+
+    def require_fit(self, column: Column, section: SectionModel) -> None:
+        """Require different names, and a format with one of them."""
+        require_distinct_texts([(name, None) for name in scalars_of(section.node.value(self.key))])
+        if len({name.rstrip(".").upper() for name in self.names}) < len(set(self.names)):
+            raise section.report_key("date-format.months", self.key)
+        _require_directive("bB", "%B", column, section, self.key)
+
+    @property
+    def value_text(self) -> str:
+        return list_text(self.names)
+
+    def listed(self, text: str) -> str:
+        """A text with listed names in place of the English ones."""
+        for name, month in zip(self.names, MONTHS, strict=True):
+            text = re.sub(f"{month}|{month[:3]}", lambda _: name, text)  # noqa: B023 - called here
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class CenturyFrom(FormOption):
+    """The first of the 100 years that two digits can mean."""
+
+    year: int
+
+    key = "century_from"
+    value_type = Annotated[
+        int, ExactNumber("not-in-range.year", min_value=1000, max_value=9900, whole=True)
+    ]
+
+    def in_form(self, form: DateFormat) -> DateFormat:
+        return replace(form, years=replace(form.years, first=self.year))
+
+    def require_fit(self, column: Column, section: SectionModel) -> None:
+        """Require a format with years of two digits."""
+        _require_directive("y", "%y", column, section, self.key)
+
+    @property
+    def value_text(self) -> str:
+        return str(self.year)
+
+
+def _require_directive(
+    letters: str, directive: str, column: Column, section: SectionModel, key: str
+) -> None:
+    formats = column.option(Formats)
+    if not formats or not any(form.has(letters) for form in formats.forms):
+        raise section.report_key("date-format.unneeded", key, key=key, directive=directive)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +195,15 @@ class Zone(FormOption):
         return replace(form, zone=self.name)
 
     def require_fit(self, column: Column, section: SectionModel) -> None:
-        """Record and raise a problem if declared formats have no time with an offset."""
+        """Require times with an offset, and no zone as a literal text."""
         formats = column.option(Formats)
-        with_offset = [form for form in formats.forms if form.has("z")] if formats else []
-        if (formats and not with_offset) or not all(form.has("HI") for form in with_offset):
+        forms = formats.forms if formats else ()
+        has_instants = any(form.is_instant for form in forms)
+        if forms and (not has_instants or any(f.has("z") and not f.is_instant for f in forms)):
             raise section.report_key("date-format.zone", self.key)
+        for form in forms:
+            if form.may_name_zone:
+                raise section.report_key("date-format.literal-zone", "format", text=form.text)
 
     @property
     def value_text(self) -> str:
@@ -103,23 +211,26 @@ class Zone(FormOption):
 
 
 @dataclass(frozen=True, slots=True)
-class Hours(FormOption):
-    """Cells have the hour of their time, not their day; a derived column states it."""
+class TimePart(FormOption):
+    """Cells have a part of their time, not their day; a derived column states it.
+
+    `twice_middle` is the sum of the bounds of the date, by which years of two digits are read.
+    """
+
+    part: Part
+    twice_middle: int | None = None
 
     key = "part"
     value_type = None
     for_texts = False
 
-    @classmethod
-    def stated(cls, value: object) -> Self:  # noqa: ARG003 - no key states it
-        return cls()
-
     def in_form(self, form: DateFormat) -> DateFormat:
-        return replace(form, part="hour")
+        years = replace(form.years, twice_middle=self.twice_middle)
+        return replace(form, part=self.part, years=years)
 
     @property
     def value_text(self) -> str:
-        return "hour"
+        return self.part
 
 
 MAX_FORMS = 4
@@ -151,9 +262,6 @@ PART = re.compile(r"[0-9]+|[^\W\d_]+")
 
 ORDERS = ("Ymd", "dmY", "mdY", "Ydm", "Ym", "mY", "dmy", "mdy", "ymd", "ydm", "my", "ym")
 """Orders of directives, the most likely first; `m` may be the name of a month."""
-
-CENTURY = (0, 36_524)
-"""The first and the last day of the years that two digits mean: 1970 to 2069."""
 
 SEVERAL_ORDERS = "days of one form have several orders"
 CENTURIES = "years of two digits may be of another century"

@@ -21,7 +21,7 @@ from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import product
 from math import gcd, lcm, prod
-from typing import Literal
+from typing import Literal, cast
 
 from dpcli.data.column import (
     Column,
@@ -33,9 +33,9 @@ from dpcli.data.column import (
     common_ranges,
     merged_ranges,
 )
-from dpcli.data.date_options import Hours
+from dpcli.data.date_forms import MONTHS, Part
+from dpcli.data.date_options import TimePart
 from dpcli.data.filters import Filter, filtered_columns, implied_ranges
-from dpcli.data.formats import MONTHS
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.labels import LabeledColumn, PrivatePartitionColumn
 from dpcli.numeric.days import day_of
@@ -285,8 +285,12 @@ def _max_size(column: NumericColumn) -> int:
 
 
 PartName = Literal[
-    "year", "quarter", "month", "week", "weekday", "hour", "year-month", "year-quarter", "year-week"
-]
+    "year", "quarter", "month", "week", "weekday", "hour", "minute", "year-month", "year-quarter",
+    "year-week",
+]  # fmt: skip
+
+TIME_PARTS: dict[str, int] = {"hour": 24, "minute": 60}
+"""The parts of a time of day, each with the number of its values."""
 
 CYCLES: Mapping[str, Callable[[date], int]] = {
     "quarter": lambda day: (day.month - 1) // 3,
@@ -299,7 +303,6 @@ CYCLES: Mapping[str, Callable[[date], int]] = {
 MAX_DAYS = 100_000
 """The most days of bounds that are tried one by one: more than two centuries."""
 
-HOURS = 24
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
@@ -335,8 +338,8 @@ class Age(Arithmetic):
 class DatePart(Derivation):
     """A part of a date: a label of the calendar.
 
-    Weeks, and the years of weeks, are those of ISO. The hour is read from the cells of the date,
-    because the days of the column have no time.
+    Weeks, and the years of weeks, are those of ISO. Hours and minutes are read from the cells of
+    the date, because the days of the column have no time.
 
     >>> when = DateColumn("when", bounds=(0, 100))
     >>> DatePart(when, "year-quarter").labels
@@ -348,8 +351,9 @@ class DatePart(Derivation):
 
     @property
     def inputs(self) -> tuple[Column, ...]:
-        """The date, or the column of its hours."""
-        return (hours_of(self.column) if self.part == "hour" else self.column,)
+        """The date, or the column of its hours or minutes."""
+        is_time = self.part in TIME_PARTS
+        return (time_part_of(self.column, cast("Part", self.part)) if is_time else self.column,)
 
     @property
     def text(self) -> str:
@@ -367,8 +371,8 @@ class DatePart(Derivation):
                 return tuple(f"W{week:02}" for week in range(1, 54))
             case "weekday":
                 return WEEKDAYS
-            case "hour":
-                return tuple(f"{hour:02}" for hour in range(HOURS))
+            case "hour" | "minute" as part:
+                return tuple(f"{number:02}" for number in range(TIME_PARTS[part]))
         first, count = self.first, self.count
         match self.part:
             case "year":
@@ -439,9 +443,11 @@ def _positions(part: DatePart) -> list[int]:
     return [cycle(day_of(day)) if cycle else part.period_index(day) - part.first for day in days]
 
 
-def hours_of(date: NumericColumn) -> NumericColumn:
-    """The hours in a date's cells: a column of these cells, missing without a time."""
-    return replace(date, bounds=(0, HOURS - 1), missing=None).with_options(Hours())
+def time_part_of(date: NumericColumn, part: Part) -> NumericColumn:
+    """The hours or minutes in a date's cells: a column of these cells, missing without a time."""
+    twice_middle = sum(date.bounds) if date.bounds else None
+    bounds = (0, TIME_PARTS[part] - 1)
+    return replace(date, bounds=bounds, missing=None).with_options(TimePart(part, twice_middle))
 
 
 @dataclass(frozen=True, slots=True)

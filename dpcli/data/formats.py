@@ -1,4 +1,4 @@
-"""How files, and numbers and dates in cells, are written: the spec declares it.
+"""How files, and numbers in cells, are written: the spec declares it.
 
 A cell that does not have exactly the declared form is missing: nothing is guessed. Privacy: a
 dialect and a form are public. They are declared before a file is opened, its content cannot change
@@ -7,11 +7,9 @@ them, and each cell is read by itself.
 
 from __future__ import annotations
 
-import datetime
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
 
 from dpcli.data.characters import BLANKS, MINUS, PLUS, SPACES, stands_before
 from dpcli.problems.light_dataclasses import dataclass
@@ -174,161 +172,6 @@ def number_pattern(shortest: str) -> str:
     whole, _, decimals = shortest.removeprefix("-").partition(".")
     end = rf"\.{decimals}0*" if decimals else r"(?:\.0*)?"
     return f"^{start}0*{whole}{end}$"
-
-
-MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September",
-    "October", "November", "December",
-)  # fmt: skip
-
-DIRECTIVES = {
-    "d": "(?:0?[1-9]|[12][0-9]|3[01])",
-    "m": "(?:0?[1-9]|1[0-2])",
-    "Y": "[0-9]{4}",
-    "y": "[0-9]{2}",
-    "b": f"(?i:{'|'.join(month[:3] for month in MONTHS)})",
-    "B": f"(?i:{'|'.join(MONTHS)})",
-    "j": "[0-9]{3}",
-    "H": "(?:[01]?[0-9]|2[0-3])",
-    "I": "(?:0?[1-9]|1[0-2])",
-    "M": "[0-5]?[0-9]",
-    "S": "(?:[0-5]?[0-9])",
-    "f": "[0-9]{1,6}",
-    "p": "(?i:am|pm)",
-    "z": "(?:Z|[+-](?:[01][0-9]|2[0-3]):?[0-5][0-9])",
-}
-"""The directives of formats, each with the texts that it stands for.
-
-`%y` is a year from 1970 to 2069. Names of months are English, in any case.
-"""
-
-TWO_DIGITS = {
-    "d": "(?:0[1-9]|[12][0-9]|3[01])",
-    "m": "(?:0[1-9]|1[0-2])",
-    "H": "(?:[01][0-9]|2[0-3])",
-    "I": "(?:0[1-9]|1[0-2])",
-    "M": "[0-5][0-9]",
-    "S": "[0-5][0-9]",
-}
-"""Directives whose first zero is optional, but required next to numbers, as here."""
-
-NUMERIC = frozenset("dmYyjHIMSf")
-
-TOKEN = re.compile("%(.)|([^%])", re.DOTALL)
-
-
-class DateFormatError(ValueError):
-    """A format of dates that cannot be used; `fault` says why."""
-
-    def __init__(self, fault: str) -> None:
-        super().__init__(fault)
-        self.fault = fault
-
-
-@dataclass(frozen=True, slots=True)
-class DateForm:
-    """A date format of `strptime` directives; the time of day is read and dropped.
-
-    Without a day (`%Y-%m`), a cell is the first day of its month. Raises `DateFormatError`.
-    """
-
-    text: str
-
-    def __post_init__(self) -> None:
-        fault = next(self._faults(), None)
-        if fault is not None:
-            raise DateFormatError(fault)
-
-    def _faults(self) -> Iterator[str]:
-        """Reasons why no date can be read."""
-        if "".join(match[0] for match in TOKEN.finditer(self.text)) != self.text:
-            yield "it ends with a single `%`"
-        used = [directive for directive in self._directives() if directive != "%"]
-        yield from (f"there is no directive `%{name}`" for name in used if name not in DIRECTIVES)
-        yield from (f"it has `%{name}` twice" for name in used if used.count(name) > 1)
-        year, month, hour = (sum(map(used.count, group)) for group in ("Yy", "mbB", "HI"))
-        if year != 1:
-            yield "it has two years" if year else "it has no year"
-        if month + used.count("j") != 1 or (month == 0 and "d" in used):
-            yield "it needs a month (`%m`, `%b` or `%B`), or a day of the year (`%j`) alone"
-        if hour > 1 or hour != used.count("M") or used.count("I") != used.count("p"):
-            yield "a time needs one hour (`%H`, or `%I` with `%p`) and minutes (`%M`)"
-        if "S" in used and not hour:
-            yield "seconds need an hour and minutes"
-        if "f" in used and "%S.%f" not in self.text:
-            yield "`%f` must follow `%S.`"
-
-    def _directives(self) -> Iterator[str]:
-        return (match[1] for match in TOKEN.finditer(self.text) if match[1])
-
-    def has(self, directives: str) -> bool:
-        """Whether the format has one of these directives, each a letter."""
-        return not set(directives).isdisjoint(self._directives())
-
-    @property
-    def pattern(self) -> str:
-        """The regular expression of dates in this format, the same for `re` and polars."""
-        return self.pattern_with_group("")
-
-    def pattern_with_group(self, group: str) -> str:
-        """The regular expression with one directive as its group."""
-        tokens = [(match[1] or "", match[2] or "%") for match in TOKEN.finditer(self.text)]
-        is_number = [False, *(directive in NUMERIC for directive, _ in tokens), False]
-        pattern = ""
-        for index, (directive, text) in enumerate(tokens):
-            touches = is_number[index + 1] and (is_number[index] or is_number[index + 2])
-            allowed = DIRECTIVES | TWO_DIGITS if touches else DIRECTIVES
-            part = allowed.get(directive, re.escape(text))
-            pattern += f"({part})" if directive and directive == group else part
-        return f"^{pattern}$"
-
-    @property
-    def for_polars(self) -> str:
-        """The format in directives of polars.
-
-        A format without a day gets a space and `%d` at its end.
-        """
-        # Of these directives of polars, `%#z` also reads a Z.
-        replacements = {"f": "%.f", "z": "%#z"}
-        text = TOKEN.sub(lambda match: replacements.get(match[1], match[0]), self.text)
-        return text.replace(".%.f", "%.f") + ("" if self.has("dj") else " %d")
-
-    def written(self, day: str, hour: int) -> str:
-        """An ISO date in this form, at an hour, for synthetic data."""
-        date = datetime.date.fromisoformat(day)
-        month = MONTHS[date.month - 1]
-        values = {
-            "d": f"{date.day:02}", "m": f"{date.month:02}", "Y": f"{date.year:04}",
-            "y": f"{date.year % 100:02}", "b": month[:3], "B": month, "j": f"{date:%j}",
-            "H": f"{hour:02}", "I": f"{hour % 12 or 12:02}", "p": "PM" if hour >= 12 else "AM",
-            "M": "00", "S": "00", "f": "000000", "z": "+0000", "%": "%",
-        }  # fmt: skip
-        return TOKEN.sub(lambda match: values[match[1]] if match[1] else match[2], self.text)
-
-
-ISO_TIME = (
-    r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[ T]((?:[01][0-9]|2[0-3]):[0-5][0-9])(:[0-5][0-9])?"
-    r"(?:[.,][0-9]+)? ?(Z|[+-](?:[01][0-9]|2[0-3]):?[0-5][0-9])?)?$"
-)
-"""ISO dates, perhaps with time; groups: date, hour and minute, seconds, offset."""
-
-
-@dataclass(frozen=True, slots=True)
-class DateFormat:
-    """Formats of dates, tried in order; the first that reads a cell decides it.
-
-    Without formats, dates are those of ISO 8601. In a `zone`, a cell with an offset is the day of
-    that instant there; otherwise offsets are dropped, and a time is that of the clock. If the
-    `part` is the hour, a cell is its hour from 0 to 23 instead, and missing without a time.
-    """
-
-    forms: tuple[DateForm, ...] = ()
-    zone: str | None = None
-    part: Literal["day", "hour"] = "day"
-
-    def written(self, day: str, hour: int) -> str:
-        """An ISO date in the first form, at an hour, for synthetic data."""
-        return self.forms[0].written(day, hour) if self.forms else f"{day} {hour:02}:00"
 
 
 DELIMITERS = (",", ";", "\t", "|", ":", " ", "^", "~", "#", "!", "&", "*", "/", "@", "%", "$", "=")

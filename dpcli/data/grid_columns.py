@@ -11,7 +11,8 @@ from itertools import pairwise
 from typing import ClassVar, Literal, Self, TypeVar
 
 from dpcli.data.column import Column, Derivation, FormOption, Option, Ranges, Source, ValuedColumn
-from dpcli.data.formats import DateFormat, NumberFormat
+from dpcli.data.date_forms import DateFormat
+from dpcli.data.formats import NumberFormat
 from dpcli.data.polars_text import pl
 from dpcli.problems.light_dataclasses import dataclass
 
@@ -82,6 +83,11 @@ class NumericColumn(ValuedColumn):
         if self.bounds is None:
             raise ValueError(f"column {self.name} has no bounds")
         return self.bounds
+
+    @property
+    def unusable(self) -> str:
+        """The code of the problem if a statistic uses the column without bounds."""
+        return "missing-bounds"
 
     @property
     def closed_bins(self) -> bool:

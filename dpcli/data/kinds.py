@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final, Self, cast
 
 from dpcli.data.column import Column, Ranges, ValuedColumn
-from dpcli.data.date_options import Hours
+from dpcli.data.date_options import TimePart
 from dpcli.data.dates import DateColumn
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.labels import (
@@ -42,7 +42,7 @@ Privacy: an object of a subclass is refused where this matters."""
 def option_kinds() -> frozenset[type]:
     """All classes of options: those that columns take, and two without a key."""
     taken = (option for kind in COLUMNS for option in cast("type[Column]", kind).takes)
-    return frozenset({*taken, Hours, UsualWords})
+    return frozenset({*taken, TimePart, UsualWords})
 
 
 @dataclass(frozen=True, slots=True)

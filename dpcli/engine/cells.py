@@ -307,7 +307,7 @@ def _age(birth: pl.Expr, day: pl.Expr) -> pl.Expr:
 
 
 def _part(derivation: DatePart, days: pl.Expr) -> pl.Expr:
-    """The position of the label of a part of a date; for the hour, `days` are hours."""
+    """The position of the label of a part of a date; `days` may be hours or minutes."""
     days = days.cast(pl.Int64)
     day = days.cast(pl.Int32).cast(pl.Date).dt
     year, month = day.year().cast(pl.Int64), day.month().cast(pl.Int64)
@@ -323,7 +323,7 @@ def _part(derivation: DatePart, days: pl.Expr) -> pl.Expr:
         case "weekday":
             # 1970-01-01 was a Thursday.
             index = (days + 3) % 7
-        case "hour":
+        case "hour" | "minute":
             index = days
         case "year-month":
             index = year * 12 + month - 1

@@ -12,9 +12,9 @@ from fractions import Fraction
 from typing import Any, Final, cast
 
 from dpcli.data import kinds
+from dpcli.data.date_forms import DateForm, NumberForm
 from dpcli.data.derivations import DERIVATIONS
 from dpcli.data.filters import FILTERS
-from dpcli.data.formats import DateForm
 from dpcli.data.kinds import LABELED_COLUMNS, Axis, option_kinds
 from dpcli.data.labels import LabeledColumn
 from dpcli.privacy.sensitivity import Sensitivity
@@ -68,6 +68,7 @@ PARTS: Final[frozenset[type]] = frozenset(
         *DERIVATIONS,
         PassesAmongFirst,
         DateForm,
+        NumberForm,
     }
 )
 """Types of objects that a query may contain, besides columns and their options."""

@@ -25,10 +25,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcli.data.column import Column, file_columns
+from dpcli.data.date_forms import DateFormat
 from dpcli.data.dates import DateColumn
-from dpcli.data.derivations import HOURS
+from dpcli.data.derivations import TIME_PARTS
 from dpcli.data.filters import AllOf, AnyOf, Filter, InRanges, Not
-from dpcli.data.formats import ENCODINGS, STANDARD_DIALECT, UTF16, DateFormat, Dialect, NumberFormat
+from dpcli.data.formats import ENCODINGS, STANDARD_DIALECT, UTF16, Dialect, NumberFormat
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import COLUMNS
 from dpcli.data.labels import IdColumn, LabeledColumn, PrivatePartitionColumn
@@ -215,9 +216,11 @@ def _numbers(
     if isinstance(column.format, NumberFormat):
         texts = [column.format.written(text) for text in texts]
     if isinstance(column.format, DateFormat):
-        hours = stream.named("hour").below(HOURS, positions).tolist()
-        pairs = zip(indices.tolist(), hours, strict=True)
-        return [column.format.written(texts[index], hour) for index, hour in pairs]
+        hours, minutes = (
+            stream.named(part).below(size, positions).tolist() for part, size in TIME_PARTS.items()
+        )
+        times = zip(indices.tolist(), hours, minutes, strict=True)
+        return [column.format.written(texts[index], *time) for index, *time in times]
     return [texts[index] for index in indices.tolist()]
 
 

@@ -96,7 +96,7 @@ class SpecContext:
         if isinstance(column, NumericColumn) and column.bounds is None:
             arguments = {"column": column.name, "example": column.bounds_example}
             span = self.spans[column.name]
-            raise span.report_and_suppress("missing-bounds", subject=subject, **arguments)
+            raise span.report_and_suppress(column.unusable, subject=subject, **arguments)
         return column
 
     def valued_column(

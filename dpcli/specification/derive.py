@@ -15,10 +15,10 @@ from typing import Annotated, Any, ClassVar, cast, get_args
 from pydantic import Field
 
 from dpcli.data.column import Column, Derivation
-from dpcli.data.date_options import Formats
 from dpcli.data.dates import DateColumn
 from dpcli.data.declared_texts import report_twins, require_distinct_texts
 from dpcli.data.derivations import (
+    TIME_PARTS,
     Age,
     Arithmetic,
     Bands,
@@ -320,22 +320,17 @@ class PartModel(DerivedLabelModel):
         """The column, a category whose labels are in calendar order."""
         scalar = self.node.scalar("of")
         assert scalar is not None
-        column = require_numeric(valued(scalar, self, context, ("date",)))
-        if self.part == "hour":
-            _require_hours(column, scalar)
+        if self.part in TIME_PARTS and isinstance(date := context.column(scalar), DateColumn):
+            if date.derivation is not None or (date.format and not date.format.has_time):
+                raise scalar.span.report("derived-form.hour", column=date.name, part=self.part)
+            column: NumericColumn = date
+        else:
+            column = require_numeric(valued(scalar, self, context, ("date",)))
         derivation = DatePart(column, self.part)  # type: ignore[arg-type]
         if derivation.first and derivation.count > MAX_BINS:
             arguments = {"count": derivation.count, "most": MAX_BINS, "column": column.name}
             raise self.report("too-many-bins.part", "part", **arguments)
         return category_column(name, self, derivation, derivation.labels)
-
-
-def _require_hours(date: NumericColumn, scalar: ScalarNode) -> None:
-    """Reports the problem of a date whose cells have no time of day."""
-    formats = date.option(Formats)
-    is_timeless = formats is not None and not any(form.has("HI") for form in formats.forms)
-    if date.derivation is not None or is_timeless:
-        raise scalar.span.report("derived-form.hour", column=date.name)
 
 
 class BandsModel(DerivedLabelModel):

@@ -17,6 +17,7 @@ from random import Random
 import pytest
 
 from dpcli.data.column import Column
+from dpcli.data.date_forms import DateFormat, date_form
 from dpcli.data.dates import DateColumn
 from dpcli.data.filters import (
     AllOf,
@@ -33,6 +34,7 @@ from dpcli.data.kinds import Axis
 from dpcli.data.labels import BooleanColumn, CategoryColumn, IdColumn, LabeledColumn, UsualWords
 from dpcli.data.number_columns import IntegerColumn, ListedColumn, NumberColumn
 from dpcli.data.number_options import ListedNumbers
+from dpcli.data.two_digit_years import TwoDigitYears
 from dpcli.numeric.exact import decimal_places, decimal_text
 from dpcli.numeric.minimizers import MAX_HALF_WIDTH
 from dpcli.privacy.unit import Neighbors, Relation, RowUnit
@@ -49,6 +51,7 @@ from dpcli.statistics.quality_counts import ReadabilityQuery
 from dpcli.statistics.regression.queries import LogisticQuery
 from dpcli.statistics.statistic import Statistic
 from tests.oracles.plain import OWN_FORMULAS
+from tests.support.options import options
 from tests.support.statistics import Columns, forms
 
 ADDED = Relation(RowUnit(), Neighbors.ADD_REMOVE)
@@ -100,7 +103,14 @@ ODD_DATES = (
     "2021-03-07 \x00", "1970-01-01", "1969-12-31", "٢٠٢١-03-07",
     "2021\N{MINUS SIGN}03\N{MINUS SIGN}07", "2021-W10-7", "2021-066", "18693", "inf", "nan",
     "2021-03", "2021-03-07T" + "9" * 500, "\ufeff2021-03-07", "\N{NO-BREAK SPACE}2021-03-07",
-    "7 Mar 2021",
+    "7 Mar 2021", "07/03/21", "29/02/00", "29/02/1900", "2021-Q1", "2021-Q5", "2021-W53",
+    "2020-W53", "2021", "00366", "21060", "2021-03-07 10:00 UTC", "2021-03-07 10:00+00",
+    "07/03/21 23:59-0330", "1615111200", "1615111200.5", "-1", "1615111200000",
+    "44262", "44262.75", "60", "59.999999",
+)  # fmt: skip
+DATE_FORMS = (
+    "%d/%m/%y", "%d.%m.%Y", "%Y-%m", "%Y-Q%q", "%G-W%V", "%Y", "%d %b %Y", "%y%j",
+    "%Y-%m-%d %H:%M%z", "%d/%m/%y %H:%M%z", "epoch", "epoch_ms", "excel",
 )  # fmt: skip
 ODD_TEXTS = (
     "", " ", "NA", "-", "?", "unknown", "A ", "a\n", "É", "e", "\xe9", "0.0", "00", "+1", "1.",
@@ -203,7 +213,12 @@ def _date_column(random: Random, name: str) -> NumericColumn:
         )
     )
     missing = random.randint(low, high) if random.random() < 0.3 else None
-    return DateColumn(name, bounds=(low, high), missing=missing)
+    forms = random.sample(DATE_FORMS, random.choice((1, 1, 2))) if random.random() < 0.4 else []
+    years = TwoDigitYears(first=random.choice((1920, 1900, 2000)))
+    form = DateFormat(tuple(map(date_form, forms)), random.choice((None, "UTC")), years=years)
+    return DateColumn(
+        name, bounds=(low, high), missing=missing, options=options(form) if forms else ()
+    )
 
 
 def _day(text: str) -> int:
@@ -435,6 +450,8 @@ def _date_text(random: Random, column: NumericColumn) -> str:
     days += random.choice((0, 0, 0, -1, 1))
     days = min(max(days, _day("0001-01-01")), _day("9999-12-31"))
     date = (datetime.date(1970, 1, 1) + datetime.timedelta(days=days)).isoformat()
+    if form := column.in_form(DateFormat()):
+        return form.written(date, random.randrange(24), random.randrange(60))
     return date + random.choice(("", "", "", "T00:00:00", " 23:59", "T24:61"))
 
 

@@ -11,15 +11,19 @@ import datetime
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import product
 from math import comb, floor, prod
+from string import ascii_lowercase, ascii_uppercase
 from typing import cast
 from zoneinfo import ZoneInfo
 
 from dpcli.data.column import Column, file_columns
+from dpcli.data.date_forms import DateFormat, Form
+from dpcli.data.date_options import Months
 from dpcli.data.derivations import (
     Age,
     Arithmetic,
@@ -35,7 +39,7 @@ from dpcli.data.derivations import (
     Sum,
 )
 from dpcli.data.filters import AllOf, AnyOf, Compared, Filter, InRanges, IsMissing, Not
-from dpcli.data.formats import STANDARD_DIALECT, DateFormat, Dialect, NumberFormat
+from dpcli.data.formats import STANDARD_DIALECT, Dialect, NumberFormat
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import IdColumn, LabeledColumn, PrivatePartitionColumn
@@ -844,7 +848,8 @@ def _is_marked(column: Column, text: str) -> bool:
     if not isinstance(column, NumericColumn):
         keys = [option.key for option in column.options]
         return text in [spelled(mark, keys) for mark in column.marks]
-    if text in column.marks:
+    same = partial(_in_english, column)
+    if same(text) in map(same, column.marks):
         return True
     if column.kind == "date":
         return False
@@ -986,76 +991,203 @@ def _ungrouped(form: NumberFormat, whole: str) -> str | None:
     return digits if re.fullmatch("[1-9][0-9]+", digits) and not has_other else None
 
 
+OFFSET = r" ?(?:[Zz]|[Uu][Tt][Cc]|[Gg][Mm][Tt]|[+-][0-9]{2}(?::?[0-9]{2})?)"
+
 ISO = re.compile(
-    r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[ T]([0-9]{2}:[0-9]{2})(:[0-5][0-9])?(?:[.,][0-9]+)?"
-    r" ?(Z|[+-][0-9]{2}:?[0-9]{2})?)?"
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[ T]([0-9]{2}):([0-9]{2})(?::([0-9]{2}))?(?:[.,][0-9]+)?"
+    rf"({OFFSET})?)?"
 )
+
+Moment = tuple[datetime.date, int | None, int | None]
+"""A day, the seconds of its time, and the seconds of the offset from UTC, if they are written."""
 
 
 def _formatted_date(column: NumericColumn, format_: DateFormat, text: str) -> int | None:
-    """The day or the hour of a text, by the first form that reads it."""
-    moments: list[tuple[datetime.datetime | None, bool]] = []
-    if format_.forms:
-        forms = [form.text for form in format_.forms]
-        moments = [(_formatted_moment(form, text), "%M" in form) for form in forms]
-    elif match := ISO.fullmatch(text):
-        day, minute, second, offset = match.groups()
-        written = f"{day} {minute or '00:00'}{second or ':00'}{offset or ''}"
-        moments = [(_parsed(written, "%Y-%m-%d %H:%M:%S" + "%z" * bool(offset)), bool(minute))]
-    for moment, has_time in moments:
-        local = _in_zone(moment, format_.zone) if moment else None
-        if local is not None and format_.part == "hour":
-            return local.hour if has_time else None
-        if local is not None:
-            return _clamped(column, (local.date() - datetime.date(1970, 1, 1)).days)
+    """The day, the hour or the minute of a text, by the first form that reads it."""
+    text = _in_english(column, text)
+    moments = [_moment(form, text, _meant_year(column, format_)) for form in format_.forms]
+    if not format_.forms:
+        moments = [_iso_moment(text)]
+    for day, second, offset in filter(None, moments):
+        with suppress(OverflowError):
+            if format_.zone and second is not None and offset is not None:
+                clock = datetime.datetime.combine(day, datetime.time()) + datetime.timedelta(
+                    seconds=second - offset
+                )
+                there = clock.replace(tzinfo=datetime.UTC).astimezone(ZoneInfo(format_.zone))
+                day, second = there.date(), there.hour * 3600 + there.minute * 60  # noqa: PLW2901
+            if format_.part == "day":
+                return _clamped(column, (day - datetime.date(1970, 1, 1)).days)
+            hour, minute = divmod((second or 0) // 60, 60)
+            return None if second is None else hour if format_.part == "hour" else minute
     return None
 
 
-def _in_zone(moment: datetime.datetime, zone: str | None) -> datetime.datetime | None:
-    """The moment on the clock of a zone; None if that is before year 1 or after year 9999."""
-    try:
-        return moment.astimezone(ZoneInfo(zone)) if zone and moment.tzinfo else moment
-    except OverflowError:
+def _in_english(column: Column, text: str) -> str:
+    """The text with English names in place of those that the column lists, the longest first."""
+    listed = column.option(Months)
+    names: dict[str, str] = {}
+    for number, name in enumerate(listed.names if listed else (), 1):
+        for same in (name, name.rstrip(".")):
+            names |= dict.fromkeys((same.lower(), same.upper()), calendar.month_name[number][:3])
+    written, at = "", 0
+    while at < len(text):
+        # Letters of ASCII are the same in any case, others as the whole name has them.
+        here = [
+            name
+            for name in names
+            if text[at : at + len(name)].translate(ASCII_LOWER) == name.translate(ASCII_LOWER)
+        ]
+        longest = max(here, key=len, default="")
+        written += names[longest] if longest else text[at]
+        at += len(longest) or 1
+    return written
+
+
+ASCII_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
+
+
+def _iso_moment(text: str) -> Moment | None:
+    match = ISO.fullmatch(text)
+    if match is None:
         return None
+    day, hour, minute, second, offset = match.groups()
+    with suppress(ValueError):
+        date = datetime.date.fromisoformat(day)
+        time = _seconds(hour, minute, second or "0") if hour else None
+        return date, time, _offset(offset) if offset else None
+    return None
 
 
-def _parsed(text: str, form: str) -> datetime.datetime | None:
-    """The moment of a text in a `strptime` format; None if it has another form."""
-    try:
-        return datetime.datetime.strptime(text, form)  # noqa: DTZ007
-    except ValueError:
+def _seconds(hour: str, minute: str, second: str) -> int:
+    """The seconds of a time; `ValueError` if there is none."""
+    time = datetime.time(int(hour), int(minute), int(second))
+    return time.hour * 3600 + time.minute * 60 + time.second
+
+
+def _offset(text: str) -> int:
+    """The seconds of an offset; `ValueError` if there is none."""
+    sign, digits = text.strip()[0], re.sub("[^0-9]", "", text)
+    size = _seconds(digits[:2], digits[2:] or "0", "0") if digits else 0
+    return -size if sign == "-" else size
+
+
+MeantYear = Callable[[Callable[[int], datetime.date], int], datetime.date | None]
+
+
+def _meant_year(column: NumericColumn, format_: DateFormat) -> MeantYear:
+    """Chooses among the days that two digits of a year can mean, by the year of each."""
+    first, middle = format_.years.first, format_.years.twice_middle
+    # In half days, because the middle of the bounds may be between two days.
+    low, high = (2 * limit for limit in column.limits)
+    if format_.part != "day":
+        low = high = middle or 0
+
+    def meant(day_of: Callable[[int], datetime.date], digits: int) -> datetime.date | None:
+        days = []
+        for year in range(digits, 10_000, 100):
+            with suppress(ValueError, OverflowError):
+                days.append(day_of(year))
+        if first is not None or (middle is None and format_.part != "day"):
+            start = first or 1970
+            return next((day for day in days if start <= day.year < start + 100), None)
+
+        def distance(day: datetime.date) -> int:
+            number = 2 * (day - datetime.date(1970, 1, 1)).days
+            return max(low - number, number - high, 0)
+
+        return min(days, key=distance)
+
+    return meant
+
+
+def _moment(form: Form, text: str, meant_year: MeantYear) -> Moment | None:
+    """What a text says in a form; None if it is written in another one."""
+    if form.text in ("epoch", "epoch_ms", "epoch_us", "excel"):
+        return _numbered_moment(form.text, text)
+    match = re.fullmatch(_pieces(form.text), text)
+    if match is None:
         return None
+    part = match.groupdict()
+    with suppress(ValueError, OverflowError):
+        if "y" in part:
+            day = meant_year(lambda year: _day_in_year(year, part), int(part["y"]))
+        else:
+            day = _day_in_year(int(part.get("Y") or part.get("G") or 1970), part)
+        offset = _offset(part["z"]) if "z" in part else None
+        return None if day is None else (day, _time(part), offset)
+    return None
 
 
-def _formatted_moment(form: str, text: str) -> datetime.datetime | None:
-    """The moment of a text in a `strptime` format, by the parser of Python."""
+def _day_in_year(year: int, part: dict[str, str]) -> datetime.date:
+    """The day that the parts of a text mean in a year; `ValueError` if there is none."""
+    if "V" in part:
+        return datetime.date.fromisocalendar(year, int(part["V"]), int(part.get("u", 1)))
+    if "j" in part:
+        day = datetime.date(year, 1, 1) + datetime.timedelta(days=int(part["j"]) - 1)
+        if day.year != year:
+            raise ValueError
+        return day
+    month = int(part.get("m", 1))
+    if "q" in part:
+        month = int(part["q"]) * 3 - 2
+    for name in part.keys() & {"b", "B"}:
+        names = [english.lower() for english in calendar.month_name]
+        same = [
+            at for at, english in enumerate(names) if part[name].lower() in (english, english[:3])
+        ]
+        month = same[0] if same else 13
+    return datetime.date(year, month, int(part.get("d", 1)))
+
+
+def _time(part: dict[str, str]) -> int | None:
+    """The seconds of the time in a text, if it has one; `ValueError` if there is no such time."""
+    if "M" not in part:
+        return None
+    hour = int(part.get("H") or part.get("I") or 0)
+    if "p" in part:
+        if not 1 <= hour <= 12:
+            raise ValueError
+        hour = hour % 12 + 12 * (part["p"].lower() == "pm")
+    return _seconds(str(hour), part["M"], part.get("S", "0"))
+
+
+def _numbered_moment(word: str, text: str) -> Moment | None:
+    """The moment of a number of seconds since 1970 or of parts of them, or of a serial day."""
+    if not re.fullmatch(r"[+-]?[0-9]{1,18}(\.[0-9]*)?", text):
+        return None
+    number = Fraction(text.removesuffix(".").removeprefix("+"))
+    with suppress(ValueError, OverflowError):
+        if word != "excel":
+            units = {"epoch": 1, "epoch_ms": 1000, "epoch_us": 1_000_000}[word]
+            days, second = divmod(floor(number / units), 86_400)
+            return datetime.date(1970, 1, 1) + datetime.timedelta(days=days), second, 0
+        serial = floor(number)
+        if serial < 1 or serial == 60:
+            return None
+        start = datetime.date(1899, 12, 31 if serial < 60 else 30)
+        share = Fraction(floor((number - serial) * 10**12), 10**12)
+        second = min(floor(share * 86_400 + Fraction(1, 2)), 86_399)
+        return start + datetime.timedelta(days=serial), second, None
+    return None
+
+
+def _pieces(form: str) -> str:
+    """The texts of a format, with a group for each directive."""
     # A number next to another needs all its digits, and a year of four digits always does.
-    if not re.fullmatch(_digits_of(form), text, re.IGNORECASE):
-        return None
-    day = _parsed(text, form)
-    if day is None:
-        return None
-    if "%j" in form and "%Y" in form and f"{day.year:04}" not in text:
-        # The parser of Python counts day 366 into the next year.
-        return None
-    if "%y" in form and day.year == 1969:
-        return day.replace(year=2069)
-    return day
-
-
-def _digits_of(form: str) -> str:
-    """How many characters each directive of a format takes."""
-    numbers = "dmHMSIjYyf"
-    pieces = re.findall("%.|[^%]", form)
+    numbers, widths = "dmHMSIjYyfqGVu", {"Y": "4", "G": "4", "y": "2", "j": "3", "q": "1", "u": "1"}
+    pieces = re.findall("%.|[^%]", form, re.DOTALL)
     pattern = ""
     for at, piece in enumerate(pieces):
         near = [pieces[other] for other in (at - 1, at + 1) if 0 <= other < len(pieces)]
         touches = any(one[0] == "%" and one[1:] in numbers for one in near if len(one) == 2)
-        least = "2" if touches else "1,2"
-        known = {"%Y": "[0-9]{4}", "%y": "[0-9]{2}", "%j": "[0-9]{3}", "%f": "[0-9]{1,6}"}
-        known |= {"%%": "%", "%z": r"(?:(?-i:Z)|[+-][0-9]{2}:?[0-9]{2})"}
-        known |= {f"%{letter}": f"[0-9]{{{least}}}" for letter in "dmHMSI"}
-        pattern += known.get(piece, "[a-z]+" if len(piece) == 2 else re.escape(piece))
+        letter = piece[1:]
+        if piece == "%%" or not letter:
+            pattern += re.escape(piece[-1])
+            continue
+        known = {"z": OFFSET, "p": "[AaPp][Mm]", "f": "[0-9]{1,6}", "b": "[^0-9]+", "B": "[^0-9]+"}
+        width = widths.get(letter, "2" if touches else "1,2")
+        pattern += f"(?P<{letter}>{known.get(letter, f'[0-9]{{{width}}}')})"
     return pattern
 
 

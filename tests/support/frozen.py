@@ -1,9 +1,9 @@
 """Releases of unchanged specs with repeatable noise, and what they are compared to.
 
-The folders in `tests/system/frozen/` were written by version 0.2.0. `people.csv` has a vertical tab for
-each line end within a cell, because every line is one record now, and 58 for ages of 57.5, because the
-cell of a whole number has no fraction. Their values do not change; the
-words of `plan.txt`, `report.md`, `page.txt` and `record.txt` may, which are kept for two specs.
+The folders in `tests/system/frozen/` were written by version 0.2.0. `people.csv` has a vertical
+tab for each line end within a cell, because every line is one record now, and 58 for ages of 57.5,
+because the cell of a whole number has no fraction. Their values do not change; the words of
+`plan.txt`, `report.md`, `page.txt` and `record.txt` may, which are kept for two specs.
 `UPDATE_FROZEN=1 python -m pytest tests/system/test_frozen.py` rewrites those files alone.
 """
 

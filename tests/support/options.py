@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dpcli.data.cell_options import Case, MissingMarks
 from dpcli.data.column import Option
-from dpcli.data.date_options import Formats, Hours, Zone
-from dpcli.data.formats import DateFormat, NumberFormat
+from dpcli.data.date_forms import DateFormat
+from dpcli.data.date_options import CenturyFrom, Formats, TimePart, Zone
+from dpcli.data.formats import NumberFormat
 from dpcli.data.number_options import (
     Affixes,
     Brackets,
@@ -36,5 +37,6 @@ def options(
     if isinstance(form, DateFormat):
         stated += [Formats(form.forms)]
         stated += [Zone(form.zone)] if form.zone else []
-        stated += [Hours()] if form.part == "hour" else []
+        stated += [CenturyFrom(form.years.first)] if form.years.first else []
+        stated += [TimePart(form.part)] if form.part != "day" else []
     return (*stated, *([MissingMarks(na)] if na else []))

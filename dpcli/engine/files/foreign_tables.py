@@ -224,4 +224,6 @@ def _typed_text(value: object) -> str | None:
     # A missing time of pandas is a time that equals no other.
     if isinstance(value, datetime.datetime) and value == value:  # noqa: PLR0124
         return value.replace(tzinfo=None).isoformat(" ", "seconds")
+    if isinstance(value, datetime.time):
+        return value.replace(tzinfo=None).isoformat("seconds")
     return value.isoformat() if type(value) is datetime.date else None

@@ -252,7 +252,7 @@ def parquet_source(name: str, file: BinaryIO) -> Source:
         name: kind
         for name, kind in names.items()
         if not schema[name].is_numeric()
-        and not isinstance(schema[name], (*TEXTUAL, pl.Date, pl.Datetime))
+        and not isinstance(schema[name], (*TEXTUAL, pl.Date, pl.Datetime, pl.Time))
     }
     odd |= {name: DECIMAL256 for name, dtype in schema.items() if _is_too_long(dtype)}
     unfit_ids = {
@@ -353,7 +353,7 @@ def parquet_frame(
 
 def _cell_text(index: int, dtype: pl.DataType, column: Column, decimal: str) -> pl.Expr:
     """The column at an index as texts; typed cells are marked if it has a form."""
-    is_typed = dtype.is_numeric() or isinstance(dtype, (pl.Date, pl.Datetime))
+    is_typed = dtype.is_numeric() or isinstance(dtype, (pl.Date, pl.Datetime, pl.Time))
     if not is_typed or not column.has_form:
         return column_text(index, dtype, decimal)
     return TYPED + column_text(index, dtype, ".")
@@ -370,6 +370,8 @@ def column_text(index: int, dtype: pl.DataType, decimal: str) -> pl.Expr:
     column = pl.nth(index)
     if isinstance(dtype, pl.Date):
         return within_calendar(column, dtype, 1).dt.to_string("%Y-%m-%d")
+    if isinstance(dtype, pl.Time):
+        return column.dt.to_string("%H:%M:%S")
     if isinstance(dtype, pl.Datetime):
         second = UNITS[dtype.time_unit]
         return within_calendar(column, dtype, DAY * second).dt.to_string("%Y-%m-%d %H:%M:%S")

@@ -11,8 +11,9 @@ from random import Random
 import pytest
 
 from dpcli.data.column import FREQUENT, Column, SampledTexts
+from dpcli.data.date_forms import DateForm, DateFormat
 from dpcli.data.dates import DateColumn
-from dpcli.data.formats import DateForm, DateFormat, NumberFormat
+from dpcli.data.formats import NumberFormat
 from dpcli.data.labels import BooleanColumn, CategoryColumn
 from dpcli.data.number_columns import IntegerColumn, NumberColumn
 from dpcli.engine.check_cells import Remedy, find_remedy, missing_codes

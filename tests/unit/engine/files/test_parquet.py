@@ -214,7 +214,6 @@ ODD = {
     "lists": pl.Series([["CANARY"]], dtype=pl.List(pl.Enum(["CANARY"]))),
     "structures": pl.Series([{"CANARY": 1}]),
     "bytes": pl.Series([b"CANARY"]),
-    "times": pl.Series([datetime.time(1)]),
     "durations": pl.Series([datetime.timedelta(1)]),
 }
 

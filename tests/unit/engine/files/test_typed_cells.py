@@ -11,8 +11,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from dpcli.data.date_forms import DateForm, DateFormat
 from dpcli.data.dates import DateColumn
-from dpcli.data.formats import DateForm, DateFormat, Dialect, NumberFormat
+from dpcli.data.formats import Dialect, NumberFormat
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import CategoryColumn
 from dpcli.data.number_columns import IntegerColumn, NumberColumn
