@@ -87,14 +87,15 @@ class Formats(FormOption):
         read = [] if declared else guessed_forms(cells.read)
         known = declared.forms if declared else tuple(forms[0] for forms in read)
         found = guessed_forms(cells.unread)[: max(0, MAX_FORMS - len(known))]
-        bounds = require_numeric(column).bounds
-        is_certain = bounds is not None and not years_are_ambiguous(*bounds)
-        is_short = not is_certain and any(forms[0].has("y") for forms in found)
+        bounds = require_numeric(column).bounds or (0, 0)
+        if years_are_ambiguous(*bounds) and not column.option(CenturyFrom):
+            # No key that reads these years could be pasted alone.
+            found = [forms for forms in found if not forms[0].has("y")]
         is_month = any(forms[0].has("my") and not forms[0].has("d") for forms in found)
         for new in product(*found):
             forms = (*known, *new)
             shapes = {re.sub("%[bdmy]", "%d", form.text) for form in forms}
-            proposal = Proposal(cls(forms) if new else declared).doubt_if(is_short, CENTURIES)
+            proposal = Proposal(cls(forms) if new else declared)
             proposal = proposal.doubt_if(len(shapes) < len(forms), SEVERAL_ORDERS)
             yield proposal.doubt_if(is_month, PERIODS)
 
@@ -264,7 +265,6 @@ ORDERS = ("Ymd", "dmY", "mdY", "Ydm", "Ym", "mY", "dmy", "mdy", "ymd", "ydm", "m
 """Orders of directives, the most likely first; `m` may be the name of a month."""
 
 SEVERAL_ORDERS = "days of one form have several orders"
-CENTURIES = "years of two digits may be of another century"
 PERIODS = "what is read as a month may be a quarter, a week, a day or a school year"
 
 
@@ -274,7 +274,7 @@ def guessed_forms(texts: Mapping[str, int]) -> list[list[DateForm]]:
     left = Counter(texts)
     min_rows = max(1, MIN_SHARE * left.total())
     for marks, time in dict.fromkeys(filter(None, map(_marks_and_time, left))):
-        for order, month in product(ORDERS, "mbB"):
+        for order, month in product(ORDERS, "mb"):
             # All digits without marks are one part.
             after = marks if len(marks) > 1 else marks * len(order)
             if len(order) == len(after):

@@ -133,7 +133,7 @@ def replaced(owner: Any, name: str, value: Any) -> Plant:
     return lambda patch: patch.setattr(owner, name, value)
 
 
-def usual(name: str, texts: Sequence[Any]) -> Plant:
+def usual(name: str, texts: Any) -> Plant:
     """A fault that takes these texts alone for usual ones."""
     return lambda patch: patch.setitem(usual_cells(), name, texts)
 
@@ -163,6 +163,8 @@ def first_forms(texts: Mapping[str, int], guess: Any = date_options.guessed_form
     return [forms[:1] for forms in guess(texts)]
 
 
+NO_FACTORS = dict.fromkeys(usual_cells()["factors"], ())
+
 PLANTS: dict[str, tuple[list[Plant], str, list[str]]] = {
     "labels without punctuation": (
         [replaced(labels, "_spellings", letters_and_digits)], "labels", ["decimals", "upper case"]
@@ -179,7 +181,6 @@ PLANTS: dict[str, tuple[list[Plant], str, list[str]]] = {
         [replaced(date_options, "guessed_forms", first_forms)], "days", ["%m/%d/%Y"]
     ),
     "mixed orders": ([silent("orders")], "days", ["%m/%d/%Y", "%d/%m/%Y"]),
-    "years of two digits": ([silent("century|other values")], "days", ["%d/%m/%y"]),
     "quarters as months": ([silent("quarter")], "days", ["2/2024 as quarter"]),
     "currencies as one unit": (
         [replaced(number_options, "_unit", lambda affix: affix and "$")],
@@ -189,12 +190,11 @@ PLANTS: dict[str, tuple[list[Plant], str, list[str]]] = {
         [usual("currencies", [["lb"]]), silent("outside")], "numbers", ["plain", "lb"]
     ),
     "factors as units": (
-        [usual("factors", []), usual("units", [["k"]])], "numbers", ["thousands with k"]
+        [usual("factors", NO_FACTORS), usual("units", [["k"]])], "numbers", ["thousands with k"]
     ),
     "decimals as thousands": ([silent("thousands|other values")], "numbers", ["euros"]),
     "open-ended answers": ([silent("that number")], "numbers", ["dollars"]),
     "dashes for zero": ([silent("an answer")], "numbers", ["euros"]),
-    "codes of booleans": ([usual("booleans", [["1", "2"]])], "booleans", ["codes"]),
 }  # fmt: skip
 
 
