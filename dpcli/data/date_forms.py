@@ -1,4 +1,4 @@
-"""How cells write days and times of day: each form is a class, with the rule that reads it.
+"""How cells write days and times: each form is a class, with its rule.
 
 A spec declares forms, or cells are those of ISO 8601. Each text is read by itself, by native
 expressions, as a day or as a part of its time.
@@ -73,7 +73,7 @@ COMPLETIONS = (
     ("d", "djV", "01"),
     ("u", "udmbBqj", "1"),
 )
-"""The directives of a day, those that state the same, and the text where none does."""
+"""The directives of a day, those that state the same, and the default text."""
 
 INSTEAD = {
     "s": "; seconds since 1970 are `format: epoch`",
@@ -97,10 +97,10 @@ class DateFormatError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class DateForm:
-    """A format of `strptime` directives, as polars reads it; a time alone is of 1970-01-01.
+    """A format of `strptime` directives, as polars reads it.
 
-    A cell without a day is the first one of its month, quarter, week or year. Raises
-    `DateFormatError`.
+    A time alone is one of 1970-01-01. A cell without a day is the first one of its month, quarter,
+    week or year. Raises `DateFormatError`.
     """
 
     text: str
@@ -168,7 +168,7 @@ class DateForm:
 
     @property
     def may_name_zone(self) -> bool:
-        """Whether a literal text could name a zone: capital letters or an offset after a time."""
+        """Whether a text could name a zone: capitals or an offset after a time."""
         literals, after = (
             re.sub("%.", " ", text) for text in (self.text, re.split("%[HIMSfp]", self.text)[-1])
         )
@@ -177,11 +177,11 @@ class DateForm:
 
     @property
     def pattern(self) -> str:
-        """The regular expression of cells in this format, the same for `re` and polars."""
+        """The regular expression of cells, the same for `re` and polars."""
         return f"^{''.join(self._around(''))}$"
 
     def _around(self, directive: str) -> list[str]:
-        """Regular expressions of what is before a directive, if it has it, and after it."""
+        """Regular expressions of what is before a directive, and after it."""
         tokens = [(match[1] or "", match[2] or "%") for match in TOKEN.finditer(self.text)]
         is_number = [False, *(name in NUMERIC for name, _ in tokens), False]
         patterns = [""]
@@ -198,7 +198,7 @@ class DateForm:
 
     @property
     def for_polars(self) -> str:
-        """The format in directives of polars, with those of missing parts of a day at its end."""
+        """The format in directives of polars; missing parts of a day are at the end."""
         # Of these directives of polars, `%B` also reads short names, and `%#z` a Z. The number of a
         # quarter is read as that of a month.
         replacements = {"f": "%.f", "z": "%#z", "q": "%m", "b": "%B"}
@@ -221,7 +221,7 @@ class DateForm:
         return pl.when(text.str.contains(self.pattern)).then(days)
 
     def clock(self, text: pl.Expr, format_: DateFormat) -> pl.Expr:
-        """The time that is written, or for texts with an offset, the time in the zone."""
+        """The time that is written, or the time of its instant in the zone."""
         if self.has("z") and not format_.zone:
             bare = TOKEN.sub(lambda match: match[0] * (match[1] != "z"), self.text)
             end = f"{OFFSET}({self._around('z')[1]})$"
@@ -260,7 +260,7 @@ class DateForm:
         return moment.dt.to_string(TOKEN.sub(lambda m: usual.get(m[1], m[0]), self.text))
 
     def written(self, day: str, hour: int, minute: int = 0) -> str:
-        """An ISO date in this form, at a time of day, for synthetic data and examples."""
+        """An ISO date and a time of day in this form, for synthetic data."""
         time = datetime.datetime.fromisoformat(f"{day} {hour:02}:{minute:02}")
         month = MONTHS[time.month - 1]
         values = {letter: time.strftime(f"%{letter}") for letter in "dmyjVuHIMSf"} | {
@@ -273,7 +273,7 @@ class DateForm:
 
 EXCEL = "excel"
 EPOCHS = {"epoch": 1, "epoch_ms": 1000, "epoch_us": 1_000_000}
-"""The words for numbers of seconds since 1970, and of parts of them, each with parts a second."""
+"""The words for seconds since 1970 and their parts, with parts a second."""
 
 EXCEL_DAY = 25_569
 """1970-01-01 as a serial day of Excel."""
@@ -287,7 +287,7 @@ DECIMALS = 12
 
 @dataclass(frozen=True, slots=True)
 class NumberForm:
-    """Numbers that stand for times: seconds since 1970 in UTC, or serial days of Excel.
+    """Numbers that stand for times: seconds since 1970, or days of Excel.
 
     The `text` is the word of the spec. Fractions of a second are cut off. The whole part of a
     serial day is the day, from 1900-01-01 on; its decimals are the time of day, rounded to the
@@ -337,7 +337,7 @@ class NumberForm:
         return text
 
     def written(self, day: str, hour: int, minute: int = 0) -> str:
-        """An ISO date in this form, at a time of day, for synthetic data and examples."""
+        """An ISO date and a time of day in this form, for synthetic data."""
         return str(self._number(days_of(day) * DAY + hour * 3600 + minute * 60))
 
     def _number(self, seconds: Any) -> Any:
@@ -356,7 +356,7 @@ ISO_TIME = (
 
 
 def _iso_value(text: pl.Expr, format_: DateFormat) -> pl.Expr:
-    """Days, hours or minutes of dates of ISO 8601, perhaps with a time and its offset."""
+    """Days, hours or minutes of dates of ISO 8601."""
     date = text.str.slice(0, 10)
     days = date.str.to_date("%Y-%m-%d", strict=False, cache=False).to_physical()
     part = text.str.slice(14 if format_.part == "minute" else 11, 2).cast(pl.Int8, strict=False)

@@ -1,4 +1,4 @@
-"""Options of dates: formats, also guessed, names of months, years of two digits, and zones."""
+"""Options of dates: formats, also guessed, months, centuries and zones."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class Months(TextOption):
         )
 
     def _english(self) -> dict[str, str]:
-        """The names with or without a point at their end, in both cases, the longest first."""
+        """The names with and without a last point, in both cases, longest first."""
         names = {
             case(text): month[:3]
             for name, month in zip(self.names, MONTHS, strict=True)

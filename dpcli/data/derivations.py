@@ -444,7 +444,7 @@ def _positions(part: DatePart) -> list[int]:
 
 
 def time_part_of(date: NumericColumn, part: Part) -> NumericColumn:
-    """The hours or minutes in a date's cells: a column of these cells, missing without a time."""
+    """The hours or minutes in a date's cells; missing without a time."""
     twice_middle = sum(date.bounds) if date.bounds else None
     bounds = (0, TIME_PARTS[part] - 1)
     return replace(date, bounds=bounds, missing=None).with_options(TimePart(part, twice_middle))

@@ -1,4 +1,4 @@
-"""Which year two digits mean: a function of the other parts of the cell, and of the spec."""
+"""Which year two digits mean, by the rest of the cell and the spec."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ READ_FIRST = 1970
 """Two digits are read as years from 1970 to 2069 before they get their meaning."""
 
 ENDS = ("1970-01-01", "2000-02-29", "2000-03-01", "2000-12-31", "2001-01-01", "2070-01-01")
-"""Between two of these days, the difference to the day that is meant changes once at most.
+"""Between these days, the difference to the meant day changes once at most.
 
 The year 2000 has a day that a year such as 1900 lacks.
 """
@@ -39,8 +39,9 @@ class TwoDigitYears:
     twice_middle: int | None = None
 
     def days(self, read: pl.Expr, *, ordinal: bool) -> pl.Expr:
-        """The days that are meant by days from 1970 to 2069; before year 1 if there is none.
+        """The days that are meant by days from 1970 to 2069.
 
+        A day that does not exist is before year 1.
         If `ordinal`, cells have the number of a day in its year, otherwise its month.
         """
         days = read
@@ -49,7 +50,7 @@ class TwoDigitYears:
         return days
 
     def day(self, read: int, *, ordinal: bool) -> int | None:
-        """The day that is meant by a day from 1970 to 2069; None if there is no such day."""
+        """The day that is meant by a day from 1970 to 2069; None if there is none."""
         same, days = day_of(read), list[int]()
         number = same.timetuple().tm_yday
         for year in range(same.year % 100, 10_000, 100):
@@ -65,14 +66,14 @@ class TwoDigitYears:
 
 
 def years_are_ambiguous(low: int, high: int) -> bool:
-    """Whether two days within bounds, in days since 1970, may differ in their century alone."""
+    """Whether two days within bounds may differ in their century alone."""
     first, last = day_of(low), day_of(high)
     return (last.year - first.year, last.month, last.day) >= (100, first.month, first.day)
 
 
 @cache
 def _changes(years: TwoDigitYears, ordinal: bool) -> list[tuple[int, int]]:
-    """Days from which on another number is added to days from 1970 to 2069, with the change."""
+    """Days from which on another number is added, each with the change."""
 
     def difference(day: int) -> int:
         meant = years.day(day, ordinal=ordinal)
