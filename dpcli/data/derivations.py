@@ -411,6 +411,8 @@ class DatePart(Derivation):
         return (days + 3) // 7
 
     def possible(self, ranges_of: RangesOf) -> Ranges | None:
+        if self.part in TIME_PARTS:
+            return None
         positions, start = _positions(self), self.column.lower
         days = ranges_of(self.column)
         return (
@@ -421,7 +423,7 @@ class DatePart(Derivation):
         )
 
     def implied(self, ranges: Ranges) -> Mapping[ValuedColumn, Ranges]:
-        days = _days(self, ranges)
+        days = () if self.part in TIME_PARTS else _days(self, ranges)
         return {self.column: days} if days else {}
 
 
