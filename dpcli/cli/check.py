@@ -168,7 +168,7 @@ def _quality_notes(plan: CentralPlan) -> list[str]:
 
 
 def _list_warnings(spec: Spec, dataset: Dataset) -> Iterator[str]:
-    """A warning for each list of codes with the columns of a data file; compares names alone."""
+    """A warning for each list of codes that has the columns of a data file."""
     for listed, source in product(dict.fromkeys(spec.named_files), dataset.sources):
         if {*map(str.strip, listed.header)} == {*map(str.strip, source.header)}:
             yield (

@@ -90,7 +90,7 @@ class MissingMarks(Option):
 
     @classmethod
     def proposed(cls, column: Column, cells: SampledTexts) -> Iterator[Proposal[Option | None]]:
-        """The marks of a column, and texts that probably are marks, the most frequent first.
+        """The marks of a column, and texts that probably are marks.
 
         A text without a digit is neither a number nor a date.
         """

@@ -22,7 +22,7 @@ BLANKS = f"\t{SPACES}\N{ZERO WIDTH SPACE}\N{WORD JOINER}\N{ZERO WIDTH NO-BREAK S
 
 MINUS = r"[\p{Pd}\x{2212}\x{207B}\x{208B}]"
 PLUS = r"[+\x{FF0B}\x{FE62}\x{207A}\x{208A}\x{FB29}]"
-"""The signs of numbers in all their forms, as classes in regular expressions of polars."""
+"""The signs of numbers in all their forms, as classes of characters."""
 
 EXPONENT = re.compile("[eE](?:[+-]?[0-9].*)?", re.DOTALL)
 JOINERS = "\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}"
@@ -48,7 +48,7 @@ def is_sign_or_bracket(character: str) -> bool:
 
 
 def misread(text: str, marks: Collection[str], *, multiplies: bool = False) -> str:
-    """The character of an affix that could belong to a number, or is invisible; empty if none.
+    """The character of an affix that may belong to a number, or is invisible.
 
     An affix begins with no blank, sign, bracket, numeral or one of the `marks` of numbers, and its
     numerals follow a letter: `m²` and `CO2`, but not `/2` or `x10`. One that `multiplies` may have
@@ -68,12 +68,12 @@ def misread(text: str, marks: Collection[str], *, multiplies: bool = False) -> s
 
 
 def stands_before(affix: str) -> bool:
-    """Whether an affix may be before a number, where its last character touches the number."""
+    """Whether an affix may be before a number, which its end touches."""
     return not (is_sign_or_bracket(affix[-1]) or any(map(is_numeral, affix)))
 
 
 def factor_word(affix: str) -> str:
-    """The first or last word of an affix if it multiplies, such as `k` or `Mio`; else empty."""
+    """The word of an affix that multiplies, such as `k` or `Mio`; else empty."""
     known: dict[str, list[str]] = usual_cells()["factors"]
     spaced = re.sub("|".join(known["currencies"]), " ", affix)
     spaced = "".join(" " if unicodedata.category(c) == "Sc" else c for c in spaced)

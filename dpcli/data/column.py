@@ -88,7 +88,7 @@ P_co = TypeVar("P_co", covariant=True)
 
 
 class Proposal(NamedTuple, Generic[P_co]):
-    """An option, or a column, that may read more cells; `doubts` say how they may mean others."""
+    """An option or a column that may read more cells, and its `doubts`."""
 
     value: P_co
     doubts: tuple[str, ...] = ()
@@ -230,7 +230,7 @@ class Column(ABC):
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
     max_outside: ClassVar[float] = 0.05
-    """The share of values outside the bounds up to which a proposal is certain: outliers."""
+    """The share of values outside bounds that a certain proposal may have."""
 
     wrong_type: ClassVar[str] = "wrong-column-type"
     """The code of the problem if a statistic needs another kind of column."""

@@ -82,7 +82,7 @@ class Formats(FormOption):
 
     @classmethod
     def proposed(cls, column: Column, cells: SampledTexts) -> Iterator[Proposal[Option | None]]:
-        """The declared formats and those of other texts, in all orders of their directives."""
+        """The declared formats and those of other texts, in all orders."""
         declared = column.option(cls)
         read = [] if declared else guessed_forms(cells.read)
         known = declared.forms if declared else tuple(forms[0] for forms in read)
@@ -269,7 +269,7 @@ PERIODS = "what is read as a month may be a quarter, a week, a day or a school y
 
 
 def guessed_forms(texts: Mapping[str, int]) -> list[list[DateForm]]:
-    """Formats that read most of the texts, each with all others that read the same texts."""
+    """Formats that read most texts, each with all others that read the same."""
     found, candidates = list[list[DateForm]](), list[DateForm]()
     left = Counter(texts)
     min_rows = max(1, MIN_SHARE * left.total())
@@ -292,7 +292,7 @@ def guessed_forms(texts: Mapping[str, int]) -> list[list[DateForm]]:
 
 
 def _marks_and_time(text: str) -> tuple[tuple[str, ...], str] | None:
-    """The marks after the parts of a day, and the format of a time; None if it is no day."""
+    """The marks after parts of a day, and the format of a time; or None."""
     day, mark, time = re.split(r"((?:[ T]|, )(?=[0-9]+:)|$)", text, maxsplit=1)
     for pattern, directive in TIME_PARTS:
         time = re.sub(pattern, directive, time, count=1, flags=re.IGNORECASE)

@@ -71,7 +71,7 @@ class NumberFormat:
 
     @property
     def patterns(self) -> tuple[str, str, str]:
-        """Patterns of numbers without a minus, of those with one, and of the parts of both.
+        """Patterns of numbers without a minus, with one, and of their parts.
 
         The groups of the last are the number, without its sign, and its factor. It also fits texts
         that are no numbers.
@@ -110,7 +110,7 @@ class NumberFormat:
         return pattern, "".join(affixes) + BLANKS * bool(affixes)
 
     def _digits(self, decimals: str = "*") -> str:
-        """The pattern of a number without sign and exponent; with `+`, it ends with a digit."""
+        """The pattern of a number without sign and exponent."""
         mark, point, digits = f"[{self.group_marks}]", re.escape(self.decimal), "[0-9]+"
         if self.group_marks:
             size = 2 if self.thousands == INDIAN else 3

@@ -53,7 +53,7 @@ class NumericColumn(ValuedColumn):
     bounds_example: ClassVar[str] = "[0, 100]"
     """Bounds that a message proposes."""
     widest: ClassVar[tuple[int, int]] = (-(1 << 60), 1 << 60)
-    """The bounds of a column that declares none, where different values must stay different."""
+    """The bounds of a column without any, so that values stay different."""
 
     def __post_init__(self) -> None:
         if self.bounds is not None and self.bounds[0] > self.bounds[1]:
@@ -195,7 +195,7 @@ class NumericColumn(ValuedColumn):
         return first if low == high else self.closed_range(first, end)
 
     def bin_ends(self, starts: Sequence[int], index: int) -> tuple[int, int]:
-        """The ends of a bin in steps; the last value of a closed bin, else the next start."""
+        """The ends of a bin in steps: its last value if closed, or the next start."""
         last = index == len(starts) - 1
         return starts[index], self.upper if last else starts[index + 1] - int(self.closed_bins)
 

@@ -72,7 +72,7 @@ def _words(text: str) -> str:
 
 
 def _spellings(text: str) -> list[str]:
-    """The shortest number, or the words, and these without usual signs between their letters."""
+    """The shortest number, or the words, also without signs between letters."""
     number, words, one, between = shortest_number(text), _words(text), "[^\\W\\d_]", "[-_.'\u2019]+"
     if number is not None:
         return [number or "0"]
@@ -327,7 +327,7 @@ class BooleanColumn(LabeledColumn):
         return f"[{', '.join(map(yaml_text, self.texts))}]"
 
     def proposed(self, cells: SampledTexts) -> Iterator[Proposal[Self]]:
-        """The column with other options, or with a usual pair of words, of which some occur."""
+        """The column with other options, or with a usual pair of words."""
         every = {text.lower() for text in (*cells.unread, *cells.read)}
         texts = every.difference(usual_cells()["marks"])
         for proposal in LabeledColumn.proposed(self, cells):

@@ -108,7 +108,7 @@ class NumberColumn(NumericColumn):
         return rules
 
     def certain(self, text: pl.Expr) -> pl.Expr:
-        """The text of a number that rules may read; null if it has no value, or is uncertain."""
+        """The text of a number that rules may read, or null."""
         return text
 
     def bare_text(self, cell: pl.Expr) -> pl.Expr:

@@ -47,7 +47,7 @@ from dpcli.problems.reference import usual_cells
 TEXT = {"type": "string"}
 
 MAX_LISTED = 10**18
-"""Listed numbers stay below this limit, so that every value fits 64 bits, as bounds do."""
+"""Listed numbers are below this limit, so that all values fit 64 bits."""
 
 PARTS = re.compile(r"([^0-9]*?)([0-9][0-9.,'\u2019_ \u00a0\u202f]*[0-9]|[0-9]|[.,][0-9]+)([^0-9]*)")
 """A number with what is before and after it."""
@@ -82,14 +82,14 @@ def number_texts(*cells: Mapping[str, int]) -> Iterator[NumberText]:
 
 
 def _unit(affix: str) -> str:
-    """The unit that a text next to a number may be; empty for signs, and digits of any script."""
+    """The unit that a text next to a number may be; empty for signs and digits."""
     units = (*usual_cells()["currencies"], *usual_cells()["units"])
     is_word = re.sub("[ .]", "", affix).isalpha() and not misread(affix, DECIMALS)
     return next((unit[0] for unit in units if affix in unit), affix * is_word)
 
 
 def ambiguous_mark(marks: str, cells: SampledTexts) -> str:
-    """The first of the marks before three digits that may be thousands or decimals, or none."""
+    """The first mark before three digits that may have two meanings, or none."""
     digits = [number.digits for number in number_texts(cells.read, cells.unread)]
     if any(re.search("[.,].*[.,]|[.,][0-9]{4}", text) for text in digits):
         return ""
@@ -319,7 +319,7 @@ class Brackets(FormOption):
 
     @classmethod
     def proposed(cls, column: Column, cells: SampledTexts) -> Iterator[Proposal[Option | None]]:
-        """Brackets; certain if no number has a minus, some have none, and bounds allow both."""
+        """Brackets around negative numbers, if the bounds allow them."""
         declared, bounds = column.option(cls), require_numeric(column).bounds
         option = cls() if any(map(BRACKETED.fullmatch, cells.unread)) else declared
         texts = filter(PARTS.fullmatch, (*cells.unread, *cells.read))
@@ -330,7 +330,7 @@ class Brackets(FormOption):
 
 
 def _whole_numbers(numbers: list[Fraction]) -> list[int]:
-    """A list of different whole numbers in increasing order; another list is a problem."""
+    """Different whole numbers in increasing order; other lists are a problem."""
     seen: set[Fraction] = set()
     for index, number in enumerate(numbers):
         if number.denominator > 1 or abs(number) >= MAX_LISTED or number in seen:
@@ -369,7 +369,7 @@ class NumberValues(FormOption):
         return replace(form, values=self.values)
 
     def require_fit(self, column: Column, section: SectionModel) -> None:
-        """Require whole numbers for integers, and within the bounds: others would be clamped."""
+        """Require whole numbers for integers, and numbers within the bounds."""
         numeric = require_numeric(column)
         for text, number in self.values:
             if "." in number and numeric.kind == "integer":
@@ -409,7 +409,7 @@ class NumberValues(FormOption):
 
 @dataclass(frozen=True, slots=True)
 class ListedNumbers(Option):
-    """All values of a column of whole numbers; a cell with another number is unreadable."""
+    """All values of a column of whole numbers; other numbers are unreadable."""
 
     values: tuple[int, ...]
 

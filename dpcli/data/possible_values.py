@@ -17,7 +17,7 @@ from dpcli.problems.light_dataclasses import dataclass
 
 @dataclass(frozen=True)
 class PossibleValues:
-    """The values of columns where a row passes some filters: `known` are those they imply."""
+    """The values that columns can have where a row passes some filters."""
 
     known: Mapping[ValuedColumn, Ranges]
 
@@ -44,7 +44,7 @@ class PossibleValues:
 
 
 def possible_values(where: Sequence[Filter]) -> PossibleValues | None:
-    """The values where all filters are true; None if it is certain that they never are."""
+    """The values where all filters are true; None if they never are."""
     implied = implied_ranges(AllOf(tuple(where)))
     known = None if implied is None else all_implied(map(_with_inputs, implied, implied.values()))
     values = None if known is None else PossibleValues(known)
@@ -52,7 +52,7 @@ def possible_values(where: Sequence[Filter]) -> PossibleValues | None:
 
 
 def _with_inputs(column: ValuedColumn, ranges: Ranges) -> Mapping[ValuedColumn, Ranges] | None:
-    """The ranges of a column, and those that they imply for the columns it is computed from."""
+    """The ranges of a column, and those that they imply for its inputs."""
     own, derivation = {column: ranges}, column.derivation
     # A constant may stand for any values of the inputs.
     constant = () if column.missing is None else ((column.missing, column.missing),)

@@ -258,7 +258,7 @@ def _column_cells(
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """Keys of the spec that read some unreadable cells of a column; certain without `doubts`.
+    """Keys of the spec that read more cells of a column, and their `doubts`.
 
     `reads` states how many cells. A doubt may be about keys that are not proposed.
     """
@@ -269,7 +269,7 @@ class Remedy:
 
 
 def find_remedy(column: Column, cells: SampledTexts) -> Remedy | None:
-    """The declaration that reads the most cells; None without one, and without a doubt.
+    """The declaration that reads the most cells, or a doubt; None without.
 
     It is not plausible if most cells are outside the bounds.
     """
@@ -306,7 +306,7 @@ def find_remedy(column: Column, cells: SampledTexts) -> Remedy | None:
 
 
 def _reading(column: Column, cells: SampledTexts) -> pl.DataFrame:
-    """What a column makes of the texts: each `value`, and about how many `rows` have it.
+    """What a column reads: each `value`, and about how many `rows` have it.
 
     A text is known if it has a value or marks a missing cell.
     """

@@ -157,7 +157,7 @@ def _faults(
 
 
 def _lengths(text: str, dialect: Dialect, width: int) -> tuple[int, Counter[Kind]]:
-    """The number of records after the header, and of those without `width` cells, by kind."""
+    """The number of records, and of those without `width` cells, by kind."""
     if dialect.multiline:
         lines = io.StringIO(text, newline="")
         records: Iterator[list[str] | None] = parse_records(lines, dialect)

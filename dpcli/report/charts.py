@@ -215,7 +215,7 @@ def _widths_note(key: Axis, column: NumericColumn) -> str:
 def _names(
     column: NumericColumn, key: Axis, cells: Sequence[CellText], *, as_line: bool
 ) -> Iterator[tuple[float, str, str]]:
-    """The names below the axis: the published ones of bins, or of the edges between them.
+    """The names below the axis: those of bins, or of edges between them.
 
     Short names of closed ranges are placed below the middle of their bars. Otherwise the edges
     have names, up to the upper bound.

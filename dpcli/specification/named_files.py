@@ -46,7 +46,7 @@ def require_public(files: Sequence[SpecFile], data: Iterable[str]) -> None:
 def read_named_file(
     scalar: ScalarNode, context: SpecContext, max_bytes: int, code: str
 ) -> tuple[bytes, SpecFile]:
-    """The content of the file that a scalar names, or its first `max_bytes` and one more.
+    """The content of the file that a scalar names, up to one byte too many.
 
     Raises `AlreadyReportedError` after a problem is recorded: `code` if the file cannot be read.
     """

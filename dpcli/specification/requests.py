@@ -101,7 +101,7 @@ def read_axis(
 
 
 def with_possible_groups(request: Request) -> Request:
-    """The request whose groups, bins and cells of tables are those that a row can be in.
+    """The request with the groups, bins and cells that a row can be in.
 
     Private groups stay as they are: only those with rows are counted.
     """

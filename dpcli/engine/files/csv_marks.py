@@ -24,7 +24,7 @@ RECORDS = 1 << 12
 """Records that are rewritten at a time."""
 
 UNCLOSED = '"\n'
-"""A line that does not close a quote, for one that does not close it before it is rewritten."""
+"""A line that does not close a quote, in place of another such line."""
 
 
 def without_marks(dialect: Dialect) -> Dialect:

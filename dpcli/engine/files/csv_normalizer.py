@@ -51,7 +51,7 @@ CHUNK = 1 << 17
 
 
 class PlainText:
-    """Decides for text of a dialect whether it is plain, and whether its records fit a header.
+    """Decides whether text is plain, and whether its records fit a header.
 
     `width` is the number of cells in the header. With `has_broken`, records whose surplus begins
     with text fit as well: readers find them. It serves one thread at a time.

@@ -94,7 +94,7 @@ class Source:
         return self.header.index(self.own_name(key))
 
     def own_name(self, name: str) -> str:
-        """The name of a column as the header has it: names of CSV have no blanks around them."""
+        """The name of a column as the header has it, perhaps without blanks."""
         return name if name in self.header else bare_name(name)
 
 

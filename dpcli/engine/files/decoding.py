@@ -85,7 +85,7 @@ MARKS = {
     UTF32: {codecs.BOM_UTF32_LE: "utf_32_le", codecs.BOM_UTF32_BE: "utf_32_be"},
     UTF16: {codecs.BOM_UTF16_LE: "utf_16_le", codecs.BOM_UTF16_BE: "utf_16_be"},
 }
-"""The marks of these encodings at the start of a text; those of UTF-32 are longer."""
+"""The marks of encodings at the start of a text, longer ones first."""
 
 
 def is_parquet(start: bytes, name: str, encoding: str) -> bool:
@@ -225,7 +225,7 @@ def blank_lines(dialect: Dialect) -> str:
 
 
 def column_names(cells: Sequence[str], dialect: Dialect) -> tuple[str, ...]:
-    """The names of columns in the cells of a header, without what cannot be seen around them."""
+    """The names of columns in a header, without blanks around them."""
     names = tuple(map(bare_name, cells))
     return ("", *names) if dialect.row_names and not has_unnamed_index(names) else names
 

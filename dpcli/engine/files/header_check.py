@@ -149,7 +149,7 @@ UNSEEN = r"[\s\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe
 
 
 def _near_names(keys: Iterable[str | int], header: Sequence[str]) -> dict[str, str]:
-    """For keys that a header lacks, its only name equal in all but form, as YAML with escapes."""
+    """For keys that a header lacks, its only name that differs in form alone."""
     names: dict[str, list[str]] = {}
     for name in header:
         names.setdefault(_folded(name), []).append(name)

@@ -25,7 +25,7 @@ MARK = ord("x")
 
 
 Fit = Literal["fit", "broken", "odd"]
-"""Whether records have the cells of the header, or the surplus of some begins with text."""
+"""How the records of a text fit the header."""
 
 
 class RecordFitter:
@@ -129,7 +129,7 @@ class _OddRecords:
         return "broken" if (self.is_long & has_text).all() else "odd"
 
     def texts(self, mark: int, quote: int) -> tuple[Array, Array]:
-        """Which records are long and have text after the cut, and which are lines of blanks."""
+        """Which records are broken, and which are lines of blanks."""
         sizes = self.ends - self.cuts
         places = _ranges(self.cuts, self.ends)
         found = self.letters[places]
