@@ -637,7 +637,7 @@ def records(text: str, dialect: Dialect) -> Iterator[list[str] | None]:  # noqa:
 
     A line of blanks has no cells.
     """
-    text = text.replace("\r\n", "\n") if not dialect.multiline else text
+    text = text if dialect.multiline else re.sub("\r\n?", "\n", text)
     cells, cell, at = list[str](), "", 0
     inside, ended, is_literal, is_quoted = False, False, False, False
     while at < len(text):

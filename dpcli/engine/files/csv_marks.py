@@ -45,14 +45,14 @@ def plain_text(blocks: Iterable[bytes], dialect: Dialect) -> Iterator[bytes]:
 
 def _without_escapes(blocks: Iterable[bytes], dialect: Dialect) -> Iterator[bytes]:
     text, rows = io.StringIO(newline=""), _records(blocks, dialect)
-    writer = csv.writer(text, delimiter=dialect.delimiter, lineterminator="\n")
+    # So a cell with a CR has quotes, as one with a LF.
+    writer = csv.writer(text, delimiter=dialect.delimiter, lineterminator="\r\n")
     while records := [*islice(rows, RECORDS)]:
         for cells in records:
             if cells is None:
                 text.write(UNCLOSED)
             else:
-                null = f"{dialect.escape}N"
-                writer.writerow(["" if cell == null else cell for cell in cells])
+                writer.writerow(cells)
         yield text.getvalue().encode("utf-8", "replace")
         text.seek(0)
         text.truncate()
@@ -60,20 +60,28 @@ def _without_escapes(blocks: Iterable[bytes], dialect: Dialect) -> Iterator[byte
 
 def _records(blocks: Iterable[bytes], dialect: Dialect) -> Iterator[list[str] | None]:
     """The cells of each record; None for a line that does not close a quote."""
-    escape = dialect.escape or ""
-    special = dialect.delimiter + (dialect.quote or "") + escape + "\r\n" * dialect.multiline
-    sequence = re.compile(f"{re.escape(escape)}([{re.escape(special)}])?")
+    escape, mark = dialect.escape or "", re.escape(dialect.delimiter)
+    special = dialect.delimiter + (dialect.quote or "") + escape + "\n" * dialect.multiline
+    blanks = " \t".replace(dialect.delimiter, "")
+    sequence = re.compile(
+        rf"(?<![^{mark}\r\n])[{blanks}]*{re.escape(escape)}N[{blanks}]*(?![^{mark}\r\n])"
+        rf"|{re.escape(escape)}(?:\r(?=\n)|([{re.escape(special)}]))?"
+    )
 
-    def kept(text: str) -> str:
-        """The text with escapes that stand for themselves doubled."""
-        return sequence.sub(lambda found: found[0] if found[1] else escape * 2, text)
+    def kept(found: re.Match[str]) -> str:
+        """Nothing for a missing value; other escapes that stand for themselves doubled."""
+        if found[0].strip(blanks) == f"{escape}N":
+            return ""
+        is_line_end = found[0].endswith("\r") and dialect.multiline
+        return found[0] if found[1] else escape if is_line_end else escape * 2 + found[0][1:]
 
-    texts = (kept(block.decode("utf-8", "replace")) for block in blocks)
+    texts = (sequence.sub(kept, block.decode("utf-8", "replace")) for block in blocks)
     if dialect.multiline:
         lines = (line for text in texts for line in io.StringIO(text, newline=""))
-        yield from parse_records(lines, dialect)
+        yield from (record if any(record) else [] for record in parse_records(lines, dialect))
     else:
         for text in texts:
             # The texts end with lines; after the last end is none.
             ended = LINE_END.split(text)
-            yield from (parse_line(line, dialect) for line in ended[: len(ended) - (not ended[-1])])
+            for line in ended[: len(ended) - (not ended[-1])]:
+                yield parse_line(line, dialect) if line.strip(blanks) else []

@@ -152,7 +152,12 @@ def _converted(name: str, kind: Format, blocks: Iterator[bytes], dialect: Dialec
     """A temporary CSV or Parquet file with the table in blocks of this format."""
     names: tuple[str, ...] = ()
     as_written = replace(
-        without_marks(dialect), delimiter=",", quote='"', encoding=UTF8, multiline=True
+        without_marks(dialect),
+        delimiter=",",
+        quote='"',
+        encoding=UTF8,
+        multiline=True,
+        row_names=False,
     )
     if kind == "json":
         from dpcli.engine.files.json_lines import json_table

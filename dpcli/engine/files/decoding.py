@@ -192,6 +192,12 @@ def copy_to_temporary(blocks: Iterable[bytes]) -> BinaryIO:
 def parse_records(lines: Iterable[str], dialect: Dialect) -> Iterator[list[str]]:
     """All records of lines with their ends; a blank line is a record without cells."""
     csv.field_size_limit(sys.maxsize)
+    if dialect.quote and dialect.delimiter != "\t":
+        # The parser skips spaces before a quote, but no tabs.
+        blanks = re.compile(
+            rf"(?<![^{re.escape(dialect.delimiter)}\r\n])[ \t]+(?={re.escape(dialect.quote)})"
+        )
+        lines = (blanks.sub(" ", line) if "\t" in line else line for line in lines)
     return csv.reader(
         lines,
         delimiter=dialect.delimiter,

@@ -36,7 +36,7 @@ class RecordFitter:
 
     def __init__(self, dialect: Dialect, width: int) -> None:
         self._mark, self._width = ord(dialect.delimiter), width
-        self._quote = ord(dialect.quote or "\0")
+        self._quote = ord(dialect.quote) if dialect.quote else None
         self._keeps_first = bool(dialect.footer)
 
     def fit(self, text: bytes, *, quoted: bool) -> Fit:
@@ -93,7 +93,7 @@ class RecordFitter:
         is_edge = letters == self._mark
         is_edge |= letters == LINE_FEED
         within = None
-        if quoted:
+        if quoted and self._quote is not None:
             within = unpacked(quoted_bytes(packed(letters == self._quote)), len(letters))
             is_edge &= ~within
         return np.flatnonzero(is_edge), within
@@ -128,7 +128,7 @@ class _OddRecords:
             has_text &= ~self.within[after]
         return "broken" if (self.is_long & has_text).all() else "odd"
 
-    def texts(self, mark: int, quote: int) -> tuple[Array, Array]:
+    def texts(self, mark: int, quote: int | None) -> tuple[Array, Array]:
         """Which records are broken, and which are lines of blanks."""
         sizes = self.ends - self.cuts
         places = _ranges(self.cuts, self.ends)

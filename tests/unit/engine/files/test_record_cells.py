@@ -60,6 +60,39 @@ def test_each_record_fits_the_header(number: int) -> None:
     assert has_broken == (None in [bare(record, width) for record in is_row])
 
 
+@pytest.mark.parametrize("cell", ["\0", '"', "x"])
+def test_where_no_character_quotes_every_record_is_read_by_itself(
+    cell: str, tmp_path: Path
+) -> None:
+    """Also a NUL, and also among other line ends than those of the first lines."""
+    path = tmp_path / "data.csv"
+    path.write_text(f"a,b\n{cell},1\r1,f,late\n2,f,late\n", encoding="utf-8", newline="")
+
+    assert read(path, Dialect(quote=None))[1] == [(cell, "1"), ("", ""), ("", "")]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
+def test_an_escaped_line_end_stays_in_its_cell(end: str, tmp_path: Path) -> None:
+    """One record has one row, whatever line ends are in its cells."""
+    path, dialect = tmp_path / "data.csv", Dialect(escape="\\", multiline=True)
+    cell = f'"x{end}y",z' if end == "\r" else f"x\\{end}y,z"
+    path.write_text(f"a,b{end}{cell}{end}1,2{end}", encoding="utf-8", newline="")
+
+    assert [row[1] for row in read(path, dialect)[1]] == ["z", "2"]
+
+
+def test_the_cells_of_a_sheet_have_no_names_of_rows(tmp_path: Path) -> None:
+    """In a workbook, each cell has a column."""
+    openpyxl = pytest.importorskip("openpyxl")
+    pytest.importorskip("fastexcel")
+    path, book = tmp_path / "data.xlsx", openpyxl.Workbook()
+    for row in (["a", "b"], ["x", "y"]):
+        book.active.append(row)
+    book.save(path)
+
+    assert read(path, Dialect(row_names=True))[0] == ("a", "b")
+
+
 FIVE_HUNDRED = "".join(f"{row},p7,x,extra\n" for row in range(500))
 
 
@@ -126,7 +159,9 @@ def read(path: Path, dialect: Dialect) -> tuple[tuple[str, ...], list[tuple[str,
     [
         # Escapes, as Spark, MySQL and PostgreSQL write them.
         (r'a,b|1,"x\"y, z"|2,"\\"|3,x\,y', Dialect(escape="\\"), ['x"y, z', "\\", "x,y"]),
-        (r"a,b|1,\N|2,\n|3,C:\new", Dialect(escape="\\"), ["", "\\n", "C:\\new"]),
+        (r"a,b|1,\N |2,\n|3,C:\new|4,\\N", Dialect(escape="\\"), ["", "\\n", "C:\\new", "\\N"]),
+        ('  |a,\t"b"|1,\t"x, y"|  |2,z', Dialect(escape="\\"), ["x, y", "z"]),
+        ('a,b|1,"x"|2,y', Dialect(escape="\\", multiline=True), ["x", "y"]),
         ('a,b|1,"x\\"|2,"y"', Dialect(escape="\\"), ["", "y"]),
         ('a\tb|1\tx\\\ty|2\t"q', Dialect("\t", None, escape="\\"), ["x\ty", '"q']),
         ('a,b|1,"x\\\ny"|2,z', Dialect(escape="\\", multiline=True), ["x\ny", "z"]),
