@@ -55,6 +55,12 @@ sums = pl.scan_csv(PATH).group_by("a", "b").agg(pl.len(), pl.col("x").clip(0, 10
 keys.join(sums, on=["a", "b"], how="left").sink_csv("/dev/null")
 """
 
+SURPLUS_CELLS = """
+with open(DATA, "rb") as lines, open(BROKEN, "wb") as file:
+    for number, line in enumerate(lines):
+        file.write(line.replace(b"\\n", b",x\\n") if number % 10 == 5 else line)
+"""
+
 RELEASES = 400
 """What the ledger of the last case holds: a year of nightly releases."""
 
@@ -265,9 +271,7 @@ def surplus_cases(folder: Path) -> Iterator[tuple[str, Case]]:
     """A file of which one record in ten has a surplus cell, compared with one without."""
     data, broken = folder / "fit.csv", folder / "broken.csv"
     run([sys.executable, "-m", "tests.benchmarks.workloads", str(data), str(SURPLUS), "usual"])
-    with data.open("rb") as lines, broken.open("wb") as file:
-        for number, line in enumerate(lines):
-            file.write(line.replace(b"\n", b",x\n") if number % 10 == 5 else line)
+    run(python(SURPLUS_CELLS.replace("DATA", repr(str(data))).replace("BROKEN", repr(str(broken)))))
     for unit, name in ("row", "rows"), (PEOPLE, "people"):
         workload = Workload(unit, TOTALS, "")
         (place := folder / f"surplus of {name}").mkdir()

@@ -53,12 +53,12 @@ CHUNK = 1 << 17
 class PlainText:
     """Decides whether text is plain, and whether its records fit a header.
 
-    `width` is the number of cells in the header. With `has_broken`, records whose surplus begins
-    with text fit as well: readers find them. It serves one thread at a time.
+    `width` is the number of cells in the header. Records whose surplus begins with text fit as
+    well: readers find them. It serves one thread at a time.
     """
 
     def __init__(self, dialect: Dialect, width: int) -> None:
-        self.fit, self.has_broken = RecordFitter(dialect, width).fit, False
+        self._fit = RecordFitter(dialect, width).fit
         self._quote, self._multiline = (dialect.quote or "").encode(), dialect.multiline
         self._edges = f"{dialect.delimiter}\n\r".encode()
         # New memory for the flags of each text would cost more than the flags.
@@ -122,8 +122,7 @@ class PlainText:
 
     def fits(self, text: bytes, *, quoted: bool) -> bool:
         """Whether the records of plain text can be read in place."""
-        fit = self.fit(text, quoted=quoted)
-        return fit == "fit" or (fit == "broken" and self.has_broken)
+        return self._fit(text, quoted=quoted) != "odd"
 
     def are_plain(self, blocks: Iterable[bytes]) -> bool:
         """Whether the text of a file is plain and has no quoted cells."""

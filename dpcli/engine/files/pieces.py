@@ -302,7 +302,8 @@ def read_pieces(
         plain = PlainText(source.dialect, len(source.header))
         quoted = _seems_quoted(plain, source) if in_place and source.size > PIECE else None
         if quoted is not None:
-            piece = replace(piece, quoted=quoted, has_broken=plain.has_broken)
+            # Whether there are broken records is known at the end.
+            piece = replace(piece, quoted=quoted, has_broken=True)
             replace(piece, text=_first_lines(source)).drop_odd()
             inspection = Inspection(plain, blocks(source, BLOCK), quoted=quoted)
             yield replace(piece, inspection=inspection)
@@ -322,11 +323,9 @@ def _seems_quoted(plain: PlainText, source: Source) -> bool | None:
     # What it misreads is read again.
     if len(source.header) > 1 and has_odd_ends(source.file, source.size):
         return None
-    quoted = not plain.is_plain(lines)
-    plain.has_broken = plain.fit(lines[1:], quoted=quoted) == "broken"
-    if quoted:
-        return True if plain.begins_well_quoted(lines) else None
-    return False if plain.fits(lines[1:], quoted=False) else None
+    if plain.is_plain(lines):
+        return False if plain.fits(lines[1:], quoted=False) else None
+    return True if plain.begins_well_quoted(lines) else None
 
 
 def _first_lines(source: Source) -> bytes:

@@ -192,7 +192,7 @@ def test_a_group_of_one_person_never_appears_and_a_large_one_always(
     assert shown == {("large",): runs, ("large", "f"): runs}
 
 
-@pytest.mark.parametrize("runs", [2_500, pytest.param(10_000, marks=pytest.mark.extended)])
+@pytest.mark.parametrize("runs", [5_000, pytest.param(10_000, marks=pytest.mark.extended)])
 def test_a_group_of_one_person_appears_no_more_often_than_delta_and_nearly_so(
     runs: int, tmp_path: Path
 ) -> None:
@@ -211,7 +211,8 @@ def test_a_group_of_one_person_appears_no_more_often_than_delta_and_nearly_so(
     # count that one person can have is in one of them here.
     for group in (("secret",), ("secret", "m")):
         share = shown[group] / runs
-        assert 0.004 < share < 0.01 + 4 * (0.01 / runs) ** 0.5
+        # About 0.0065 and 0.0077 are expected.
+        assert 0.003 < share < 0.01 + 4 * (0.01 / runs) ** 0.5
 
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "change-one"])
