@@ -90,10 +90,7 @@ class MissingMarks(Option):
 
     @classmethod
     def proposed(cls, column: Column, cells: SampledTexts) -> Iterator[Proposal[Option | None]]:
-        """The marks of a column, and texts that probably are marks.
-
-        A text without a digit is neither a number nor a date.
-        """
+        """The marks of a column and usual ones; but for labels, any text without a digit."""
         declared, words = {text.lower() for text in column.texts}, usual_cells()
         usual = {text for text in cells.unread if text.lower() in words["marks"]}
         rows = {

@@ -172,10 +172,9 @@ class Option(ABC):
 
     @classmethod
     def proposed(cls, column: Column, cells: SampledTexts) -> Iterator[Proposal[Option | None]]:  # noqa: ARG003
-        """Options that may read more cells, the most likely first.
+        """Options that may read more cells, the most likely first; None leaves the option out.
 
-        None stands for leaving the option out. The result depends only on the texts in `cells` and
-        their counts.
+        They depend on the texts in `cells` and on their counts alone.
         """
         yield Proposal(column.option(cls))
 

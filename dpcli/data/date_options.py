@@ -87,17 +87,18 @@ class Formats(FormOption):
         read = [] if declared else guessed_forms(cells.read)
         known = declared.forms if declared else tuple(forms[0] for forms in read)
         found = guessed_forms(cells.unread)[: max(0, MAX_FORMS - len(known))]
-        bounds = require_numeric(column).bounds or (0, 0)
-        if years_are_ambiguous(*bounds) and not column.option(CenturyFrom):
+        bounds, century = require_numeric(column).bounds, column.option(CenturyFrom)
+        if not century and (bounds is None or years_are_ambiguous(*bounds)):
             # No key that reads these years could be pasted alone.
             found = [forms for forms in found if not forms[0].has("y")]
+        is_number = any(forms[0].text in NUMBERS for forms in found)
         is_month = any(forms[0].has("my") and not forms[0].has("d") for forms in found)
         for new in product(*found):
             forms = (*known, *new)
             shapes = {re.sub("%[bdmy]", "%d", form.text) for form in forms}
             proposal = Proposal(cls(forms) if new else declared)
-            proposal = proposal.doubt_if(len(shapes) < len(forms), SEVERAL_ORDERS)
-            yield proposal.doubt_if(is_month, PERIODS)
+            proposal = proposal.doubt_if(len(shapes) < len(forms), "orders are mixed")
+            yield proposal.doubt_if(is_month, PERIODS).doubt_if(is_number, UNITS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,11 +238,8 @@ class TimePart(FormOption):
 MAX_FORMS = 4
 """The most formats proposed for a column; a file with more is better corrected."""
 
-MIN_SHARE = 0.01
-"""A format must read this share of the rows."""
-
 TIME_PARTS = (
-    (r"[+-][0-9]{2}:?[0-9]{2}$|Z$", "%z"),
+    (r"[+-][0-9]{2}(:?[0-9]{2})?$|Z$|UTC$|GMT$", "%z"),
     (r"[0-9]{1,2}:[0-9]{2}(?=.*[AP]M)", "%I:%M"),
     (r"[0-9]{1,2}:[0-9]{2}", "%H:%M"),
     (r":[0-9]{2}(\.[0-9]{1,6})?", r":%S\1"),
@@ -264,15 +262,20 @@ PART = re.compile(r"[0-9]+|[^\W\d_]+")
 ORDERS = ("Ymd", "dmY", "mdY", "Ydm", "Ym", "mY", "dmy", "mdy", "ymd", "ydm", "my", "ym")
 """Orders of directives, the most likely first; `m` may be the name of a month."""
 
-SEVERAL_ORDERS = "days of one form have several orders"
+LETTERS = ("%YQ%q", "%Y-Q%q", "%Y Q%q", "Q%q %Y", "Q%q-%Y", "Q%q/%Y", "%G-W%V", "%G-W%V-%u")
+"""Formats of quarters and of ISO weeks, whose letters are known."""
+
+NUMBERS = {"epoch": "^1[0-9]{9}$", "epoch_ms": "^1[0-9]{12}$", "excel": "^[234][0-9]{4}$"}
+"""Numbers that are usual as times of this century, by their form."""
+
+UNITS = "numbers may be no times, or those of another place than UTC"
 PERIODS = "what is read as a month may be a quarter, a week, a day or a school year"
 
 
-def guessed_forms(texts: Mapping[str, int]) -> list[list[DateForm]]:
+def guessed_forms(texts: Mapping[str, int]) -> list[list[Form]]:
     """Formats that read most texts, each with all others that read the same."""
-    found, candidates = list[list[DateForm]](), list[DateForm]()
+    found, candidates = list[list[Form]](), list(map(date_form, (*LETTERS, *NUMBERS)))
     left = Counter(texts)
-    min_rows = max(1, MIN_SHARE * left.total())
     for marks, time in dict.fromkeys(filter(None, map(_marks_and_time, left))):
         for order, month in product(ORDERS, "mb"):
             # All digits without marks are one part.
@@ -284,7 +287,7 @@ def guessed_forms(texts: Mapping[str, int]) -> list[list[DateForm]]:
     while candidates:
         unread = {form: _unread(left, form) for form in candidates}
         best = min(candidates, key=lambda form: unread[form].total())
-        if left.total() - unread[best].total() < min_rows:
+        if unread[best] == left:
             break
         found.append([form for form in unread if unread[form] == unread[best]])
         left = unread[best]
@@ -300,6 +303,6 @@ def _marks_and_time(text: str) -> tuple[tuple[str, ...], str] | None:
     return (tuple(PART.split(day)[1:]), mark + time) if is_day else None
 
 
-def _unread(texts: Mapping[str, int], form: DateForm) -> Counter[str]:
-    pattern = re.compile(form.pattern)
+def _unread(texts: Mapping[str, int], form: Form) -> Counter[str]:
+    pattern = re.compile(NUMBERS.get(form.text, form.pattern))
     return Counter({text: rows for text, rows in texts.items() if not pattern.match(text)})

@@ -343,14 +343,11 @@ class BooleanColumn(LabeledColumn):
                     yield Proposal(column, proposal.doubts).doubt_if(is_unsure, doubt)
 
     def with_words(self, pair: Sequence[str], texts: Iterable[str]) -> Self:
-        """The column with a pair of words, in the one case that `texts` use, or in any."""
-        used = {text for text in texts if text.lower() in pair}
-        cases: tuple[Callable[[str], str], ...] = (str.lower, str.capitalize, str.upper)
-        case = next((case for case in cases if used <= {case(word) for word in pair}), None)
-        words = [word if case is None else case(word) for word in pair]
-        column = replace(self, values=tuple(zip(words, self.labels, strict=False)))
-        column = column.with_options(without=[UsualWords])
-        return column.with_options(Case()) if case is None else column
+        """The column with a pair of words as `texts` spell them, or in any case."""
+        found = [[text for text in texts if text.lower() == word] or [word] for word in pair]
+        values = tuple((words[0], label) for words, label in zip(found, self.labels, strict=False))
+        column = replace(self, values=values).with_options(without=[UsualWords])
+        return column.with_options(Case()) if max(map(len, found)) > 1 else column
 
 
 def labeled_columns(items: Iterable[object]) -> tuple[LabeledColumn, ...]:

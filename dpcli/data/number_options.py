@@ -55,6 +55,8 @@ PARTS = re.compile(r"([^0-9]*?)([0-9][0-9.,'\u2019_ \u00a0\u202f]*[0-9]|[0-9]|[.
 BRACKETED = re.compile(r"[^0-9()]*\([^()]*[0-9][^()]*\)[^0-9()]*")
 """A text whose only number is in brackets."""
 
+MINUS_LAST = re.compile("[^-]*[0-9] ?-")
+
 
 class NumberText(NamedTuple):
     """A number in a text, and what is around it without signs, brackets and blanks."""
@@ -95,6 +97,19 @@ def ambiguous_mark(marks: str, cells: SampledTexts) -> str:
         return ""
     groups = (re.fullmatch("[1-9][0-9]{0,2}([.,])[0-9]{3}", text) for text in digits)
     return next((group[1] for group in groups if group and group[1] in marks), "")
+
+
+def _sign(
+    kind: type[Option], form: re.Pattern[str], column: Column, cells: SampledTexts
+) -> Iterator[Proposal[Option | None]]:
+    """An option for negative numbers in a form; certain if others have no minus, and bounds fit."""
+    declared, bounds = column.option(kind), require_numeric(column).bounds
+    option = kind() if any(map(form.fullmatch, cells.unread)) else declared
+    numbers = filter(PARTS.fullmatch, (*cells.unread, *cells.read))
+    others = "".join(text for text in numbers if not form.fullmatch(text))
+    is_certain = others and not re.search("[-\u2212]", others) and (not bounds or bounds[0] < 0)
+    doubt = "numbers in brackets, or with a minus after them, may be positive"
+    yield Proposal(option).doubt_if(option != declared and not is_certain, doubt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +194,10 @@ class MinusAfter(FormOption):
     @property
     def value_text(self) -> str:
         return "after"
+
+    @classmethod
+    def proposed(cls, column: Column, cells: SampledTexts) -> Iterator[Proposal[Option | None]]:
+        return _sign(cls, MINUS_LAST, column, cells)
 
 
 def _marks_of(column: Column) -> str:
@@ -319,14 +338,7 @@ class Brackets(FormOption):
 
     @classmethod
     def proposed(cls, column: Column, cells: SampledTexts) -> Iterator[Proposal[Option | None]]:
-        """Brackets around negative numbers, if the bounds allow them."""
-        declared, bounds = column.option(cls), require_numeric(column).bounds
-        option = cls() if any(map(BRACKETED.fullmatch, cells.unread)) else declared
-        texts = filter(PARTS.fullmatch, (*cells.unread, *cells.read))
-        others = "|".join(text for text in texts if "(" not in text)
-        is_certain = others and not re.search("[-\u2212]", others) and (not bounds or bounds[0] < 0)
-        doubt = "numbers in brackets may be positive"
-        yield Proposal(option).doubt_if(option != declared and not is_certain, doubt)
+        return _sign(cls, BRACKETED, column, cells)
 
 
 def _whole_numbers(numbers: list[Fraction]) -> list[int]:
@@ -401,10 +413,10 @@ class NumberValues(FormOption):
             if number.is_open and re.fullmatch(r"[0-9]+(\.[0-9]+)?", number.digits)
         }
         named = cells.shown({text: number.rows for text, number in numbers.items()})[:MAX_NAMED]
-        every = dict(declared.values if declared else ())
-        every |= {text: numbers[text].digits for text in named}
+        new = tuple((text, numbers[text].digits) for text in named)
+        option = cls((*declared.values, *new) if declared else new) if declared or new else None
         doubt = f"{quoted_list(named)} would stand for that number alone"
-        yield Proposal(cls(tuple(every.items())) if every else None).doubt_if(named, doubt)
+        yield Proposal(option).doubt_if(named, doubt)
 
 
 @dataclass(frozen=True, slots=True)

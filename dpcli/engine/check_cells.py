@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import chain
 
 import polars as pl
 
@@ -102,15 +103,11 @@ def check_cells(
     derived = (column for column in columns if column.derivation and column.name in shares)
     every = (*wanted, *(column.without_missing_constant() for column in derived))
     decoder = Decoder(every)
-    names = {column: f"value{column_index}" for column_index, column in enumerate(every)}
+    names = {column: f"value{index}" for index, column in enumerate(every)}
+    readable = [pl.col(f"value{index}").count() for index in range(len(every))]
     aggregates = [pl.len().alias("rows"), FLAGS.any()]
-    aggregates += [
-        pl.col(name).count().alias(f"readable{column_index}")
-        for column_index, name in enumerate(names.values())
-    ]
-    aggregates += [
-        aggregate for index, column in enumerate(wanted) for aggregate in _aggregates(column, index)
-    ]
+    aggregates += [count.alias(f"readable{index}") for index, count in enumerate(readable)]
+    aggregates += chain(*(_aggregates(column, index) for index, column in enumerate(wanted)))
     people = unit if isinstance(unit, PersonUnit) else None
     ids = [index for index, each in enumerate(wanted) if people and each.name == people.column]
     aggregates += [id_counts(wanted[index], pl.col(f"value{index}")) for index in ids]
@@ -125,20 +122,15 @@ def check_cells(
             for name, chosen in _samples(column, index, counts)
         }
         # Only as many rows are read as hold the sample, and only if there are such cells.
-        cells = {
-            name: frame.collect(engine="streaming").to_series() for name, frame in samples.items()
-        }
-        lists = [pl.Series(name, [texts], pl.List(pl.String)) for name, texts in cells.items()]
+        lists = [
+            pl.Series(name, [frame.collect(engine="streaming").to_series()], pl.List(pl.String))
+            for name, frame in samples.items()
+        ]
         return counts.with_columns(lists), counts.select(FLAGS)
 
     def read() -> tuple[pl.DataFrame, tuple[Fault, ...]]:
-        pieces = read_pieces(
-            dataset,
-            tuple(decoder.inputs),
-            progress,
-            in_place=True,
-            drops_broken=isinstance(unit, PersonUnit),
-        )
+        inputs, has_people = tuple(decoder.inputs), people is not None
+        pieces = read_pieces(dataset, inputs, progress, in_place=True, drops_broken=has_people)
         counts = [partial for piece in pieces for partial in scan_piece(piece, decoder, scan)]
         return pl.concat(counts, how="diagonal"), record_faults(dataset, wanted)
 
@@ -151,8 +143,8 @@ def check_cells(
         )
         below = tuple(
             column.name
-            for column_index, column in enumerate(every)
-            if counted[f"readable{column_index}"].sum() < shares.get(column.name, 0) * rows
+            for index, column in enumerate(every)
+            if counted[f"readable{index}"].sum() < shares.get(column.name, 0) * rows
         )
         checked = CellsCheck(cells, rows > 0, faults if rows else (), below)
         found = rows, rows
@@ -297,11 +289,10 @@ def find_remedy(column: Column, cells: SampledTexts) -> Remedy | None:
     named = " and ".join(quote(key) for keys in sorted(others, key=len)[:1] for key in keys)
     left = table.filter(~pl.col("is_known") & pl.col("t0").str.contains("[0-9]"))
     beyond = outside[best] - _rows(now, "is_outside") > gained * column.max_outside
-    has_left = not left.is_empty() and not column.labels
     chosen = chosen.doubt_if(named, f"{named} would read them as well, as other values")
     chosen = chosen.doubt_if(differs(now), "some cells that can be read now would change")
     chosen = chosen.doubt_if(beyond, "some of these cells would be outside the bounds")
-    chosen = chosen.doubt_if(has_left, "other numbers or days stay unreadable")
+    chosen = chosen.doubt_if(len(left) and not column.labels, "other cells stay unreadable")
     return Remedy(best, amount(gained, cells.unread_rows), chosen.doubts)
 
 

@@ -163,8 +163,6 @@ def first_forms(texts: Mapping[str, int], guess: Any = date_options.guessed_form
     return [forms[:1] for forms in guess(texts)]
 
 
-NO_FACTORS = dict.fromkeys(usual_cells()["factors"], ())
-
 PLANTS: dict[str, tuple[list[Plant], str, list[str]]] = {
     "labels without punctuation": (
         [replaced(labels, "_spellings", letters_and_digits)], "labels", ["decimals", "upper case"]
@@ -172,7 +170,7 @@ PLANTS: dict[str, tuple[list[Plant], str, list[str]]] = {
     "abbreviations of other words": ([silent("else")], "labels", ["first two letters"]),
     "thousands as codes": ([silent("else")], "labels", ["three decimals", "lower case"]),
     "letters in a format": (
-        [replaced(date_options, "_marks_and_time", any_marks), silent()], "days", ["2024Q2"]
+        [replaced(date_options, "_marks_and_time", any_marks), silent()], "days", ["2024-T2"]
     ),
     "times as days": (
         [replaced(date_options, "_marks_and_time", any_marks), silent()], "days", ["time of day"]
@@ -180,21 +178,22 @@ PLANTS: dict[str, tuple[list[Plant], str, list[str]]] = {
     "one order of day and month": (
         [replaced(date_options, "guessed_forms", first_forms)], "days", ["%m/%d/%Y"]
     ),
-    "mixed orders": ([silent("orders")], "days", ["%m/%d/%Y", "%d/%m/%Y"]),
+    "mixed orders": ([silent("orders are")], "days", ["%m/%d/%Y", "%d/%m/%Y"]),
     "quarters as months": ([silent("quarter")], "days", ["2/2024 as quarter"]),
     "currencies as one unit": (
         [replaced(number_options, "_unit", lambda affix: affix and "$")],
         "numbers", ["dollars", "euros"],
     ),
-    "another unit beside bare numbers": (
+    "another unit than that of bare numbers": (
         [usual("currencies", [["lb"]]), silent("outside")], "numbers", ["plain", "lb"]
     ),
-    "factors as units": (
-        [usual("factors", NO_FACTORS), usual("units", [["k"]])], "numbers", ["thousands with k"]
-    ),
+    "a word for a minus": ([usual("currencies", [["DR"]])], "numbers", ["debit and credit"]),
     "decimals as thousands": ([silent("thousands|other values")], "numbers", ["euros"]),
     "open-ended answers": ([silent("that number")], "numbers", ["dollars"]),
     "dashes for zero": ([silent("an answer")], "numbers", ["euros"]),
+    "codes of booleans": (
+        [usual("booleans", [["1", "2"]]), silent("would change")], "booleans", ["codes"]
+    ),
 }  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 A style writes a value as a text. What a text means is known, so a declaration that reads it as
 another value is wrong. `UNKNOWN` is the meaning of a text that is no value of its column, such as a
-quarter in a column of days.
+time in a column of days.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Meaning = Fraction | datetime.date | str | None
 
 UNKNOWN = "no value of this column"
 
-FIRST_DAY, LATE = datetime.date(1990, 1, 1), datetime.date(2060, 12, 31)
+LATE = datetime.date(2060, 12, 31)
 
 
 @dataclass(frozen=True)
@@ -219,6 +219,11 @@ def named(language: str, form: str, short: int | None = None) -> Dated:
     return lambda day, random: day.strftime(form).replace("NAME", months[day.month - 1][:short])
 
 
+def days_since(first: datetime.date, unit: int) -> Dated:
+    """A style with the number of units since the first day, with several in a day."""
+    return lambda day, random: f"{(day - first).days * unit}"
+
+
 def quarter(day: datetime.date) -> int:
     """The quarter of a day, from 1 on."""
     return (day.month + 2) // 3
@@ -227,6 +232,16 @@ def quarter(day: datetime.date) -> int:
 def first_day(day: datetime.date) -> Meaning:
     """The first day of the month: what a text without a day means."""
     return day.replace(day=1)
+
+
+def first_of_quarter(day: datetime.date) -> Meaning:
+    """The first day of the quarter."""
+    return day.replace(month=3 * quarter(day) - 2, day=1)
+
+
+def monday(day: datetime.date) -> Meaning:
+    """The first day of the week."""
+    return day - datetime.timedelta(days=day.weekday())
 
 
 def school_year(day: datetime.date, random: Random) -> str:
@@ -263,27 +278,27 @@ DATES: dict[str, DateStyle] = {
     "without zeros": DateStyle(lambda day, _: f"{day.day}.{day.month}.{day.year}"),
     "month first, without zeros": DateStyle(lambda day, _: f"{day.month}/{day.day}/{day.year}"),
     "German": DateStyle(named("German", "%d. NAME %Y")),
-    "German, short": DateStyle(named("German", "%d %%s NAME %Y".replace("%%s ", ""), 3)),
+    "German, short": DateStyle(named("German", "%d NAME %Y", 3)),
     "French": DateStyle(named("French", "%d NAME %Y")),
     "Spanish": DateStyle(named("Spanish", "%d de NAME de %Y")),
     "German month": DateStyle(named("German", "NAME %Y"), first_day),
-    "2024Q2": no_day(lambda day, _: f"{day.year}Q{quarter(day)}"),
-    "Q2 2024": no_day(lambda day, _: f"Q{quarter(day)} {day.year}"),
+    "2024Q2": DateStyle(lambda day, _: f"{day.year}Q{quarter(day)}", first_of_quarter),
+    "Q2 2024": DateStyle(lambda day, _: f"Q{quarter(day)} {day.year}", first_of_quarter),
     "2024-T2": no_day(lambda day, _: f"{day.year}-T{quarter(day)}"),
-    "2/2024 as quarter": no_day(lambda day, _: f"{quarter(day)}/{day.year}"),
-    "2024-02 as quarter": no_day(lambda day, _: f"{day.year}-0{quarter(day)}"),
+    "2/2024 as quarter": DateStyle(lambda day, _: f"{quarter(day)}/{day.year}", first_of_quarter),
+    "2024-02 as quarter": DateStyle(lambda day, _: f"{day.year}-0{quarter(day)}", first_of_quarter),
     "H1 2024": no_day(lambda day, _: f"H{(quarter(day) + 1) // 2} {day.year}"),
-    "2024-W05": no_day(in_format("%G-W%V")),
-    "KW 05 2024": no_day(in_format("KW %V %G")),
-    "semaine 5 2024": no_day(in_format("semaine %V %G")),
-    "05/2024 as week": no_day(in_format("%V/%G")),
+    "2024-W05": DateStyle(in_format("%G-W%V"), monday),
+    "KW 05 2024": DateStyle(in_format("KW %V %G"), monday),
+    "semaine 5 2024": DateStyle(in_format("semaine %V %G"), monday),
+    "05/2024 as week": DateStyle(in_format("%V/%G"), monday),
     "school year": no_day(school_year),
     "time of day": no_day(in_format("%H:%M")),
     "time with seconds": no_day(in_format("%H:%M:%S")),
     "time with a point": no_day(in_format("%H.%M")),
     "half of a day": no_day(in_format("%I:%M %p")),
-    "seconds since 1970": no_day(lambda day, _: f"{(day - FIRST_DAY).days * 86_400 + 631_152_000}"),
-    "serial day": no_day(lambda day, _: f"{(day - datetime.date(1899, 12, 30)).days}"),
+    "seconds since 1970": DateStyle(days_since(datetime.date(1970, 1, 1), 86_400)),
+    "serial day": DateStyle(days_since(datetime.date(1899, 12, 30), 1)),
     "Buddhist year": no_day(lambda day, _: f"{day:%d/%m}/{day.year + 543}"),
     "without year": no_day(in_format("%d.%m.")),
     "about": no_day(in_format("ca. %Y")),

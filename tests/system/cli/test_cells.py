@@ -209,6 +209,24 @@ def test_numbers_outside_the_bounds_are_named(tmp_path: Path) -> None:
         assert words in screen.text
 
 
+def test_what_may_mean_something_else_is_said(tmp_path: Path) -> None:
+    """Units of different sizes are named and not proposed, and other orders of days are named."""
+    data, spec = tmp_path / "a.csv", tmp_path / "spec.yaml"
+    data.write_text("a,b\n" + "5 kg,01/02/2024\n7 lb,03/02/2024\n" * 10, encoding="utf-8")
+    columns = (
+        "columns:\n  a: {type: number, bounds: [0, 100], step: 1}\n"
+        "  b: {type: date, bounds: [2024-01-01, 2024-12-31]}\n"
+    )
+    statistics = "statistics: [{name: n, statistic: count, epsilon: 1}]\n"
+    spec.write_text(CSV + columns + statistics, encoding="utf-8")
+    screen = on_terminal("check", spec, data, "--cells", columns=200, cwd=tmp_path, NO_COLOR="1")
+    assert "- `kg` and `lb` may change the size of numbers: look at the file" in screen.text
+    assert "affixes" not in screen.text
+    assert '`format: "%d/%m/%Y"` would read them' in screen.text
+    other = '`format: "%m/%d/%Y"` would read them as well, as other values: look at the file'
+    assert other in screen.text
+
+
 def test_a_missing_file_is_reported_before_a_ledger_is_made(dpcli: Command, tmp_path: Path) -> None:
     """Neither a new nor an exhausted account changes what is said about a mistyped name."""
     data, spec = tmp_path / "a.csv", tmp_path / "spec.yaml"
