@@ -172,7 +172,7 @@ class Option(ABC):
 
     @classmethod
     def proposed(cls, column: Column, cells: SampledTexts) -> Iterator[Proposal[Option | None]]:  # noqa: ARG003
-        """Options that may read more cells, the most likely first; None leaves the option out.
+        """Options that may read more cells, the most likely first; None is none.
 
         They depend on the texts in `cells` and on their counts alone.
         """

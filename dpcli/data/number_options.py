@@ -102,7 +102,7 @@ def ambiguous_mark(marks: str, cells: SampledTexts) -> str:
 def _sign(
     kind: type[Option], form: re.Pattern[str], column: Column, cells: SampledTexts
 ) -> Iterator[Proposal[Option | None]]:
-    """An option for negative numbers in a form; certain if others have no minus, and bounds fit."""
+    """An option for negative numbers in a form, if the bounds allow them."""
     declared, bounds = column.option(kind), require_numeric(column).bounds
     option = kind() if any(map(form.fullmatch, cells.unread)) else declared
     numbers = filter(PARTS.fullmatch, (*cells.unread, *cells.read))
