@@ -24,6 +24,9 @@ MINUS = r"[\p{Pd}\x{2212}\x{207B}\x{208B}]"
 PLUS = r"[+\x{FF0B}\x{FE62}\x{207A}\x{208A}\x{FB29}]"
 """The signs of numbers in all their forms, as classes of characters."""
 
+MINUS_SHAPES = "\u25b2\u25b3\u25bc\u25bd\u00f7\u30fc\uff70\u2500\u2501\u00ac"
+"""What tables write for a minus, although Unicode names it otherwise."""
+
 EXPONENT = re.compile("[eE](?:[+-]?[0-9].*)?", re.DOTALL)
 JOINERS = "\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}"
 
@@ -43,7 +46,7 @@ def is_numeral(character: str) -> bool:
 def is_sign_or_bracket(character: str) -> bool:
     """Whether a character is a dash, a plus or a minus of any form, or a bracket."""
     words = re.split("[ -]", unicodedata.name(character, ""))
-    is_sign = not {"MINUS", "PLUS", "HYPHEN"}.isdisjoint(words)
+    is_sign = character in MINUS_SHAPES or not {"MINUS", "PLUS", "HYPHEN"}.isdisjoint(words)
     return is_sign or unicodedata.category(character) in ("Pd", "Ps", "Pe")
 
 
@@ -58,6 +61,13 @@ def misread(text: str, marks: Collection[str], *, multiplies: bool = False) -> s
     invisible = (c for c in text if unicodedata.category(c) in INVISIBLE_CATEGORIES)
     if found := next((c for c in invisible if c not in JOINERS), ""):
         return found
+    signs: list[str] = usual_cells()["factors"]["signs"]
+    if text.casefold().strip(".") in signs:
+        return text
+    is_sign = is_sign_or_bracket(text[-1]) and unicodedata.category(text[-1]) not in ("Ps", "Pe")
+    if is_sign and any(c.isalpha() or unicodedata.category(c) == "Sc" for c in text):
+        # Accounts write a minus after the currency.
+        return text[-1]
     if is_sign_or_bracket(first) or {first, plain} & {" ", *marks} or EXPONENT.fullmatch(text):
         return first
     if multiplies:

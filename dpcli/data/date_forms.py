@@ -11,10 +11,12 @@ import re
 from collections.abc import Iterator
 from typing import Any, Literal
 
+from dpcli.data.characters import ascii_sign
 from dpcli.data.polars_text import pl
 from dpcli.data.two_digit_years import TwoDigitYears
 from dpcli.numeric.days import days_of
 from dpcli.problems.light_dataclasses import dataclass
+from dpcli.problems.reference import usual_cells
 
 Part = Literal["day", "hour", "minute"]
 
@@ -168,12 +170,18 @@ class DateForm:
 
     @property
     def may_name_zone(self) -> bool:
-        """Whether a text could name a zone: capitals or an offset after a time."""
+        """Whether a text could name a zone: a known one, or others after a time."""
         literals, after = (
             re.sub("%.", " ", text) for text in (self.text, re.split("%[HIMSfp]", self.text)[-1])
         )
-        is_named = re.search(r"(?i)\b(?:z|utc|gmt)\b", literals) or re.search("[+-][0-9]", after)
-        return self.has_time and not self.has("z") and bool(is_named or after != after.lower())
+        words, last = (re.findall(r"[^\W\d_]+", text) for text in (literals, after))
+        is_offset = any(map(str.isdigit, after)) and any(
+            ascii_sign(c) in "+-" for c in after.strip()
+        )
+        known = usual_cells()["zones"]
+        others = {word.casefold() for word in last if not word.islower()} - {*known["after_times"]}
+        is_named = bool(others or {*map(str.casefold, words)} & {*known["names"]})
+        return self.has_time and not self.has("z") and (is_offset or is_named)
 
     @property
     def pattern(self) -> str:

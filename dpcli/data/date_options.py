@@ -123,7 +123,7 @@ class Months(TextOption):
             case(text): month[:3]
             for name, month in zip(self.names, MONTHS, strict=True)
             for text in (name, name.rstrip("."))
-            for case in (str.lower, str.upper)
+            for case in (str.lower, str.upper, str.capitalize)
         }
         return dict(sorted(names.items(), key=lambda pair: -len(pair[0])))
 

@@ -78,6 +78,9 @@ MAX_CODES = 100_000
 DELIMITERS = (",", ";", "\t", "|")
 """Delimiters of a file of codes: the one that finds most named columns is used."""
 
+LIST_ENDINGS = (".csv", ".tsv", ".txt")
+"""Endings of the names of lists of codes: no category has a label like this."""
+
 KEYS = ({"file", "key"}, {"file", "key", "label"})
 """The keys of a mapping that names a file of codes; others map texts to labels."""
 
@@ -89,6 +92,10 @@ def with_code_list(node: MappingNode, context: SpecContext) -> MappingNode:
     Raises `AlreadyReportedError` after the problems of the file are recorded.
     """
     values = node.mapping("values")
+    named = values.scalar("file") if values and set(values.pairs) == {"file"} else None
+    if named is not None and named.text.casefold().endswith(LIST_ENDINGS):
+        line = "`key: NAME`: the column of the list that has the texts of cells"
+        raise named.span.report("missing-field", owner="`values`", key="key", line=line)
     if values is None or set(values.pairs) not in KEYS:
         return node
     file, key, label = map(values.scalar, ("file", "key", "label"))

@@ -16,6 +16,7 @@ from dpcli.data.column import Column, Proposal, SampledTexts, ValuedColumn
 from dpcli.data.grid_columns import require_numeric
 from dpcli.engine.cells import Decoder
 from dpcli.engine.check_cells import Remedy, find_remedy
+from dpcli.problems.errors import SpecError
 from dpcli.problems.reference import usual_cells
 from dpcli.specification.load import parse_spec
 from tests.support.rules import for_each
@@ -99,7 +100,11 @@ def faults(written: WrittenColumn) -> list[str]:
     remedy, column = remedy_of(written)
     if remedy is None or any(LOOK in doubt for doubt in remedy.doubts):
         return []
-    changed, texts = pasted(written, remedy.keys), list(written.rows)
+    texts = list(written.rows)
+    try:
+        changed = pasted(written, remedy.keys)
+    except SpecError as refused:
+        return [f"{written.styles}: {remedy.keys} is refused: {refused}"]
     before, after = readings(column, texts), readings(changed, texts)
     return [
         f"{written.styles}: {remedy.keys} reads {text!r} as {after[text]}, not {right}"

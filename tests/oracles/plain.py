@@ -1029,7 +1029,8 @@ def _in_english(column: Column, text: str) -> str:
     names: dict[str, str] = {}
     for number, name in enumerate(listed.names if listed else (), 1):
         for same in (name, name.rstrip(".")):
-            names |= dict.fromkeys((same.lower(), same.upper()), calendar.month_name[number][:3])
+            cases = same.lower(), same.upper(), same.capitalize()
+            names |= dict.fromkeys(cases, calendar.month_name[number][:3])
     written, at = "", 0
     while at < len(text):
         # Letters of ASCII are the same in any case, others as the whole name has them.

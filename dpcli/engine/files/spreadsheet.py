@@ -12,6 +12,7 @@ Privacy: each cell is treated by itself. Only the header decides how many column
 
 from __future__ import annotations
 
+import datetime
 import io
 import re
 import zipfile
@@ -341,6 +342,9 @@ def _opened(blocks: Iterable[bytes], dialect: Dialect, file: str) -> _Sheet:
         return _Sheet(reader, 0 if dialect.sheet is None else dialect.sheet)
 
 
+DAY = datetime.timedelta(days=1)
+
+
 def _as_csv(sheet: _Sheet, dialect: Dialect) -> bytes:
     """The rows of a sheet as CSV; numbers and times of records have the mark `TYPED`."""
     plain, numbers, times = (
@@ -351,6 +355,11 @@ def _as_csv(sheet: _Sheet, dialect: Dialect) -> bytes:
         number.is_not_null() & ~cells.is_in(["true", "false"]) | time.is_not_null()
         for cells, number, time in zip(plain, numbers, times, strict=True)
     ]
+    # A number below one is a time of day; the library writes it as one of 1899-12-31.
+    plain = plain.with_columns(
+        cells.str.replace("^1899-12-31 ", "").zip_with((time < DAY).fill_null(value=False), cells)
+        for cells, time in zip(plain, times, strict=True)
+    )
     typed = plain.select(
         (TYPED + cells).alias(cells.name).zip_with(mark, cells)
         for cells, mark in zip(plain, is_typed, strict=True)

@@ -225,6 +225,7 @@ def test_the_bounds_decide_years_also_for_the_hours_of_a_zone() -> None:
         (GERMAN, "%d. %B %Y", "5. Mär 24", None),
         (FRENCH, "%d %b %Y", "5 févr. 2024", "2024-02-05"),
         (FRENCH, "%d %b %Y", "5 févr 2024", "2024-02-05"),
+        (FRENCH, "%d %b %Y", "5 Févr. 2024", "2024-02-05"),
         (FRENCH, "%d %b %Y", "5 mai. 2024", None),
         (ROMAN, "%d %b %Y", "5 VIII 2024", "2024-08-05"),
         (ROMAN, "%d %b %Y", "5 v 2024", "2024-05-05"),
@@ -298,6 +299,8 @@ def test_random_cells_are_read_by_the_written_rules(seed: int) -> None:
         "%Y-%m-%d %H:%M+00": True, "%Y-%m-%d %H:%M -0500": True, "%d/%m/%Y %H:%M EST": True,
         "utc %Y-%m-%d %H:%M": True, "%Y-%m-%d %H:%M (Europe/Rome)": True,
         "%Y-%m-%dT%H:%M": False, "%H:%M, %d de %B de %Y": False, "%d/%m/%Y": False,
+        "%Y-%m-%d %H:%M est": True, "EST %Y-%m-%d %H:%M": True, "%Y-%m-%d %H:%M \u221205": True,
+        "%Y-%m-%d %H:%M 東京": True, "%d.%m.%Y %H:%M Uhr": False, "%Y年%m月%d日 %H時%M分": False,
         "%Y-%m-%d %H:%M%z UTC": False, "%Y-%m-%d-%H-%M": False, "%Hh%M": False,
     }.items(),
 )  # fmt: skip

@@ -114,7 +114,25 @@ def test_groups_are_between_blanks_of_any_form() -> None:
 
 
 PARTS = "− – — － ﹣ ⁻ ± ➖ ＋ + ( （ . , ， e E5 e+3 １ ½ ² 万 万元 Ⅳ ٥ १ ① 1st /2 :30 x10 ×10³ ^2"
-ODD_AFFIXES = [*PARTS.split(), "-kg", "–kg", "²m", "kg\u202e", "k\u200bg", "\x07"]
+ODD_AFFIXES = [
+    *PARTS.split(),
+    "-kg",
+    "–kg",
+    "²m",
+    "kg\u202e",
+    "k\u200bg",
+    "\x07",
+    "▲",
+    "△",
+    "÷",
+    "ー",
+    "EUR−",
+    "USD-",
+    "minus",
+    "neg.",
+    "CR",
+    "Dr",
+]
 
 
 @pytest.mark.parametrize("affix", ODD_AFFIXES)
@@ -132,7 +150,7 @@ def test_no_numeral_of_any_script_is_an_affix() -> None:
 
 WORDS = (
     "k,K,M,MM,bn,Tsd,Tsd.,tausend,thousand,mille,Mio,Mio.,MILLION,Mrd,billion,lakh,crore,ribu,juta,"
-    "млн,тыс.,억원,만,ล้านบาท,लाख,k€,k EUR,kEUR,TEUR,Mio. EUR,EUR Mio.,€m,$bn,£ m,US$ million,tkr"
+    "млн,тыс.,억원,만,ล้านบาท,लाख,k€,k EUR,kEUR,TEUR,К,М€,bln,십,백,tūkst.,R$ mi,Mio. EUR,EUR Mio.,€m,$bn,£ m,US$ million,tkr"
 )
 
 

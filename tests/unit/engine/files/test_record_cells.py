@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import datetime
 from pathlib import Path
 from random import Random
 
 import pytest
 
+from dpcli.data.date_forms import DateForm
+from dpcli.data.date_options import Formats
+from dpcli.data.dates import DateColumn
+from dpcli.data.derivations import time_part_of
 from dpcli.data.formats import Dialect
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import CategoryColumn, IdColumn
+from dpcli.engine.cells import Decoder
 from dpcli.engine.files import pieces
 from dpcli.engine.files.pieces import read_texts
 from dpcli.engine.files.record_cells import RecordFitter
@@ -91,6 +97,23 @@ def test_the_cells_of_a_sheet_have_no_names_of_rows(tmp_path: Path) -> None:
     book.save(path)
 
     assert read(path, Dialect(row_names=True))[0] == ("a", "b")
+
+
+def test_a_time_of_day_in_a_sheet_is_no_day(tmp_path: Path) -> None:
+    """It has no date, as it has none in other files; its hours can be read."""
+    openpyxl = pytest.importorskip("openpyxl")
+    pytest.importorskip("fastexcel")
+    path, book = tmp_path / "data.xlsx", openpyxl.Workbook()
+    for row in (["x"], [datetime.time(18, 30)], [datetime.datetime(2021, 5, 5, tzinfo=None)]):
+        book.active.append(row)
+    book.save(path)
+    day = DateColumn("x", bounds=(18_000, 19_000))
+    hour = time_part_of(DateColumn("x", options=(Formats((DateForm("%H:%M:%S"),)),)), "hour")
+    with open_dataset((str(path),)) as dataset:
+        (texts,) = read_texts(dataset, [day, hour])
+
+    assert Decoder((day,)).decode(texts).rows() == [(None,), (18_752,)]
+    assert Decoder((hour,)).decode(texts).rows() == [(18,), (None,)]
 
 
 FIVE_HUNDRED = "".join(f"{row},p7,x,extra\n" for row in range(500))
