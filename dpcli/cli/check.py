@@ -250,6 +250,8 @@ def show_cells(checked: CellsCheck, decoded: CellsCheck, spec: Spec) -> None:
     The remarks are about `decoded`, the check of the file in the encoding that fits it.
     """
     if not checked.has_rows:
+        # Perhaps no record could be cut into cells.
+        _print_lines(fault.words for fault in checked.faults)
         print("rows: none, so no cell was checked")
         return
     print(NOTICE)

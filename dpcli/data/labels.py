@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -60,7 +61,8 @@ def added_texts(column: LabeledColumn, texts: Iterable[str]) -> Proposal[Pairs]:
     # Each label has one abbreviation, and there are no others.
     sizes = {len(column.labels), len({*abbreviated.values()}), len({*map(_words, short)})}
     unsure += abbreviated if len(sizes) > 1 else []
-    proposal = Proposal(tuple(sorted((added | abbreviated).items())))
+    ordered = sorted((added | abbreviated).items(), key=_by_number)
+    proposal = Proposal(tuple(ordered))
     return proposal.doubt_if(unsure, f"{quoted_list(unsure)} may mean something else")
 
 
@@ -69,6 +71,12 @@ def _words(text: str) -> str:
     plain = unicodedata.normalize("NFD", text.casefold())
     plain = re.sub("(?<=[a-z\u03b1-\u03c9])[\u0300-\u036f]+", "", plain)
     return re.sub(r"(?<![0-9])\s+|\s+(?![0-9])", "", plain)
+
+
+def _by_number(pair: tuple[str, str]) -> tuple[float, str]:
+    """The place of a text in a list: numbers in their order, after other texts."""
+    number = shortest_number(pair[0])
+    return (-math.inf if number is None else float(number or 0)), pair[0]
 
 
 def _spellings(text: str) -> list[str]:

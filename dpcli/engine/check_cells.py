@@ -18,6 +18,7 @@ from itertools import chain
 import polars as pl
 
 from dpcli.data.column import FREQUENT, Column, SampledTexts, ValuedColumn, file_columns
+from dpcli.data.formats import shortest_number
 from dpcli.data.number_options import Decimal
 from dpcli.data.polars_text import strip_blanks
 from dpcli.engine.cells import FLAGS, Decoder
@@ -146,7 +147,7 @@ def check_cells(
             for index, column in enumerate(every)
             if counted[f"readable{index}"].sum() < shares.get(column.name, 0) * rows
         )
-        checked = CellsCheck(cells, rows > 0, faults if rows else (), below)
+        checked = CellsCheck(cells, rows > 0, faults, below)
         found = rows, rows
         if people and ids:
             id_rows = rows_of_ids(counted)
@@ -241,8 +242,9 @@ def _column_cells(
         unreadable=amount(cells.unread_rows, rows),
         outside=amount(int(counted[outside].sum()), rows) if outside in counted else None,
         absent=tuple(absent),
-        codes=missing_codes(sampled("clamped") | unread),
-        is_constant=readable > 1 and bool(values) and values[0].min() == values[1].max(),
+        codes=missing_codes(sampled("clamped") | unread, column.texts),
+        # Of a time without a day, the hours may differ.
+        is_constant=readable > 1 and outside in counted and values[0].min() == values[1].max(),
         is_garbled=any(REPLACEMENT in text for text in unread),
         remedy=find_remedy(column, cells),
     )
@@ -319,11 +321,13 @@ def _rows(table: pl.DataFrame, test: str) -> int:
     return round(table.filter(test)["rows"].sum())
 
 
-def missing_codes(cells: Mapping[str, int]) -> tuple[str, ...]:
-    """Usual codes of missing answers among numbers; each in at least `FREQUENT` rows."""
-    codes = Counter(cells)
+def missing_codes(cells: Mapping[str, int], declared: Sequence[str]) -> tuple[str, ...]:
+    """Usual codes of missing answers, not declared; each in at least `FREQUENT` rows."""
+    codes, known = Counter(cells), set(map(shortest_number, declared))
     return tuple(
         text
         for text, rows in codes.most_common()
-        if rows >= FREQUENT and text.removesuffix(".0") in usual_cells()["codes"]
+        if rows >= FREQUENT
+        and text.removesuffix(".0") in usual_cells()["codes"]
+        and shortest_number(text) not in known
     )

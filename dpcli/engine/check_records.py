@@ -58,7 +58,10 @@ WORDS: dict[Kind, str] = {
         "{amount} lines do not close a quote, so no cell of them is certain, and all count as "
         "unreadable; where people are protected, these lines are left out"
     ),
-    "footer": "the last lines are no records: declare `csv: {{{key}}}`",
+    "footer": (
+        "the last lines are no records: declare `csv: {{{key}}}`, with the first words of "
+        "other lines that are none, such as sub-totals: look at the file"
+    ),
     "encoding": (
         "it is written in another encoding: declare `csv: {{{key}}}`. What follows about its "
         "columns is about that encoding"
@@ -76,11 +79,12 @@ CHANGES: dict[str, dict[str, object]] = {
 }
 """Keys that may read records of a wrong length, each with what it changes."""
 
-WRITERS = {
-    "row_names: true": "as `write.table` of R writes names of rows",
-    'escape: "\\\\"': "as Spark, MySQL and PostgreSQL write quotes within cells",
+EFFECTS = {
+    "row_names: true": "would read them, as `write.table` of R writes names of rows",
+    'escape: "\\\\"': "would read them, as Spark, MySQL and PostgreSQL write quotes in cells",
+    'comment: "#"': "would leave out lines that begin so",
 }
-"""Programs that write files which these keys read."""
+"""What keys would do, and programs that write such files."""
 
 
 Amount = Literal["all", "most", "some", "few", "none"]
@@ -112,8 +116,8 @@ class Fault:
         words = f"{self.file}: {WORDS[self.kind].format(amount=self.amount, key=self.key)}"
         if not self.key or self.kind in ("footer", "encoding"):
             return words
-        writer = WRITERS.get(self.key, "if that is how it is written")
-        return f"{words}. `csv: {{{self.key}}}` would read them, {writer}: look at the file"
+        effect = EFFECTS.get(self.key, "would read them, if that is how it is written")
+        return f"{words}. `csv: {{{self.key}}}` {effect}: look at the file"
 
     @property
     def encoding(self) -> str:
@@ -152,8 +156,8 @@ def _faults(
         yield Fault("footer", source.name, f"footer: [{', '.join(words)}]")
     key = _better_key(text, dialect, len(source.header), wrong) if wrong else ""
     for kind, count in sorted(wrong.items()):
-        share = amount(Fraction(count), Fraction(records))
-        yield Fault(kind, source.name, key if kind != "short" else "", share)
+        helps = key if kind != "short" or key.startswith("comment") else ""
+        yield Fault(kind, source.name, helps, amount(Fraction(count), Fraction(records)))
 
 
 def _lengths(text: str, dialect: Dialect, width: int) -> tuple[int, Counter[Kind]]:

@@ -165,7 +165,9 @@ def test_codes_from_1_to_12_are_read_as_numbers() -> None:
     assert found is not None
     assert not found.doubts
     assert all(f"{code}.0: {code}" in found.keys[0] for code in range(1, 13))
-    assert missing_codes({"-2.0": FREQUENT, "-9": FREQUENT, "3-4": 50}) == ("-2.0", "-9")
+    frequent = {"-2.0": FREQUENT, "-9": FREQUENT, "3-4": 50}
+    assert missing_codes(frequent, ()) == ("-2.0", "-9")
+    assert missing_codes(frequent, ("-2",)) == ("-9",)
 
 
 def test_cells_that_no_declaration_reads_have_no_remedy() -> None:
@@ -189,7 +191,7 @@ def test_a_text_of_few_rows_is_not_named() -> None:
     for column, text in ((MONEY, "12 Thaler"), (AGE, "97+")):
         assert remedy(column, [text] * (FREQUENT - 1)) is None
         assert remedy(column, [text] * FREQUENT) is not None
-    assert missing_codes(Counter({"-99": FREQUENT, "-999": 1, "111": 50})) == ("-99",)
+    assert missing_codes(Counter({"-99": FREQUENT, "-999": 1, "111": 50}), ()) == ("-99",)
 
 
 def test_readable_cells_stay_readable() -> None:

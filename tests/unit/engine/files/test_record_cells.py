@@ -104,7 +104,7 @@ def test_a_time_of_day_in_a_sheet_is_no_day(tmp_path: Path) -> None:
     openpyxl = pytest.importorskip("openpyxl")
     pytest.importorskip("fastexcel")
     path, book = tmp_path / "data.xlsx", openpyxl.Workbook()
-    for row in (["x"], [datetime.time(18, 30)], [datetime.datetime(2021, 5, 5, tzinfo=None)]):
+    for row in (["x"], [datetime.time(18, 30)], [datetime.date(2021, 5, 5)]):
         book.active.append(row)
     book.save(path)
     day = DateColumn("x", bounds=(18_000, 19_000))
