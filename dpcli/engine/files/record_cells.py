@@ -23,6 +23,12 @@ LINE_FEED, CARRIAGE_RETURN, BLANK, TAB = b"\n\r \t"
 MARK = ord("x")
 """The surplus cell of a broken record."""
 
+FEW_EMPTY = 50
+"""Empty lines are removed first if they are over one in this number of bytes.
+
+To find so many records would take longer than to read rows.
+"""
+
 
 Fit = Literal["fit", "broken", "odd"]
 """How the records of a text fit the header."""
@@ -51,6 +57,8 @@ class RecordFitter:
         """The text with each record fitted, and whether some of them are broken."""
         if text and not text.endswith(b"\n"):
             return self.fitted(text + b"\n", quoted=quoted)
+        if self._width > 1:
+            text = self._with_few_empty_lines(text, quoted=quoted)
         letters = np.frombuffer(text, np.uint8)
         odd = self._odd_records(letters, quoted=quoted)
         if odd.fit != "odd":
@@ -69,6 +77,24 @@ class RecordFitter:
             kept[_ranges(begins, marks[:, 0])] = True
         kept[places], changed[places] = True, MARK
         return changed[kept].tobytes(), bool(is_broken.any())
+
+    def _with_few_empty_lines(self, text: bytes, *, quoted: bool) -> bytes:
+        """The text without empty lines, if it has many; those within quotes stay."""
+        letters = np.frombuffer(text, np.uint8)
+        is_feed = letters == LINE_FEED
+        is_empty = is_feed.copy()
+        is_empty[1:] &= is_feed[:-1]
+        if b"\r" in text:
+            pairs = (letters[:-1] == CARRIAGE_RETURN) & is_feed[1:]
+            pairs[1:] &= is_feed[:-2]
+            is_empty[:-1] |= pairs
+            is_empty[1:] |= pairs
+        if np.count_nonzero(is_empty) * FEW_EMPTY <= len(text):
+            return text
+        if quoted and self._quote is not None:
+            within = quoted_bytes(packed(letters == self._quote))
+            is_empty &= ~unpacked(within, len(letters))
+        return bytes(letters[~is_empty])
 
     def _odd_records(self, letters: Array, *, quoted: bool) -> _OddRecords:
         """The records with too many cells, and those of one cell among several columns."""
