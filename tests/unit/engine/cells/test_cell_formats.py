@@ -440,3 +440,17 @@ def test_marks_are_counted_with_blank_cells_and_other_forms_as_unreadable(tmp_pa
     with open_dataset((str(path),), Dialect(delimiter=";", decimal=",")) as dataset:
         (cells,) = check_cells(dataset, (column,), (None, None), Progress()).columns
     assert (cells.readable, cells.blank, cells.unreadable) == ("some", "some", "none")
+
+
+COMPARED = (number(), date(), CategoryColumn("x", (("a", "a"),)), IdColumn("x"))
+
+
+@pytest.mark.parametrize("column", COMPARED, ids=lambda column: type(column).__name__)
+def test_declared_texts_are_compared_in_the_form_of_cells(column: Column) -> None:
+    """Whether polars is loaded or not, a declared text takes the form that its cell takes."""
+    random = Random(1)
+    letters = "aB0.- -\t'\"~\u00a0\u200b\u0301e\u2212é\n"
+    texts = ["".join(random.choices(letters, k=random.randrange(5))) for _ in range(2_000)]
+    cells = pl.DataFrame({"t": texts}).select(column.compared_text(pl.first()).fill_null(""))
+    found = [column.compared([text])[0] for text in texts]
+    assert found == cells.to_series().to_list() != texts
