@@ -251,6 +251,8 @@ def show_cells(checked: CellsCheck, decoded: CellsCheck, spec: Spec) -> None:
     """
     if not checked.has_rows:
         # Perhaps no record could be cut into cells.
+        if checked.faults:
+            print(NOTICE)
         _print_lines(fault.words for fault in checked.faults)
         print("rows: none, so no cell was checked")
         return

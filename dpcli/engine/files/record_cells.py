@@ -26,7 +26,7 @@ MARK = ord("x")
 FEW_EMPTY = 50
 """Empty lines are removed first if they are over one in this number of bytes.
 
-To find so many records would take longer than to read rows.
+To find each of them as a record would take longer than to read rows.
 """
 
 
