@@ -51,18 +51,23 @@ class RecordFitter:
         In a file of one column, a blank line is a record.
         """
         letters = np.frombuffer(text if text.endswith(b"\n") else text + b"\n", np.uint8)
-        return self._odd_records(letters, quoted=quoted).fit
+        odd = self._odd_records(letters, quoted=quoted)
+        if odd is None:
+            return "fit"
+        return "broken" if odd.begin_with_text else "odd"
 
     def fitted(self, text: bytes, *, quoted: bool) -> tuple[bytes, bool]:
         """The text with each record fitted, and whether some of them are broken."""
         if text and not text.endswith(b"\n"):
             return self.fitted(text + b"\n", quoted=quoted)
-        if self._width > 1:
-            text = self._with_few_empty_lines(text, quoted=quoted)
         letters = np.frombuffer(text, np.uint8)
         odd = self._odd_records(letters, quoted=quoted)
-        if odd.fit != "odd":
-            return text, odd.fit == "broken"
+        if odd is None or odd.begin_with_text:
+            return text, odd is not None
+        if self._width > 1:
+            few = self._with_few_empty_lines(text, quoted=quoted)
+            if len(few) < len(text):
+                return self.fitted(few, quoted=quoted)
         is_broken, is_blank = odd.texts(self._mark, self._quote)
         kept, changed = np.ones(len(text), bool), letters.copy()
         # Lines of blanks go with their ends; other records of one cell stay.
@@ -96,15 +101,27 @@ class RecordFitter:
             is_empty &= ~unpacked(within, len(letters))
         return bytes(letters[~is_empty])
 
-    def _odd_records(self, letters: Array, *, quoted: bool) -> _OddRecords:
+    def _odd_records(self, letters: Array, *, quoted: bool) -> _OddRecords | None:
         """The records with too many cells, and those of one cell among several columns."""
-        edges, within = self._edges(letters, quoted=quoted)
-        lasts = np.flatnonzero(letters[edges] == LINE_FEED)
+        is_end, within = letters == LINE_FEED, None
+        is_edge = is_end | (letters == self._mark)
+        if quoted and self._quote is not None:
+            within = unpacked(quoted_bytes(packed(letters == self._quote)), len(letters))
+            is_edge &= ~within
+            is_end &= ~within
+        edges = np.flatnonzero(is_edge)
+        # In most texts each record has the cells of the header.
+        is_regular = len(edges) == self._width * np.count_nonzero(is_end)
+        if is_regular and is_end[edges[self._width - 1 :: self._width]].all():
+            return None
+        lasts = np.flatnonzero(is_end[edges])
         cells: Array = np.diff(lasts, prepend=-1)
         is_odd = cells > self._width
         if self._width > 1:
             is_odd |= cells == 1
         numbers = np.flatnonzero(is_odd)
+        if not len(numbers):
+            return None
         lasts, firsts = lasts[numbers], lasts[numbers] - cells[numbers] + 1
         is_long = cells[numbers] > self._width
         begins = np.where(firsts, edges[firsts - 1] + 1, 0)
@@ -113,16 +130,6 @@ class RecordFitter:
         cuts = begins.copy()
         cuts[is_long] = marks[:, -1]
         return _OddRecords(letters, within, begins, cuts, edges[lasts], is_long, marks)
-
-    def _edges(self, letters: Array, *, quoted: bool) -> tuple[Array, Array | None]:
-        """The positions of the ends of cells, and which bytes are in quotes, if any."""
-        is_edge = letters == self._mark
-        is_edge |= letters == LINE_FEED
-        within = None
-        if quoted and self._quote is not None:
-            within = unpacked(quoted_bytes(packed(letters == self._quote)), len(letters))
-            is_edge &= ~within
-        return np.flatnonzero(is_edge), within
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,17 +149,15 @@ class _OddRecords:
     marks: Array
 
     @property
-    def fit(self) -> Fit:
-        """How the records fit: `broken` if the surplus of each begins with text."""
-        if not len(self.ends):
-            return "fit"
+    def begin_with_text(self) -> bool:
+        """Whether each has a surplus that begins with text, so that it is broken."""
         # After a quote may be nothing but another one.
         after = np.minimum(self.cuts + 1, self.ends)
         first = self.letters[after]
         has_text = (first > BLANK) & (first != self.letters[self.cuts])
         if self.within is not None:
             has_text &= ~self.within[after]
-        return "broken" if (self.is_long & has_text).all() else "odd"
+        return bool((self.is_long & has_text).all())
 
     def texts(self, mark: int, quote: int | None) -> tuple[Array, Array]:
         """Which records are broken, and which are lines of blanks."""
