@@ -36,6 +36,7 @@ from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import scalars_of
 from dpcli.fields.values import ExactNumber, ListOrItem, ParsedText, Texts, invalid_value
 from dpcli.problems.light_dataclasses import dataclass
+from dpcli.problems.messages import quote
 from dpcli.problems.reference import time_zones
 
 TEXT = {"type": "string"}
@@ -88,9 +89,13 @@ class Formats(FormOption):
         known = declared.forms if declared else tuple(forms[0] for forms in read)
         found = guessed_forms(cells.unread)[: max(0, MAX_FORMS - len(known))]
         bounds, century = require_numeric(column).bounds, column.option(CenturyFrom)
-        if not century and (bounds is None or years_are_ambiguous(*bounds)):
-            # No key that reads these years could be pasted alone.
-            found = [forms for forms in found if not forms[0].has("y")]
+        has_century = century or (bounds is not None and not years_are_ambiguous(*bounds))
+        # No key that reads these years could be pasted alone.
+        open_ = [] if has_century else [forms[0] for forms in found if forms[0].has("y")]
+        found = [forms for forms in found if forms[0] not in open_]
+        years = (
+            f"{quote(cls(tuple(open_)).words)} with `century_from` would read years of two digits"
+        )
         is_number = any(forms[0].text in NUMBERS for forms in found)
         is_month = any(forms[0].has("my") and not forms[0].has("d") for forms in found)
         for new in product(*found):
@@ -98,7 +103,8 @@ class Formats(FormOption):
             shapes = {re.sub("%[bdmy]", "%d", form.text) for form in forms}
             proposal = Proposal(cls(forms) if new else declared)
             proposal = proposal.doubt_if(len(shapes) < len(forms), "orders are mixed")
-            yield proposal.doubt_if(is_month, PERIODS).doubt_if(is_number, UNITS)
+            proposal = proposal.doubt_if(is_month, PERIODS).doubt_if(is_number, UNITS)
+            yield proposal.doubt_if(open_, years)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -37,9 +38,9 @@ WESTERN = "windows-1252"
 """The encoding of most files that are not UTF-8."""
 
 PLAUSIBLE = re.compile(
-    "[\u00a0-\u00ff\u2013-\u2026\u20ac\u0152\u0153\u0160\u0161\u017d\u017e\u0178]*"
+    "[\0-~\u00a0-\u00ff\u2013-\u2026\u20ac\u0152\u0153\u0160\u0161\u017d\u017e\u0178]*"
 )
-"""What Western texts have besides ASCII: letters, quotes, dashes, the euro sign."""
+"""What Western texts have: ASCII, other letters, quotes, dashes, the euro sign."""
 
 ENCODING = "encoding: "
 """The key of an encoding in the section `csv`."""
@@ -142,11 +143,8 @@ def _faults(
     start = os.pread(source.file.fileno(), START, 0).removeprefix(UTF8_BOM)
     start = start[: start.rfind(b"\n") + 1] if len(start) < size else start
     text = start.decode("utf-8", "replace")
-    if encoding != UTF8:
-        found = _garbled_utf8(text, encoding, columns)
-    else:
-        found = _likely_encoding(source.name, columns) if REPLACEMENT in text else None
-    if found is not None:
+    found = _better_encoding(source.name, text, encoding, columns)
+    if found != encoding:
         yield Fault("encoding" if found else "undecodable", source.name, ENCODING + found)
     records, wrong = _lengths(text, dialect, len(source.header))
     end = os.pread(source.file.fileno(), END, max(0, size - END)).decode("utf-8", "replace")
@@ -214,49 +212,31 @@ def _footer_words(end: str, dialect: Dialect, *, is_whole: bool) -> tuple[str, .
     )
 
 
-def _declared(columns: Sequence[Column]) -> list[str]:
-    """The declared texts with letters beyond ASCII, which differ between encodings."""
-    return [text for column in columns for text in column.texts if not text.isascii()]
+def _better_encoding(name: str, text: str, encoding: str, columns: Sequence[Column]) -> str:
+    """The encoding in which the file has most declared texts; empty if none is known.
 
-
-def _garbled_utf8(text: str, encoding: str, columns: Sequence[Column]) -> str | None:
-    """UTF-8 if the text has declared texts as UTF-8 that is misread in `encoding`.
-
-    None if it has no such text.
+    Without such texts, one that is not UTF-8 may be Western.
     """
-    codec = ENCODINGS[encoding]
-    garbled = (declared.encode().decode(codec, "replace") for declared in _declared(columns))
-    return UTF8 if any(text_as_read in text for text_as_read in garbled) else None
-
-
-def _likely_encoding(name: str, columns: Sequence[Column]) -> str:
-    """The encoding that fits a file which is not UTF-8; empty if none is known."""
-    if not Path(name).is_file():
-        # A pipe was read to its end.
-        return ""
-    try:
-        # A copy of the file may be decoded already.
-        with open_file(name) as file:
-            content = file.read(START)
-    except (DataError, OSError):
-        return ""
-    declared = _declared(columns)
-    found = {
-        encoding: _occurring(declared, codec, content) for encoding, codec in ENCODINGS.items()
-    }
-    best = max(found, key=lambda encoding: (found[encoding], encoding == WESTERN))
-    if found[best]:
+    if encoding == UTF8 and REPLACEMENT not in text:
+        return UTF8
+    content, found = _start_of(name), dict[str, int]()
+    declared = [text for column in columns for text in column.texts if not text.isascii()]
+    for each in set(ENCODINGS) - {UTF8} if encoding == UTF8 else (encoding, UTF8):
+        # Letters that an encoding lacks are left out.
+        parts = ((one, one.encode(ENCODINGS[each], "ignore")) for one in declared)
+        found[each] = sum(len(part) >= len(one) and part in content for one, part in parts)
+    best = max(found, key=lambda each: (found[each], each in (encoding, WESTERN), each))
+    if found[best] or encoding != UTF8:
         return best
-    text = content.decode(ENCODINGS[WESTERN], "replace")
-    others = "".join(letter for letter in set(text) if not letter.isascii())
-    return WESTERN if others and PLAUSIBLE.fullmatch(others) else ""
+    letters = "".join(set(content.decode(ENCODINGS[WESTERN], "replace")))
+    return WESTERN if content and PLAUSIBLE.fullmatch(letters) else ""
 
 
-def _occurring(texts: Iterable[str], codec: str, content: bytes) -> int:
-    """How many of the texts are in the content, as a codec encodes them."""
-    encoded = {text: text.encode(codec, "ignore") for text in texts}
-    return sum(
-        part in content
-        for text, part in encoded.items()
-        if len(part) >= len(text) and part != text.encode()
-    )
+def _start_of(name: str) -> bytes:
+    """The start of a file as it was written; nothing of a pipe, which was read to its end."""
+    # A copy of the file may be decoded already.
+    with suppress(DataError, OSError):
+        if Path(name).is_file():
+            with open_file(name) as file:
+                return file.read(START)
+    return b""

@@ -39,7 +39,7 @@ from dpcli.fields.tree import (
 from dpcli.fields.values import LIST_TAG, MAPPING_TAG, TEXT_TAG, AlreadyReportedError, Fields, Json
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.messages import closest_match, quote, quoted_list, truncated
-from dpcli.problems.reference import advice, key_example, variant_code
+from dpcli.problems.reference import advice, key_example, key_places, variant_code
 
 FORMS = {TEXT_TAG: "a single value", MAPPING_TAG: "a mapping", LIST_TAG: "a list"}
 
@@ -73,9 +73,10 @@ def plain_word(text: str) -> str:
 
 def report_unknown_key(span: Span, key: str, keys: Iterable[str], owner: str) -> None:
     """Records the problem of an unknown key, and which key to write instead."""
-    says = advice("keys", plain_word(key))
-    code = "unknown-field.advised" if says else "unknown-field"
-    span.report(code, word=key, choices=keys, owner=owner, advice=says)
+    says, places = advice("keys", plain_word(key)), key_places(key)
+    variant = ".advised" if says else ".elsewhere" if places else ""
+    arguments = {"choices": keys, "owner": owner, "advice": says, "places": places}
+    span.report(f"unknown-field{variant}", word=key, **arguments)
 
 
 def name_of(path: Path) -> str:

@@ -15,6 +15,7 @@ A file is read when one of its texts is needed.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from textwrap import fill
@@ -166,8 +167,16 @@ def advice(kind: str, text: str) -> str:
 
 def key_example(key: str) -> str:
     """A line of YAML with the key, from its page; empty if it has none."""
-    pages = (page for page in word_pages() if page.kind == "key" and page.name == key)
-    return next((page.example for page in pages), "")
+    return next((page.example for page in _key_pages(key)), "")
+
+
+def key_places(key: str) -> tuple[str, ...]:
+    """What contains a key in a spec, from its page; empty if it has none."""
+    return tuple(place for page in _key_pages(key) for use in page.uses for place in use.places)
+
+
+def _key_pages(key: str) -> Iterator[Page]:
+    return (page for page in word_pages() if page.kind == "key" and page.name == key)
 
 
 PAGE_FILES = ("sections", "derive", "privacy", "keys", "cells", "terms", "commands")

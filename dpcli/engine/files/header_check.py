@@ -144,7 +144,7 @@ def _problems(source: Source, columns: Sequence[Column]) -> Iterator[Problem]:
             yield make_problem(hint, file=file, mark=mark, missed=f"no column {quote(key)}")
 
 
-UNSEEN = r"[\s\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0]"
+INKLESS = r"[\s\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0]"
 """Blanks, and characters without ink that count as letters, marks or symbols."""
 
 
@@ -159,13 +159,13 @@ def _near_names(keys: Iterable[str | int], header: Sequence[str]) -> dict[str, s
         if len(same) == 1 and isinstance(key, str) and len(same[0]) <= MAX_QUOTED:
             (name,) = same
             differs = unicodedata.normalize("NFC", name) != unicodedata.normalize("NFC", key)
-            is_seen = name.isprintable() and not re.search(UNSEEN, name.replace(" ", ""))
+            is_seen = name.isprintable() and not re.search(INKLESS, name.replace(" ", ""))
             near[key] = f"'{name}'" if differs and is_seen and "'" not in name else json.dumps(name)
     return near
 
 
 def _folded(name: str) -> str:
-    text = re.sub(UNSEEN, "", unicodedata.normalize("NFKC", name).casefold())
+    text = re.sub(INKLESS, "", unicodedata.normalize("NFKC", name).casefold())
     return unicodedata.normalize("NFKC", "".join(filter(str.isprintable, text)))
 
 

@@ -27,6 +27,7 @@ from dpcli.engine.files.dataset import Dataset, Source
 from dpcli.engine.files.decoding import COMPRESSED_STARTS, UTF8_BOM, pread_blocks
 from dpcli.engine.files.native import NativeColumns
 from dpcli.engine.files.parquet import declared_text, untyped_text
+from dpcli.engine.files.record_cells import ODD_SHARE
 from dpcli.engine.progress import READING, Progress
 from dpcli.numeric.arrays import Array
 from dpcli.numeric.exact import fixed_point_text
@@ -48,9 +49,6 @@ SEGMENT = 1 << 21
 
 SAMPLE, SAMPLES = 1 << 9, 1 << 9
 """Bytes of a sample, and how many of them there are."""
-
-ODD_SHARE = 50
-"""Fewer odd line ends than one in this number of bytes cost little."""
 
 ODD_END = re.compile(rb"\n\r?\n|\r[^\n]")
 """The end of a blank line, or a CR alone."""

@@ -23,11 +23,8 @@ LINE_FEED, CARRIAGE_RETURN, BLANK, TAB = b"\n\r \t"
 MARK = ord("x")
 """The surplus cell of a broken record."""
 
-FEW_EMPTY = 50
-"""Empty lines are removed first if they are over one in this number of bytes.
-
-To find each of them as a record would take longer than to read rows.
-"""
+ODD_SHARE = 50
+"""Fewer empty lines, or other odd ends, than one in this number of bytes cost little."""
 
 
 Fit = Literal["fit", "broken", "odd"]
@@ -94,7 +91,7 @@ class RecordFitter:
             pairs[1:] &= is_feed[:-2]
             is_empty[:-1] |= pairs
             is_empty[1:] |= pairs
-        if np.count_nonzero(is_empty) * FEW_EMPTY <= len(text):
+        if np.count_nonzero(is_empty) * ODD_SHARE <= len(text):
             return text
         if quoted and self._quote is not None:
             within = quoted_bytes(packed(letters == self._quote))

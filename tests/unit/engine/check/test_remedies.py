@@ -249,6 +249,13 @@ def test_bounds_decide_which_days_are_plausible() -> None:
     assert other_values('format: "%y-%b-%d"') in found.doubts
 
 
+def test_years_of_two_digits_need_a_century_where_bounds_have_room_for_two() -> None:
+    """No format could be pasted alone, so the hint names both keys."""
+    century = replace(DAY, bounds=(days_of("1900-01-01"), days_of("2020-12-31")))
+    says = '`format: "%d/%m/%y"` with `century_from` would read years of two digits'
+    assert remedy(century, ["31/12/61"]) == Remedy((), "none", (f"{says}: look at the file",))
+
+
 def test_a_remedy_keeps_what_is_declared() -> None:
     """Declared affixes and marks stay in the lists, before the new ones, of one unit only."""
     declared = NumberColumn(
