@@ -233,7 +233,7 @@ def _better_encoding(name: str, text: str, encoding: str, columns: Sequence[Colu
 
 
 def _start_of(name: str) -> bytes:
-    """The start of a file as it was written; nothing of a pipe, which was read to its end."""
+    """The start of a file as it was written; nothing of a pipe that was read."""
     # A copy of the file may be decoded already.
     with suppress(DataError, OSError):
         if Path(name).is_file():

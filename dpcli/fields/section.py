@@ -74,9 +74,9 @@ def plain_word(text: str) -> str:
 def report_unknown_key(span: Span, key: str, keys: Iterable[str], owner: str) -> None:
     """Records the problem of an unknown key, and which key to write instead."""
     says, places = advice("keys", plain_word(key)), key_places(key)
-    variant = ".advised" if says else ".elsewhere" if places else ""
+    known = "unknown-field.elsewhere" if places else "unknown-field"
     arguments = {"choices": keys, "owner": owner, "advice": says, "places": places}
-    span.report(f"unknown-field{variant}", word=key, **arguments)
+    span.report("unknown-field.advised" if says else known, word=key, **arguments)
 
 
 def name_of(path: Path) -> str:

@@ -24,7 +24,7 @@ MARK = ord("x")
 """The surplus cell of a broken record."""
 
 ODD_SHARE = 50
-"""Fewer empty lines, or other odd ends, than one in this number of bytes cost little."""
+"""Fewer empty lines, or odd ends, than one in so many bytes cost little."""
 
 
 Fit = Literal["fit", "broken", "odd"]
