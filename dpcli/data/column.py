@@ -30,6 +30,9 @@ Ranges = tuple[tuple[int, int], ...]
 RangesOf = Callable[["ValuedColumn"], Ranges]
 """The ranges in which all values of a column lie."""
 
+Names = Mapping["Column", str]
+"""The names that decoded columns have in a table."""
+
 C = TypeVar("C", bound="Column")
 Kind = TypeVar("Kind", bound="Option")
 
@@ -51,6 +54,13 @@ class Derivation(ABC):
     @abstractmethod
     def text(self) -> str:
         """How the value is computed, in words or as a formula, such as `wage + bonus`."""
+
+    @abstractmethod
+    def value(self, names: Names) -> pl.Expr:
+        """The value in its steps, or the position of its label; null if it is missing.
+
+        `names` has the decoded inputs.
+        """
 
     def possible(self, ranges_of: RangesOf) -> Ranges | None:
         """Ranges of all values that follow from those of the inputs; None if not known."""

@@ -18,14 +18,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import lru_cache, partial, reduce
 from itertools import product
 from math import gcd, lcm, prod
+from operator import mul
 from typing import Literal, cast
 
 from dpcli.data.column import (
     Column,
     Derivation,
+    Names,
     Ranges,
     RangesOf,
     ValuedColumn,
@@ -35,9 +37,10 @@ from dpcli.data.column import (
 )
 from dpcli.data.date_forms import MONTHS, Part
 from dpcli.data.date_options import TimePart
-from dpcli.data.filters import Filter, filtered_columns, implied_ranges
+from dpcli.data.filters import Filter, filtered_columns
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.labels import LabeledColumn, PrivatePartitionColumn
+from dpcli.data.polars_text import pl
 from dpcli.numeric.days import day_of
 from dpcli.problems.light_dataclasses import dataclass
 
@@ -90,6 +93,31 @@ class Arithmetic(Derivation):
         terms = (term if isinstance(term, Fraction) else narrowed[term] for term in self.terms)
         return (replace(self, terms=tuple(terms)).limits,)
 
+    @property
+    def dtype(self) -> pl.DataType:
+        """An integer type that fits all intermediate values, and two bits for rounding."""
+        return pl.Int64() if self.magnitude < 1 << 61 else pl.Int128()
+
+    def cells(self, names: Names) -> list[pl.Expr]:
+        """The values of the columns among the terms, in a type that fits all."""
+        return [pl.col(names[column]).cast(self.dtype) for column in self.columns]
+
+
+def _times(cell: pl.Expr, factor: int, dtype: pl.DataType) -> pl.Expr:
+    return cell if factor == 1 else cell * pl.lit(factor, dtype=dtype)
+
+
+def _divided(value: pl.Expr, divisor: int, dtype: pl.DataType) -> pl.Expr:
+    return value if divisor == 1 else _rounded(value, pl.lit(divisor, dtype=dtype))
+
+
+def _rounded(above: pl.Expr, below: pl.Expr) -> pl.Expr:
+    """The nearest integer of a ratio with a positive denominator, halves to even."""
+    # The floor of the ratio and a half; a tie has no rest, and is one too many if odd.
+    shifted, twice = above * 2 + below, below * 2
+    # Division and remainder are those of floors, also below zero.
+    return shifted // twice - (shifted % (twice * 2) == twice).cast(pl.Int8)
+
 
 @dataclass(frozen=True, slots=True)
 class Sum(Arithmetic):
@@ -140,6 +168,13 @@ class Sum(Arithmetic):
     def text(self) -> str:
         return (" - " if self.subtracts else " + ").join(texts_of(self.terms))
 
+    def value(self, names: Names) -> pl.Expr:
+        factors, constant, divisor = self.scaled
+        total = pl.lit(constant, dtype=self.dtype)
+        for cell, factor in zip(self.cells(names), factors, strict=True):
+            total = total + _times(cell, factor, self.dtype)
+        return _divided(total, divisor, self.dtype)
+
 
 @dataclass(frozen=True, slots=True)
 class Product(Arithmetic):
@@ -176,6 +211,11 @@ class Product(Arithmetic):
     @property
     def text(self) -> str:
         return " * ".join(texts_of(self.terms))
+
+    def value(self, names: Names) -> pl.Expr:
+        factor, divisor = self.scaled
+        product = reduce(mul, self.cells(names))
+        return _divided(_times(product, factor, self.dtype), divisor, self.dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +258,16 @@ class Ratio(Arithmetic):
     def text(self) -> str:
         return " / ".join(texts_of(self.terms))
 
+    def value(self, names: Names) -> pl.Expr:
+        above, below = (
+            pl.lit(factor, dtype=self.dtype)
+            if isinstance(term, Fraction)
+            else _times(pl.col(names[term]).cast(self.dtype), factor, self.dtype)
+            for factor, term in zip(self.scaled, self.terms, strict=True)
+        )
+        sign = pl.when(below < 0).then(-1).otherwise(1).cast(self.dtype)
+        return pl.when(below != 0).then(_rounded(above * sign, below * sign))
+
 
 @dataclass(frozen=True, slots=True)
 class FirstNumber(Arithmetic):
@@ -246,6 +296,9 @@ class FirstNumber(Arithmetic):
     @property
     def text(self) -> str:
         return f"the first of {', '.join(texts_of(self.terms))} that is not missing"
+
+    def value(self, names: Names) -> pl.Expr:
+        return pl.coalesce(part.value(names).cast(self.dtype) for part in self.parts)
 
 
 def common_step(terms: Sequence[Term]) -> Fraction:
@@ -333,6 +386,17 @@ class Age(Arithmetic):
         birth, day = texts_of(self.terms)
         return f"full years from {birth} to {day}"
 
+    def value(self, names: Names) -> pl.Expr:
+        first, last = (
+            pl.lit(int(term)) if isinstance(term, Fraction) else pl.col(names[term])
+            for term in self.terms
+        )
+        birth, day = (days.cast(pl.Int32).cast(pl.Date).dt for days in (first, last))
+        before_birthday = day.month().cast(pl.Int32) * 32 + day.day() < (
+            birth.month().cast(pl.Int32) * 32 + birth.day()
+        )
+        return (day.year() - birth.year() - before_birthday.cast(pl.Int32)).cast(pl.Int64)
+
 
 @dataclass(frozen=True, slots=True)
 class DatePart(Derivation):
@@ -358,6 +422,25 @@ class DatePart(Derivation):
     @property
     def text(self) -> str:
         return f"{self.part} of {self.column.name}"
+
+    def value(self, names: Names) -> pl.Expr:
+        days = pl.col(names[self.inputs[0]]).cast(pl.Int64)
+        day = days.cast(pl.Int32).cast(pl.Date).dt
+        year, month = day.year().cast(pl.Int64), day.month().cast(pl.Int64)
+        index = {
+            "year": year,
+            "quarter": (month - 1) // 3,
+            "month": month - 1,
+            "week": day.week().cast(pl.Int64) - 1,
+            # 1970-01-01 was a Thursday.
+            "weekday": (days + 3) % 7,
+            "hour": days,
+            "minute": days,
+            "year-month": year * 12 + month - 1,
+            "year-quarter": year * 4 + (month - 1) // 3,
+            "year-week": (days + 3) // 7,
+        }
+        return index[self.part] - self.first
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -467,6 +550,12 @@ class Bands(Derivation):
     def text(self) -> str:
         return f"bands of {self.column.name}"
 
+    def value(self, names: Names) -> pl.Expr:
+        # The last start that is not above the value; missing cells stay null.
+        value, starts = pl.col(names[self.column]), pl.Series(self.starts, dtype=pl.Int64)
+        index = pl.lit(starts).search_sorted(value.cast(pl.Int64), side="right")
+        return pl.when(value.is_not_null()).then(index.cast(pl.Int64) - 1)
+
     def possible(self, ranges_of: RangesOf) -> Ranges:
         at = partial(bisect_right, self.starts)
         return merged_ranges((at(low) - 1, at(high) - 1) for low, high in ranges_of(self.column))
@@ -496,6 +585,17 @@ class FirstLabel(Derivation):
         names = ", ".join(column.name for column in self.columns)
         return f"the first of {names} that is not missing"
 
+    def value(self, names: Names) -> pl.Expr:
+        labels = {label: index for index, label in enumerate(self.labels)}
+        return pl.coalesce(
+            pl.col(names[column]).replace_strict(
+                list(range(len(column.labels))),
+                [labels[label] for label in column.labels],
+                return_dtype=pl.Int64,
+            )
+            for column in self.columns
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Satisfies(Derivation):
@@ -511,17 +611,20 @@ class Satisfies(Derivation):
     def text(self) -> str:
         return self.test.text
 
+    def value(self, names: Names) -> pl.Expr:
+        return self.test.truth(names).cast(pl.Int8)
+
     def possible(self, ranges_of: RangesOf) -> Ranges:
         return tuple(
             (outcome, outcome)
             for outcome in (0, 1)
-            if (implied := implied_ranges(self.test, outcome=bool(outcome))) is not None
+            if (implied := self.test.implied(outcome=bool(outcome))) is not None
             and all(common_ranges(ranges_of(column), implied[column]) for column in implied)
         )
 
     def implied(self, ranges: Ranges) -> Mapping[ValuedColumn, Ranges] | None:
         outcomes = [outcome for outcome in (0, 1) if common_ranges(ranges, ((outcome, outcome),))]
-        return {} if len(outcomes) > 1 else implied_ranges(self.test, outcome=outcomes == [1])
+        return {} if len(outcomes) > 1 else self.test.implied(outcome=outcomes == [1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -538,6 +641,12 @@ class FirstTrue(Derivation):
     def text(self) -> str:
         return "the first of " + ", ".join(test.text for test in self.tests)
 
+    def value(self, names: Names) -> pl.Expr:
+        return pl.coalesce(
+            pl.when(test.truth(names)).then(pl.lit(index, dtype=pl.Int32))
+            for index, test in enumerate(self.tests)
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class PositionAmong(Derivation):
@@ -553,6 +662,13 @@ class PositionAmong(Derivation):
     @property
     def text(self) -> str:
         return f"{self.column.name} among {', '.join(self.texts)}"
+
+    def value(self, names: Names) -> pl.Expr:
+        text = pl.col(names[self.column])
+        # Of equal texts, the last one counts.
+        indices = {one: index for index, one in enumerate(self.column.compared(self.texts))}
+        index = text.replace_strict(indices, default=len(self.texts), return_dtype=pl.Int64)
+        return pl.when(text.is_not_null()).then(index)
 
 
 DERIVATIONS: tuple[type[Derivation], ...] = (

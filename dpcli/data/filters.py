@@ -12,19 +12,28 @@ filter never raises a sensitivity.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import chain
-from typing import ClassVar, Literal
+from operator import eq, ge, gt, le, lt
+from typing import Any, ClassVar, Literal
 
-from dpcli.data.column import Column, Ranges, ValuedColumn, common_ranges, merged_ranges
+from dpcli.data.column import Column, Names, Ranges, ValuedColumn, common_ranges, merged_ranges
 from dpcli.data.grid_columns import NumericColumn
+from dpcli.data.polars_text import pl
 from dpcli.problems.light_dataclasses import dataclass
 
 ComparisonSign = Literal["<", "<=", "=", ">=", ">"]
 
+COMPARE: Mapping[ComparisonSign, Callable[[Any, Any], pl.Expr]] = {
+    "<": lt, "<=": le, "=": eq, ">=": ge, ">": gt,
+}  # fmt: skip
+
 MAX_COMPARED = 1 << 126
 """Values in a common unit stay below this limit, so that they fit 128 bits."""
+
+Implied = dict[ValuedColumn, Ranges] | None
+"""Ranges in which the values of columns lie; None if no values are possible."""
 
 
 class Filter(ABC):
@@ -42,6 +51,33 @@ class Filter(ABC):
     def text(self) -> str:
         """The test in words, such as `income from 100000 to 200000`."""
 
+    @property
+    def joined_text(self) -> str:
+        """The text as part of a longer one, in brackets if it could be misread there."""
+        return self.text
+
+    @abstractmethod
+    def truth(self, names: Names) -> pl.Expr:
+        """Whether a row is true, false or unknown (null)."""
+
+    def implied(self, *, outcome: bool = True) -> Implied:
+        """Ranges in which the values of columns lie if the filter has an outcome.
+
+        Only simple conclusions are drawn, so the ranges may be too wide. None if ranges alone show
+        that the filter never has this outcome. A column without ranges may have any value, or none.
+        """
+        return {}
+
+    @property
+    def single_tests(self) -> tuple[Filter, ...]:
+        """The tests of which the filter is made, without operators."""
+        return (self,)
+
+    @property
+    def negates(self) -> bool:
+        """Whether a test is negated that can be unknown, because a cell is missing."""
+        return False
+
 
 @dataclass(frozen=True, slots=True)
 class InRanges(Filter):
@@ -57,6 +93,18 @@ class InRanges(Filter):
     @property
     def text(self) -> str:
         return self.column.condition_text(self.ranges)
+
+    @property
+    def joined_text(self) -> str:
+        return f"({self.text})" if len(self.column.range_texts(self.ranges)) > 1 else self.text
+
+    def truth(self, names: Names) -> pl.Expr:
+        cell = pl.col(names[self.column])
+        return pl.any_horizontal(cell.is_between(low, high) for low, high in self.ranges)
+
+    def implied(self, *, outcome: bool = True) -> Implied:
+        found = self.ranges if outcome else _complement(self.ranges, self.column.limits)
+        return {self.column: found} if found else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +127,9 @@ class IsMissing(Filter):
     @property
     def text(self) -> str:
         return f"{self.column.name} is missing"
+
+    def truth(self, names: Names) -> pl.Expr:
+        return pl.col(names[self.column]).is_null()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +166,19 @@ class Compared(Filter):
         words = self.left.comparison_words[self.comparison]
         return f"{self.left.name} {words} {self.right.name}"
 
+    def truth(self, names: Names) -> pl.Expr:
+        pairs = zip(self.columns, self.factors, strict=True)
+        left, right = (_multiplied(pl.col(names[one]), one, factor) for one, factor in pairs)
+        return COMPARE[self.comparison](left, right)
+
+
+def _multiplied(cell: pl.Expr, column: NumericColumn, factor: int) -> pl.Expr:
+    if factor == 1:
+        return cell
+    is_short = max(map(abs, column.limits)) * factor < 1 << 63 and factor < 1 << 63
+    dtype = pl.Int64() if is_short else pl.Int128()
+    return cell.cast(dtype) * pl.lit(factor, dtype=dtype)
+
 
 @dataclass(frozen=True, slots=True)
 class Not(Filter):
@@ -132,14 +196,32 @@ class Not(Filter):
             return f"{self.inner.column.name} is not missing"
         return f"not ({self.inner.text})"
 
+    def truth(self, names: Names) -> pl.Expr:
+        return ~self.inner.truth(names)
+
+    def implied(self, *, outcome: bool = True) -> Implied:
+        return self.inner.implied(outcome=not outcome)
+
+    @property
+    def single_tests(self) -> tuple[Filter, ...]:
+        return self.inner.single_tests
+
+    @property
+    def negates(self) -> bool:
+        return not isinstance(self.inner, IsMissing)
+
 
 @dataclass(frozen=True, slots=True)
 class _Several(Filter):
-    """Several tests that a word joins."""
+    """Several filters that a word joins, by the logic of Kleene.
+
+    One part whose outcome is `decisive` decides.
+    """
 
     parts: tuple[Filter, ...]
 
     word: ClassVar[str]
+    decisive: ClassVar[bool]
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -148,37 +230,105 @@ class _Several(Filter):
     @property
     def text(self) -> str:
         single = len(self.parts) == 1
-        texts = (part.text if single else _part_text(part) for part in self.parts)
+        texts = (part.text if single else part.joined_text for part in self.parts)
         return f" {self.word} ".join(texts)
+
+    @property
+    def joined_text(self) -> str:
+        return f"({self.text})"
+
+    def implied(self, *, outcome: bool = True) -> Implied:
+        implied = [part.implied(outcome=outcome) for part in self.parts]
+        if outcome != self.decisive:
+            return all_implied(implied)
+        possible = [part for part in implied if part is not None]
+        if not possible:
+            return None
+        # It is not known which part decides.
+        return {
+            column: merged_ranges(chain.from_iterable(part[column] for part in possible))
+            for column in possible[0]
+            if all(column in part for part in possible)
+        }
+
+    @property
+    def single_tests(self) -> tuple[Filter, ...]:
+        return tuple(chain.from_iterable(part.single_tests for part in self.parts))
+
+    @property
+    def negates(self) -> bool:
+        return any(part.negates for part in self.parts)
 
 
 class AllOf(_Several):
     """True if all parts are true, false if one is false, else unknown."""
 
     __slots__ = ()
-    word = "and"
+    word, decisive = "and", False
+
+    def truth(self, names: Names) -> pl.Expr:
+        return pl.all_horizontal(part.truth(names) for part in self.parts)
 
 
 class AnyOf(_Several):
     """True if one part is true, false if all are false, else unknown."""
 
     __slots__ = ()
-    word = "or"
+    word, decisive = "or", True
+
+    def truth(self, names: Names) -> pl.Expr:
+        return pl.any_horizontal(part.truth(names) for part in self.parts)
 
 
-FILTERS: tuple[type[Filter], ...] = (InRanges, IsMissing, Compared, Not, AllOf, AnyOf)
+@dataclass(frozen=True, slots=True)
+class PassesAmongFirst(Filter):
+    """Whether a test is true and fewer than `max_counted` of those before it are.
+
+    So at most `max_counted` of all tests are counted for a row: the first tests that are true.
+    """
+
+    tests: tuple[Filter, ...]
+    index: int
+    max_counted: int
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of the test and of those before it."""
+        return filtered_columns(self.tests[: self.index + 1])
+
+    @property
+    def text(self) -> str:
+        return self.tests[self.index].text
+
+    def truth(self, names: Names) -> pl.Expr:
+        tests = self.tests[: self.index + 1]
+        *before, passes = [test.truth(names).fill_null(value=False) for test in tests]
+        if self.index < self.max_counted:
+            return passes
+        return passes & (pl.sum_horizontal(before) < self.max_counted)
+
+
+FILTERS: tuple[type[Filter], ...] = (
+    InRanges, IsMissing, Compared, Not, AllOf, AnyOf, PassesAmongFirst,
+)  # fmt: skip
 """Every kind of filter."""
+
+
+def row_filter(
+    where: Sequence[Filter], not_missing: Iterable[Column], names: Names
+) -> pl.Expr | None:
+    """Whether a row passes all filters and has values in the columns `not_missing`.
+
+    None if there is nothing to test, so that every row passes.
+    """
+    tests = [test.truth(names) for test in where]
+    tests += [pl.col(names[column]).is_not_null() for column in not_missing]
+    return pl.all_horizontal(tests).fill_null(value=False) if tests else None
 
 
 def filtered_columns(filters: Iterable[Filter]) -> tuple[Column, ...]:
     """The different columns that some filters read."""
     return tuple(dict.fromkeys(column for test in filters for column in test.columns))
-
-
-def _part_text(part: Filter) -> str:
-    has_or = isinstance(part, InRanges) and len(part.column.range_texts(part.ranges)) > 1
-    several = isinstance(part, _Several) or has_or
-    return f"({part.text})" if several else part.text
 
 
 def joint_texts(filters: Sequence[Filter]) -> list[str]:
@@ -188,44 +338,6 @@ def joint_texts(filters: Sequence[Filter]) -> list[str]:
         f"({test.text})" if in_brackets and isinstance(test, _Several) else test.text
         for test in filters
     ]
-
-
-def negates(test: Filter) -> bool:
-    """Whether a filter negates a test that can be unknown, because a cell is missing."""
-    match test:
-        case Not(inner):
-            return not isinstance(inner, IsMissing)
-        case AllOf(parts) | AnyOf(parts):
-            return any(map(negates, parts))
-    return False
-
-
-def implied_ranges(test: Filter, *, outcome: bool = True) -> dict[ValuedColumn, Ranges] | None:
-    """Ranges in which the values of columns lie if a filter has an outcome.
-
-    Only simple conclusions are drawn, so the ranges may be too wide. None if ranges alone show that
-    the filter never has this outcome. A column without ranges may have any value, or none.
-    """
-    match test:
-        case InRanges(column, ranges):
-            found = ranges if outcome else _complement(ranges, column.limits)
-            return {column: found} if found else None
-        case Not(inner):
-            return implied_ranges(inner, outcome=not outcome)
-        case AllOf(parts) | AnyOf(parts):
-            implied = [implied_ranges(part, outcome=outcome) for part in parts]
-            if isinstance(test, AllOf) == outcome:
-                return all_implied(implied)
-            possible = [part for part in implied if part is not None]
-            if not possible:
-                return None
-            # One part decides, and it is not known which.
-            return {
-                column: merged_ranges(chain.from_iterable(part[column] for part in possible))
-                for column in possible[0]
-                if all(column in part for part in possible)
-            }
-    return {}
 
 
 def _complement(ranges: Ranges, limits: tuple[int, int]) -> Ranges:
@@ -240,9 +352,7 @@ def _complement(ranges: Ranges, limits: tuple[int, int]) -> Ranges:
     return tuple(gaps)
 
 
-def all_implied(
-    implied: Iterable[Mapping[ValuedColumn, Ranges] | None],
-) -> dict[ValuedColumn, Ranges] | None:
+def all_implied(implied: Iterable[Mapping[ValuedColumn, Ranges] | None]) -> Implied:
     """The ranges if all of `implied` hold; None if they cannot all hold."""
     common: dict[ValuedColumn, Ranges] = {}
     for part in implied:

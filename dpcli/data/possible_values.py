@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dpcli.data.column import Ranges, ValuedColumn, common_ranges
-from dpcli.data.filters import AllOf, Filter, all_implied, implied_ranges
+from dpcli.data.filters import AllOf, Filter, all_implied
 from dpcli.data.kinds import Axis
 from dpcli.problems.light_dataclasses import dataclass
 
@@ -45,7 +45,7 @@ class PossibleValues:
 
 def possible_values(where: Sequence[Filter]) -> PossibleValues | None:
     """The values where all filters are true; None if they never are."""
-    implied = implied_ranges(AllOf(tuple(where)))
+    implied = AllOf(tuple(where)).implied()
     known = None if implied is None else all_implied(map(_with_inputs, implied, implied.values()))
     values = None if known is None else PossibleValues(known)
     return values if values and all(map(values.ranges, values.known)) else None

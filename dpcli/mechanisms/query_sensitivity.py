@@ -26,7 +26,7 @@ from dpcli.queries.sums import Factor
 from dpcli.statistics.counts.centered_counts import CenteredCountQuery
 from dpcli.statistics.counts.combinations import CombinationQuery
 from dpcli.statistics.counts.counts import DistinctQuery
-from dpcli.statistics.counts.multiple_answers import IndicatorQuery, PassesAmongFirst
+from dpcli.statistics.counts.multiple_answers import IndicatorQuery
 from dpcli.statistics.means.quadratic_pair import QuadraticPairQuery
 from dpcli.statistics.means.quotient import BernsteinQuery
 from dpcli.statistics.quality_counts import ReadabilityQuery
@@ -57,19 +57,7 @@ QUERIES: Final[frozenset[type]] = frozenset(
 """The registry: every type of query that a mechanism may answer."""
 
 PARTS: Final[frozenset[type]] = frozenset(
-    {
-        Frequency,
-        Rank,
-        Accuracy,
-        Revenue,
-        Factor,
-        Axis,
-        *FILTERS,
-        *DERIVATIONS,
-        PassesAmongFirst,
-        DateForm,
-        NumberForm,
-    }
+    {Frequency, Rank, Accuracy, Revenue, Factor, Axis, *FILTERS, *DERIVATIONS, DateForm, NumberForm}
 )
 """Types of objects that a query may contain, besides columns and their options."""
 

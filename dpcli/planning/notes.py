@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from dpcli.data.filters import joint_texts, negates
+from dpcli.data.filters import joint_texts
 from dpcli.data.grid_columns import require_numeric
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import IdColumn
@@ -80,7 +80,7 @@ def filter_notes(plan: CentralPlan) -> list[str]:
         where = planned.entry.request.where
         if where:
             sentence = f"{planned.name} is about rows where {' and '.join(joint_texts(where))}"
-            if any(map(negates, where)):
+            if any(test.negates for test in where):
                 sentence += (
                     "; rows for which that is unknown, because a cell is missing, are left out"
                 )

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import ClassVar, TypeVar, final
 
 from dpcli.data.column import Ranges, ValuedColumn
-from dpcli.data.filters import AllOf, implied_ranges
+from dpcli.data.filters import AllOf
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.mechanism import Mechanism
 from dpcli.noise.distribution import Noise
@@ -324,7 +324,7 @@ def disjoint_branches(spec: CentralSpec) -> dict[str, Branch]:
 
     Every row has one value in a column. So two statistics are about disjoint rows if no value lies
     in the ranges of both on that column; statistics whose ranges overlap share a branch. Only
-    ranges that contain all rows of a statistic count (`implied_ranges`): a range within `any`
+    ranges that contain all rows of a statistic count (`Filter.implied`): a range within `any`
     implies nothing about the other conditions. A row without a value in the column is in no branch.
 
     Privacy: a unit is in a single branch if it is a row, or a person with at most one row.
@@ -337,7 +337,7 @@ def disjoint_branches(spec: CentralSpec) -> dict[str, Branch]:
     columns: dict[str, dict[str, Ranges]] = {}
     for entry in spec.entries:
         if all(query.total_clamp is None for query in entry.queries):
-            implied = implied_ranges(AllOf(entry.request.where)) or {}
+            implied = AllOf(entry.request.where).implied() or {}
             for column, ranges in implied.items():
                 # A branch is named by its column, so only declared columns have branches.
                 if column in declared:
@@ -369,7 +369,7 @@ def require_disjoint(statistics: Iterable[PlannedStatistic], unit: Unit) -> None
         branches = ranges_by_branch.setdefault(name, {})
         for planned_query in planned.queries:
             query = planned_query.weighted.query
-            implied = implied_ranges(AllOf(query.where)) or {}
+            implied = AllOf(query.where).implied() or {}
             column = next((column for column in implied if column.name == name), None)
             if (
                 column is None

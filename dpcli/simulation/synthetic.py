@@ -15,7 +15,7 @@ import datetime
 import hashlib
 import io
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from itertools import pairwise
 from math import isqrt
@@ -28,7 +28,7 @@ from dpcli.data.column import Column, file_columns
 from dpcli.data.date_forms import DateFormat
 from dpcli.data.dates import DateColumn
 from dpcli.data.derivations import TIME_PARTS
-from dpcli.data.filters import AllOf, AnyOf, Filter, InRanges, Not
+from dpcli.data.filters import InRanges
 from dpcli.data.formats import ENCODINGS, STANDARD_DIALECT, UTF16, Dialect, NumberFormat
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import COLUMNS
@@ -429,8 +429,9 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
         unit = spec.privacy.unit
         if isinstance(unit, PersonUnit) and column.name == unit.column:
             return id_cells(stream, rows, self._people.owners(rows))
-        tests = (test for entry in spec.entries for test in entry.request.where)
-        conditions = [condition for test in tests for condition in _conditions(test)]
+        filters = (test for entry in spec.entries for test in entry.request.where)
+        tests = (single for test in filters for single in test.single_tests)
+        conditions = [test for test in tests if isinstance(test, InRanges)]
         positions = self._people.positions(rows, name)
         return column_cells(column, conditions, stream, positions, self.rows)
 
@@ -457,17 +458,6 @@ def _columns_of_file(spec: CentralSpec) -> dict[str, Column | None]:
     width = max(len(columns), *(key for key in columns if isinstance(key, int)), 0)
     keys = (at if at in columns else next(named, at) for at in range(1, width + 1))
     return {f"column {key}" if isinstance(key, int) else key: columns.get(key) for key in keys}
-
-
-def _conditions(test: Filter) -> Iterator[InRanges]:
-    match test:
-        case InRanges():
-            yield test
-        case Not(inner):
-            yield from _conditions(inner)
-        case AllOf(parts) | AnyOf(parts):
-            for part in parts:
-                yield from _conditions(part)
 
 
 def _require_writable(header: Sequence[str], dialect: Dialect) -> None:

@@ -256,7 +256,7 @@ class _Reader:
                 raise value.span.report("filter-form", operator=key.text, found=found, form=form)
             parts = tuple(read_all(lambda item: self._all_of(key, item, depth), items))
             result = AnyOf(parts) if key.text == "any" else AllOf(parts)
-        if depth == 1 and (count := _tests(result)) > MAX_TESTS:
+        if depth == 1 and (count := len(result.single_tests)) > MAX_TESTS:
             raise key.span.report("filter-too-large", count=count, most=MAX_TESTS)
         return result
 
@@ -342,12 +342,3 @@ class _Reader:
             return Compared(column, how, require_numeric(second))
         except ValueError:
             raise scalar.span.report("compared-columns.steps", **arguments) from None
-
-
-def _tests(test: Filter) -> int:
-    match test:
-        case Not(inner):
-            return _tests(inner)
-        case AllOf(parts) | AnyOf(parts):
-            return sum(map(_tests, parts))
-    return 1

@@ -38,7 +38,16 @@ from dpcli.data.derivations import (
     Satisfies,
     Sum,
 )
-from dpcli.data.filters import AllOf, AnyOf, Compared, Filter, InRanges, IsMissing, Not
+from dpcli.data.filters import (
+    AllOf,
+    AnyOf,
+    Compared,
+    Filter,
+    InRanges,
+    IsMissing,
+    Not,
+    PassesAmongFirst,
+)
 from dpcli.data.formats import STANDARD_DIALECT, Dialect, NumberFormat
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import Axis
@@ -53,7 +62,7 @@ from dpcli.queries.sums import UserTotals
 from dpcli.statistics.counts.centered_counts import CenteredCountQuery
 from dpcli.statistics.counts.combinations import CombinationQuery
 from dpcli.statistics.counts.counts import DistinctQuery
-from dpcli.statistics.counts.multiple_answers import IndicatorQuery, PassesAmongFirst
+from dpcli.statistics.counts.multiple_answers import IndicatorQuery
 from dpcli.statistics.means.quadratic_pair import QuadraticPairQuery
 from dpcli.statistics.means.quotient import BernsteinQuery
 from dpcli.statistics.quality_counts import ReadabilityQuery

@@ -16,8 +16,8 @@ import numpy as np
 import polars as pl
 
 from dpcli.data.column import Column, ValuedColumn
+from dpcli.data.filters import row_filter
 from dpcli.data.kinds import Axis
-from dpcli.engine.cells import row_filter
 from dpcli.engine.sums.sum_expressions import factor_value, sum_expression, weighted_sums
 from dpcli.numeric.arrays import SAFE_INTEGER, Array, Bools, Ints
 from dpcli.privacy.confidential import Cells, Groups

@@ -10,7 +10,7 @@ from operator import mul
 import polars as pl
 
 from dpcli.data.column import Column
-from dpcli.engine.cells import row_filter
+from dpcli.data.filters import row_filter
 from dpcli.queries.query import Query
 from dpcli.queries.sums import CountedFactors, Factor, PlainSum, RowSums, WeightedSum
 

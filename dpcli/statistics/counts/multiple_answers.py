@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from dpcli.data.column import Column
-from dpcli.data.filters import Filter, InRanges, IsMissing
+from dpcli.data.filters import Filter, InRanges, IsMissing, PassesAmongFirst
 from dpcli.data.labels import BooleanColumn, require_labeled
 from dpcli.fields.section import field_types
 from dpcli.fields.statistic_fields import (
@@ -34,28 +34,6 @@ from dpcli.statistics.counts.combinations import CountsFromCombinations, QueryOf
 from dpcli.statistics.counts.person_counts import SharedNoise
 from dpcli.statistics.design import Design, PublishedAnswer, Request, WeightedQuery
 from dpcli.statistics.statistic import Statistic
-
-
-@dataclass(frozen=True, slots=True)
-class PassesAmongFirst(Filter):
-    """Whether a test is true and fewer than `max_counted` of those before it are.
-
-    So at most `max_counted` of all tests are counted for a row: the first tests that are true.
-    """
-
-    tests: tuple[Filter, ...]
-    index: int
-    max_counted: int
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns of the test and of those before it."""
-        tested = (column for test in self.tests[: self.index + 1] for column in test.columns)
-        return tuple(dict.fromkeys(tested))
-
-    @property
-    def text(self) -> str:
-        return self.tests[self.index].text
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,6 @@ from random import Random
 
 import pytest
 
-from dpcli.data.filters import implied_ranges
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.labels import LabeledColumn
 from dpcli.ledger.charge import charge_for
@@ -219,7 +218,7 @@ def test_ranges_that_a_filter_implies_hold_for_every_row_that_passes() -> None:
     for _ in range(200):
         test = filter_tree(random, (sex, other, age.without_missing_constant()))
         for outcome in (True, False):
-            implied = implied_ranges(test, outcome=outcome)
+            implied = test.implied(outcome=outcome)
             for row in rows:
                 row[age.without_missing_constant()] = row[age]
                 if truth(test, row) is outcome:

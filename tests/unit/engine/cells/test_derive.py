@@ -38,7 +38,6 @@ from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import BooleanColumn, CategoryColumn, LabeledColumn
 from dpcli.data.number_columns import IntegerColumn, NumberColumn
-from dpcli.engine.cells import derived_value
 from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
@@ -99,7 +98,7 @@ def values_of(column: Column, rows: pl.DataFrame) -> list[int | None]:
     """The values that the engine gives to decoded rows."""
     names = {part: part.name for part in column.derivation.inputs} if column.derivation else {}
     assert column.derivation is not None
-    value = derived_value(column.derivation, names)
+    value = column.derivation.value(names)
     if isinstance(column, NumericColumn):
         value = value.clip(*column.limits)
     result = rows.lazy().select(value.alias("value")).collect(engine="streaming")

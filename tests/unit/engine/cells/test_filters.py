@@ -10,6 +10,7 @@ import pytest
 
 from dpcli.data.derivations import PositionAmong, Satisfies
 from dpcli.data.filters import (
+    COMPARE,
     AllOf,
     AnyOf,
     Compared,
@@ -18,16 +19,15 @@ from dpcli.data.filters import (
     InRanges,
     IsMissing,
     Not,
+    PassesAmongFirst,
 )
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import BooleanColumn, CategoryColumn, PrivatePartitionColumn
 from dpcli.data.number_columns import IntegerColumn, NumberColumn
-from dpcli.engine.cells import COMPARE
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.queries.query import LinearQuery
 from dpcli.specification.load import parse_central_spec
-from dpcli.statistics.counts.multiple_answers import PassesAmongFirst
 from tests.oracles.opened import engine
 from tests.oracles.plain import evaluate, truth
 from tests.oracles.shapes import Row
