@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection
+from itertools import pairwise
 
 from dpcli.problems.messages import INVISIBLE_CATEGORIES
 from dpcli.problems.reference import usual_cells
@@ -28,6 +29,7 @@ MINUS_SHAPES = "\u25b2\u25b3\u25bc\u25bd\u00f7\u30fc\uff70\u2500\u2501\u00ac"
 """What tables write for a minus, although Unicode names it otherwise."""
 
 EXPONENT = re.compile("[eE](?:[+-]?[0-9].*)?", re.DOTALL)
+OPERATORS = "\N{MULTIPLICATION SIGN}\N{DOT OPERATOR}\N{SQUARE ROOT}*^"
 JOINERS = "\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}"
 
 
@@ -36,6 +38,12 @@ def ascii_sign(text: str) -> str:
     first = unicodedata.normalize("NFKC", text[:1])
     is_minus = first == "\N{MINUS SIGN}" or (text and unicodedata.category(text[0]) == "Pd")
     return ("-" if is_minus else first) + text[1:] if is_minus or first == "+" else text
+
+
+def plain_minus(text: str) -> str:
+    """The text with `-` in place of a minus of any form before a number."""
+    is_minus = ascii_sign(text[:1]) == "-" and re.match("[.,]?[0-9]", text[1:])
+    return f"-{text[1:]}" if is_minus else text
 
 
 def is_numeral(character: str) -> bool:
@@ -53,9 +61,10 @@ def is_sign_or_bracket(character: str) -> bool:
 def misread(text: str, marks: Collection[str], *, multiplies: bool = False) -> str:
     """The character of an affix that may belong to a number, or is invisible.
 
-    An affix begins with no blank, sign, bracket, numeral or one of the `marks` of numbers, and its
-    numerals follow a letter: `m²` and `CO2`, but not `/2` or `x10`. One that `multiplies` may have
-    others, and may begin with a letter that is a numeral, such as `万`.
+    An affix begins with no blank, sign, bracket, numeral, operator or one of the `marks` of
+    numbers, and its numerals touch a letter before them: `m²` and `CO2`, but not `/2`, `in 1000` or
+    `x10`. One that `multiplies` may have others, and may begin with a letter that is a numeral,
+    such as `万`.
     """
     first, plain = text[0], unicodedata.normalize("NFKC", text[0])
     invisible = (c for c in text if unicodedata.category(c) in INVISIBLE_CATEGORIES)
@@ -68,13 +77,17 @@ def misread(text: str, marks: Collection[str], *, multiplies: bool = False) -> s
     if is_sign and any(c.isalpha() or unicodedata.category(c) == "Sc" for c in text):
         # Accounts write a minus after the currency.
         return text[-1]
-    if is_sign_or_bracket(first) or {first, plain} & {" ", *marks} or EXPONENT.fullmatch(text):
+    is_operator = first in OPERATORS or text == "/"
+    if is_operator or is_sign_or_bracket(first) or {first, plain} & {" ", *marks}:
+        return first
+    if EXPONENT.fullmatch(text):
         return first
     if multiplies:
         return first * (is_numeral(first) and not first.isalpha())
-    numeral = next(filter(is_numeral, text), "")
-    before = "".join(filter(str.isalpha, text.partition(numeral)[0])) if numeral else ""
-    return numeral * (before in ("", "x", "X"))
+    # `x` multiplies, and is no letter here.
+    pairs = pairwise(f" {re.sub('^[xX]', ' ', text)}")
+    touched = ((before.isalpha() or before == "^" or is_numeral(before), c) for before, c in pairs)
+    return next((c for is_inside, c in touched if is_numeral(c) and not is_inside), "")
 
 
 def stands_before(affix: str) -> bool:
@@ -89,6 +102,10 @@ def factor_word(affix: str) -> str:
     spaced = "".join(" " if unicodedata.category(c) == "Sc" else c for c in spaced)
     words = re.findall(r"[^\W\d_]+", spaced)
     symbols = known["symbols"] + known["with_currency"] * (spaced != affix)
-    is_factor = (word for word in (*words[:1], *words[-1:]) if word in symbols
-                 or word.casefold() in known["words"])  # fmt: skip
+    stems = tuple(known["stems"])
+    is_factor = (
+        word
+        for word in (*words[:1], *words[-1:])
+        if word in symbols or word.casefold() in known["words"] or word.casefold().startswith(stems)
+    )
     return next(is_factor, next(filter(affix.startswith, known["starts"]), ""))

@@ -171,15 +171,15 @@ class DateForm:
     @property
     def may_name_zone(self) -> bool:
         """Whether a text could name a zone: a known one, or others after a time."""
-        literals, after = (
-            re.sub("%.", " ", text) for text in (self.text, re.split("%[HIMSfp]", self.text)[-1])
-        )
-        words, last = (re.findall(r"[^\W\d_]+", text) for text in (literals, after))
-        is_offset = any(map(str.isdigit, after)) and any(
-            ascii_sign(c) in "+-" for c in after.strip()
-        )
+        after = re.split("%[HIMSfp]", self.text)[-1]
+        texts = (self.text, after, after.partition("%")[0])
+        literals, *last = (re.sub("%.", " ", text) for text in texts)
+        words, named, next_ = (re.findall(r"[^\W\d_]+", text) for text in (literals, *last))
+        signed = (ascii_sign(literals[at:]) for at in range(len(literals)))
+        is_offset = any(re.match("[+-][0-9]", text) for text in signed)
         known = usual_cells()["zones"]
-        others = {word.casefold() for word in last if not word.islower()} - {*known["after_times"]}
+        others = {word.casefold() for word in named if word in next_[:1] or not word.islower()}
+        others -= {*known["after_times"]}
         is_named = bool(others or {*map(str.casefold, words)} & {*known["names"]})
         return self.has_time and not self.has("z") and (is_offset or is_named)
 
@@ -259,7 +259,7 @@ class DateForm:
             date = pl.date(date.dt.year(), date.dt.month().clip(1, 4) * 3 - 2, 1)
         return date.to_physical()
 
-    def typed_text(self, moment: pl.Expr) -> pl.Expr:
+    def typed_text(self, moment: pl.Expr, zone: str | None) -> pl.Expr:
         """A time as this form writes it; null if the day may be lost."""
         is_whole = self.has("dju") and self.has("YG")
         if self.has("yz") or (self.has_date and not is_whole):
@@ -339,8 +339,14 @@ class NumberForm:
             return clock
         return clock.dt.replace_time_zone("UTC").dt.convert_time_zone(format_.zone)
 
-    def typed_text(self, moment: pl.Expr) -> pl.Expr:
-        """A time as this form writes it."""
+    def typed_text(self, moment: pl.Expr, zone: str | None) -> pl.Expr:
+        """A time as this form writes it, so that a clock in the zone reads it again."""
+        if zone and self.is_instant:
+            here, later = (
+                time.dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null")
+                for time in (moment, moment + datetime.timedelta(hours=1))
+            )
+            moment = pl.coalesce(here, later)
         text: pl.Expr = self._number(moment.dt.epoch("s")).cast(pl.String)
         return text
 
@@ -446,7 +452,7 @@ class DateFormat:
         if not self.has_date:
             plain = plain.str.replace("^[0-9]{2}:", "1970-01-01 ${0}")
         time = plain.str.slice(0, 19).str.to_datetime(TIME, strict=False, cache=False)
-        written = self.forms[0].typed_text(time)
+        written = self.forms[0].typed_text(time, self.zone)
         return pl.when(plain.str.contains("^[0-9]{4}-")).then(written).otherwise(plain)
 
     def written(self, day: str, hour: int, minute: int = 0) -> str:

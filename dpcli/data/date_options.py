@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -124,12 +125,13 @@ class Months(TextOption):
         )
 
     def _english(self) -> dict[str, str]:
-        """The names with and without a last point, in both cases, longest first."""
+        """The names with and without a last point, in usual cases, longest first."""
         names = {
-            case(text): month[:3]
+            unicodedata.normalize(form, case(text)): month[:3]
             for name, month in zip(self.names, MONTHS, strict=True)
             for text in (name, name.rstrip("."))
-            for case in (str.lower, str.upper, str.capitalize)
+            for case in (str.lower, str.upper, str.capitalize, _turkish_upper)
+            for form in ("NFC", "NFD")
         }
         return dict(sorted(names.items(), key=lambda pair: -len(pair[0])))
 
@@ -172,6 +174,10 @@ class CenturyFrom(FormOption):
     @property
     def value_text(self) -> str:
         return str(self.year)
+
+
+def _turkish_upper(text: str) -> str:
+    return text.replace("i", "\N{LATIN CAPITAL LETTER I WITH DOT ABOVE}").upper()
 
 
 def _require_directive(

@@ -17,7 +17,7 @@ from math import ceil, floor
 from typing import ClassVar, Self
 
 from dpcli.data.cell_options import From, MissingMarks
-from dpcli.data.characters import BLANKS, MINUS, PLUS, ascii_sign
+from dpcli.data.characters import BLANKS, MINUS, PLUS, ascii_sign, plain_minus
 from dpcli.data.column import Column, Option, Proposal, Ranges, Rule, SampledTexts
 from dpcli.data.formats import PLAIN_NUMBERS, NumberFormat, number_pattern, shortest_number
 from dpcli.data.grid_columns import NumericColumn, NumericKind, smallest_type
@@ -32,7 +32,7 @@ from dpcli.data.number_options import (
     Thousands,
     ambiguous_mark,
 )
-from dpcli.data.polars_text import pl, strip_blanks
+from dpcli.data.polars_text import pl, strip_blanks, with_plain_minus
 from dpcli.fields.values import parse_number
 from dpcli.numeric.exact import decimal_places, decimal_text, readable_text
 
@@ -443,8 +443,8 @@ def _with_plain_marks(number: pl.Expr, form: NumberFormat) -> pl.Expr:
 
 
 def _declared_number(bare: pl.Expr, form: NumberFormat) -> pl.Expr:
-    texts, numbers = zip(*form.values, strict=True)
-    return bare.replace_strict(list(texts), list(numbers), default=None, return_dtype=pl.String)
+    numbers = {plain_minus(text): number for text, number in form.values}
+    return with_plain_minus(bare).replace_strict(numbers, default=None, return_dtype=pl.String)
 
 
 def _shortest_numbers(text: pl.Expr) -> pl.Expr:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dpcli.data.characters import BLANKS
+from dpcli.data.characters import BLANKS, MINUS
 
 __all__ = ["BLANKS", "pl"]
 
@@ -52,12 +52,18 @@ def unified_text(text: pl.Expr) -> pl.Expr:
     """The text in the one spelling of all texts that differ in what no one sees.
 
     Unicode form NFC, without `UNSEEN` characters and blanks around it, each run of blanks within as
-    one space. Null if nothing is left.
+    one space, and a minus of any form before a number as `-`. Null if nothing is left.
     """
     is_odd = text.str.contains(NOT_UNIFIED)
     # Only odd texts are changed, because the pattern alone takes no longer than to strip blanks.
     seen = pl.when(is_odd).then(text).str.replace_all(f"[{UNSEEN}]", "").str.normalize("NFC")
-    return pl.when(is_odd).then(strip_blanks(seen.str.replace_all(BLANK_RUN, " "))).otherwise(text)
+    bare = with_plain_minus(strip_blanks(seen.str.replace_all(BLANK_RUN, " ")))
+    return pl.when(is_odd).then(bare).otherwise(text)
+
+
+def with_plain_minus(text: pl.Expr) -> pl.Expr:
+    """The text with `-` in place of a minus of any form before a number."""
+    return text.str.replace(f"^{MINUS}([.,]?[0-9])", "-${1}")
 
 
 def private_key(text: pl.Expr) -> pl.Expr:

@@ -16,6 +16,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Literal
 
+from dpcli.data.characters import BLANKS
 from dpcli.data.column import Column
 from dpcli.data.formats import ENCODINGS, UTF8, Dialect
 from dpcli.engine.files.dataset import Dataset, Source
@@ -177,7 +178,7 @@ def _lengths(text: str, dialect: Dialect, width: int) -> tuple[int, Counter[Kind
             kinds["unclosed"] += 1
         elif len(cells) != width and any("\n" in cell or "\r" in cell for cell in cells):
             kinds["joined"] += 1
-        elif any(map(str.strip, cells[width:])):
+        elif any(cell.strip(BLANKS) for cell in cells[width:]):
             kinds["long"] += 1
         elif len(cells) < width and any(cells):
             kinds["short"] += 1

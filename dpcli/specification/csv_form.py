@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Mapping
 from typing import Annotated
@@ -155,19 +156,7 @@ def resolve_dialect(values: CsvModel | None, columns: MappingNode | None = None)
     delimiter = values.delimiter or STANDARD_DIALECT.delimiter
     quote = None if values.quote == NO_QUOTE else values.quote or STANDARD_DIALECT.quote
     decimal = values.decimal or STANDARD_DIALECT.decimal
-    if delimiter == quote:
-        later = "quote" if values.has("quote") else "delimiter"
-        values.report_key("csv-ambiguous", later, mark=delimiter)
-    if values.escape and values.escape in (delimiter, quote):
-        values.report_key("csv-ambiguous.escape", "escape", mark=values.escape)
-    if values.comment and values.multiline:
-        # A line in a quoted cell may begin like a comment.
-        values.report_key("csv-comment.multiline", "comment")
-    if values.row_names and names:
-        values.report_key("csv-names.row-names", "row_names")
-    if delimiter == decimal:
-        values.report_key("csv-ambiguous.decimal", "decimal", mark=decimal)
-    return Dialect(
+    dialect = Dialect(
         delimiter,
         quote,
         values.encoding or STANDARD_DIALECT.encoding,
@@ -183,6 +172,30 @@ def resolve_dialect(values: CsvModel | None, columns: MappingNode | None = None)
         comment=values.comment,
         row_names=values.row_names,
     )
+    _require_marks(values, dialect)
+    return dialect
+
+
+def _require_marks(values: CsvModel, dialect: Dialect) -> None:
+    """Report marks with two meanings."""
+    delimiter, quote, comment = dialect.delimiter, dialect.quote, dialect.comment
+
+    if delimiter == quote:
+        later = "quote" if values.has("quote") else "delimiter"
+        values.report_key("csv-ambiguous", later, mark=delimiter)
+    if values.escape and values.escape in (delimiter, quote):
+        values.report_key("csv-ambiguous.escape", "escape", mark=values.escape)
+    if comment and values.multiline:
+        # A line in a quoted cell may begin like a comment.
+        values.report_key("csv-comment.multiline", "comment")
+    marks = tuple(filter(None, (delimiter, quote, dialect.escape)))
+    # A record may begin like a number.
+    if comment and (comment.startswith(marks) or re.match(r"[-+.]?[0-9]|[-+.]$", comment)):
+        values.report_key("csv-ambiguous.comment", "comment", mark=comment)
+    if values.row_names and dialect.names:
+        values.report_key("csv-names.row-names", "row_names")
+    if delimiter == dialect.decimal:
+        values.report_key("csv-ambiguous.decimal", "decimal", mark=delimiter)
 
 
 def parse_dialect(fields: Mapping[str, str]) -> Dialect:

@@ -710,7 +710,11 @@ def _unpadded(cell: str) -> str:
 
 def _whole(record: list[str] | None, width: int) -> list[str]:
     """The cells of a record; none if it has a surplus cell, since any of them may be that one."""
-    return [] if record is None or any(map(_unpadded, record[width:])) else record[:width]
+    return (
+        []
+        if record is None or any(cell.strip(BLANKS) for cell in record[width:])
+        else record[:width]
+    )
 
 
 def _with_one_header(lines: list[list[str] | None]) -> list[list[str] | None]:
@@ -779,7 +783,14 @@ SPACES = "".join(chr(code) for code in range(0x3001) if unicodedata.category(chr
 def visible(text: str) -> str:
     """What is seen of a text: characters in composed form, and blanks between words as spaces."""
     seen = "".join(letter for letter in text if ord(letter) not in WIDTHLESS)
-    return re.sub(f"[\t{SPACES}]+", " ", unicodedata.normalize("NFC", seen)).strip(" ")
+    bare = re.sub(f"[\t{SPACES}]+", " ", unicodedata.normalize("NFC", seen)).strip(" ")
+    return _with_plain_minus(bare)
+
+
+def _with_plain_minus(text: str) -> str:
+    """The text with a plain minus, if it begins with a minus of any form and a number."""
+    is_number = re.match("[.,]?[0-9]", text[1:])
+    return f"-{text[1:]}" if is_number and text[0] in MINUSES else text
 
 
 def spelled(text: str, keys: Sequence[str]) -> str:
@@ -882,8 +893,9 @@ GROUP_MARKS = {
 
 def _unformatted(form: NumberFormat, text: str) -> str | None:
     """The plain text of a number in a declared form, taken apart from the outside."""
-    if text in dict(form.values):
-        return dict(form.values)[text]
+    values = {_with_plain_minus(declared): number for declared, number in form.values}
+    if _with_plain_minus(text) in values:
+        return values[_with_plain_minus(text)]
     for sign, written in _readings(form, text):
         for number, power in _without_factor(form, written):
             plain = _plain_digits(form, number)
@@ -1038,8 +1050,10 @@ def _in_english(column: Column, text: str) -> str:
     names: dict[str, str] = {}
     for number, name in enumerate(listed.names if listed else (), 1):
         for same in (name, name.rstrip(".")):
-            cases = same.lower(), same.upper(), same.capitalize()
-            names |= dict.fromkeys(cases, calendar.month_name[number][:3])
+            cases = same.lower(), same.upper(), same.capitalize(), same.replace("i", "İ").upper()
+            for form in ("NFC", "NFD"):
+                forms = (unicodedata.normalize(form, case) for case in cases)
+                names |= dict.fromkeys(forms, calendar.month_name[number][:3])
     written, at = "", 0
     while at < len(text):
         # Letters of ASCII are the same in any case, others as the whole name has them.

@@ -13,12 +13,16 @@ from __future__ import annotations
 
 from typing import Literal
 
+from dpcli.data.characters import BLANKS
 from dpcli.data.formats import Dialect
 from dpcli.engine.files.quoted_bytes import packed, quoted_bytes, unpacked
 from dpcli.numeric.arrays import Array, np
 from dpcli.problems.light_dataclasses import dataclass
 
 LINE_FEED, CARRIAGE_RETURN, BLANK, TAB = b"\n\r \t"
+
+NOT_ASCII = 0x80
+"""The first byte that is a part of a longer character."""
 
 MARK = ord("x")
 """The surplus cell of a broken record."""
@@ -151,18 +155,20 @@ class _OddRecords:
         # After a quote may be nothing but another one.
         after = np.minimum(self.cuts + 1, self.ends)
         first = self.letters[after]
-        has_text = (first > BLANK) & (first != self.letters[self.cuts])
+        has_text = (first > BLANK) & (first < NOT_ASCII) & (first != self.letters[self.cuts])
         if self.within is not None:
             has_text &= ~self.within[after]
         return bool((self.is_long & has_text).all())
 
     def texts(self, mark: int, quote: int | None) -> tuple[Array, Array]:
         """Which records are broken, and which are lines of blanks."""
-        sizes = self.ends - self.cuts
-        places = _ranges(self.cuts, self.ends)
-        found = self.letters[places]
-        is_visible = (found != BLANK) & (found != TAB) & (found != CARRIAGE_RETURN)
-        is_text = is_visible & (found != mark)
+        # With the line ends between them, no character is in two records.
+        sizes = self.ends + 1 - self.cuts
+        places = _ranges(self.cuts, self.ends + 1)
+        letters = self.letters[places]
+        found = _with_plain_blanks(letters)
+        is_visible, is_text = (~np.isin(text, list(b"\n\r \t")) for text in (letters, found))
+        is_text &= found != mark
         if self.within is not None:
             # A doubled quote is one within a cell, where blanks alone are no text.
             inside, is_quote = self.within[places], found == quote
@@ -175,6 +181,16 @@ class _OddRecords:
             for counts in (np.append(0, np.cumsum(flags)) for flags in (is_text, is_visible))
         )
         return self.is_long & has_text, ~self.is_long & ~is_seen
+
+
+def _with_plain_blanks(letters: Array) -> Array:
+    """Text with as many spaces in place of each blank beyond ASCII."""
+    if not (letters >= NOT_ASCII).any():
+        return letters
+    text = letters.tobytes()
+    for blank in filter(lambda blank: not blank.isascii(), BLANKS):
+        text = text.replace(blank.encode(), b" " * len(blank.encode()))
+    return np.frombuffer(text, np.uint8)
 
 
 def _ranges(begins: Array, ends: Array) -> Array:

@@ -36,6 +36,10 @@ FRENCH = (
     "janv.", "févr.", "mars", "avr.", "mai", "juin", "juil.", "août", "sept.", "oct.", "nov.",
     "déc.",
 )  # fmt: skip
+TURKISH = (
+    "Ocak", "Şubat", "Mart", "Nisan", "Mayıs", "Haziran", "Temmuz", "Ağustos", "Eylül", "Ekim",
+    "Kasım", "Aralık",
+)  # fmt: skip
 ROMAN = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII")
 
 
@@ -227,6 +231,10 @@ def test_the_bounds_decide_years_also_for_the_hours_of_a_zone() -> None:
         (FRENCH, "%d %b %Y", "5 févr 2024", "2024-02-05"),
         (FRENCH, "%d %b %Y", "5 Févr. 2024", "2024-02-05"),
         (FRENCH, "%d %b %Y", "5 mai. 2024", None),
+        (FRENCH, "%d %b %Y", "5 fe\u0301vr. 2024", "2024-02-05"),
+        (TURKISH, "%d %B %Y", "5 EK\u0130M 2024", "2024-10-05"),
+        (TURKISH, "%d %B %Y", "5 KASIM 2024", "2024-11-05"),
+        (TURKISH, "%d %B %Y", "5 Ağustos 2024", "2024-08-05"),
         (ROMAN, "%d %b %Y", "5 VIII 2024", "2024-08-05"),
         (ROMAN, "%d %b %Y", "5 v 2024", "2024-05-05"),
         (ROMAN, "%d %b %Y", "5 IIII 2024", None),
@@ -301,11 +309,13 @@ def test_random_cells_are_read_by_the_written_rules(seed: int) -> None:
         "%Y-%m-%dT%H:%M": False, "%H:%M, %d de %B de %Y": False, "%d/%m/%Y": False,
         "%Y-%m-%d %H:%M est": True, "EST %Y-%m-%d %H:%M": True, "%Y-%m-%d %H:%M \u221205": True,
         "%Y-%m-%d %H:%M 東京": True, "%d.%m.%Y %H:%M Uhr": False, "%Y年%m月%d日 %H時%M分": False,
+        "%Y-%m-%d %H:%M ut": True, "+00 %Y-%m-%d %H:%M": True, "%Y-%m-%d %H:%M aewst": True,
+        "%H:%M %d.%m.%Y irst": True, "%H:%M hours on %d.%m.%Y": False,
         "%Y-%m-%d %H:%M%z UTC": False, "%Y-%m-%d-%H-%M": False, "%Hh%M": False,
     }.items(),
 )  # fmt: skip
 def test_a_literal_text_after_a_time_may_name_a_zone(text: str, may_name: bool) -> None:
-    """It has a capital letter or an offset, or is a word for UTC in any case."""
+    """A word follows the time or has a capital letter, or is known, or there is an offset."""
     assert DateForm(text).may_name_zone is may_name
 
 
@@ -369,6 +379,20 @@ def test_times_whose_type_a_file_states_are_read(
     pl.DataFrame({"x": [MOMENT]}).write_parquet(path)
     assert typed(column, path) == expected
     assert typed(column, workbook(tmp_path / "d.xlsx", ["x"], [MOMENT])) == expected
+
+
+@pytest.mark.parametrize("zone", ["Asia/Tokyo", "Europe/Rome", "America/New_York"])
+@pytest.mark.parametrize("stated", [None, "America/New_York", "UTC"])
+def test_a_typed_time_is_by_the_clock_of_its_type(
+    tmp_path: Path, stated: str | None, zone: str
+) -> None:
+    """Whatever the column declares for numbers of seconds."""
+    moment = datetime.datetime(2024, 3, 5, 22, 38)  # noqa: DTZ001
+    path = tmp_path / "d.parquet"
+    pl.DataFrame({"x": [moment]}).with_columns(
+        pl.col("x").dt.replace_time_zone(stated)
+    ).write_parquet(path)
+    assert typed(date("epoch", zone=zone, bounds=(0, 30_000)), path) == (19_787, 22)
 
 
 @pytest.mark.parametrize("form", ["%H:%M:%S", "%H:%M", "%I:%M %p"])

@@ -125,6 +125,11 @@ ODD_AFFIXES = [
     "▲",
     "△",
     "÷",
+    "in 1000",
+    "m 2",
+    "*",
+    "\N{MULTIPLICATION SIGN}",
+    "/",
     "ー",
     "EUR−",
     "USD-",
@@ -151,7 +156,8 @@ def test_no_numeral_of_any_script_is_an_affix() -> None:
 WORDS = (
     "k,K,M,MM,bn,Tsd,Tsd.,tausend,thousand,mille,Mio,Mio.,MILLION,Mrd,billion,lakh,crore,ribu,juta,"
     "млн,тыс.,억원,만,ล้านบาท,लाख,k€,k EUR,kEUR,TEUR,К,М€,bln,십,백,tūkst.,R$ mi,"
-    "Mio. EUR,EUR Mio.,€m,$bn,£ m,US$ million,tkr"
+    "Mio. EUR,EUR Mio.,€m,$bn,£ m,US$ million,tkr,тысячи,миллиона,tysiąc,milhares,Hundert,docena,"
+    "Dutzend,centaines,koti,εκατομμύρια"
 )
 
 

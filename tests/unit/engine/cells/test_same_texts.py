@@ -10,8 +10,10 @@ import pytest
 
 from dpcli.data.cell_options import Blanks, Case, Numerals
 from dpcli.data.column import Column, Option
+from dpcli.data.formats import NumberFormat
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import BooleanColumn, CategoryColumn, IdColumn, UsualWords
+from dpcli.data.number_columns import IntegerColumn
 from dpcli.engine.cells import Decoder
 from dpcli.engine.files.source import open_dataset
 from dpcli.engine.progress import Progress
@@ -48,6 +50,20 @@ def test_a_boolean_reads_the_words_of_programs_in_any_case() -> None:
     others = ["2", "-1", "ja", "01", "1.5", "10", "truee", "y e s", "", None, "T.", "1e0", "0.01"]
     assert read(TRUTH, others) == [None] * len(others)
     assert read(TRUTH, ["tRuE", "nO", "oFF"]) == [1, 0, 0]
+
+
+@pytest.mark.parametrize("minus", "\u2212\u2013\u2014\uff0d\ufe63\u207b")
+def test_a_minus_of_any_form_is_one(minus: str) -> None:
+    """In labels, marks, ids and texts that stand for numbers, as in numbers."""
+    labels = CategoryColumn("x", (("-1", "low"), (f"{minus}2", "lower")))
+    assert read(labels, [f"{minus}1", "-1", "-2", f"{minus}2", f"1{minus}1"]) == [0, 0, 1, 1, None]
+    marked = IdColumn("x", options=options(na=("-99",)))
+    assert read(marked, ["-99", f"{minus}99", f" {minus}99", "99"]) == [None, None, None, "99"]
+    numbered = IdColumn("x", options=(Numerals(),))
+    assert read(numbered, [f"{minus}7", "-07.0", f"A{minus}7"]) == ["-7", "-7", f"A{minus}7"]
+    form = NumberFormat(values=((f"{minus}1", "5"),))
+    numbers = IntegerColumn("x", bounds=(-9, 9), options=options(form))
+    assert read(numbers, [f"{minus}1", "-1", f"{minus}2"]) == [5, 5, -2]
 
 
 def test_a_boolean_with_other_and_marks_keeps_them() -> None:

@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from dpcli.data.characters import BLANKS
 from dpcli.data.date_forms import DateForm
 from dpcli.data.date_options import Formats
 from dpcli.data.dates import DateColumn
@@ -29,7 +30,24 @@ from tests.support.rules import for_each
 ROWS = LinearQuery()
 BY_KIND = LinearQuery(by=(Axis(CategoryColumn("kind", (("x", "x"), ("y", "y")))),))
 
-CELLS = ("1", "", '""', '"a,b"', " ", '"\n"', "x", '"""" ', '" "', '"q""q"', "\t", "é")
+CELLS = (
+    "1",
+    "",
+    '""',
+    '"a,b"',
+    " ",
+    '"\n"',
+    "x",
+    '"""" ',
+    '" "',
+    '"q""q"',
+    "\t",
+    "é",
+    "\u00a0",
+    '"\u3000"',
+    "\ufeffé",
+    "\u00e2",
+)
 
 Cells = list[str] | None
 
@@ -39,7 +57,9 @@ def written(random: Random, cells: tuple[str, ...]) -> str:
     lines = [
         random.choice(("", "  ", "\t "))
         if random.random() < 0.15
-        else ",".join(map(str.strip, random.choices(cells, k=random.choice((1, 1, 2, 3, 4, 6)))))
+        else ",".join(
+            cell.strip(" \t") for cell in random.choices(cells, k=random.choice((1, 1, 2, 3, 4, 6)))
+        )
         for _ in range(random.randrange(6))
     ]
     text = "".join(line + random.choice(("\n", "\r\n")) for line in lines)
@@ -48,7 +68,7 @@ def written(random: Random, cells: tuple[str, ...]) -> str:
 
 def bare(record: Cells, width: int) -> Cells:
     """The cells of a record without blanks; None if a surplus one has text."""
-    if record is None or any(cell.strip(" \t") for cell in record[width:]):
+    if record is None or any(cell.strip(BLANKS) for cell in record[width:]):
         return None
     return [cell.strip(" \t") for cell in (*record, *[""] * width)][:width]
 
