@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import chain
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from dpcli.data.cell_options import (
     MAX_NAMED,
@@ -436,3 +436,21 @@ class IdColumn(TextColumn):
 
     def expected(self, decimal: str) -> str:
         return "expected a text"
+
+
+DROP = "drop"
+BOOLEAN_LABELS = ("false", "true")
+
+
+def with_missing(
+    column: LabeledColumn, section: Any, check_texts: Callable[[], object]
+) -> LabeledColumn:
+    """The column with labels for missing and other cells; `check_texts` may raise."""
+    column = replace(column, other=getattr(section, "other", None))
+    label, position = section.missing, None
+    if label != DROP:
+        position = column.positions.get(label)
+        if position is None:
+            raise section.report("unknown-label", "missing", word=label, choices=column.labels)
+    check_texts()
+    return replace(column, missing=position)

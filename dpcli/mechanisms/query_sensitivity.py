@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 
 from dpcli.data import kinds
 from dpcli.data.date_forms import DateForm, NumberForm
-from dpcli.data.derivations import DERIVATIONS
+from dpcli.data.derived import DERIVATIONS
 from dpcli.data.filters import FILTERS
 from dpcli.data.kinds import LABELED_COLUMNS, Axis, option_kinds
 from dpcli.data.labels import LabeledColumn

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from dpcli.data.column import Column, file_columns
 from dpcli.data.date_forms import DateFormat
 from dpcli.data.dates import DateColumn
-from dpcli.data.derivations import TIME_PARTS
+from dpcli.data.derived.calendar import TIME_PARTS
 from dpcli.data.filters import InRanges
 from dpcli.data.formats import ENCODINGS, STANDARD_DIALECT, UTF16, Dialect, NumberFormat
 from dpcli.data.grid_columns import NumericColumn

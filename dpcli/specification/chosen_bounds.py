@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 
 from dpcli.data.column import Column
 from dpcli.data.grid_columns import NumericColumn
+from dpcli.data.steps import MAX_STEPS, require_whole_steps
 from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import ScalarNode, Span
 from dpcli.fields.values import Choice, Epsilon, ExactNumber, Number, invalid_value
@@ -20,7 +21,7 @@ from dpcli.mechanisms.pure import Laplace
 from dpcli.numeric.exact import readable_text
 from dpcli.privacy.loss import BudgetRequest
 from dpcli.privacy.unit import Relation
-from dpcli.specification.context import MAX_STEPS, SpecContext, require_whole_steps
+from dpcli.specification.context import SpecContext
 from dpcli.specification.model import CentralSpec, Entry, Spec
 from dpcli.statistics.bounds.chosen_bounds import (
     LIMIT_NAME,
@@ -89,6 +90,8 @@ class ChoiceModel(SectionModel):
             raise span.report("bounds-unused.single", ladder=self.choose, **arguments)
         choice = kind(grid, self.cover, self.epsilon, **more)
         context.choices[choice.name] = choice, span
+        if choice.name == bounds_name(column.name):
+            context.chosen.add(column.name)
 
 
 class ChosenBoundsModel(ChoiceModel):

@@ -12,11 +12,10 @@ import csv
 import io
 import sys
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import Field, create_model
@@ -34,15 +33,18 @@ from dpcli.data.declared_texts import (
 from dpcli.data.formats import DECIMALS
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.labels import (
+    BOOLEAN_LABELS,
+    DROP,
     BooleanColumn,
     CategoryColumn,
     IdColumn,
-    LabeledColumn,
     PrivatePartitionColumn,
     UsualWords,
+    with_missing,
 )
 from dpcli.data.number_columns import IntegerColumn, ListedColumn, NumberColumn
 from dpcli.data.number_options import Decimal
+from dpcli.data.steps import Step, WholeStep, bounds_in_steps, proposed_step, require_whole_steps
 from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import MappingNode, Node, ScalarNode, Span, attempt, scalars_of
 from dpcli.fields.values import (
@@ -55,18 +57,12 @@ from dpcli.fields.values import (
     ParsedText,
     Text,
     Texts,
-    invalid_value,
     parse_day,
     parse_number,
 )
 from dpcli.problems.messages import quoted_list
 from dpcli.specification.chosen_bounds import ChosenBoundsModel
-from dpcli.specification.context import (
-    SpecContext,
-    bounds_in_steps,
-    proposed_step,
-    require_whole_steps,
-)
+from dpcli.specification.context import SpecContext
 from dpcli.specification.declarations import Title, UnitText, stated_caption
 from dpcli.specification.model import Caption
 from dpcli.specification.named_files import read_named_file
@@ -163,10 +159,6 @@ def _pairs(
         raise span.report("code-list.empty", file=file)
 
 
-DROP = "drop"
-BOOLEAN_LABELS = ("false", "true")
-
-
 def _parse_number_or_drop(text: str) -> Fraction | None:
     return None if text == DROP else parse_number(text)
 
@@ -175,19 +167,8 @@ def _parse_day_or_drop(text: str) -> Fraction | None:
     return None if text == DROP else Fraction(parse_day(text))
 
 
-def _parse_step(text: str, *, whole: bool) -> Fraction:
-    step = parse_number(text)
-    if step <= 0:
-        raise invalid_value("step-not-positive", kind="whole number" if whole else "number")
-    if whole and step.denominator != 1:
-        raise invalid_value("step-not-whole")
-    return step
-
-
 TEXT_SCHEMA = {"type": ["string", "number", "boolean"]}
 NUMBER_SCHEMA = ExactNumber().schema
-WholeStep = Annotated[Fraction, ParsedText(partial(_parse_step, whole=True), NUMBER_SCHEMA)]
-Step = Annotated[Fraction, ParsedText(partial(_parse_step, whole=False), NUMBER_SCHEMA)]
 MissingNumber = Annotated[Fraction | None, ParsedText(_parse_number_or_drop, TEXT_SCHEMA)]
 MissingDay = Annotated[Fraction | None, ParsedText(_parse_day_or_drop, TEXT_SCHEMA)]
 BoundsField = Annotated[NumberPair | ChosenBoundsModel, ByForm]
@@ -424,20 +405,6 @@ COLUMN_TYPES: tuple[type[ColumnModel], ...] = (
     IdColumnModel,
 )
 """Every type that a column may have."""
-
-
-def with_missing(
-    column: LabeledColumn, section: Any, check_texts: Callable[[], object]
-) -> LabeledColumn:
-    """The column with labels for missing and other cells; `check_texts` may raise."""
-    column = replace(column, other=getattr(section, "other", None))
-    label, position = section.missing, None
-    if label != DROP:
-        position = column.positions.get(label)
-        if position is None:
-            raise section.report("unknown-label", "missing", word=label, choices=column.labels)
-    check_texts()
-    return replace(column, missing=position)
 
 
 MAX_COLUMNS = 10_000

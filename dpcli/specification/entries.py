@@ -114,7 +114,7 @@ def _read_where(section: EntryModel, context: SpecContext) -> tuple[Filter, ...]
     if "where" not in section.node.pairs:
         return ()
     # Filters have models for each form of a condition.
-    from dpcli.specification.filters import read_where
+    from dpcli.data.conditions import read_where
 
     return read_where(section, context)
 

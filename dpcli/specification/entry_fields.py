@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 from pydantic import WithJsonSchema
 
 from dpcli import mechanisms, statistics
+from dpcli.data.steps import read_number
 from dpcli.fields.section import SectionModel, extended_model, plain_word, report_unknown_key
 from dpcli.fields.statistic_fields import KeyForm
 from dpcli.fields.tree import MappingNode, Node, ScalarNode, SequenceNode, attempt, read_all
@@ -36,7 +37,7 @@ from dpcli.privacy.loss import BudgetRequest
 from dpcli.privacy.unit import Unit
 from dpcli.problems.messages import quote, quoted_list
 from dpcli.problems.reference import advice, synonyms
-from dpcli.specification.context import SpecContext, read_number
+from dpcli.specification.context import SpecContext
 from dpcli.specification.declarations import Note, Title, UnitText
 from dpcli.statistics.design import Design
 from dpcli.statistics.postprocessing import STEPS, PostProcessingStep, SuppressWide

@@ -200,7 +200,7 @@ def parse_spec(
     """
     raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     root, findings, decoded = read_tree(raw, source)
-    context = SpecContext(findings, folder or Path(), data=data)
+    context = SpecContext(findings=findings, folder=folder or Path(), data=data)
     with suppress(TooManyProblemsError, AlreadyReportedError):
         if root is None:
             raise AlreadyReportedError

@@ -10,15 +10,17 @@ from itertools import chain
 from math import prod
 from typing import Any
 
+from dpcli.data.bins import _off_grid, _read_increasing, read_bin_starts
 from dpcli.data.column import Column, ValuedColumn
 from dpcli.data.dates import DateColumn
 from dpcli.data.declared_texts import FORMULA_STARTS
-from dpcli.data.derivations import FirstTrue
+from dpcli.data.derived.positions import FirstTrue
 from dpcli.data.filters import Filter, InRanges
 from dpcli.data.grid_columns import MAX_VALUES_AS_BINS, NumericColumn
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import CategoryColumn, PrivatePartitionColumn
 from dpcli.data.possible_values import possible_values
+from dpcli.data.steps import MAX_STEPS, read_number, require_whole_steps
 from dpcli.fields.section import MAX_COLUMNS_TOGETHER, ColumnRole, SectionModel, column_role
 from dpcli.fields.tree import (
     MappingNode,
@@ -34,10 +36,8 @@ from dpcli.fields.values import AlreadyReportedError, is_year
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import MAX_PRODUCT
 from dpcli.queries.scores import Points
-from dpcli.specification.bins import _off_grid, _read_increasing, read_bin_starts
-from dpcli.specification.context import MAX_STEPS, SpecContext, read_number, require_whole_steps
+from dpcli.specification.context import SpecContext
 from dpcli.specification.entry_fields import EntryModel
-from dpcli.statistics.bounds.chosen_bounds import bounds_name
 from dpcli.statistics.design import Design, Request
 from dpcli.statistics.statistic import Statistic
 
@@ -198,7 +198,7 @@ class RequestReader:
             case "column" if isinstance(node, ScalarNode):
                 return self._column(node, role)
             case "labels" if node:
-                from dpcli.specification.filters import read_positions
+                from dpcli.data.conditions import read_positions
 
                 return read_positions(self._fields["column"](), scalars_of(node))
             case "part" if isinstance(node, ScalarNode):
@@ -225,7 +225,7 @@ class RequestReader:
 
     def _between(self, node: MappingNode) -> Axis:
         """The axis of two labels or values of a column, which are not equal."""
-        from dpcli.specification.filters import read_position
+        from dpcli.data.conditions import read_position
 
         pairs = list(node.pairs.values())
         if len(pairs) != 1 or len(scalars_of(pairs[0][1])) != 2:
@@ -300,7 +300,7 @@ class RequestReader:
         if not isinstance(column, NumericColumn):
             raise AlreadyReportedError
         listed = self._section.node.value("candidates")
-        if isinstance(listed, SequenceNode) and bounds_name(column.name) in self._context.choices:
+        if isinstance(listed, SequenceNode) and column.name in self._context.chosen:
             raise self._section.report_key("bounds-chosen", "candidates", column=column.name)
         points = read_candidates(listed, column)
         private = any(group_key.is_private for group_key in self._by())

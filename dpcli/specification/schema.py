@@ -13,6 +13,9 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema
 
 from dpcli import mechanisms, statistics
+from dpcli.data.conditions import ConditionsModel
+from dpcli.data.derived import DERIVED
+from dpcli.data.derived.declared import section_of
 from dpcli.data.labels import PrivatePartitionColumn
 from dpcli.fields.section import SectionModel
 from dpcli.mechanisms.local import LOCAL_MECHANISMS
@@ -20,10 +23,8 @@ from dpcli.problems.reference import word_pages
 from dpcli.specification.columns import COLUMN_TYPES
 from dpcli.specification.csv_form import CsvModel
 from dpcli.specification.declarations import OutputModel, SampleModel
-from dpcli.specification.derive import DERIVED
 from dpcli.specification.entries import MAX_STATISTICS
 from dpcli.specification.entry_fields import AUTO, BUDGET_KEYS, EntryModel, suitable_mechanisms
-from dpcli.specification.filters import ConditionsModel
 from dpcli.specification.load import LOCAL, CentralSpecModel, LocalSpecModel
 from dpcli.specification.privacy import MINIMUMS, PrivacyModel, QualityModel
 from dpcli.specification.responses import RESPONSE_BUDGET_KEYS, ResponseModel
@@ -186,7 +187,7 @@ def _derived_schema(definitions: Json) -> Json:
     fields: Json = {}
     rules: list[Json] = []
     own: dict[str, Json] = {
-        model.kind: _model_schema(model, definitions, "derived") for model in DERIVED
+        kind.key: _model_schema(section_of(kind), definitions, "derived") for kind in DERIVED
     }
     for schema in own.values():
         for key, field in schema["properties"].items():

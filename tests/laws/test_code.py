@@ -52,7 +52,7 @@ USER_TEXTS = {
         *("scale", "possible", "table"),
     },
     "report/model.py": {"unreliable_above", "first_release", "after_check"},
-    "specification/filters.py": {"ConditionModel"},
+    "data/conditions.py": {"ConditionModel"},
     "statistics/means/ratio.py": {"Ratio"},
     "statistics/means/comparison.py": {"Comparison"},
     "statistics/means/spread.py": {"Covariance"},

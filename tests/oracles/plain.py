@@ -24,20 +24,10 @@ from zoneinfo import ZoneInfo
 from dpcli.data.column import Column, file_columns
 from dpcli.data.date_forms import DateFormat, Form
 from dpcli.data.date_options import Months
-from dpcli.data.derivations import (
-    Age,
-    Arithmetic,
-    Bands,
-    DatePart,
-    FirstLabel,
-    FirstNumber,
-    FirstTrue,
-    PositionAmong,
-    Product,
-    Ratio,
-    Satisfies,
-    Sum,
-)
+from dpcli.data.derived.arithmetic import Arithmetic, Difference, FirstNumber, Product, Ratio, Sum
+from dpcli.data.derived.calendar import Age, DatePart
+from dpcli.data.derived.labels import Bands, FirstLabel, Satisfies
+from dpcli.data.derived.positions import FirstTrue, PositionAmong
 from dpcli.data.filters import (
     AllOf,
     AnyOf,
@@ -231,8 +221,10 @@ def _exact(derivation: Arithmetic, terms: list[Fraction | None]) -> Fraction | N
 def _computed(derivation: Arithmetic, known: list[Fraction]) -> Fraction | None:
     """The exact value of a number without missing terms; None for a division by zero."""
     match derivation:
-        case Sum(subtracts=subtracts):
-            return known[0] - known[1] if subtracts else sum(known, Fraction(0))
+        case Difference():
+            return known[0] - known[1]
+        case Sum():
+            return sum(known, Fraction(0))
         case Product():
             return prod(known, start=Fraction(1))
         case Ratio():

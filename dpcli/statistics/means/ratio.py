@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from dpcli.data.derivations import Satisfies
+from dpcli.data.derived.labels import Satisfies
 from dpcli.data.filters import Filter, InRanges
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import Axis

@@ -28,7 +28,8 @@ from pyspark.sql import SparkSession
 from dpcli.data.column import Column
 from dpcli.data.date_forms import DateFormat
 from dpcli.data.dates import DateColumn
-from dpcli.data.derivations import DatePart, Sum
+from dpcli.data.derived.arithmetic import Sum
+from dpcli.data.derived.calendar import DatePart
 from dpcli.data.formats import STANDARD_DIALECT, Dialect, NumberFormat
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import CategoryColumn, IdColumn, PrivatePartitionColumn

@@ -15,7 +15,7 @@ import pytest
 from dpcli.data.column import Column
 from dpcli.data.date_forms import DateForm, DateFormat, date_form
 from dpcli.data.dates import DateColumn
-from dpcli.data.derivations import time_part_of
+from dpcli.data.derived.calendar import time_part_of
 from dpcli.data.formats import LONGEST_AFFIX, LONGEST_FORMAT, Dialect, NumberFormat
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.labels import CategoryColumn, IdColumn, PrivatePartitionColumn

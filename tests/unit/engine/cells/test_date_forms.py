@@ -12,7 +12,7 @@ import pytest
 from dpcli.data.date_forms import DateForm, DateFormat, DateFormatError, NumberForm, date_form
 from dpcli.data.date_options import Months
 from dpcli.data.dates import DateColumn
-from dpcli.data.derivations import DatePart, time_part_of
+from dpcli.data.derived.calendar import DatePart, time_part_of
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import CategoryColumn
 from dpcli.data.two_digit_years import TwoDigitYears

@@ -14,25 +14,20 @@ import pytest
 from dpcli.data.column import Column, Derivation
 from dpcli.data.date_forms import DateFormat
 from dpcli.data.dates import DateColumn
-from dpcli.data.derivations import (
-    DERIVATIONS,
-    TIME_PARTS,
-    Age,
+from dpcli.data.derived import DERIVATIONS
+from dpcli.data.derived.arithmetic import (
     Arithmetic,
-    Bands,
-    DatePart,
-    FirstLabel,
+    Difference,
     FirstNumber,
-    FirstTrue,
-    PartName,
-    PositionAmong,
     Product,
     Ratio,
-    Satisfies,
     Sum,
-    Term,
     common_step,
 )
+from dpcli.data.derived.calendar import TIME_PARTS, Age, DatePart, PartName
+from dpcli.data.derived.declared import Term
+from dpcli.data.derived.labels import Bands, FirstLabel, Satisfies
+from dpcli.data.derived.positions import FirstTrue, PositionAmong
 from dpcli.data.filters import Compared
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import Axis
@@ -84,7 +79,7 @@ def random_derivation(columns: list[NumericColumn], rng: random.Random) -> Arith
             terms = (first, *(term() for _ in range(rng.randint(1, 3))))
             return Sum(terms, rng.choice((step, common_step(terms))))
         case 1:
-            return Sum(rng.choice(((first, term()), (term(), first))), step, subtracts=True)
+            return Difference(rng.choice(((first, term()), (term(), first))), step)
         case 2:
             product = Product((first, *(term() for _ in range(rng.randint(1, 2)))), step)
             return Product(product.terms, rng.choice((step, product.grid)))
@@ -282,6 +277,15 @@ def test_queries_over_derived_columns(tmp_path: Path, seed: int) -> None:
 
 def test_every_kind_of_derivation_is_compared() -> None:
     """The kinds that these tests name are all kinds."""
-    used: set[type[Derivation]] = {Sum, Product, Ratio, FirstNumber, Age, DatePart, Bands}
+    used: set[type[Derivation]] = {
+        Sum,
+        Difference,
+        Product,
+        Ratio,
+        FirstNumber,
+        Age,
+        DatePart,
+        Bands,
+    }
     # Texts of private categories are compared in `test_filters.py`.
     assert set(DERIVATIONS) == used | {FirstLabel, FirstTrue, Satisfies, PositionAmong}

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.data.derivations import PositionAmong, Satisfies
+from dpcli.data.derived.labels import Satisfies
+from dpcli.data.derived.positions import PositionAmong
 from dpcli.data.filters import (
     COMPARE,
     AllOf,

@@ -12,7 +12,7 @@ from dpcli.data.characters import BLANKS
 from dpcli.data.date_forms import DateForm
 from dpcli.data.date_options import Formats
 from dpcli.data.dates import DateColumn
-from dpcli.data.derivations import time_part_of
+from dpcli.data.derived.calendar import time_part_of
 from dpcli.data.formats import Dialect
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import CategoryColumn, IdColumn

@@ -7,10 +7,10 @@ from fractions import Fraction
 from math import ceil
 
 from dpcli.data.grid_columns import NumericColumn
+from dpcli.data.steps import read_number, read_on_grid, read_within_bounds
 from dpcli.fields.tree import Node, ScalarNode, SequenceNode, node_at, read_all, scalars_of
 from dpcli.fields.values import AlreadyReportedError
 from dpcli.numeric.exact import readable_text
-from dpcli.specification.context import read_number, read_on_grid, read_within_bounds
 
 MAX_BINS = 10_001
 """The most bins of a column: one per value of a column of ten thousand steps."""

@@ -10,8 +10,9 @@ from operator import contains
 from typing import Annotated, Any
 
 from dpcli.data.column import Column, Ranges, ValuedColumn, as_ranges
+from dpcli.data.declared_columns import DeclaredColumns
 from dpcli.data.declared_texts import require_text
-from dpcli.data.derivations import PositionAmong
+from dpcli.data.derived.positions import PositionAmong
 from dpcli.data.filters import (
     AllOf,
     AnyOf,
@@ -31,6 +32,7 @@ from dpcli.data.labels import (
     require_labeled,
 )
 from dpcli.data.possible_values import possible_values
+from dpcli.data.steps import read_in_steps, read_within_bounds
 from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import (
     MappingNode,
@@ -45,7 +47,6 @@ from dpcli.fields.tree import (
 from dpcli.fields.values import Boolean, ByForm, Text, Texts
 from dpcli.numeric.exact import readable_text
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.specification.context import SpecContext, read_in_steps, read_within_bounds
 
 COMPARISONS: dict[str, ComparisonSign] = {
     "min": ">=",
@@ -185,7 +186,7 @@ class ConditionsModel(SectionModel):
 
 
 def read_where(
-    section: SectionModel, context: SpecContext, key: str = "where"
+    section: SectionModel, context: DeclaredColumns, key: str = "where"
 ) -> tuple[Filter, ...]:
     """The filters of a mapping of conditions, all of which must be true."""
     section.require(key)
@@ -203,7 +204,7 @@ class _Reader:
     """Reads the conditions in a field of a section as filters."""
 
     section: SectionModel
-    context: SpecContext
+    context: DeclaredColumns
     field: str
 
     def conjuncts(self, node: MappingNode, depth: int) -> tuple[Filter, ...]:
