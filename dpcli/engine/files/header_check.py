@@ -113,13 +113,9 @@ def _problems(source: Source, columns: Sequence[Column]) -> Iterator[Problem]:
         else by_name[unicodedata.normalize("NFC", source.own_name(key))]
         for column in columns
     }
-    file, hint, mark = source.name, "missing-column", _separator_in(source)
-    if _is_separator_mark(source.header):
-        hint = "missing-column.mark"
-    elif mark is not None:
-        hint, mark = "missing-column.delimiter", "tab" if mark == "\t" else f'"{mark}"'
+    file, (hint, mark) = source.name, _hint_of(source)
     absent = set(map(attrgetter("file_key"), columns)).difference(source.header)
-    near = _near_names(absent, source.header) if absent else {}
+    near = _near_names(absent, source.header) if absent and hint != WIDE else {}
     if len(columns) > 1 and not any(counts.values()) and not near:
         if source.dialect is not None and hint == "missing-column":
             hint = "missing-column.all"
@@ -142,6 +138,21 @@ def _problems(source: Source, columns: Sequence[Column]) -> Iterator[Problem]:
             yield make_problem("missing-column.position", file=file, missed=missed)
         else:
             yield make_problem(hint, file=file, mark=mark, missed=f"no column {quote(key)}")
+
+
+WIDE = "missing-column.wide"
+
+
+def _hint_of(source: Source) -> tuple[str, str | None]:
+    """The code of a missing column, with a probable delimiter or encoding."""
+    mark = _separator_in(source)
+    if source.dialect is not None and "\0" in "".join(source.header):
+        return WIDE, _wide_encoding(source)
+    if _is_separator_mark(source.header):
+        return "missing-column.mark", None
+    if mark is not None:
+        return "missing-column.delimiter", "tab" if mark == "\t" else f'"{mark}"'
+    return "missing-column", None
 
 
 INKLESS = r"[\s\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0]"
@@ -207,12 +218,7 @@ def require_names(source: Source, *, asserted: bool, in_two_lines: bool = False)
     if source.dialect is None:
         return
     file, encoding = source.name, source.dialect.encoding
-    start = os.pread(source.file.fileno(), WINDOWS[0], 0).lstrip(b"\r\n")
-    line = re.split(rb"[\r\n]", start, maxsplit=1)[0]
-    if b"\0" in line:
-        # In UTF-16 a Latin letter has a zero byte before or after it, in UTF-32 three of them.
-        other = UTF32 if 3 * line.count(0) > 2 * len(line) else UTF16
-        other += "be" * (line[::2].count(0) > line[1::2].count(0) and other == UTF16)
+    if other := _wide_encoding(source):
         why = f": it has NUL bytes in it, as {other[:6].upper()} text has"
         raise DataError.about("not-text", file=file, encoding=encoding, other=other, why=why)
     if any("\ufffd" in name for name in source.header):
@@ -227,6 +233,16 @@ def require_names(source: Source, *, asserted: bool, in_two_lines: bool = False)
         if doubt in ("mark", "two-lines"):
             raise DataError.about(f"not-column-names.{doubt}", file=file)
         raise DataError.about("not-column-names", file=file, doubt=doubt)
+
+
+def _wide_encoding(source: Source) -> str:
+    """The encoding of a first line with NUL bytes; empty without them."""
+    start = os.pread(source.file.fileno(), WINDOWS[0], 0).lstrip(b"\r\n")
+    line = re.split(rb"[\r\n]", start, maxsplit=1)[0]
+    # In UTF-16 a Latin letter has a zero byte before or after it, in UTF-32 three of them.
+    wide = UTF32 if 3 * line.count(0) > 2 * len(line) else UTF16
+    wide += "be" * (line[::2].count(0) > line[1::2].count(0) and wide == UTF16)
+    return wide if b"\0" in line else ""
 
 
 def _doubt(source: Source, *, in_two_lines: bool) -> str | None:

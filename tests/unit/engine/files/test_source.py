@@ -317,6 +317,16 @@ def test_a_name_that_differs_in_form_alone_is_shown(name: str, shown: str) -> No
     assert "SECRET" not in str(refusal.value) + near.hint + absent.hint
 
 
+@pytest.mark.parametrize("encoding", ["utf-16le", "utf-16be", "utf-32"])
+def test_names_with_nul_bytes_are_of_a_wide_encoding(encoding: str, tmp_path: Path) -> None:
+    """The hint is the encoding, not a name with escapes, where a file has no byte-order mark."""
+    data, codec = tmp_path / "a.csv", {"utf-32": "utf-32-le"}.get(encoding, encoding)
+    data.write_bytes("age,income\n1,2\n".encode(codec))
+    with open_dataset((str(data),)) as dataset, pytest.raises(DataError) as refusal:
+        require_columns(dataset, [IntegerColumn("age", Fraction(1), (0, 1))])
+    assert f"csv: {{encoding: {encoding.removesuffix('le')}" in refusal.value.problems[0].hint
+
+
 def test_a_decomposed_key_is_shown_the_composed_name() -> None:
     """Either side may be decomposed."""
     with pytest.raises(DataError) as refusal:
