@@ -323,16 +323,17 @@ def _remarks(cells: ColumnCells, declared: Column, spec: Spec) -> Iterator[str]:
     if cells.unreadable != "none":
         # How a cell must be written, with an example that follows from the declaration.
         yield declared.expected(spec.dialect.decimal)
+        reads = cells.remedy.reads if cells.remedy else "none"
         if cells.remedy is not None:
             keys = " and ".join(
                 f"`{key}`" if len(key) <= UNBROKEN else key for key in cells.remedy.keys
             )
             if keys:
-                yield f"{keys} would read {READS[cells.remedy.reads]}"
+                yield f"{keys} would read {READS[reads]}"
             yield from cells.remedy.doubts
         if cells.is_garbled:
             yield "some cells have bytes that are not of the declared encoding"
-        elif declared.labels and (cells.remedy is None or cells.remedy.reads != "all"):
+        elif declared.labels and cells.readable != "none" and reads != "all":
             yield "`other: LABEL` would read every other text as that label"
     if cells.codes:
         key = f"na: [{', '.join(cells.codes)}]"

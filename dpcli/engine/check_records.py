@@ -43,10 +43,15 @@ PLAUSIBLE = re.compile(
 )
 """What Western texts have: ASCII, other letters, quotes, dashes, the euro sign."""
 
+ESCAPE = 'escape: "\\\\"'
+"""The key that reads quotes after a backslash."""
+
 ENCODING = "encoding: "
 """The key of an encoding in the section `csv`."""
 
-Kind = Literal["short", "long", "joined", "unclosed", "footer", "encoding", "undecodable"]
+Kind = Literal[
+    "short", "long", "joined", "unclosed", "escaped", "footer", "encoding", "undecodable"
+]
 
 WORDS: dict[Kind, str] = {
     "short": "{amount} records have fewer cells than the header, and the others are blank",
@@ -60,6 +65,7 @@ WORDS: dict[Kind, str] = {
         "{amount} lines do not close a quote, so no cell of them is certain, and all count as "
         "unreadable; where people are protected, these lines are left out"
     ),
+    "escaped": "quotes within cells have a backslash before them, which would stay in the text",
     "footer": (
         "the last lines are no records: declare `csv: {{{key}}}`, with the first words of "
         "other lines that are none, such as sub-totals: look at the file"
@@ -72,21 +78,22 @@ WORDS: dict[Kind, str] = {
 }
 """What is wrong with a file; `amount` is how many of the records at its start."""
 
-CHANGES: dict[str, dict[str, object]] = {
-    'escape: "\\\\"': {"escape": "\\"},
-    'comment: "#"': {"comment": "#"},
-    "row_names: true": {"row_names": True},
-    "quote: none": {"quote": None},
-    "multiline: true": {"multiline": True},
-}
-"""Keys that may read records of a wrong length, each with what it changes."""
+R_NAMES = (
+    "would read them, as `write.table` of R writes names of rows; unquoted decimal commas, or "
+    "delimiters in texts, look the same"
+)
+SPARK = "would read them, as Spark, MySQL and PostgreSQL write quotes in cells"
+OTHER = "would read them, if that is how it is written"
 
-EFFECTS = {
-    "row_names: true": "would read them, as `write.table` of R writes names of rows",
-    'escape: "\\\\"': "would read them, as Spark, MySQL and PostgreSQL write quotes in cells",
-    'comment: "#"': "would leave out lines that begin so",
+CHANGES: dict[str, tuple[str, object, str]] = {
+    ESCAPE: ("escape", "\\", SPARK),
+    'comment: "#"': ("comment", "#", "would leave out lines that begin so"),
+    'quote: "\'"': ("quote", "'", OTHER),
+    "row_names: true": ("row_names", True, R_NAMES),
+    "quote: none": ("quote", None, OTHER),
+    "multiline: true": ("multiline", True, OTHER),
 }
-"""What keys would do, and programs that write such files."""
+"""Keys for records of a wrong length: what each changes, and what it would do."""
 
 
 Amount = Literal["all", "most", "some", "few", "none"]
@@ -116,10 +123,9 @@ class Fault:
     def words(self) -> str:
         """What is wrong with the file, and what to declare."""
         words = f"{self.file}: {WORDS[self.kind].format(amount=self.amount, key=self.key)}"
-        if not self.key or self.kind in ("footer", "encoding"):
+        if self.key not in CHANGES:
             return words
-        effect = EFFECTS.get(self.key, "would read them, if that is how it is written")
-        return f"{words}. `csv: {{{self.key}}}` {effect}: look at the file"
+        return f"{words}. `csv: {{{self.key}}}` {CHANGES[self.key][2]}: look at the file"
 
     @property
     def encoding(self) -> str:
@@ -154,6 +160,10 @@ def _faults(
         del wrong["short"]
         yield Fault("footer", source.name, f"footer: [{', '.join(words)}]")
     key = _better_key(text, dialect, len(source.header), wrong) if wrong else ""
+    mark = re.escape(dialect.delimiter)
+    is_escaped = re.search(rf'(?:^|{mark})"[^"\r\n]*\\"[^"\r\n{mark}]', text, re.MULTILINE)
+    if is_escaped and dialect.quote == '"' and not dialect.escape and key != ESCAPE:
+        yield Fault("escaped", source.name, ESCAPE)
     for kind, count in sorted(wrong.items()):
         helps = key if kind != "short" or key.startswith("comment") else ""
         yield Fault(kind, source.name, helps, amount(Fraction(count), Fraction(records)))
@@ -188,11 +198,12 @@ def _lengths(text: str, dialect: Dialect, width: int) -> tuple[int, Counter[Kind
 def _better_key(text: str, dialect: Dialect, width: int, wrong: Counter[Kind]) -> str:
     """The key with which the fewest records have a wrong length; empty if none helps."""
     left = {"": wrong.total()}
-    for key, change in CHANGES.items():
-        (name, value), *_ = change.items()
+    for key, (name, value, _) in CHANGES.items():
         if getattr(dialect, name) != value:
-            changed = replace(dialect, **change)  # type: ignore[arg-type]
-            left[key] = _lengths(text, changed, width + changed.row_names)[1].total()
+            changed = replace(dialect, **{name: value})  # type: ignore[arg-type]
+            # The header has the name of rows that is declared.
+            added = changed.row_names > dialect.row_names
+            left[key] = _lengths(text, changed, width + added)[1].total()
     return min(left, key=lambda key: left[key])
 
 
@@ -201,16 +212,16 @@ def _is_footer(cells: Sequence[str], footer: Iterable[str]) -> bool:
 
 
 def _footer_words(end: str, dialect: Dialect, *, is_whole: bool) -> tuple[str, ...]:
-    """Usual words of footers, not declared, that begin the last records in `end`."""
+    """Usual words of footers, not declared, as they begin the last records in `end`."""
     lines = [line for line in LINE_END.split(end) if line.strip()][not is_whole :]
     one_line = replace(dialect, multiline=False)
     firsts = (parse_line(line, one_line) or [""] for line in lines[-LAST_RECORDS:])
     starts = [cells[0].strip(" \t") for cells in firsts if not _is_footer(cells, dialect.footer)]
-    return tuple(
-        word
-        for word in usual_cells()["footers"]
-        if any(re.match(rf"{word}s?(?::|$)", start, re.IGNORECASE) for start in starts)
+    words = re.compile(
+        rf"({'|'.join(usual_cells()['footers'])})s?(?: [0-9]{{4}})?(?::|$)", re.IGNORECASE
     )
+    found = map(words.match, starts)
+    return tuple(dict.fromkeys(match[1] for match in found if match))
 
 
 def _better_encoding(name: str, text: str, encoding: str, columns: Sequence[Column]) -> str:

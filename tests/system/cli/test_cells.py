@@ -160,13 +160,25 @@ CSV = "dpcli: 1\ndataset: d\nprivacy: {unit: row, neighbors: add-remove, budget:
         ("csv: {multiline: true}", 'a,b\n1,2\n1,"2\n3",4\n', "records of a wrong length"),
         ("", "a,b\n1,2\n1,2,3\n", "some records have more cells than the header"),
         ("", "a,b\nx,1,2\ny,1,2\n", "`csv: {row_names: true}` would read them, as `write.table`"),
+        (
+            "",
+            "a,b\nx,1,2\ny,1,2\n",
+            "unquoted decimal commas, or delimiters in texts, look the same",
+        ),
         ("csv: {row_names: true}", "a,b\nx,1,2\ny,1,2\n", ""),
+        ("csv: {row_names: true}", "a,b\nx,1,2\ny,1,2,3\n", "or another delimiter is right b:"),
+        ("", "a,b\n1,'Rue B, 12'\n2,'Rue C, 12'\n", '`csv: {quote: "\'"}` would read them'),
+        ("", 'a,b\n1,"say \\"hi\\""\n', '`csv: {escape: "\\\\"}` would read them'),
+        ("", 'a,b\n1,"C:\\"\n2,"D:\\"\n', ""),
         ("", 'a,b\n1,"x \\"y\\", z"\n', "escape"),
         ("", "a,b\n# a note, or two, or three\n1,Köln\n", 'comment: "#"'),
         ("", "a,b\n1,2,  \n   \n", ""),
         ("", "a,b\n1,2,\n1,2,\n", ""),
         ("", "a,b\n1,2\n1\n", "fewer cells than the header"),
         ("", "a,b\n1,2\nTotals,3\n", "`csv: {footer: [Total]}`"),
+        ("", "a,b\n1,2\nGRAND TOTAL:,3\n", "`csv: {footer: [GRAND TOTAL]}`"),
+        ("", "a,b\n1,2\nSumme 2023,3\nQuelle: Amt,\n", "`csv: {footer: [Summe, Quelle]}`"),
+        ("", "a,b\n1,2\nTotal g\u00e9n\u00e9ral,3\n", "`csv: {footer: [Total g\u00e9n\u00e9ral]}`"),
         ("csv: {footer: Total}", "a,b\n1,2\nTotals,3\n", ""),
         ("", 'a,b\n1,"2\n3"\n', "`csv: {multiline: true}`"),
         ("", "a,b\n1,Zürich\n".encode("windows-1252"), "`csv: {encoding: windows-1252}`"),
@@ -210,18 +222,23 @@ def test_numbers_outside_the_bounds_are_named(tmp_path: Path) -> None:
 
 
 def test_what_may_mean_something_else_is_said(tmp_path: Path) -> None:
-    """Units of different sizes are named and not proposed, and other orders of days are named."""
+    """Units of different sizes are named and not proposed, and other orders of days are named.
+
+    A label for every other text is no advice where no text is a declared one.
+    """
     data, spec = tmp_path / "a.csv", tmp_path / "spec.yaml"
-    data.write_text("a,b\n" + "5 kg,01/02/2024\n7 lb,03/02/2024\n" * 10, encoding="utf-8")
+    data.write_text("a,b,c\n" + "5 kg,01/02/2024,x\n7 lb,03/02/2024,y\n" * 10, encoding="utf-8")
     columns = (
         "columns:\n  a: {type: number, bounds: [0, 100], step: 1}\n"
         "  b: {type: date, bounds: [2024-01-01, 2024-12-31]}\n"
+        "  c: {type: category, values: [one, two]}\n"
     )
     statistics = "statistics: [{name: n, statistic: count, epsilon: 1}]\n"
     spec.write_text(CSV + columns + statistics, encoding="utf-8")
     screen = on_terminal("check", spec, data, "--cells", columns=200, cwd=tmp_path, NO_COLOR="1")
     assert "- `kg` and `lb` may change the size of numbers: look at the file" in screen.text
     assert "affixes" not in screen.text
+    assert "other: LABEL" not in screen.text
     assert '`format: "%d/%m/%Y"` would read them' in screen.text
     other = '`format: "%m/%d/%Y"` would read them as well, as other values: look at the file'
     assert other in screen.text
