@@ -90,14 +90,15 @@ class MissingMarks(Option):
 
     @classmethod
     def proposed(cls, column: Column, cells: SampledTexts) -> Iterator[Proposal[Option | None]]:
-        """The marks of a column and usual ones; but for labels, any text without a digit."""
+        """The marks of a column and usual ones; among numbers and days, any word."""
         declared, words = {text.lower() for text in column.texts}, usual_cells()
         usual = {text for text in cells.unread if text.lower() in words["marks"]}
+        is_known = cells.read and not column.labels
         rows = {
             text: rows
             for text, rows in cells.unread.items()
             if text.lower() not in declared
-            and (text in usual or not (column.labels or any(map(str.isnumeric, text))))
+            and (text in usual or (is_known and not any(map(str.isnumeric, text))))
         }
         named = cells.shown(rows, usual)[:MAX_NAMED]
         every = (*column.marks, *named)

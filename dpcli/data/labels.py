@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -43,32 +44,51 @@ Pairs = tuple[tuple[str, str], ...]
 """Texts, each with its label."""
 
 
-def added_texts(column: LabeledColumn, texts: Iterable[str]) -> Proposal[Pairs]:
+def added_texts(column: LabeledColumn, cells: SampledTexts) -> Proposal[Pairs]:
     """The undeclared texts that spell or abbreviate one label, each with this label."""
+    texts, every = sorted(cells.unread), (*cells.unread, *cells.read)
+    # Zeros after decimals may count, and what the file writes in two ways may be two codes.
+    has_decimals = any("." in text for text in column.texts)
+    numbers = Counter(map(shortest_number, every))
+    accents = {(label, _accents(text)) for text, label in column.values}
     labels = _labels(column.values, _spellings)
     starts = _labels(column.values, lambda text: [_words(text)[:size] for size in (1, 2, 3)])
     # The column reads all spellings of a text in the same way, so one of them is enough.
-    spelled = dict(zip(column.compared(sorted(texts)), sorted(texts), strict=True))
+    spelled = dict(zip(column.compared(texts), texts, strict=True))
     added, short = dict[str, str](), dict[str, str]()
-    for text in (spelled[key] for key in spelled.keys() - {*column.compared_texts}):
+    for text in (spelled[key] for key in sorted(spelled.keys() - {*column.compared_texts})):
         found = [labels[key] for key in _spellings(text) if key in labels]
         if found:
             added[text] = found[0]
         elif re.fullmatch(r"[^\W\d_]{1,3}", text) and text.lower() not in usual_cells()["marks"]:
             short[text] = starts.get(_words(text), "")
-    unsure = [text for text in added if re.fullmatch(r"[0-9]{1,3}\.0{3}", text)]
+    unsure = [
+        text
+        for text, label in added.items()
+        if re.fullmatch(r"[0-9]{1,3}\.0{3}", text)
+        or (label, _accents(text)) not in accents
+        or ((number := shortest_number(text)) is not None and numbers[number] > 1 - has_decimals)
+    ]
     abbreviated = {text: label for text, label in short.items() if label}
-    # Each label has one abbreviation, and there are no others.
+    # Each label has one abbreviation, which is long enough, and there are no others.
+    is_short = min(map(len, abbreviated), default=0) < 3
     sizes = {len(column.labels), len({*abbreviated.values()}), len({*map(_words, short)})}
-    unsure += abbreviated if len(sizes) > 1 else []
+    unsure += abbreviated if is_short or len(sizes) > 1 else []
     ordered = sorted((added | abbreviated).items(), key=_by_number)
     proposal = Proposal(tuple(ordered))
     return proposal.doubt_if(unsure, f"{quoted_list(unsure)} may mean something else")
 
 
+DASHES = "[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]"
+
+
+def _accents(text: str) -> str:
+    return "".join(filter(unicodedata.combining, unicodedata.normalize("NFD", text.casefold())))
+
+
 def _words(text: str) -> str:
-    """The text without case, accents, and blanks that are not between digits."""
-    plain = unicodedata.normalize("NFD", text.casefold())
+    """The text without case, accents, kinds of dashes, or blanks but between digits."""
+    plain = re.sub(DASHES, "-", unicodedata.normalize("NFD", text.casefold()))
     plain = re.sub("(?<=[a-z\u03b1-\u03c9])[\u0300-\u036f]+", "", plain)
     return re.sub(r"(?<![0-9])\s+|\s+(?![0-9])", "", plain)
 
@@ -291,7 +311,7 @@ class CategoryColumn(LabeledColumn):
     def proposed(self, cells: SampledTexts) -> Iterator[Proposal[Self]]:
         """The column with other spellings and abbreviations of its declared texts."""
         for proposal in LabeledColumn.proposed(self, cells):
-            column, added = proposal.value, added_texts(proposal.value, cells.unread)
+            column, added = proposal.value, added_texts(proposal.value, cells)
             values = (*column.values, *added.value[:MAX_NAMED])
             yield Proposal(replace(column, values=values), (*proposal.doubts, *added.doubts))
 
@@ -344,10 +364,11 @@ class BooleanColumn(LabeledColumn):
                 found, others = sorted(texts & {*pair}), texts - {*pair}
                 is_pair = len(found) == len(pair)
                 if is_pair or (found and not others):
-                    is_short = min(len(text.removesuffix(".0")) for text in found) == 1
-                    is_unsure = is_short and (others or not is_pair)
+                    letters = {text.removesuffix(".0") for text in found if text.isascii()}
+                    is_usual = is_pair and not others and letters <= BOOLEAN_WORDS.keys()
+                    is_unsure = not is_usual and min(map(len, letters), default=2) == 1
                     doubt = f"{quoted_list(found)} may mean something else"
-                    column = proposal.value.with_words(pair, cells.unread)
+                    column = proposal.value.with_words(pair, (*cells.unread, *cells.read))
                     yield Proposal(column, proposal.doubts).doubt_if(is_unsure, doubt)
 
     def with_words(self, pair: Sequence[str], texts: Iterable[str]) -> Self:

@@ -194,8 +194,9 @@ class NumberColumn(NumericColumn):
         for proposal in NumericColumn.proposed(self, cells):
             form = proposal.value.format or NumberFormat()
             if form.decimal not in form.group_marks:
-                # Only a step of thousandths has three decimals.
-                marks = form.group_marks + form.decimal * (self.step > Fraction(1, 1000))
+                # A declared step of thousandths has three decimals.
+                is_open = self.step > Fraction(1, 1000) or form.decimal != cells.decimal
+                marks = form.group_marks + form.decimal * is_open
                 mark = ambiguous_mark(marks, cells)
                 doubt = f"three digits after `{mark}` may be thousands or decimals"
                 yield proposal.doubt_if(mark, doubt)

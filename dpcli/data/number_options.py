@@ -55,6 +55,15 @@ PARTS = re.compile(r"([^0-9]*?)([0-9][0-9.,'\u2019_ \u00a0\u202f]*[0-9]|[0-9]|[.
 BRACKETED = re.compile(r"[^0-9()]*\([^()]*[0-9][^()]*\)[^0-9()]*")
 """A text whose only number is in brackets."""
 
+MEANINGS = (
+    "(?P<both>^[1-9][0-9]{0,2}MARK[0-9]{3}$)|(?P<groups>MARK[0-9]{2,3}[^0-9])"
+    "|(?P<decimals>[^0-9][0-9]{3}MARK|[0-9]{4}MARK|^0+MARK|MARK[0-9]{4})"
+)
+"""What a mark in a number can mean: both, or one of them."""
+
+SHARES = {"%": '{"%": 0.01}', "\u2030": '{"\u2030": 0.001}'}
+"""Units of parts of one, each with its factor."""
+
 MINUS_LAST = re.compile("[^-]*[0-9] ?-")
 
 
@@ -91,12 +100,19 @@ def _unit(affix: str) -> str:
 
 
 def ambiguous_mark(marks: str, cells: SampledTexts) -> str:
-    """The first mark before three digits that may have two meanings, or none."""
-    digits = [number.digits for number in number_texts(cells.read, cells.unread)]
-    if any(re.search("[.,].*[.,]|[.,][0-9]{4}", text) for text in digits):
-        return ""
-    groups = (re.fullmatch("[1-9][0-9]{0,2}([.,])[0-9]{3}", text) for text in digits)
-    return next((group[1] for group in groups if group and group[1] in marks), "")
+    """The first mark before three digits that may have two meanings, or none.
+
+    Other cells decide it only if they agree, and are at least half as many.
+    """
+    for mark in filter(marks.__contains__, DECIMALS):
+        rows = Counter[str]()
+        for number in number_texts(cells.read, cells.unread):
+            found = re.search(MEANINGS.replace("MARK", f"[{mark}]"), number.digits)
+            rows[str(found and found.lastgroup)] += number.rows
+        decided = rows["groups"] + rows["decimals"]
+        if rows["both"] > 2 * decided or (rows["groups"] and rows["decimals"]):
+            return mark
+    return ""
 
 
 def _sign(
@@ -262,9 +278,16 @@ class Affixes(FormOption):
         bare += [text for text in cells.read if not any(affix in text for affix in known)]
         is_money = units <= {spellings[0] for spellings in words["currencies"]}
         is_bare = not is_money and any(text.strip("+-0.,") for text in bare)
-        is_refused = len(units) > 1 or is_bare or any(map(factor_word, named))
+        numeric = require_numeric(column)
+        is_share = numeric.bounds and max(map(abs, numeric.bounds)) * numeric.step <= 1
+        factors = [text for text in named if factor_word(text) or (is_share and text in SHARES)]
+        # A unit before a number is another word, such as `min` for a minimum.
+        is_before = {number.before for number in numbers} & {*chain(*words["units"])}
+        is_refused = len(units) > 1 or is_bare or factors or is_before
         is_doubtful = named and (is_refused or not usual.issuperset(named))
         doubt = f"{quoted_list((*known, *named))} may change the size of numbers"
+        if factors:
+            doubt += f", which `factors: {SHARES.get(factors[0], '{k: 1000}')}` declares"
         option = declared if is_refused or not named else cls((*known, *named))
         yield Proposal(option).doubt_if(is_doubtful, doubt)
 

@@ -197,7 +197,7 @@ PLANTS: dict[str, tuple[list[Plant], str, list[str]]] = {
     "open-ended answers": ([silent("that number")], "numbers", ["dollars"]),
     "dashes for zero": ([silent("an answer")], "numbers", ["euros"]),
     "codes of booleans": (
-        [usual("booleans", [["1", "2"]]), silent("would change")], "booleans", ["codes"]
+        [usual("booleans", [["1", "2"]]), silent("would change|else")], "booleans", ["codes"]
     ),
 }  # fmt: skip
 

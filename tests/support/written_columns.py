@@ -126,6 +126,8 @@ NUMBERS: dict[str, NumberStyle] = {
     "kg": NumberStyle(around("", " kg"), ONE),
     "lb": NumberStyle(around("", " lb"), Fraction(22, 10)),
     "g": NumberStyle(around("", "g"), Fraction(1000)),
+    "minutes": NumberStyle(around("", " min"), ONE),
+    "minimum": NumberStyle(around("min ", ""), Fraction(60)),
     "years": NumberStyle(around("", " years"), ONE),
     "months": NumberStyle(around("", " months"), Fraction(12)),
     "thousands with k": NumberStyle(around("", "k", trimmed), factor=1000),
@@ -351,6 +353,8 @@ WORDS = (
     ("Maine", "Alaska", "Texas"), ("Austria", "Germany"), ("north", "south", "none"),
     ("male", "female", "mixed"), ("Monday", "Tuesday", "Wednesday", "Thursday"), ("50%", "25%"),
     ("1.5", "15"), ("yes", "no", "unknown"), ("C", "C++"), ("p\u00eache", "p\u00e9ch\u00e9"),
+    ("cash", "debit"), ("av\u00f3", "m\u00e3e"), ("ano", "mes"), ("250.1", "250"),
+    ("18-24", "25-30"),
 )  # fmt: skip
 """Declared texts of categories."""
 
@@ -360,6 +364,8 @@ OTHERS = {
     "O+": ("O-", "O"), "Maine": ("MA", "ME", "MI"), "Austria": ("AU", "AS"), "2": ("-2", "2-1"),
     "male": ("M/F", "mixed", "m/f"), "female": ("unknown gender",), "50%": ("50", ">50%"),
     "1.5": ("15", "1,5,2", "1-5"), "single": ("s/m",), "C": ("C#", "C-"), "3": ("-3",),
+    "cash": ("C", "CA"), "debit": ("D", "DE"), "av\u00f3": ("av\u00f4",), "ano": ("a\u00f1o",),
+    "250.1": ("250.10", "0250.1"), "250": ("250.0",),
     "10": ("1.0.", "1-0"), "no": ("not", "no?"), "-1": ("--1", "+-1"), "co-op": ("co op 2",),
     "none": ("n",), "20-39": ("2039", "20/39"), "rent": ("r",),
 }  # fmt: skip
@@ -387,6 +393,7 @@ LABELS: dict[str, Callable[[str], str]] = {
     "blanks for hyphens": lambda text: text.replace("-", " ") if text[0].isalpha() else text,
     "no hyphens": lambda text: text.replace("-", "") if text[0].isalpha() else text,
     "blanks around hyphens": lambda text: text.replace("-", " - ") if "-" in text[1:] else text,
+    "long dashes": lambda text: text[0] + text[1:].replace("-", "\u2013"),
     "blank after the sign": lambda text: text[0] + " " + text[1:] if text[0] in "<-" else text,
     "first letter": lambda text: text[0].upper() if len(text) > 3 and text.isalpha() else text,
     "first two letters": lambda text: text[:2] if len(text) > 3 and text.isalpha() else text,
@@ -428,6 +435,8 @@ BOOLEANS: dict[str, tuple[str, str]] = {
     "ja": ("nein", "ja"), "Ja": ("Nein", "Ja"), "J": ("N", "J"), "oui": ("non", "oui"),
     "si": ("no", "si"), "checked": ("unchecked", "checked"), "codes": ("2", "1"),
     "reversed codes": ("1", "2"), "sex": ("f", "m"), "minus": ("0", "-1"), "x": ("-", "x"),
+    "S\u00ed": ("No", "S\u00ed"), "Ano": ("Ne", "Ano"), "is": ("\u5426", "\u662f"),
+    "faux": ("f", "v"),
     "wahr": ("falsch", "wahr"), "compass": ("n", "s"),
 }  # fmt: skip
 """How false and true are written; the last ones are no certain words."""

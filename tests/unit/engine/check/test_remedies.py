@@ -14,7 +14,7 @@ from dpcli.data.column import FREQUENT, Column, SampledTexts
 from dpcli.data.date_forms import DateForm, DateFormat
 from dpcli.data.dates import DateColumn
 from dpcli.data.formats import NumberFormat
-from dpcli.data.labels import BooleanColumn, CategoryColumn
+from dpcli.data.labels import BooleanColumn, CategoryColumn, UsualWords
 from dpcli.data.number_columns import IntegerColumn, NumberColumn
 from dpcli.engine.check_cells import Remedy, find_remedy, missing_codes
 from dpcli.numeric.days import days_of
@@ -24,6 +24,8 @@ from tests.support.rules import mostly_extended
 MONEY = NumberColumn("x", Fraction(1, 100), (-(10**9), 10**9))
 AGE = IntegerColumn("x", Fraction(1), (0, 110))
 DAY = DateColumn("x", Fraction(1), (0, 30_000))
+SHARE = NumberColumn("x", Fraction(1, 1000), (0, 1000))
+WEIGHT = NumberColumn("x", Fraction(1, 1000), (0, 10**6))
 SEX = CategoryColumn("x", (("male", "male"), ("female", "female")))
 CODES = CategoryColumn("x", (("1", "one"), ("2", "two")))
 
@@ -34,6 +36,9 @@ def labels(*texts: str) -> CategoryColumn:
 
 
 TRUTH = BooleanColumn("x", (("false", "false"), ("true", "true")))
+
+
+TRUTH_WORDS = replace(TRUTH, options=(UsualWords(),))
 
 
 def remedy(
@@ -77,7 +82,12 @@ def other_values(key: str) -> str:
         (DAY, ["31.12.2024 10:00 UTC"], ('format: "%d.%m.%Y %H:%M %z"',)),
         (DAY, ["31/12/2024T10:30:01.25+02:00"], ('format: "%d/%m/%YT%H:%M:%S.%f%z"',)),
         (SEX, ["Male", "FEMALE"], ("case: ignore",)),
-        (SEX, ["M", "F"], ("values: {male: male, female: female, F: female, M: male}",)),
+        (labels("Monday", "Friday"), ["MON", "FRI"], (
+            "values: {Monday: Monday, Friday: Friday, FRI: Friday, MON: Monday}",
+        )),
+        (labels("18-24", "over 25"), ["18\u201324"], (
+            'values: {"18-24": "18-24", over 25: over 25, "18\u201324": "18-24"}',
+        )),
         (SEX, ["fe male", "refused"], (
             "values: {male: male, female: female, fe male: female}", "na: refused",
         )),
@@ -86,6 +96,9 @@ def other_values(key: str) -> str:
         (TRUTH, ["yes", "NO"], ("values: [NO, yes]",)),
         (TRUTH, ["yes", "Yes"], ("values: [no, yes]", "case: ignore")),
         (TRUTH, ["nein", "ja"], ("values: [nein, ja]",)),
+        (TRUTH, ["Nei", "Ja"], ("values: [Nei, Ja]",)),
+        (TRUTH, ["hay\u0131r", "evet"], ("values: [hay\u0131r, evet]",)),
+        (TRUTH, ["\u5426", "\u662f"], ('values: ["\u5426", "\u662f"]',)),
         (TRUTH, ["TRUE", "False"], ("case: ignore",)),
         (TRUTH, ["0", "1", "NA"], ("values: [0, 1]", "na: NA")),
     ],
@@ -104,15 +117,42 @@ def test_cells_of_usual_forms_have_a_remedy(
         (MONEY, ["5 kg", "7 lb"], (), "`kg` and `lb` may change the size of numbers"),
         (MONEY, ["$5", "€7"], (), "`$` and `€` may change the size of numbers"),
         (MONEY, ["50%", "0.5"], (), "`%` may change the size of numbers"),
-        (MONEY, ["5k", "7k"], (), "`k` may change the size of numbers"),
+        (MONEY, ["5k", "7k"], (), "size of numbers, which `factors: {k: 1000}` declares"),
+        (MONEY, ["min 5", "max 9"], (), "`min` and `max` may change the size of numbers"),
+        (MONEY, ["10 min", "h 5"], (), "`min` and `h` may change the size of numbers"),
+        (SHARE, ["0.56%", "12%"], (), '`%` may change the size of numbers, which `factors: {"%": '),
+        (SHARE, ["5\u2030"], (), 'which `factors: {"\u2030": 0.001}` declares'),
+        (MONEY, ["12,345"] * 9 + ["1,234.5"], ('thousands: ","',), "three digits after `,` may be"),
+        (MONEY, ["12,345"] * 9 + ["2,68030"], ('decimal: ","',), "three digits after `,` may be"),
+        (WEIGHT, ["0,345", *["2,680"] * 3], ('decimal: ","',), "three digits after `,` may be"),
+        (MONEY, [*["1,234.50"] * 9, "1.234,50"], ('thousands: ","',), "may be thousands"),
         (MONEY, ["(5)", "(6)"], ("brackets: true",), "numbers in brackets, or with a minus"),
         (AGE, ["85+"], ('values: {"85+": 85}',), "`85+` would stand for that number alone"),
         (AGE, ["90 and over"], ("values: {90 and over: 90}",), "stand for that number alone"),
         (AGE, ["-"], ('na: "-"',), "`-` may not mean that an answer is missing"),
-        (AGE, ["verweigert"], ("na: verweigert",), "may not mean that an answer is missing"),
         (SEX, ["F"], ("values: {male: male, female: female, F: female}",), "`F` may mean"),
+        (SEX, ["M", "F"], (
+            "values: {male: male, female: female, F: female, M: male}",
+        ), "`F` and `M` may mean something else"),
+        (labels("Chad", "Denmark"), ["CH", "DE"], (
+            "values: {Chad: Chad, Denmark: Denmark, CH: Chad, DE: Denmark}",
+        ), "may mean something else"),
+        (labels("ano", "av\u00f3"), ["a\u00f1o", "av\u00f4"], (
+            "values: {ano: ano, av\u00f3: av\u00f3, av\u00f4: av\u00f3, a\u00f1o: ano}",
+        ), "may mean something else"),
+        (labels("250.1", "251"), ["250.10"], (
+            "values: {250.1: 250.1, 251: 251, 250.10: 250.1}",
+        ), "`250.10` may mean something else"),
+        (labels("250.10", "251"), ["251.0"], (
+            "values: {250.10: 250.10, 251: 251, 251.0: 251}",
+        ), "`251.0` may mean something else"),
+        (CODES, ["01", "001", "2.0"], (
+            "values: {1: one, 2: two, 001: one, 01: one, 2.0: two}",
+        ), "`001` and `01` may mean something else"),
         (CODES, ["1.000"], ("values: {1: one, 2: two, 1.000: one}",), "`1.000` may mean"),
         (TRUTH, ["1"], ("values: [0, 1]",), "`1` may mean something else"),
+        (TRUTH, ["n", "s"], ("values: [n, s]",), "`n` and `s` may mean something else"),
+        (TRUTH, ["J", "N"], ("values: [N, J]",), "`j` and `n` may mean something else"),
         (DAY, ["2024-01", "2024-12"], ('format: "%Y-%m"',), "may be a quarter, a week, a day"),
         (DAY, ["1706745600"], ("format: epoch",), "or those of another place than UTC"),
         (DAY, ["45292"], ("format: excel",), "numbers may be no times"),
@@ -177,13 +217,22 @@ def test_cells_that_no_declaration_reads_have_no_remedy() -> None:
 
 
 def test_frequent_words_are_marks_of_numbers_and_dates() -> None:
-    """A word that many rows have instead of a number is proposed as a mark, but no label is."""
-    for column in (MONEY, AGE, DAY):
-        found = remedy(column, ["verweigert"] * FREQUENT + ["k.A."])
+    """A word that many rows have next to numbers is proposed as a mark, but no label is."""
+    for column, text in ((MONEY, "5"), (AGE, "5"), (DAY, "2024-12-31")):
+        found = remedy(column, ["verweigert"] * FREQUENT + ["k.A."], [text])
         assert found is not None
         assert found.keys == ("na: [verweigert, k.A.]",)
-        assert remedy(column, ["verweigert"] * (FREQUENT - 1)) is None
-    assert remedy(SEX, ["verweigert"] * FREQUENT) is None
+        assert found.doubts == (
+            "`verweigert` may not mean that an answer is missing: look at the file",
+        )
+        assert remedy(column, ["verweigert"] * (FREQUENT - 1), [text]) is None
+        assert remedy(column, ["low", "high"] * FREQUENT) is None
+    assert remedy(SEX, ["verweigert"] * FREQUENT, ["male"]) is None
+
+
+def test_words_of_booleans_are_spelled_as_in_all_cells() -> None:
+    """`No` can be read already, and stands in the pair with `S\u00ed` as the file has it."""
+    assert remedy(TRUTH_WORDS, ["S\u00ed"], ["No"]) == Remedy(("values: [No, S\u00ed]",), "all")
 
 
 def test_a_text_of_few_rows_is_not_named() -> None:
@@ -286,7 +335,7 @@ def test_odd_cells_end_no_check(column: Column) -> None:
     for _ in range(12):
         cells = ["".join(chosen.choices(pieces, k=chosen.randint(1, 6))) for _ in range(40)]
         found = remedy(column, [text.strip() or "x" for text in cells] * 12)
-        assert found is None or found.reads != "none"
+        assert found is None or found.reads != "none" or not found.keys
 
 
 def test_spellings_of_an_unread_text_are_one_text() -> None:
@@ -302,6 +351,6 @@ def test_spellings_are_one_text_where_case_is_ignored_already() -> None:
     """A column that ignores case gets an abbreviation once, in whatever case the file has it."""
     declared = replace(SEX, options=options(any_case=True))
 
-    assert remedy(declared, ["f", "F", "m"], ["Male"]) == Remedy(
-        ("values: {male: male, female: female, f: female, m: male}",), "all"
-    )
+    found = remedy(declared, ["f", "F", "m"], ["Male"])
+    assert found is not None
+    assert found.keys == ("values: {male: male, female: female, f: female, m: male}",)
