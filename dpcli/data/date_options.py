@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Annotated
@@ -14,6 +14,7 @@ from pydantic import AfterValidator, Field
 
 from dpcli.data.column import Column, FormOption, Option, Proposal, SampledTexts, TextOption
 from dpcli.data.date_forms import (
+    DIRECTIVES,
     MONTHS,
     DateForm,
     DateFormat,
@@ -97,15 +98,21 @@ class Formats(FormOption):
         years = (
             f"{quote(cls(tuple(open_)).words)} with `century_from` would read years of two digits"
         )
-        is_number = any(forms[0].text in NUMBERS for forms in found)
-        is_month = any(forms[0].has("my") and not forms[0].has("d") for forms in found)
+        firsts = [forms[0] for forms in found]
+        is_number = any(form.text in NUMBERS for form in firsts)
+        # The name of a month is certain, except among days.
+        months = "myb" if any(form.has("d") for form in (*known, *firsts)) else "my"
+        without_day = [form for form in firsts if not form.has("d")]
+        is_period = any(form.text == "%Y" or form.has(months) for form in without_day)
+        is_foreign = not column.option(Months) and any(map(OTHER_MONTH.fullmatch, cells.unread))
         for new in product(*found):
             forms = (*known, *new)
             shapes = {re.sub("%[bdmy]", "%d", form.text) for form in forms}
             proposal = Proposal(cls(forms) if new else declared)
-            proposal = proposal.doubt_if(len(shapes) < len(forms), "orders are mixed")
-            proposal = proposal.doubt_if(is_month, PERIODS).doubt_if(is_number, UNITS)
-            yield proposal.doubt_if(open_, years)
+            is_mixed = len(shapes) < len(forms) or _may_be_swapped(forms, cells)
+            proposal = proposal.doubt_if(is_mixed, "orders are mixed")
+            proposal = proposal.doubt_if(is_period, PERIODS).doubt_if(is_number, UNITS)
+            yield proposal.doubt_if(open_, years).doubt_if(is_foreign, LANGUAGE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,28 +272,44 @@ TIME = re.compile(r"((T|, | )%[HI]:%M(:%S(\.%f)?)?( ?%p)?( ?%z)?)?", re.IGNORECA
 
 DAY = re.compile(
     r"[0-9]{6}|[0-9]{8}|[0-9]+([./_-] ?| )[0-9]+(?:\1[0-9]+)?\.?|[0-9]{4}:[0-9]{2}:[0-9]{2}"
+    r"|[0-9]*[^\W\d_]{3,}[0-9]+"
     r"|(?=.*[^\W\d_])(?:[0-9]+|[^\W\d_]+)(?:[./, -]{1,2}(?:[0-9]+|[^\W\d_]+)){1,2}"
 )
 """A day of digits, perhaps with one mark between them, or with a word."""
+
+OTHER_MONTH = re.compile(
+    r"[0-9]{1,2}(?:\.|er|º|ª)?[ /-](?:de )?"
+    rf"(?!{DIRECTIVES['b']}\b)[^\W\d_]{{3,}}[.,]?[ /-](?:de )?[0-9]{{2,4}}",
+    re.IGNORECASE,
+)
+"""A day, a word that is no English month, and a year."""
 
 PART = re.compile(r"[0-9]+|[^\W\d_]+")
 
 ORDERS = ("Ymd", "dmY", "mdY", "Ydm", "Ym", "mY", "dmy", "mdy", "ymd", "ydm", "my", "ym")
 """Orders of directives, the most likely first; `m` may be the name of a month."""
 
-LETTERS = ("%YQ%q", "%Y-Q%q", "%Y Q%q", "Q%q %Y", "Q%q-%Y", "Q%q/%Y", "%G-W%V", "%G-W%V-%u")
-"""Formats of quarters and of ISO weeks, whose letters are known."""
+LITERAL = (
+    "%YQ%q", "%Y-Q%q", "%Y Q%q", "Q%q %Y", "Q%q-%Y", "Q%q/%Y", "%G-W%V", "%G-W%V-%u", "%Y",
+    *(f"%Y%m%d{mark}%H%M{end}" for mark in ("", "T") for end in ("", "%S", "%S%z")),
+)  # fmt: skip
+"""Formats of quarters, ISO weeks, years alone, and times without marks."""
 
-NUMBERS = {"epoch": "^1[0-9]{9}$", "epoch_ms": "^1[0-9]{12}$", "excel": "^[234][0-9]{4}$"}
+NUMBERS = {
+    "epoch": r"^1[0-9]{9}(\.[0-9]+)?$",
+    "epoch_ms": r"^1[0-9]{12}(\.[0-9]+)?$",
+    "excel": r"^[234][0-9]{4}(\.[0-9]+)?$",
+}
 """Numbers that are usual as times of this century, by their form."""
 
 UNITS = "numbers may be no times, or those of another place than UTC"
-PERIODS = "what is read as a month may be a quarter, a week, a day or a school year"
+PERIODS = "what is read as a month or a year may be a quarter, a week, a day or a school year"
+LANGUAGE = '`months: [...]` with `format: "%d %B %Y"` may read names in other languages'
 
 
 def guessed_forms(texts: Mapping[str, int]) -> list[list[Form]]:
     """Formats that read most texts, each with all others that read the same."""
-    found, candidates = list[list[Form]](), list(map(date_form, (*LETTERS, *NUMBERS)))
+    found, candidates = list[list[Form]](), list(map(date_form, (*LITERAL, *NUMBERS)))
     left = Counter(texts)
     for marks, time in dict.fromkeys(filter(None, map(_marks_and_time, left))):
         for order, month in product(ORDERS, "mb"):
@@ -304,6 +327,17 @@ def guessed_forms(texts: Mapping[str, int]) -> list[list[Form]]:
         found.append([form for form in unread if unread[form] == unread[best]])
         left = unread[best]
     return found
+
+
+def _may_be_swapped(forms: Sequence[Form], cells: SampledTexts) -> bool:
+    """Whether each day of a form could be a month, and none of another form."""
+    texts, kinds = (*cells.read, *cells.unread), []
+    for form in forms:
+        if form.has("d") and form.has("m"):
+            swapped = DateForm(form.text.translate(str.maketrans("dm", "md"))).pattern
+            days = filter(re.compile(form.pattern).match, texts)
+            kinds.append({bool(re.match(swapped, text)) for text in days})
+    return {True} in kinds and {False} in kinds
 
 
 def _marks_and_time(text: str) -> tuple[tuple[str, ...], str] | None:

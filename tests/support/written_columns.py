@@ -241,6 +241,11 @@ def first_of_quarter(day: datetime.date) -> Meaning:
     return day.replace(month=3 * quarter(day) - 2, day=1)
 
 
+def first_of_year(day: datetime.date) -> Meaning:
+    """The first day of the year."""
+    return day.replace(month=1, day=1)
+
+
 def monday(day: datetime.date) -> Meaning:
     """The first day of the week."""
     return day - datetime.timedelta(days=day.weekday())
@@ -270,6 +275,7 @@ DATES: dict[str, DateStyle] = {
             "%y-%m-%d", "%d. %m. %Y", "%Y. %m. %d.", "%d %b %Y", "%B %d, %Y", "%d-%b-%y",
             "%y-%b-%d", "%b %d %Y", "%d/%m/%Y %H:%M", "%m/%d/%Y %I:%M %p", "%Y:%m:%d %H:%M:%S",
             "%d.%m.%Y %H:%M:%S", "%Y/%d/%m", "%d/%m/%YT%H:%M:%SZ", "%Y-%m-%d %H:%M:%S UTC",
+            "%d%b%Y", "%Y%m%d%H%M%S", "%Y%m%dT%H%M%S", "%Y%m%dT%H%M",
             "%a %d %b %Y", "%A, %B %d, %Y", "%Y-%m-%d", "%Y-%j",
         )
     },
@@ -300,6 +306,13 @@ DATES: dict[str, DateStyle] = {
     "time with a point": no_day(in_format("%H.%M")),
     "half of a day": no_day(in_format("%I:%M %p")),
     "seconds since 1970": DateStyle(days_since(datetime.date(1970, 1, 1), 86_400)),
+    "seconds with a zero": DateStyle(
+        lambda day, _: f"{(day - datetime.date(1970, 1, 1)).days * 86_400}.0"
+    ),
+    "serial day with a time": DateStyle(
+        lambda day, random: f"{(day - datetime.date(1899, 12, 30)).days}.{random.randrange(99)}"
+    ),
+    "year": DateStyle(in_format("%Y"), first_of_year),
     "serial day": DateStyle(days_since(datetime.date(1899, 12, 30), 1)),
     "Buddhist year": no_day(lambda day, _: f"{day:%d/%m}/{day.year + 543}"),
     "without year": no_day(in_format("%d.%m.")),

@@ -80,6 +80,11 @@ def other_values(key: str) -> str:
         (DAY, ["Q2 2024", "Q1 2023"], ('format: "Q%q %Y"',)),
         (DAY, ["2024-W05", "2023-W52"], ('format: "%G-W%V"',)),
         (DAY, ["31.12.2024 10:00 UTC"], ('format: "%d.%m.%Y %H:%M %z"',)),
+        (DAY, ["01JAN2020", "31DEC2020"], ('format: "%d%b%Y"',)),
+        (DAY, ["JAN2020", "DEC2020"], ('format: "%b%Y"',)),
+        (DAY, ["20200131120000"], ('format: "%Y%m%d%H%M%S"',)),
+        (DAY, ["20200131T1200", "20200212T0930"], ('format: "%Y%m%dT%H%M"',)),
+        (DAY, ["20200131T120000Z"], ('format: "%Y%m%dT%H%M%S%z"',)),
         (DAY, ["31/12/2024T10:30:01.25+02:00"], ('format: "%d/%m/%YT%H:%M:%S.%f%z"',)),
         (SEX, ["Male", "FEMALE"], ("case: ignore",)),
         (labels("Monday", "Friday"), ["MON", "FRI"], (
@@ -153,6 +158,15 @@ def test_cells_of_usual_forms_have_a_remedy(
         (TRUTH, ["1"], ("values: [0, 1]",), "`1` may mean something else"),
         (TRUTH, ["n", "s"], ("values: [n, s]",), "`n` and `s` may mean something else"),
         (TRUTH, ["J", "N"], ("values: [N, J]",), "`j` and `n` may mean something else"),
+        (DAY, ["2020", "2021"], ('format: "%Y"',), "a month or a year may be a quarter"),
+        (DAY, ["May 2020", "3 May 2020"], ('format: ["%b %Y", "%d %b %Y"]',), "may be a quarter"),
+        (DAY, ["05.04.2023", "07.04.2023", "23/11/2023"], (
+            'format: ["%d.%m.%Y", "%d/%m/%Y"]',
+        ), "orders are mixed"),
+        (DAY, ["3 Januar 2020"], (), "may read names in other languages"),
+        (DAY, ["12-ene-2020", "3 de mayo de 2021"], (), "`months: [...]` with `format:"),
+        (DAY, ["44197.5"], ("format: excel",), "numbers may be no times"),
+        (DAY, ["1577836800.0"], ("format: epoch",), "numbers may be no times"),
         (DAY, ["2024-01", "2024-12"], ('format: "%Y-%m"',), "may be a quarter, a week, a day"),
         (DAY, ["1706745600"], ("format: epoch",), "or those of another place than UTC"),
         (DAY, ["45292"], ("format: excel",), "numbers may be no times"),
@@ -233,6 +247,17 @@ def test_frequent_words_are_marks_of_numbers_and_dates() -> None:
 def test_words_of_booleans_are_spelled_as_in_all_cells() -> None:
     """`No` can be read already, and stands in the pair with `S\u00ed` as the file has it."""
     assert remedy(TRUTH_WORDS, ["S\u00ed"], ["No"]) == Remedy(("values: [No, S\u00ed]",), "all")
+
+
+def test_days_that_a_program_swapped_are_in_doubt() -> None:
+    """ISO dates of days up to 12 next to other texts of later days were perhaps swapped."""
+    late, early = ["23/11/2023", "31/12/2023"], ["2023-05-04", "2023-12-11"]
+    found = remedy(DAY, late, early)
+    assert found is not None
+    assert found.keys == ('format: ["%Y-%m-%d", "%d/%m/%Y"]',)
+    assert found.doubts == ("orders are mixed: look at the file",)
+    certain = remedy(DAY, [*late, "01/02/2023"], [*early, "2023-12-13"])
+    assert certain == Remedy(found.keys, "all")
 
 
 def test_a_text_of_few_rows_is_not_named() -> None:
