@@ -126,7 +126,7 @@ def checked_dialect(**given: str | None) -> Dialect:
 
 def checked_budget(epsilon: str | None, rho: str | None, delta: str, composition: str) -> Loss:
     """The exact budget in options; UsageError unless the composition accepts it."""
-    rule = next(rule for rule in COMPOSITIONS if rule.name == composition)
+    rule = COMPOSITIONS[composition]
     kind, size, least = "epsilon", epsilon or "", MIN_EPSILON
     if rho is not None:
         kind, size, least = "rho", rho, MIN_RHO

@@ -4,45 +4,45 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import replace
-from typing import Final, Self, cast
+from typing import TYPE_CHECKING, Final, Self
 
-from dpcli.data.column import Column, Ranges, ValuedColumn
-from dpcli.data.date_options import TimePart
-from dpcli.data.dates import DateColumn
-from dpcli.data.grid_columns import NumericColumn
-from dpcli.data.labels import (
-    BooleanColumn,
-    CategoryColumn,
-    IdColumn,
-    PrivatePartitionColumn,
-    UsualWords,
-)
-from dpcli.data.number_columns import IntegerColumn, ListedColumn, NumberColumn
+from dpcli.data.column import Column, Option, Ranges, ValuedColumn
 from dpcli.data.polars_text import pl
 from dpcli.problems.light_dataclasses import dataclass
+from dpcli.problems.registry import Classes
 
-NUMERIC_COLUMNS: Final[dict[str, type[NumericColumn]]] = {
-    "integer": IntegerColumn, "number": NumberColumn, "date": DateColumn,
-}  # fmt: skip
-"""Columns of numbers and dates, by the words of a spec."""
+if TYPE_CHECKING:
+    from dpcli.data.labels import PrivatePartitionColumn
 
-LABELED_COLUMNS: Final[frozenset[type]] = frozenset({CategoryColumn, BooleanColumn})
-"""Columns of labels, which check their own texts."""
-
-COLUMNS: Final[frozenset[type]] = (
-    frozenset(NUMERIC_COLUMNS.values())
-    | LABELED_COLUMNS
-    | {ListedColumn, PrivatePartitionColumn, IdColumn}
+COLUMNS: Final[Classes[Column]] = Classes(
+    "dpcli.data",
+    "number_columns:IntegerColumn",
+    "number_columns:NumberColumn",
+    "number_columns:ListedColumn",
+    "dates:DateColumn",
+    "labels:CategoryColumn",
+    "labels:BooleanColumn",
+    "labels:PrivatePartitionColumn",
+    "labels:IdColumn",
 )
 """All classes of columns.
 
 Privacy: an object of a subclass is refused where this matters."""
 
+LABELED_COLUMNS: Final[Classes[Column]] = Classes(
+    "dpcli.data", "labels:CategoryColumn", "labels:BooleanColumn"
+)
+"""Columns of labels, which check their own texts."""
 
-def option_kinds() -> frozenset[type]:
-    """All classes of options: those that columns take, and two without a key."""
-    taken = (option for kind in COLUMNS for option in cast("type[Column]", kind).takes)
-    return frozenset({*taken, TimePart, UsualWords})
+OTHER_OPTIONS: Final[Classes[Option]] = Classes(
+    "dpcli.data", "date_options:TimePart", "labels:UsualWords"
+)
+"""The options without a key, which no column takes from a spec."""
+
+
+def is_option(kind: type) -> bool:
+    """Whether a class is an option: one that a column takes, or one without a key."""
+    return kind in OTHER_OPTIONS or any(kind in column.takes for column in COLUMNS.loaded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,4 +100,4 @@ class Axis:
     @property
     def is_private(self) -> bool:
         """Whether the labels are not declared, so that only the data have them."""
-        return isinstance(self.column, PrivatePartitionColumn)
+        return not isinstance(self.column, ValuedColumn)

@@ -153,11 +153,6 @@ DAYS_A_YEAR = 365
 GuaranteeCounts = tuple[tuple[Guarantee, int], ...]
 """The guarantees of the answers of a release, each with its number of answers."""
 
-BY_NAME = {mechanism.name: mechanism for mechanism in MECHANISMS}
-
-COMPOSITION_BY_NAME = {rule.name: rule for rule in COMPOSITIONS}
-"""The compositions by their names, which the terms of accounts state."""
-
 
 @lru_cache(maxsize=4096)
 def guarantee_counts(events_json: str, neighbors: str) -> GuaranteeCounts:
@@ -203,7 +198,7 @@ def guarantee_of(event: MechanismEvent) -> Guarantee:
         return ZERO_GUARANTEE
     if name == RECOVERED:
         return approximate_guarantee(event.loss)
-    mechanism = BY_NAME.get(name)
+    mechanism = MECHANISMS.named(name)
     if mechanism is None:
         from dpcli.mechanisms.local import LOCAL_MECHANISMS
 
@@ -223,7 +218,7 @@ def _pair_of(event: MechanismEvent) -> GuaranteePair:
     Both are the same if the event, as in older versions, has no add-remove sensitivity.
     """
     guarantee, sensitivity = guarantee_of(event), event.add_remove_sensitivity
-    mechanism = BY_NAME.get(event.mechanism)
+    mechanism = MECHANISMS.named(event.mechanism)
     if event.scale is None or sensitivity is None or mechanism is None:
         return GuaranteePair(guarantee, guarantee)
     noise, failure_delta = mechanism.distribution(event.scale), event.keys_delta or Fraction(0)
@@ -240,12 +235,15 @@ def require_proven(events: Iterable[MechanismEvent]) -> None:
     """
     joint: dict[object, list[MechanismEvent]] = {}
     for index, event in enumerate(events):
-        mechanism = BY_NAME.get(event.mechanism)
+        mechanism = MECHANISMS.named(event.mechanism)
         if mechanism is not None and mechanism.needs_delta:
             name = event.mechanism, event.statistic, "" if event.joint else index
             joint.setdefault(name, []).append(event)
     for group in joint.values():
-        mechanism, stated = BY_NAME[group[0].mechanism], sum_losses(event.loss for event in group)
+        mechanism, stated = (
+            MECHANISMS[group[0].mechanism],
+            sum_losses(event.loss for event in group),
+        )
         noises = [mechanism.distribution(event.scale or Fraction(0)) for event in group]
         sensitivities = [event.sensitivity for event in group if event.sensitivity is not None]
         selection_delta = sum((event.keys_delta or Fraction(0) for event in group), Fraction(0))
@@ -308,7 +306,7 @@ def balance(
     count that hold one of the `days` days from `period` on. Raises LedgerError if the composition
     needs a package that is not installed.
     """
-    composition, budget = COMPOSITION_BY_NAME[terms.composition], terms.budget
+    composition, budget = COMPOSITIONS[terms.composition], terms.budget
     releases: Counter[GuaranteeCounts] = Counter()
     for cost in costs:
         releases[cost.guarantees] += cost.count
@@ -365,7 +363,7 @@ def _loss(terms: AccountTerms, releases: Mapping[GuaranteeCounts, int]) -> Loss:
         for guarantee, times in guarantees if count else ():
             totals[guarantee] += times * count
     try:
-        return COMPOSITION_BY_NAME[terms.composition].total(totals, terms.budget.delta)
+        return COMPOSITIONS[terms.composition].total(totals, terms.budget.delta)
     except MissingDependencyError as package:
         arguments = {"dataset": terms.dataset, "why": str(package)}
         raise LedgerError.about("package-missing.ledger", **arguments) from None

@@ -1,31 +1,59 @@
 """Mechanisms of the central model: how an answer gets its noise.
 
-`mechanism.py` defines what a mechanism states about itself; open it first. `pure`, `gaussian` and
-`objective_perturbation` have those that a spec may name. `calibrated_mechanism.py` calibrates one
-to a query and is the only place that opens confidential values. `query_sensitivity` gives it the
-sensitivity of a query. `local/` has the mechanisms of the local model.
+`mechanism.py` defines what a mechanism states about itself; open it first. `pure`, `gaussian`,
+`choices` and `objective_perturbation` have those that a spec may name. `calibrated_mechanism.py`
+calibrates one to a query and is the only place that opens confidential values. `query_sensitivity`
+gives it the sensitivity of a query. `local/` has the mechanisms of the local model.
 
 To add a mechanism, write one file and add one line to `MECHANISMS`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
-from dpcli.mechanisms.gaussian import Gaussian
 from dpcli.mechanisms.mechanism import Mechanism
-from dpcli.mechanisms.objective_perturbation import ObjectivePerturbation
-from dpcli.mechanisms.pure import Exponential, Geometric, Laplace, PermuteAndFlip
+from dpcli.noise.distribution import ADDITIVE, Family
+from dpcli.problems.registry import Registry
 
-MECHANISMS: Final[tuple[Mechanism, ...]] = (
-    Laplace(),
-    Gaussian(),
-    Geometric(),
-    PermuteAndFlip(),
-    Exponential(),
-    ObjectivePerturbation(),
+MECHANISMS: Final[Registry[Mechanism]] = Registry(
+    "dpcli.mechanisms",
+    {
+        "laplace": "pure:Laplace",
+        "gaussian": "gaussian:Gaussian",
+        "geometric": "pure:Geometric",
+        "permute_and_flip": "choices:PermuteAndFlip",
+        "exponential": "choices:Exponential",
+        "objective": "objective_perturbation:ObjectivePerturbation",
+    },
 )
 """Every mechanism that a spec may name.
 
 The first additive mechanism is the default for numbers, the first selection mechanism for choices.
 """
+
+FAMILIES: Final[dict[str, Family]] = {
+    "laplace": "l1",
+    "gaussian": "l2",
+    "geometric": "l1",
+    "permute_and_flip": "choice",
+    "exponential": "choice",
+    "objective": "slope",
+}
+"""The family of each mechanism, by which one is found before it is imported."""
+
+
+def family_of(name: str) -> Family:
+    """The family of a mechanism."""
+    return FAMILIES.get(name) or MECHANISMS[name].family
+
+
+def mechanisms_of(families: Collection[Family]) -> list[str]:
+    """The names of the mechanisms with noise of these families, the default first.
+
+    Mechanisms that choose come before mechanisms that add noise to counts. If there are both, the
+    first of each kind is a default: the plan takes the better one, or counts that have intervals.
+    """
+    suitable = [name for name in MECHANISMS.names if family_of(name) in families]
+    return sorted(suitable, key=lambda name: family_of(name) in ADDITIVE)

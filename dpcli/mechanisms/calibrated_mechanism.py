@@ -95,7 +95,7 @@ class CalibratedMechanism:
         from dpcli.mechanisms import MECHANISMS
         from dpcli.noise import NOISES
 
-        if type(mechanism) not in map(type, MECHANISMS):
+        if type(mechanism) not in MECHANISMS.classes:
             raise TypeError("only a registered mechanism is calibrated")
         if type(target) is not Loss:
             raise TypeError("a target cannot be subclassed")

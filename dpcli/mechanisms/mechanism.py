@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import ClassVar, final
 
-from dpcli.noise.candidate_choice import ChoiceNoise
 from dpcli.noise.distribution import NO_NOISE, Family, Noise, Unchangeable
 from dpcli.noise.sums import summed_margin
 from dpcli.numeric.arrays import Array, add_exact, integer_array, np
@@ -321,6 +320,8 @@ class SelectionMechanism(Mechanism):
 
         With `NO_NOISE`, the first of the best candidates is chosen.
         """
+        from dpcli.noise.candidate_choice import ChoiceNoise
+
         left = np.broadcast_to(np.arange(scores.shape[1]), scores.shape)
         chosen, rows = [], np.arange(len(scores))
         for _ in range(k):

@@ -9,57 +9,53 @@ from __future__ import annotations
 
 from dataclasses import fields
 from fractions import Fraction
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from dpcli.data import kinds
-from dpcli.data.date_forms import DateForm, NumberForm
 from dpcli.data.derived import DERIVATIONS
 from dpcli.data.filters import FILTERS
-from dpcli.data.kinds import LABELED_COLUMNS, Axis, option_kinds
-from dpcli.data.labels import LabeledColumn
+from dpcli.data.kinds import LABELED_COLUMNS, is_option
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.unit import Relation
-from dpcli.queries.paired import PairedQuery
-from dpcli.queries.query import LinearQuery, Query, RowsPerUserQuery
-from dpcli.queries.scores import Accuracy, Frequency, Rank, Revenue, ScoreQuery
-from dpcli.queries.sums import Factor
-from dpcli.statistics.counts.centered_counts import CenteredCountQuery
-from dpcli.statistics.counts.combinations import CombinationQuery
-from dpcli.statistics.counts.counts import DistinctQuery
-from dpcli.statistics.counts.multiple_answers import IndicatorQuery
-from dpcli.statistics.means.quadratic_pair import QuadraticPairQuery
-from dpcli.statistics.means.quotient import BernsteinQuery
-from dpcli.statistics.quality_counts import ReadabilityQuery
-from dpcli.statistics.quantiles.recursion import QuantilesQuery
-from dpcli.statistics.regression.queries import LeastSquaresQuery, LogisticQuery, RidgeQuery
-from dpcli.statistics.tables.effects import EffectQuery
+from dpcli.problems.registry import Classes
+from dpcli.queries.query import Query
 
-QUERIES: Final[frozenset[type]] = frozenset(
-    {
-        LinearQuery,
-        DistinctQuery,
-        ReadabilityQuery,
-        RidgeQuery,
-        ScoreQuery,
-        QuantilesQuery,
-        IndicatorQuery,
-        BernsteinQuery,
-        QuadraticPairQuery,
-        EffectQuery,
-        CenteredCountQuery,
-        CombinationQuery,
-        PairedQuery,
-        LeastSquaresQuery,
-        LogisticQuery,
-        RowsPerUserQuery,
-    }
+if TYPE_CHECKING:
+    from dpcli.data.labels import LabeledColumn
+
+QUERIES: Final[Classes[Query]] = Classes(
+    "dpcli",
+    "queries.query:LinearQuery",
+    "statistics.counts.counts:DistinctQuery",
+    "statistics.quality_counts:ReadabilityQuery",
+    "statistics.regression.queries:RidgeQuery",
+    "queries.scores:ScoreQuery",
+    "statistics.quantiles.recursion:QuantilesQuery",
+    "statistics.counts.multiple_answers:IndicatorQuery",
+    "statistics.means.quotient:BernsteinQuery",
+    "statistics.means.quadratic_pair:QuadraticPairQuery",
+    "statistics.tables.effects:EffectQuery",
+    "statistics.counts.centered_counts:CenteredCountQuery",
+    "statistics.counts.combinations:CombinationQuery",
+    "queries.paired:PairedQuery",
+    "statistics.regression.queries:LeastSquaresQuery",
+    "statistics.regression.queries:LogisticQuery",
+    "queries.query:RowsPerUserQuery",
 )
 """The registry: every type of query that a mechanism may answer."""
 
-PARTS: Final[frozenset[type]] = frozenset(
-    {Frequency, Rank, Accuracy, Revenue, Factor, Axis, *FILTERS, *DERIVATIONS, DateForm, NumberForm}
+PARTS: Final[Classes[object]] = Classes(
+    "dpcli",
+    "queries.scores:Frequency",
+    "queries.scores:Rank",
+    "queries.scores:Accuracy",
+    "queries.scores:Revenue",
+    "queries.sums:Factor",
+    "data.kinds:Axis",
+    "data.date_forms:DateForm",
+    "data.date_forms:NumberForm",
 )
-"""Types of objects that a query may contain, besides columns and their options."""
+"""Types of objects in a query, besides filters, columns and their parts."""
 
 PLAIN: Final[frozenset[type]] = frozenset({int, str, bool, Fraction, range, type(None)})
 """Types of plain values in a query. A column of labels checks its own texts."""
@@ -73,18 +69,21 @@ def require_plain(query: Query) -> None:
     """
     if type(query) not in QUERIES:
         raise TypeError("a query cannot be subclassed")
-    known = QUERIES | PARTS | kinds.COLUMNS - LABELED_COLUMNS | option_kinds()
+    registered = (QUERIES, PARTS, kinds.COLUMNS, FILTERS, DERIVATIONS)
     waiting: list[object] = [query]
     while waiting:
         value = waiting.pop()
-        if type(value) is tuple:
-            waiting += value
-        elif type(value) in known:
-            waiting += (getattr(value, field.name) for field in fields(cast("Any", value)))
-        elif type(value) in LABELED_COLUMNS:
+        kind = type(value)
+        if kind is tuple:
+            waiting += cast("tuple[object, ...]", value)
+        elif kind in PLAIN:
+            continue
+        elif kind in LABELED_COLUMNS:
             column = cast("LabeledColumn", value)
             waiting += [column.derivation, column.options]
-        elif type(value) not in PLAIN:
+        elif any(kind in one for one in registered) or is_option(kind):
+            waiting += (getattr(value, field.name) for field in fields(cast("Any", value)))
+        else:
             raise TypeError("a query is made of plain values")
 
 

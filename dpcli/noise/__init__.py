@@ -13,17 +13,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from dpcli.noise.candidate_choice import ExponentialChoice, PermuteAndFlipChoice
-from dpcli.noise.discrete_gaussian import DiscreteGaussian
-from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import Noise
-from dpcli.noise.k_norm import KNormNoise
+from dpcli.problems.registry import Classes
 
-NOISES: Final[tuple[type[Noise], ...]] = (
-    DiscreteLaplace,
-    DiscreteGaussian,
-    PermuteAndFlipChoice,
-    ExponentialChoice,
-    KNormNoise,
+NOISES: Final[Classes[Noise]] = Classes(
+    "dpcli.noise",
+    "discrete_laplace:DiscreteLaplace",
+    "discrete_gaussian:DiscreteGaussian",
+    "candidate_choice:PermuteAndFlipChoice",
+    "candidate_choice:ExponentialChoice",
+    "k_norm:KNormNoise",
 )
 """Every distribution that a calibrated mechanism may use."""

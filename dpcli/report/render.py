@@ -25,7 +25,9 @@ from jinja2 import (
 )
 from markupsafe import Markup, escape
 
-from dpcli.data.kinds import NUMERIC_COLUMNS, Axis
+from dpcli.data.dates import DateColumn
+from dpcli.data.kinds import Axis
+from dpcli.data.number_columns import IntegerColumn, NumberColumn
 from dpcli.numeric.exact import exact_or_rounded, exact_or_up, rounded_text
 from dpcli.planning import notes
 from dpcli.planning.risks import Finding, Verdict
@@ -47,6 +49,9 @@ from dpcli.report.entry_facts import BINS_COLUMNS, option_words
 from dpcli.report.json_report import CellText, NumberTable, Report, flags_of, number_of
 from dpcli.report.model import CollectionReport, RiskReport
 from dpcli.specification.model import Caption
+
+NUMERIC_COLUMNS = {kind.kind: kind for kind in (IntegerColumn, NumberColumn, DateColumn)}
+"""Columns of numbers and dates, by the words of a spec."""
 
 LONGEST_WORD = 24
 """The longest word that fits into a column of a table on a narrow page."""

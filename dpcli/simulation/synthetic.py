@@ -299,7 +299,7 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
         raise TypeError("synthetic rows cannot be subclassed")
 
     def __init__(self, spec: CentralSpec, rows: int, seed: int) -> None:
-        if {type(spec)} != {CentralSpec} or {*map(type, spec.columns)} - COLUMNS:
+        if {type(spec)} != {CentralSpec} or any(type(one) not in COLUMNS for one in spec.columns):
             raise TypeError("only declared columns are generated")
         self.__answers: dict[int, ConfidentialAnswer] = {}
         self.rows, self.seed, self._spec = rows, seed, spec

@@ -59,7 +59,14 @@ def _calibration_names() -> dict[str, str]:
     return {name: "" for mechanism in mechanisms.MECHANISMS for name in mechanism.calibrations}
 
 
-MechanismName = Annotated[str, Choice("unknown-mechanism", _mechanism_summaries)]
+MechanismName = Annotated[
+    str,
+    Choice(
+        "unknown-mechanism",
+        _mechanism_summaries,
+        names=lambda: (*mechanisms.MECHANISMS.names, AUTO),
+    ),
+]
 Calibration = Annotated[str, Choice("unknown-calibration", _calibration_names)]
 
 
@@ -91,22 +98,12 @@ def single_key(section: SectionModel, keys: Collection[str], missing_code: str) 
     return given[0]
 
 
-def suitable_mechanisms(families: Collection[Family]) -> list[Mechanism]:
-    """The mechanisms with noise of these families, the default first.
-
-    Mechanisms that choose come before mechanisms that add noise to counts. If there are both, the
-    first of each kind is a default: the plan takes the better one, or counts that have intervals.
-    """
-    suitable = [mechanism for mechanism in mechanisms.MECHANISMS if mechanism.family in families]
-    return sorted(suitable, key=lambda mechanism: mechanism.family in ADDITIVE)
-
-
 def _counts_or_chooses(statistic: Statistic) -> bool:
     return statistic.chooses and len(statistic.families) > 1
 
 
 def read_mechanisms(
-    section: AnsweredModel, statistic: Statistic, suitable: list[Mechanism]
+    section: AnsweredModel, statistic: Statistic, suitable: list[str]
 ) -> tuple[Mechanism, ...]:
     """The mechanism that the entry names, or those of which the plan takes the best.
 
@@ -114,15 +111,11 @@ def read_mechanisms(
     the first one for counts. With `auto`, these are all suitable mechanisms.
     """
     name = section.mechanism
-    if name == AUTO:
-        return tuple(suitable)
+    chosen = suitable if name == AUTO else [one for one in suitable if one == name]
     if name is None:
-        counting = [
-            mechanism for mechanism in suitable[1:] if isinstance(mechanism, AdditiveMechanism)
-        ]
-        return (suitable[0], *(counting[:1] if statistic.chooses else ()))
-    named = tuple(mechanism for mechanism in suitable if mechanism.name == name)
-    if not named:
+        counting = [one for one in suitable[1:] if mechanisms.family_of(one) in ADDITIVE]
+        chosen = [suitable[0], *(counting[:1] if statistic.chooses else ())]
+    if not chosen:
         counts = _counts_or_chooses(statistic)
         kinds = {
             "a noisy objective, which it minimizes": "slope" in statistic.families,
@@ -136,9 +129,8 @@ def read_mechanisms(
             if answer == "a choice" and counts
             else "mechanism-not-taken"
         )
-        names = [mechanism.name for mechanism in suitable]
-        raise section.report(code, "mechanism", mechanism=name, able=names, answer=answer)
-    return named
+        raise section.report(code, "mechanism", mechanism=name, able=suitable, answer=answer)
+    return tuple(map(mechanisms.MECHANISMS.__getitem__, chosen))
 
 
 def read_answer_settings(
@@ -162,7 +154,7 @@ def read_answer_settings(
             possible = designs()
             families = {family for design in possible for family in design.families}
             ordered = any(design.publishes_answers for design in possible)
-    suitable = suitable_mechanisms(families)
+    suitable = mechanisms.mechanisms_of(families)
     read_chosen = attempt(read_mechanisms, section, statistic, suitable)
     budget_key = read_budget_key(section, context, missing_code)
     chosen = read_chosen()
@@ -185,7 +177,7 @@ def read_answer_settings(
     needs = [mechanism.needs_delta and not in_rho for mechanism in chosen]
     if delta is not None and not any(needs) and not selects:
         alternative = next(
-            (mechanism.name for mechanism in suitable if mechanism.needs_delta), None
+            (name for name in suitable if mechanisms.MECHANISMS[name].needs_delta), None
         )
         code = "delta-not-taken.rho" if in_rho else "delta-not-taken.able"
         code = code if in_rho or alternative else "delta-not-taken"

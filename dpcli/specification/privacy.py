@@ -81,7 +81,12 @@ class PrivacyModel(SectionModel):
     neighbors: Annotated[str, Choice("unknown-choice", ("add-remove", "change-one"))]
     budget: BudgetModel
     composition: Annotated[
-        str, Choice("unknown-composition", lambda: summaries_by_name(COMPOSITIONS))
+        str,
+        Choice(
+            "unknown-composition",
+            lambda: summaries_by_name(COMPOSITIONS),
+            names=lambda: COMPOSITIONS.names,
+        ),
     ] = "sequential"
 
 
@@ -92,13 +97,12 @@ def resolve_privacy(section: PrivacyModel, context: SpecContext) -> Privacy:
     later sections are checked even if another part is wrong. Raises `AlreadyReportedError` after
     all problems are recorded.
     """
-    rules = {rule.name: rule for rule in COMPOSITIONS}
     with suppress(AlreadyReportedError):
         context.unit = _read_unit(section, context)
     with suppress(AlreadyReportedError):
         context.neighbors = section.neighbors
     with suppress(AlreadyReportedError):
-        context.composition = rules[section.composition]
+        context.composition = COMPOSITIONS[section.composition]
     budget, composition = section.budget, context.composition
     epsilon, rho, delta = budget.epsilon, budget.rho, budget.delta
     if epsilon is None and rho is None:

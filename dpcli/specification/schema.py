@@ -24,7 +24,7 @@ from dpcli.specification.columns import COLUMN_TYPES
 from dpcli.specification.csv_form import CsvModel
 from dpcli.specification.declarations import OutputModel, SampleModel
 from dpcli.specification.entries import MAX_STATISTICS
-from dpcli.specification.entry_fields import AUTO, BUDGET_KEYS, EntryModel, suitable_mechanisms
+from dpcli.specification.entry_fields import AUTO, BUDGET_KEYS, EntryModel
 from dpcli.specification.load import LOCAL, CentralSpecModel, LocalSpecModel
 from dpcli.specification.privacy import MINIMUMS, PrivacyModel, QualityModel
 from dpcli.specification.responses import RESPONSE_BUDGET_KEYS, ResponseModel
@@ -280,11 +280,11 @@ def _by_local_mechanism(mechanism: Any) -> Json:
 
 def _mechanisms_of(statistic: Statistic) -> list[str]:
     names = [
-        mechanism.name
+        name
         for variant in dict.fromkeys(
             (statistic, statistic.variant(PRIVATE), statistic.variant(None, "objective"))
         )
-        for mechanism in suitable_mechanisms(variant.families)
+        for name in mechanisms.mechanisms_of(variant.families)
     ]
     return [*names, AUTO]
 

@@ -12,53 +12,11 @@ published numbers with intervals. Intervals come from the noise itself where one
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from importlib import import_module
-
+from dpcli.problems.registry import Registry
 from dpcli.statistics.statistic import Statistic
 
-
-class Registry(Collection[Statistic]):
-    """Statistics by name, in order; a class is imported when it is first needed.
-
-    Until then, a member is a path: a module of this package and a class in that module, such as
-    `counts.counts:Sum`.
-    """
-
-    def __init__(self, members: Mapping[str, Statistic | str]) -> None:
-        self._members = dict(members)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of all statistics; reading the names imports no statistic."""
-        return tuple(self._members)
-
-    def named(self, name: str) -> Statistic | None:
-        """The statistic with this name; None if no statistic has this name."""
-        member = self._members.get(name)
-        if isinstance(member, str):
-            module, _, kind = member.partition(":")
-            made = getattr(import_module(f"dpcli.statistics.{module}"), kind)()
-            if not isinstance(made, Statistic) or made.name != name:
-                raise TypeError(f"{member} is not the statistic {name}")
-            member = self._members[name] = made
-        return member
-
-    def with_member(self, statistic: Statistic) -> Registry:
-        """The registry with one more statistic at the end."""
-        return Registry({**self._members, statistic.name: statistic})
-
-    def __iter__(self) -> Iterator[Statistic]:
-        return filter(None, map(self.named, self.names))
-
-    def __contains__(self, member: object) -> bool:
-        return member in tuple(self)
-
-    def __len__(self) -> int:
-        return len(self._members)
-
-
-STATISTICS = Registry(
+STATISTICS: Registry[Statistic] = Registry(
+    "dpcli.statistics",
     {
         "count": "counts.counts:Count",
         "sum": "counts.counts:Sum",
@@ -85,6 +43,6 @@ STATISTICS = Registry(
         "correlation": "means.spread:Correlation",
         "linear_regression": "regression.linear:LinearRegression",
         "logistic_regression": "regression.logistic:LogisticRegression",
-    }
+    },
 )
 """The paths of the statistics that a spec may name, in the order of lists."""

@@ -193,7 +193,7 @@ def test_a_smaller_delta_never_costs_less(rule: Composition) -> None:
 def test_failure_delta_is_part_of_delta(name: str, selections: int) -> None:
     """Private keys leave less of delta; if nothing is left, only plain sums hold."""
     (rule,) = (registered for registered in COMPOSITIONS if registered.name == name)
-    _, one = stated(MECHANISMS[0], Fraction(2), SENSITIVITIES[0])
+    _, one = stated(MECHANISMS["laplace"], Fraction(2), SENSITIVITIES[0])
     failure_delta = Fraction(1, 10**6)
     pure = replace(one, loss=Loss(one.loss.epsilon))
     selected = replace(one, loss=Loss(one.loss.epsilon, failure_delta), failure_delta=failure_delta)
@@ -211,7 +211,7 @@ def test_epsilons_and_deltas_of_equal_answers_add() -> None:
     """By sequential composition, three equal answers cost three times the loss of one."""
     (rule,) = (registered for registered in COMPOSITIONS if registered.name == "sequential")
     loss = Loss(Fraction(1, 10), Fraction(1, 10**7))
-    one = replace(stated(MECHANISMS[0], Fraction(2), SENSITIVITIES[0])[1], loss=loss)
+    one = replace(stated(MECHANISMS["laplace"], Fraction(2), SENSITIVITIES[0])[1], loss=loss)
     assert rule.total({one: 3}, Fraction(1)) == Loss(3 * loss.epsilon, 3 * loss.delta)
 
 
@@ -222,9 +222,9 @@ def answered(*guarantees: Guarantee) -> tuple[GuaranteePair, ...]:
 
 def test_of_disjoint_rows_the_worst_counts() -> None:
     """Under add-remove the worst part counts, under change-one the two worst."""
-    _, a = stated(MECHANISMS[0], Fraction(10), SENSITIVITIES[0])
-    _, b = stated(MECHANISMS[0], Fraction(20), SENSITIVITIES[0])
-    _, c = stated(MECHANISMS[1], Fraction(30), SENSITIVITIES[0])
+    _, a = stated(MECHANISMS["laplace"], Fraction(10), SENSITIVITIES[0])
+    _, b = stated(MECHANISMS["laplace"], Fraction(20), SENSITIVITIES[0])
+    _, c = stated(MECHANISMS["gaussian"], Fraction(30), SENSITIVITIES[0])
     placed = [
         (answered(a, b), ("x", 0)), (answered(b), ("x", 1)), (answered(b), ("x", 2)),
         (answered(c), None),
@@ -248,9 +248,9 @@ def test_of_disjoint_rows_the_worst_counts() -> None:
 
 def test_parts_with_other_gaussian_noise_are_not_ordered() -> None:
     """Deltas of discrete Gaussian noise cross: more noise can be more distinguishable."""
-    pld = COMPOSITIONS[3]
+    pld = COMPOSITIONS["pld"]
     one, two = (
-        stated(MECHANISMS[1], scale, SENSITIVITIES[0])[1]
+        stated(MECHANISMS["gaussian"], scale, SENSITIVITIES[0])[1]
         for scale in (Fraction(1, 4), Fraction(27, 100))
     )
     delta = Fraction(5, 10**4)
@@ -276,8 +276,8 @@ def test_a_million_answers_are_not_below_the_truth(delta: str) -> None:
     """The errors of floats grow with the number of answers, and so does the delta for them."""
     moved, sigma, times = Sensitivity(1, 1, 1, 1), 30_000, 10**6
     noise = DiscreteGaussian(Fraction(sigma))
-    each = MECHANISMS[1].guarantee(noise, moved, Loss(Fraction(1), Fraction(1, 10**20)))
-    stated = float(COMPOSITIONS[3].total({each: times}, Fraction(delta)).epsilon)
+    each = MECHANISMS["gaussian"].guarantee(noise, moved, Loss(Fraction(1), Fraction(1, 10**20)))
+    stated = float(COMPOSITIONS["pld"].total({each: times}, Fraction(delta)).epsilon)
     # At such a sigma discrete noise composes as continuous noise does.
     shift = times**0.5 / sigma
     with mpmath.workdps(40):
@@ -288,12 +288,12 @@ def test_a_million_answers_are_not_below_the_truth(delta: str) -> None:
 
 def test_pure_answers_add_their_epsilon_at_most() -> None:
     """After any answers, a pure answer adds at most its epsilon."""
-    rule, delta = COMPOSITIONS[2], Fraction(1, 10**6)
-    _, gaussian = stated(MECHANISMS[1], Fraction(6), SENSITIVITIES[0])
+    rule, delta = COMPOSITIONS["zcdp"], Fraction(1, 10**6)
+    _, gaussian = stated(MECHANISMS["gaussian"], Fraction(6), SENSITIVITIES[0])
     gaussian = replace(gaussian, loss=Loss(Fraction(2), delta))
     answered = Counter({gaussian: 2})
     for scale in (3, 40, 2, 100, 1, 7):
-        _, pure = stated(MECHANISMS[0], Fraction(scale), SENSITIVITIES[0])
+        _, pure = stated(MECHANISMS["laplace"], Fraction(scale), SENSITIVITIES[0])
         before = rule.total(answered, delta).epsilon
         answered[pure] += 1
         after = rule.total(answered, delta).epsilon

@@ -21,10 +21,10 @@ from tests.support.toy_family.statistic import CappedCount  # noqa: E402
 from tests.support.toy_mechanism import TwoLaplaces, TwoLaplacesMechanism  # noqa: E402
 from tests.support.toy_statistic import HighCount  # noqa: E402
 
-setattr(noise, "NOISES", (*noise.NOISES, TwoLaplaces))  # noqa: B010 - final
-setattr(mechanisms, "MECHANISMS", (*mechanisms.MECHANISMS, TwoLaplacesMechanism()))  # noqa: B010 - final
-setattr(query_sensitivity, "QUERIES", query_sensitivity.QUERIES | {CappedCountQuery})  # noqa: B010 - final
-setattr(kinds, "COLUMNS", kinds.COLUMNS | {DurationColumn})  # noqa: B010 - final
+setattr(noise, "NOISES", noise.NOISES.with_member(TwoLaplaces))  # noqa: B010 - final
+setattr(mechanisms, "MECHANISMS", mechanisms.MECHANISMS.with_member(TwoLaplacesMechanism()))  # noqa: B010 - final
+setattr(query_sensitivity, "QUERIES", query_sensitivity.QUERIES.with_member(CappedCountQuery))  # noqa: B010 - final
+setattr(kinds, "COLUMNS", kinds.COLUMNS.with_member(DurationColumn))  # noqa: B010 - final
 statistics.STATISTICS = statistics.STATISTICS.with_member(HighCount())
 statistics.STATISTICS = statistics.STATISTICS.with_member(CappedCount())
 columns.COLUMN_TYPES = (*columns.COLUMN_TYPES, Percentage, Duration)

@@ -112,12 +112,12 @@ def never() -> None:
         """Noise that is always zero."""
 
     DiscreteLaplace.sample = silent  # type: ignore[method-assign]
-    noise.NOISES = (Silent,)  # type: ignore[misc]
+    noise.NOISES = noise.NOISES.with_member(Silent)  # type: ignore[misc]
     Laplace.distribution = DiscreteGaussian  # type: ignore[assignment]
     Laplace().distribution = DiscreteLaplace  # type: ignore[misc]
-    mechanisms.MECHANISMS = ()  # type: ignore[misc]
+    mechanisms.MECHANISMS = mechanisms.MECHANISMS  # type: ignore[misc]
     local.CALIBRATED_RANDOMIZERS = ()  # type: ignore[misc]
     entropy.source = bytes  # type: ignore[misc]
-    kinds.COLUMNS = frozenset()  # type: ignore[misc]
+    kinds.COLUMNS = kinds.COLUMNS  # type: ignore[misc]
     kinds.COLUMNS.add(int)  # type: ignore[attr-defined]
     print(SEALED._Confidential__value)  # type: ignore[attr-defined]

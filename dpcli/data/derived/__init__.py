@@ -9,30 +9,39 @@ inputs by interval arithmetic, never from data. A change of one row changes one 
 bounds, so a query over a derived column has the sensitivity that its declaration states, as over
 any other column.
 
-To add a kind, write one class and add one line to `DERIVED`.
+To add a kind, write one class and add one line to `_DERIVED`.
 """
 
 from __future__ import annotations
 
-from dpcli.data.column import Derivation
-from dpcli.data.derived.arithmetic import Difference, FirstNumber, Product, Ratio, Sum
-from dpcli.data.derived.calendar import Age, DatePart
-from dpcli.data.derived.declared import DeclaredDerivation
-from dpcli.data.derived.labels import Bands, FirstLabel, Satisfies
-from dpcli.data.derived.positions import FirstTrue, PositionAmong
+from typing import TYPE_CHECKING, Final
 
-DERIVED: tuple[type[DeclaredDerivation], ...] = (
-    Sum,
-    Difference,
-    Product,
-    Ratio,
-    DatePart,
-    Age,
-    Bands,
-    FirstNumber,
-    Satisfies,
+from dpcli.data.column import Derivation
+from dpcli.problems.registry import Classes
+
+if TYPE_CHECKING:
+    from dpcli.data.derived.declared import DeclaredDerivation
+
+_DERIVED = (
+    "arithmetic:Sum",
+    "arithmetic:Difference",
+    "arithmetic:Product",
+    "arithmetic:Ratio",
+    "calendar:DatePart",
+    "calendar:Age",
+    "labels:Bands",
+    "arithmetic:FirstNumber",
+    "labels:Satisfies",
 )
+
+DERIVED: Final[Classes[DeclaredDerivation]] = Classes("dpcli.data.derived", *_DERIVED)
 """Every kind of derived column that a spec may declare."""
 
-DERIVATIONS: tuple[type[Derivation], ...] = (*DERIVED, FirstLabel, FirstTrue, PositionAmong)
+DERIVATIONS: Final[Classes[Derivation]] = Classes(
+    "dpcli.data.derived",
+    *_DERIVED,
+    "labels:FirstLabel",
+    "positions:FirstTrue",
+    "positions:PositionAmong",
+)
 """Every kind of derivation."""

@@ -54,7 +54,7 @@ class AdditiveRandomizer(CalibratedRandomizer):
     @property
     def is_certified(self) -> bool:
         noises, sensitivities = [self.noise], [self.sensitivity]
-        if type(self.mechanism) not in map(type, MECHANISMS) or type(self.noise) not in NOISES:
+        if type(self.mechanism) not in MECHANISMS.classes or type(self.noise) not in NOISES:
             return False
         if type(self.noise) is not self.mechanism.distribution or self.noise.scale <= 0:
             return False

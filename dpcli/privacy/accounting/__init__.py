@@ -9,15 +9,16 @@ To add a composition, write one file and add one line to `COMPOSITIONS`.
 
 from __future__ import annotations
 
-from dpcli.privacy.accounting.advanced import AdvancedComposition
-from dpcli.privacy.accounting.composition import Composition, SequentialComposition
-from dpcli.privacy.accounting.pld import PldComposition
-from dpcli.privacy.accounting.zcdp import ZcdpComposition
+from dpcli.privacy.accounting.composition import Composition
+from dpcli.problems.registry import Registry
 
-COMPOSITIONS: tuple[Composition, ...] = (
-    SequentialComposition(),
-    AdvancedComposition(),
-    ZcdpComposition(),
-    PldComposition(),
+COMPOSITIONS: Registry[Composition] = Registry(
+    "dpcli.privacy.accounting",
+    {
+        "sequential": "composition:SequentialComposition",
+        "advanced": "advanced:AdvancedComposition",
+        "zcdp": "zcdp:ZcdpComposition",
+        "pld": "pld:PldComposition",
+    },
 )
 """Every composition that a spec may name; the first is the default."""

@@ -12,7 +12,7 @@ import pytest
 from dpcli.data.column import Column, ValuedColumn
 from dpcli.data.dates import DateColumn
 from dpcli.data.grid_columns import NumericColumn
-from dpcli.data.kinds import COLUMNS, LABELED_COLUMNS, NUMERIC_COLUMNS
+from dpcli.data.kinds import COLUMNS, LABELED_COLUMNS
 from dpcli.data.labels import (
     BooleanColumn,
     CategoryColumn,
@@ -23,6 +23,7 @@ from dpcli.data.labels import (
     UnifiedColumn,
 )
 from dpcli.data.number_columns import IntegerColumn, ListedColumn, NumberColumn
+from dpcli.report.render import NUMERIC_COLUMNS
 
 PAIRS = (("no", "no"), ("yes", "yes"))
 
@@ -50,8 +51,8 @@ def test_the_registry_has_every_class_of_columns() -> None:
     package = (kind for kind in descendants(Column) if kind.__module__.startswith("dpcli."))
     abstract = {Column, ValuedColumn, NumericColumn, UnifiedColumn, LabeledColumn, TextColumn}
 
-    assert set(package) == COLUMNS | abstract - {Column}
-    assert set(map(type, ALIKE)) == COLUMNS
+    assert set(package) == {*COLUMNS} | abstract - {Column}
+    assert set(map(type, ALIKE)) == {*COLUMNS}
     assert all(map(inspect.isabstract, abstract))
 
 
@@ -66,7 +67,7 @@ def test_the_word_of_a_kind_leads_to_its_class() -> None:
     assert {
         column.kind: type(column) for column in ALIKE if isinstance(column, NumericColumn)
     } == NUMERIC_COLUMNS
-    assert {type(column) for column in ALIKE if column.labels} == LABELED_COLUMNS
+    assert {type(column) for column in ALIKE if column.labels} == {*LABELED_COLUMNS}
 
 
 @pytest.mark.parametrize("column", ALIKE, ids=lambda column: type(column).__name__)

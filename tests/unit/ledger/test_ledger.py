@@ -228,7 +228,7 @@ def test_a_truncated_ledger_is_refused(path: Path, ledger: OpenLedger) -> None:
     OpenLedger.open(path).close()
 
 
-@pytest.mark.parametrize("rule", COMPOSITIONS[:3], ids=lambda rule: str(rule.name))
+@pytest.mark.parametrize("rule", [*COMPOSITIONS][:3], ids=lambda rule: str(rule.name))
 @pytest.mark.parametrize("window", [1, 2, 5, 30])
 def test_the_worst_window_is_found_for_any_releases(window: int, rule: Composition) -> None:
     """Sliding over the releases gives the same as a look at every window."""

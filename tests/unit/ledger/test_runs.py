@@ -80,14 +80,14 @@ def test_days_are_counted_as_the_account_accepts_them(rule: Composition, window:
 
 def test_an_empty_window_counts_where_no_day_is_named() -> None:
     """Without a day, runs are counted in a window that holds nothing else."""
-    terms = account_terms(COMPOSITIONS[0], Fraction(1), 7)
+    terms = account_terms(COMPOSITIONS["sequential"], Fraction(1), 7)
     full = [RecordedCost(answers(Fraction(1)), 100)]
     assert RepeatedRuns(terms, full, answers(Fraction(1, 4))).max_runs == 4
 
 
 def test_windows_that_are_full_do_not_hinder_other_days() -> None:
     """An earlier window, even above the budget, does not matter to later days."""
-    terms = account_terms(COMPOSITIONS[0], Fraction(1), 3)
+    terms = account_terms(COMPOSITIONS["sequential"], Fraction(1), 3)
     held = [RecordedCost(answers(Fraction(9)), 100)]
     assert RepeatedRuns(terms, held, answers(Fraction(1, 2)), 102).max_runs == 0
     assert RepeatedRuns(terms, held, answers(Fraction(1, 2)), 103).max_runs == 2
@@ -95,11 +95,11 @@ def test_windows_that_are_full_do_not_hinder_other_days() -> None:
 
 def test_a_run_that_reveals_nothing_always_fits() -> None:
     """Exact answers that do not depend on any person cost nothing."""
-    terms = account_terms(COMPOSITIONS[0], Fraction(1))
+    terms = account_terms(COMPOSITIONS["sequential"], Fraction(1))
     assert RepeatedRuns(terms, [], ()).max_runs == MAX_RUNS
 
 
-@pytest.mark.parametrize("rule", COMPOSITIONS[:3], ids=lambda rule: str(rule.name))
+@pytest.mark.parametrize("rule", [*COMPOSITIONS][:3], ids=lambda rule: str(rule.name))
 def test_the_refusal_says_how_many_fit(rule: Composition) -> None:
     """It states the needed loss and the number that fits."""
     terms = account_terms(rule, Fraction(1))

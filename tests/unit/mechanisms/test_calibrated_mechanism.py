@@ -33,6 +33,7 @@ from dpcli.privacy.loss import LaplacePair, Loss
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit, Unit
 from dpcli.problems.light_dataclasses import dataclass
+from dpcli.problems.registry import Registry
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from tests.support.permits import free_permit
@@ -135,7 +136,7 @@ def test_only_a_registered_mechanism_is_calibrated() -> None:
 
 def test_only_registered_noise_is_calibrated(monkeypatch: pytest.MonkeyPatch) -> None:
     """A registered mechanism with its own distribution is refused."""
-    monkeypatch.setattr(mechanisms, "MECHANISMS", (Quiet(),))
+    monkeypatch.setattr(mechanisms, "MECHANISMS", Registry("dpcli", {"laplace": Quiet()}))
     with pytest.raises(ValueError, match="needs a positive scale"):
         calibrated(Quiet())
 
@@ -147,7 +148,7 @@ def test_only_registered_noise_is_calibrated(monkeypatch: pytest.MonkeyPatch) ->
 )
 def test_noise_is_not_trusted(noise: Noise, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another distribution, too little noise and a negative scale are refused."""
-    monkeypatch.setattr(mechanisms, "MECHANISMS", (Lying(),))
+    monkeypatch.setattr(mechanisms, "MECHANISMS", Registry("dpcli", {"laplace": Lying()}))
     monkeypatch.setattr(Lying, "noises", (noise,))
     with pytest.raises((ValueError, CalibrationError)):
         calibrated(Lying())

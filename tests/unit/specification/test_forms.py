@@ -61,8 +61,10 @@ def test_defaults() -> None:
     assert spec.privacy.budget == Loss(Fraction(1), Fraction(0))
     assert spec.privacy.composition.name == "sequential"
     (only,) = spec.entries
-    assert only.mechanisms == MECHANISMS[:1] and only.budget_request == BudgetRequest(Fraction(1))
-    assert only.calibration == MECHANISMS[0].calibrations[0]
+    assert only.mechanisms == (MECHANISMS["laplace"],) and only.budget_request == BudgetRequest(
+        Fraction(1)
+    )
+    assert only.calibration == MECHANISMS["laplace"].calibrations[0]
     assert not only.request.by and not only.request.where and only.request.bins is None
 
 
