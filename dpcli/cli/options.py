@@ -14,7 +14,6 @@ from dpcli.fields.values import MAX_BUDGET, MIN_EPSILON, MIN_RHO, NumberSyntaxEr
 from dpcli.ledger.options import NAMED, checked_day, checked_id
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.zcdp_conversion import zcdp_epsilon
 from dpcli.problems.errors import SpecError, UsageError
 from dpcli.specification.csv_form import parse_dialect
 
@@ -145,4 +144,6 @@ def checked_budget(epsilon: str | None, rho: str | None, delta: str, composition
         return budget
     if composition != "zcdp":
         raise UsageError.about("bad-budget.rho", composition=composition)
+    from dpcli.privacy.zcdp_conversion import zcdp_epsilon
+
     return Loss(zcdp_epsilon(budget.epsilon, budget.delta), budget.delta, budget.epsilon)

@@ -32,6 +32,7 @@ import polars as pl
 from polars.selectors import starts_with
 
 from dpcli.data.column import Column, file_columns
+from dpcli.engine.files.decoding import TYPED
 
 FLAGS = starts_with("odd_")
 """Flags of rows: undecided cells, and `odd_row`, which is false."""
@@ -170,3 +171,21 @@ def _with_derived(
 def raised_flags(flags: pl.DataFrame) -> set[str]:
     """The names of the flags that are true in some row."""
     return {flag.name for flag in flags.iter_columns() if flag.any()}
+
+
+def untyped_text(cell: pl.Expr) -> pl.Expr:
+    """The text of a cell without the mark of typed cells."""
+    return cell.str.strip_prefix(TYPED)
+
+
+def declared_text(cell: pl.Expr, column: Column, decimal: str) -> pl.Expr:
+    """The text of a cell in the form of its column; with a point if it has none.
+
+    `decimal` is the decimal mark of texts in columns without their own.
+    """
+    plain = untyped_text(cell)
+    typed = column.typed_text(plain)
+    if typed is None:
+        return plain
+    text = column.with_point(cell, decimal)
+    return pl.when(cell.str.starts_with(TYPED)).then(typed).otherwise(text)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import ClassVar, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 from dpcli.noise.distribution import NO_NOISE, Family, Noise, Unchangeable
 from dpcli.noise.sums import summed_margin
@@ -27,7 +27,9 @@ from dpcli.privacy.loss import (
 )
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.queries.query import Query
-from dpcli.queries.scores import SelectionQuery
+
+if TYPE_CHECKING:
+    from dpcli.queries.scores import SelectionQuery
 
 SINGLE_WEIGHT = (Fraction(1),)
 """The weight of a single answer."""
@@ -341,6 +343,8 @@ class SelectionMechanism(Mechanism):
 
 
 def _selection(query: Query) -> SelectionQuery:
+    from dpcli.queries.scores import SelectionQuery
+
     if not isinstance(query, SelectionQuery):
         raise TypeError("only selections have candidates to choose from")
     return query

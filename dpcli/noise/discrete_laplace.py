@@ -16,7 +16,6 @@ from dpcli.noise.bernoulli import (
 )
 from dpcli.noise.distribution import Noise, NoiseSamples, accepted_draws
 from dpcli.noise.entropy import random_bits, uniform_below
-from dpcli.noise.laplace_sums import laplace_sum_quantile
 from dpcli.numeric.arrays import Floats, Ints, np
 from dpcli.numeric.interval_arithmetic import Interval
 from dpcli.numeric.interval_arithmetic import exp as certified_exp
@@ -94,6 +93,8 @@ class DiscreteLaplace(Noise):
         steps exceed it up to 1.05 times as often. For small scales, of noise that is mostly zero,
         it is the bound of Chebyshev's inequality.
         """
+        from dpcli.noise.laplace_sums import laplace_sum_quantile
+
         rounded = float(self.variance) + min(float(self.scale) ** 2, 0.5)
         most = 1 / sqrt(outside)
         if rounded > most**2 * self.discrete_variance:

@@ -1,9 +1,9 @@
-"""Exact rationals as text, for programs and for people, and rounding to decimals."""
+"""Exact rationals as text, for programs and for people, rounded, and in sums."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from fractions import Fraction
 from math import ceil, floor, isqrt, log10
@@ -213,3 +213,26 @@ def decimal_sqrt_up(square: Fraction) -> Fraction:
     scaled = square * 100**decimals
     root = isqrt(-(-scaled.numerator // scaled.denominator) - 1) + 1
     return Fraction(root, 10**decimals)
+
+
+MAX_EXACT_TERMS = 256
+"""Number of terms up to which a sum is exact."""
+
+
+def sum_rounded_up(values: Iterable[tuple[Fraction, int]]) -> Fraction:
+    """The sum of value * times over pairs of a nonnegative value and its count.
+
+    Exact for up to `MAX_EXACT_TERMS` values. More values are each rounded up to a grid of 2^-160 of
+    the largest, and so is the sum to a short decimal.
+    """
+    terms = [(value, times) for value, times in values if value]
+    if len(terms) <= MAX_EXACT_TERMS:
+        return sum((value * times for value, times in terms), start=Fraction(0))
+    largest = max(
+        value.numerator.bit_length() - value.denominator.bit_length() for value, _ in terms
+    )
+    shift = max(160 - largest, 0)
+    total = sum(
+        -((-value.numerator << shift) // value.denominator) * times for value, times in terms
+    )
+    return short_up(Fraction(total, 1 << shift), 18)

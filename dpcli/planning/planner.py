@@ -34,7 +34,6 @@ from dpcli.planning.plan import (
 )
 from dpcli.privacy.accounting.composition import Branch, MissingDependencyError, total_failure_delta
 from dpcli.privacy.loss import Loss, sum_losses
-from dpcli.privacy.zcdp_conversion import zcdp_rho_within
 from dpcli.problems.errors import BudgetError, Problem, SpecError
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.specification.chosen_bounds import choice_entry
@@ -153,6 +152,8 @@ class WeightedAllocation:
         low = short_down(low if low > 0 else 1 / self._total_weight, SIZE_DIGITS)
         shrink, min_size = Fraction(9, 10), MIN_EPSILON
         if self._rule.takes_rho:
+            from dpcli.privacy.zcdp_conversion import zcdp_rho_within
+
             # The budget's delta covers a rho this small: it fits, but gives no accuracy.
             min_size = zcdp_rho_within(self._budget.epsilon, self._budget.delta) / 10**6
         while not self._fits(best := self._at(low)):
@@ -225,6 +226,8 @@ class WeightedAllocation:
         delta = self._budget.delta - failure_delta - total_failure_delta(counts)
         if delta <= 0:
             return Fraction(0)
+        from dpcli.privacy.zcdp_conversion import zcdp_rho_within
+
         allowed = zcdp_rho_within(self._budget.epsilon, delta)
         rhos = (guarantee.rho * count for guarantee, count in counts.items())
         used = sum(rhos, start=Fraction(0))

@@ -36,7 +36,6 @@ from math import ceil, exp, expm1, floor, log10
 from dpcli.numeric.exact import plain_text, readable_text, short_down, short_up
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.unit import Neighbors
-from dpcli.privacy.zcdp_conversion import zcdp_delta
 
 LARGEST_EPSILON = 350.0
 """A greater epsilon is shown as this one: an epsilon this large protects no one."""
@@ -73,6 +72,8 @@ def loss_at_distance_two(loss: Loss) -> Loss:
     delta = min(loss.delta * (1 + Fraction(likelihood_ratio(loss))), Fraction(1))
     if loss.rho is None:
         return Loss(epsilon, delta)
+    from dpcli.privacy.zcdp_conversion import zcdp_delta
+
     return Loss(epsilon, min(delta, zcdp_delta(4 * loss.rho, epsilon)), 4 * loss.rho)
 
 

@@ -9,7 +9,6 @@ from math import ceil, exp, expm1, sqrt
 
 from dpcli.numeric.arrays import Floats, np
 from dpcli.numeric.exact import readable_down, readable_up, require_exact
-from dpcli.privacy.zcdp_conversion import pure_rho
 from dpcli.problems.light_dataclasses import dataclass
 
 LARGEST_SUMMED = 1000.0
@@ -274,6 +273,8 @@ def pure_guarantee(epsilon: Fraction) -> Guarantee:
     No epsilon-private mechanism reveals more than randomized response with this epsilon (Kairouz,
     Oh and Viswanath 2015).
     """
+    from dpcli.privacy.zcdp_conversion import pure_rho
+
     if not epsilon:
         return ZERO_GUARANTEE
     return Guarantee(Loss(epsilon), pure_rho(epsilon), (RandomizedResponsePair(1 / epsilon, 1),))

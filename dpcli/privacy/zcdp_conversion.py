@@ -1,4 +1,4 @@
-"""What rho of zCDP and epsilon, delta mean for each other, and sums of losses.
+"""What rho of zCDP and epsilon, delta mean for each other.
 
 A mechanism is rho-zCDP if the Renyi divergence of every order alpha > 1 between its outputs on
 neighbors is at most alpha rho (Bun and Steinke 2016). Rhos add up, even if each query is chosen
@@ -7,7 +7,7 @@ after seeing the answers before it. Everything is rounded to the safe side.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 from math import log, log1p
@@ -17,9 +17,6 @@ from dpcli.numeric.interval_arithmetic import Interval, exp, round_down, round_u
 from dpcli.numeric.interval_arithmetic import log as certified_log
 from dpcli.numeric.search import search_max
 from dpcli.privacy.deltas import DELTA_BITS
-
-MAX_EXACT_TERMS = 256
-"""Number of terms up to which a sum is exact."""
 
 
 def pure_rho(epsilon: Fraction) -> Fraction:
@@ -97,25 +94,6 @@ def zcdp_rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
         lambda low, high: short_up((low + high) / 2, 15),
     )
     return short_down(rho)
-
-
-def sum_rounded_up(values: Iterable[tuple[Fraction, int]]) -> Fraction:
-    """The sum of value * times over pairs of a nonnegative value and its count.
-
-    Exact for up to `MAX_EXACT_TERMS` values. More values are each rounded up to a grid of 2^-160 of
-    the largest, and so is the sum to a short decimal.
-    """
-    terms = [(value, times) for value, times in values if value]
-    if len(terms) <= MAX_EXACT_TERMS:
-        return sum((value * times for value, times in terms), start=Fraction(0))
-    largest = max(
-        value.numerator.bit_length() - value.denominator.bit_length() for value, _ in terms
-    )
-    shift = max(160 - largest, 0)
-    total = sum(
-        -((-value.numerator << shift) // value.denominator) * times for value, times in terms
-    )
-    return short_up(Fraction(total, 1 << shift), 18)
 
 
 def float_log(value: Fraction) -> float:

@@ -20,7 +20,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from dpcli.local.outbox import digest_of, waiting_path
 from dpcli.problems.errors import LedgerError, OutputError, UsageError, make_problem
 from dpcli.problems.light_dataclasses import dataclass
 
@@ -338,13 +337,15 @@ class ChargedResponses:
     @property
     def waiting(self) -> Path:
         """The file in the outbox that holds the responses until they are published."""
+        from dpcli.local.outbox import waiting_path
+
         return waiting_path(self.ledger, self.stored.release_id)
 
     def are_at(self, output: Path | None) -> bool:
         """Whether the responses are at their output already."""
         if output is None or is_device(output):
             return False
-        return digest_of(output) == self.stored.digest
+        return self._is_at(output)
 
     def require(self, output: Path | None) -> None:
         """Raise LedgerError if the responses are gone, or were shuffled differently.
@@ -361,7 +362,7 @@ class ChargedResponses:
         """
         self._require_order()
         if self.stored.receipt is None and self.are_at(output):
-            if digest_of(self.waiting) == self.stored.digest:
+            if self._is_at(self.waiting):
                 self.waiting.unlink(missing_ok=True)
             return
         if self.stored.receipt is None:
@@ -373,14 +374,19 @@ class ChargedResponses:
             if not self.are_at(output):
                 raise
 
+    def _is_at(self, path: Path) -> bool:
+        from dpcli.local.outbox import digest_of
+
+        return digest_of(path) == self.stored.digest
+
     def _require_waiting(self, output: Path | None) -> None:
-        if digest_of(self.waiting) != self.stored.digest and not self.are_at(output):
+        if not self._is_at(self.waiting) and not self.are_at(output):
             arguments = {"release_id": self.stored.release_id, "digest": self.stored.digest}
             raise LedgerError.about("responses-gone", **arguments)
 
     def _require_order(self) -> None:
         # Other outputs are published without a format of reports.
-        from dpcli.report.formats import FACTS  # noqa: PLC0415
+        from dpcli.report.formats import FACTS
 
         shuffled = json.loads(self.stored.outputs[FACTS])["shuffled"]
         if shuffled != self.shuffle:

@@ -30,7 +30,6 @@ from dpcli.ledger.options import (
     must_exist,
     new_release_id,
 )
-from dpcli.ledger.public import FileName, Ledger, opened_ledger
 from dpcli.planning.plan import PlanT
 from dpcli.problems.errors import (
     DpcliError,
@@ -59,6 +58,8 @@ class ArrowTable(Protocol):
 
 
 if TYPE_CHECKING:
+    from dpcli.ledger.public import FileName, Ledger
+
     Data = FileName | Sequence[FileName] | pl.DataFrame | pl.LazyFrame | ArrowTable
     """Files, or a table in memory."""
 
@@ -162,6 +163,8 @@ class ReleaseRequest(Generic[PlanT]):
         Without a ledger, the environment names it, as for commands. Raises TypeError or UsageError
         for an argument that is no name or day, and for a table in memory without a `release_id`.
         """
+        from dpcli.ledger.public import Ledger
+
         require_type("release_id", release_id, "text", str, type(None))
         require_type("period", period, "a day", str, datetime.date, type(None))
         day = f"{period:%Y-%m-%d}" if isinstance(period, datetime.date) else period
@@ -184,9 +187,9 @@ class ReleaseRequest(Generic[PlanT]):
     @property
     def path(self) -> Path:
         """The file of the ledger."""
-        if isinstance(self.ledger, Ledger):
-            return self.ledger.path
-        return ledger_of(self.ledger, self.plan.spec.folder)
+        if isinstance(self.ledger, Path | None):
+            return ledger_of(self.ledger, self.plan.spec.folder)
+        return self.ledger.path
 
     @property
     def charge(self) -> Charge:
@@ -217,13 +220,16 @@ class ReleaseRequest(Generic[PlanT]):
 
         This must be called before a ledger is created.
         """
-        if self.check_again and not isinstance(self.ledger, Ledger) and is_absent(self.path):
+        is_open = not isinstance(self.ledger, Path | None)
+        if self.check_again and not is_open and is_absent(self.path):
             raise LedgerError.about("nothing-to-check-again", name=self.release_id, path=self.path)
 
     @contextmanager
     def opened(self, messages: Messages) -> Iterator[OpenLedger]:
         """The ledger that pays; one that the caller has opened stays open."""
-        if isinstance(self.ledger, Ledger):
+        if not isinstance(self.ledger, Path | None):
+            from dpcli.ledger.public import opened_ledger
+
             yield opened_ledger(self.ledger)
             return
         spec = self.plan.spec

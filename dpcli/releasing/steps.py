@@ -13,7 +13,6 @@ from dpcli.data.column import file_columns
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import IdColumn
 from dpcli.engine.files.dataset import ZIP_ENDING, Dataset, format_of
-from dpcli.engine.files.decompression import zip_member
 from dpcli.engine.files.header_check import refuse_possible_sheets, require_columns
 from dpcli.engine.files.source import Input, open_dataset, open_file
 from dpcli.engine.progress import Progress
@@ -277,6 +276,8 @@ def _is_json(name: str) -> bool:
     # A pipe can be read only once.
     if not Path(name).is_file():
         return False
+    from dpcli.engine.files.decompression import zip_member
+
     try:
         with open_file(name) as file:
             return format_of(zip_member(file, name)[0]) == "json"

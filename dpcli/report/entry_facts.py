@@ -9,11 +9,10 @@ from fractions import Fraction
 from math import floor, log10
 from typing import TYPE_CHECKING, Any
 
+from dpcli.data.column import Ranges
 from dpcli.data.filters import joint_texts
 from dpcli.data.grid_columns import NumericColumn, require_numeric
-from dpcli.data.labels import require_labeled
 from dpcli.numeric.exact import decimal_places, decimal_text, plain_decimal, short_down
-from dpcli.planning.compare import standard_error
 from dpcli.planning.guarantee import protection
 from dpcli.planning.limit_notes import (
     choices,
@@ -35,7 +34,6 @@ from dpcli.planning.quality_check import (
     counted_rows_note,
     percent_text,
 )
-from dpcli.planning.wider_intervals import wider_interval
 from dpcli.report.entry_model import (
     AxisReport,
     BetweenReport,
@@ -63,7 +61,6 @@ from dpcli.report.json_report import DATE_UNIT
 from dpcli.report.json_values import JsonNumber, JsonRow, if_known
 from dpcli.specification.model import Caption, CentralSpec, Response
 from dpcli.statistics.bounds.chosen_bounds import BoundsChoice
-from dpcli.statistics.covariance import covariance_of
 from dpcli.statistics.design import NoiseOfNumbers, Request
 from dpcli.statistics.estimates import ANY, Estimate, Estimates
 
@@ -105,13 +102,19 @@ def statistic_options(request: Request) -> dict[str, Any]:
         "rows": request.rows or None,
         "candidates": len(request.candidates) or None,
         **{name: own[name].name if own[name] else "rows" for name in PARTS if name in own},
-        "values": None if ranges is None else require_labeled(request.column).range_texts(ranges),
+        "values": None if ranges is None else _range_texts(request, ranges),
         "between": axis and BetweenReport(column=axis.column.name, labels=list(axis.labels)),
         "max_selected": max_selected
         if max_selected and max_selected < len(request.checked)
         else None,
         "per": own.get("per"),
     }
+
+
+def _range_texts(request: Request, ranges: Ranges) -> list[str]:
+    from dpcli.data.labels import require_labeled
+
+    return require_labeled(request.column).range_texts(ranges)
 
 
 def option_words(statistic: StatisticReport) -> Iterator[str]:
@@ -187,6 +190,8 @@ def covariance_rows(planned: PlannedStatistic) -> list[JsonRow] | None:
     entry, design = planned.entry, planned.design
     if not all(step.unbiased for step in entry.post):
         return None
+    from dpcli.statistics.covariance import covariance_of
+
     covariance = covariance_of(design, planned.noises, consistent=bool(entry.post))
     if covariance is None:
         return None
@@ -201,6 +206,8 @@ def with_wider_interval(
     report: PublishedStatisticReport, published: EstimatedStatistic, plan: CentralPlan
 ) -> PublishedStatisticReport:
     """The report of a statistic, with its interval about all rows if one is known."""
+    from dpcli.planning.wider_intervals import wider_interval
+
     wider = wider_interval(published, plan)
     if wider is None:
         return report
@@ -444,6 +451,8 @@ def response_report(response: Response, records: int | None = None) -> ResponseR
     )
     if records is None:
         return report
+    from dpcli.planning.compare import standard_error
+
     error = standard_error(response, records)
     digits = None if error is None else JsonNumber(plain_decimal(Fraction(error), 6))
     return report.extended(PlannedResponseReport, standard_error=digits)

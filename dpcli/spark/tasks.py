@@ -22,6 +22,7 @@ from pyspark import TaskContext
 from dpcli.data.column import Column, file_columns
 from dpcli.data.formats import Dialect
 from dpcli.data.labels import IdColumn
+from dpcli.engine.cells import untyped_text
 from dpcli.engine.files.csv_normalizer import BLOCK, CsvNormalizer
 from dpcli.engine.files.dataset import Dataset, Source
 from dpcli.engine.files.decoding import (
@@ -32,7 +33,6 @@ from dpcli.engine.files.decoding import (
     read_first_record,
 )
 from dpcli.engine.files.header_check import require_columns
-from dpcli.engine.files.parquet import untyped_text
 from dpcli.engine.files.pieces import TextPiece, read_texts
 from dpcli.engine.files.source import open_source
 from dpcli.engine.progress import Progress, redacted_errors

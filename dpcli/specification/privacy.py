@@ -30,7 +30,6 @@ from dpcli.fields.values import (
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit, Unit
-from dpcli.privacy.zcdp_conversion import zcdp_epsilon
 from dpcli.specification.chosen_bounds import MAX_LIMIT, ChosenLimitModel
 from dpcli.specification.context import SpecContext
 from dpcli.specification.entry_fields import AnsweredModel, MechanismName, read_answer_settings
@@ -119,7 +118,11 @@ def resolve_privacy(section: PrivacyModel, context: SpecContext) -> Privacy:
         raise section.report_key("rho-not-taken", "budget", "rho", **whose)
     if composition.needs_delta and not delta:
         raise section.report("delta-required.budget", "budget", composition=name)
-    loss = Loss(zcdp_epsilon(rho, delta), delta, rho) if epsilon is None else Loss(epsilon, delta)
+    if epsilon is None:
+        from dpcli.privacy.zcdp_conversion import zcdp_epsilon
+
+        epsilon = zcdp_epsilon(rho, delta)
+    loss = Loss(epsilon, delta, rho)
     section.require()
     if context.unit is None:
         raise AlreadyReportedError

@@ -14,7 +14,6 @@ from fractions import Fraction
 from functools import lru_cache
 from math import floor
 
-from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import (
     GOLDEN_GAMMA,
@@ -107,6 +106,8 @@ class FiducialInterval:
             [_draws(answer.noise, index, draws) for index, answer in enumerate(answers)]
         )
         if sampled:
+            from dpcli.noise.discrete_gaussian import DiscreteGaussian
+
             normal = _quantiles(DiscreteGaussian, draws)[_order(len(answers), draws)]
             self.noisy = np.vstack([self.noisy, np.zeros(self.noisy.shape[1])])
             self._noises = np.vstack([self._noises, normal])

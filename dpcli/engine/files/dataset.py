@@ -17,7 +17,6 @@ from typing import BinaryIO, Literal, Self
 
 from dpcli.data.column import Column
 from dpcli.data.formats import STANDARD_DIALECT, UTF8, Dialect
-from dpcli.engine.files.csv_marks import without_marks
 from dpcli.engine.files.decoding import (
     PARTIAL_ENDING,
     SIGNATURE_BYTES,
@@ -29,7 +28,6 @@ from dpcli.engine.files.decoding import (
     split_start,
     to_utf8,
 )
-from dpcli.engine.files.decompression import decompress, zip_member
 from dpcli.engine.progress import Progress, silenced_stderr
 from dpcli.problems.errors import DataError, DpcliError, StoppedBySignal, make_problem
 from dpcli.problems.light_dataclasses import dataclass
@@ -131,6 +129,8 @@ def regular_file(name: str, raw: BinaryIO, dialect: Dialect, progress: Progress)
 
 def _copy(name: str, raw: BinaryIO, dialect: Dialect, progress: Progress) -> Source:
     """A private temporary copy of the table in a file."""
+    from dpcli.engine.files.decompression import decompress, zip_member
+
     status, packed = os.fstat(raw.fileno()), CountingReader(raw)
     total = status.st_size if stat.S_ISREG(status.st_mode) else None
     progress.begin("copying", total, lambda: packed.count)
@@ -150,6 +150,8 @@ def _copy(name: str, raw: BinaryIO, dialect: Dialect, progress: Progress) -> Sou
 
 def _converted(name: str, kind: Format, blocks: Iterator[bytes], dialect: Dialect) -> Source:
     """A temporary CSV or Parquet file with the table in blocks of this format."""
+    from dpcli.engine.files.csv_marks import without_marks
+
     names: tuple[str, ...] = ()
     as_written = replace(
         without_marks(dialect),

@@ -36,8 +36,6 @@ from dpcli.engine.files.decoding import (
     read_blocks,
     read_first_record,
 )
-from dpcli.engine.files.decompression import decompress
-from dpcli.engine.files.header_lines import header_names
 from dpcli.engine.files.source import open_dataset, open_file
 from dpcli.problems.errors import DataError, Problem, make_problem
 from dpcli.problems.messages import MAX_QUOTED, quote
@@ -323,6 +321,8 @@ def recognized_source(data: str, dialect: Dialect, *, asserted: bool) -> Iterato
         with open_dataset((data,), declared) as dataset:
             yield replace(dataset.sources[0], dialect=replace(declared, multiline=False))
         return
+    from dpcli.engine.files.header_lines import header_names
+
     # Quotes in titles have no meaning.
     whole = replace(dialect, quote=None, skip_lines=0, header_lines=1)
     with open_dataset((data,), whole) as dataset:
@@ -373,6 +373,7 @@ def _recognized_text(
 def _sheet_rows(data: str, dialect: Dialect, count: int) -> list[Sequence[str]]:
     """The first rows of a sheet, without the blank cells at their ends."""
     # Only a workbook needs native code to be opened.
+    from dpcli.engine.files.decompression import decompress
     from dpcli.engine.files.spreadsheet import first_rows
 
     with open_file(data) as file:

@@ -28,6 +28,7 @@ import polars as pl
 from dpcli.data.column import Column
 from dpcli.data.dates import within_calendar
 from dpcli.data.number_columns import DECIMAL_DIGITS
+from dpcli.engine.cells import declared_text
 from dpcli.engine.files import thrift
 from dpcli.engine.files.dataset import Source
 from dpcli.engine.files.decoding import BLOCK, TYPED
@@ -379,21 +380,3 @@ def column_text(index: int, dtype: pl.DataType, decimal: str) -> pl.Expr:
     if decimal != "." and (dtype.is_float() or dtype.is_decimal()):
         return text.str.replace(".", decimal, literal=True)
     return text
-
-
-def untyped_text(cell: pl.Expr) -> pl.Expr:
-    """The text of a cell without the mark of typed cells."""
-    return cell.str.strip_prefix(TYPED)
-
-
-def declared_text(cell: pl.Expr, column: Column, decimal: str) -> pl.Expr:
-    """The text of a cell in the form of its column; with a point if it has none.
-
-    `decimal` is the decimal mark of texts in columns without their own.
-    """
-    plain = untyped_text(cell)
-    typed = column.typed_text(plain)
-    if typed is None:
-        return plain
-    text = column.with_point(cell, decimal)
-    return pl.when(cell.str.starts_with(TYPED)).then(typed).otherwise(text)

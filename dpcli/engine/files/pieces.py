@@ -21,12 +21,11 @@ import polars as pl
 
 from dpcli.data.column import Column
 from dpcli.data.polars_text import BLANKS
-from dpcli.engine.cells import Decoder, raised_flags
+from dpcli.engine.cells import Decoder, declared_text, raised_flags, untyped_text
 from dpcli.engine.files.csv_normalizer import BLOCK, CsvNormalizer, PlainText
 from dpcli.engine.files.dataset import Dataset, Source
 from dpcli.engine.files.decoding import COMPRESSED_STARTS, UTF8_BOM, pread_blocks
 from dpcli.engine.files.native import NativeColumns
-from dpcli.engine.files.parquet import declared_text, untyped_text
 from dpcli.engine.files.record_cells import ODD_SHARE
 from dpcli.engine.progress import READING, Progress
 from dpcli.numeric.arrays import Array
@@ -235,8 +234,6 @@ class TextPiece:
     @property
     def frame(self) -> pl.LazyFrame:
         """The wanted columns as `t0` and so on, and `odd_row`, which is false."""
-        from dpcli.engine.files.parquet import declared_text
-
         texts = [
             declared_text(pl.col(f"t{position}"), column, self.decimal).alias(f"t{at}")
             for at, (column, position) in enumerate(zip(self.columns, self.positions, strict=True))

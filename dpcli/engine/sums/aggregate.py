@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -17,7 +18,6 @@ from dpcli.engine.cells import FLAGS, Decoder
 from dpcli.engine.files.dataset import Dataset
 from dpcli.engine.files.pieces import Piece, TextPiece, read_pieces, scan_piece
 from dpcli.engine.progress import Progress, interruptible
-from dpcli.engine.sums.bounding import UserScan
 from dpcli.engine.sums.joint_tables import (
     Answer,
     JointTable,
@@ -26,11 +26,13 @@ from dpcli.engine.sums.joint_tables import (
     joint_tables,
     roll_up,
 )
-from dpcli.engine.sums.users import HashCollisionError, id_column
 from dpcli.mechanisms.query_sensitivity import require_plain
 from dpcli.privacy.confidential import Cells, Confidential, Groups
 from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.queries.query import Query
+
+if TYPE_CHECKING:
+    from dpcli.engine.sums.bounding import UserScan
 
 ConfidentialAnswer = Confidential[Cells] | Confidential[Groups]
 
@@ -71,30 +73,32 @@ class QueryAggregator:
         self._tables = joint_tables([part for query in queries for part in query.parts], unit)
         columns = dict.fromkeys(column for query in queries for column in query.columns)
         if isinstance(unit, PersonUnit):
+            from dpcli.engine.sums.users import id_column
+
             columns |= {id_column(unit): None}
         self.columns: tuple[Column, ...] = tuple(columns)
 
     def partial(self, dataset: Dataset, progress: Progress) -> Partial:
         """The partial of the files, for `merge`: no user may have rows in other files."""
         if isinstance(self._unit, PersonUnit):
-            return self._scan_users(dataset, progress, UserScan.partial)
+            return self._scan_users(dataset, progress, lambda users: users.partial())
         return interruptible(lambda: self._scan_rows(dataset, progress))
 
     def merged_partial(self, dataset: Dataset, progress: Progress) -> Partial:
         """The merged partial of all rows, from the one data set that has all files."""
         if isinstance(self._unit, PersonUnit):
-            return self._scan_users(dataset, progress, UserScan.merged_partial)
+            return self._scan_users(dataset, progress, lambda users: users.merged_partial())
         return interruptible(lambda: self.merge([self._scan_rows(dataset, progress)]))
 
     def mergeable_partial(self, dataset: Dataset, progress: Progress) -> Partial:
         """A partial of the files, for `merge_users`: users may have rows elsewhere."""
         if isinstance(self._unit, PersonUnit):
-            return self._scan_users(dataset, progress, UserScan.bounded_rows)
+            return self._scan_users(dataset, progress, lambda users: users.bounded_rows())
         return self.partial(dataset, progress)
 
     def partial_of_users(self, pieces: PiecesOf, size: int) -> Partial:
         """The partial of all rows of some users, at most `size` rows in pieces."""
-        return self._bounded(pieces, size, UserScan.partial)
+        return self._bounded(pieces, size, lambda users: users.partial())
 
     def merge_users(self, partials: Sequence[Partial]) -> Partial:
         """The merged partial of all rows, from the partials of `mergeable_partial`."""
@@ -165,6 +169,9 @@ class QueryAggregator:
 
     def _with_users(self, size: int, work: Callable[[UserScan], Partial]) -> Partial:
         """The result of `work`, repeated with other random hashes if two ids share one."""
+        from dpcli.engine.sums.bounding import UserScan
+        from dpcli.engine.sums.users import HashCollisionError
+
         assert isinstance(self._unit, PersonUnit)
         while True:
             with suppress(HashCollisionError):

@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 
-from dpcli.numeric.exact import short_up
+from dpcli.numeric.exact import short_up, sum_rounded_up
 from dpcli.numeric.interval_arithmetic import Interval, exp, log, round_down, sqrt, sqrt_up
 from dpcli.privacy.accounting.composition import Bound, Composition, GuaranteeCounts, plain_sum
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.zcdp_conversion import float_log, pure_rho, sum_rounded_up
+from dpcli.privacy.zcdp_conversion import float_log, pure_rho
 
 EULER_UP = exp(Interval.of(1)).high
 """The number e, rounded up."""

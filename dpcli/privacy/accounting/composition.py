@@ -14,9 +14,9 @@ from fractions import Fraction
 from itertools import zip_longest
 from typing import ClassVar, NamedTuple, final
 
+from dpcli.numeric.exact import sum_rounded_up
 from dpcli.privacy.loss import ZERO_GUARANTEE, DominatingPair, Guarantee, Loss, compose
 from dpcli.privacy.unit import Neighbors
-from dpcli.privacy.zcdp_conversion import sum_rounded_up
 from dpcli.problems.light_dataclasses import dataclass
 
 GuaranteeCounts = Mapping[Guarantee, int]

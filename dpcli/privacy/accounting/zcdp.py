@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
+from dpcli.numeric.exact import MAX_EXACT_TERMS, sum_rounded_up
 from dpcli.privacy.accounting.composition import (
     Bound,
     Composition,
@@ -13,12 +14,7 @@ from dpcli.privacy.accounting.composition import (
     total_failure_delta,
 )
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.zcdp_conversion import (
-    MAX_EXACT_TERMS,
-    sum_rounded_up,
-    zcdp_epsilon,
-    zcdp_rho_within,
-)
+from dpcli.privacy.zcdp_conversion import zcdp_epsilon, zcdp_rho_within
 
 MAX_MIXED = 32
 """Most mixtures of a sum of epsilons and a sum of rhos that are tried."""

@@ -11,9 +11,7 @@ from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from dpcli.statistics.design import Design, Queries, Request, WeightedQuery
 from dpcli.statistics.intervals import Printed
-from dpcli.statistics.means.centered_pair import CenteredPair
 from dpcli.statistics.means.quotient import SUM_WEIGHT, CenteredMean, DistancesFromBounds
-from dpcli.statistics.population import mean_with_squares
 from dpcli.statistics.statistic import Statistic
 from dpcli.statistics.weights import WeightedStatistic, weight_factors, weight_step
 
@@ -107,11 +105,18 @@ class Mean(WeightedStatistic):
             WeightedQuery(roles[0], total, weight, distance.step * weight_size),
             WeightedQuery(roles[1], rows, 1 - weight, weight_size),
         )
-        queries = mean_with_squares(queries, request, relation) if sampled else queries
+        if sampled:
+            from dpcli.statistics.population import mean_with_squares
+
+            queries = mean_with_squares(queries, request, relation)
         limits = column.lower * column.step, column.upper * column.step
         printed = Printed(Fraction(1), column.mean_decimals, limits, column.date_range)
         changes = relation.neighbors is Neighbors.CHANGE_ONE and rows.may_skip and not sampled
-        pair = CenteredPair.of(request, column, printed) if changes else ()
+        pair: tuple[Design, ...] = ()
+        if changes:
+            from dpcli.statistics.means.centered_pair import CenteredPair
+
+            pair = CenteredPair.of(request, column, printed)
         pure = pair or DistancesFromBounds.of(request, column, printed, degree=2 if sampled else 1)
         return CenteredMean.choices(request, queries, column, printed, pure)
 
