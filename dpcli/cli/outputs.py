@@ -27,14 +27,6 @@ from dpcli.privacy.loss import Loss, loss_text, remaining_text
 from dpcli.problems.errors import LedgerError, OutputError, UsageError
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.releasing.publishing import is_device, publish, publish_to_stdout, require_writable
-from dpcli.report.captions import (
-    QUALITY_COLUMNS,
-    Digits,
-    any_rounded,
-    caption_lines,
-    number_writer,
-    reader_of,
-)
 from dpcli.report.formats import (
     FACTS,
     LONG,
@@ -59,6 +51,7 @@ from dpcli.statistics.postprocessing import Flag
 
 if TYPE_CHECKING:
     from dpcli.releasing.publishing import ChargedResponses
+    from dpcli.report.captions import Digits
     from dpcli.report.entry_model import QualityReport, StatisticReport
 
 
@@ -366,6 +359,8 @@ def print_summary(
     if report.numbers:
         for text in _notes(report):
             print(text, file=sys.stderr)
+        from dpcli.report.captions import any_rounded
+
         if any_rounded((cell for numbers in report.numbers for cell in _shown(numbers)), digits):
             print_line(
                 "the numbers above are rounded to what their intervals support; `--digits "
@@ -391,6 +386,8 @@ def spent_text(spent: Loss, receipt: Receipt) -> str:
 
 
 def _print_quality(check: QualityReport) -> None:
+    from dpcli.report.captions import QUALITY_COLUMNS
+
     rows = [dict(zip(QUALITY_COLUMNS, row, strict=True)) for row in check.table]
     if not check.passed:
         write_table(sys.stderr, "quality check: failed", rows)
@@ -407,6 +404,8 @@ def _print_quality(check: QualityReport) -> None:
 
 
 def _print_values(report: Report, out: TextIO, digits: Digits) -> None:
+    from dpcli.report.captions import caption_lines
+
     room = max((len(MARKS[flag]) for flag in _flags(report)), default=0)
     stated = report.release
     rows = [
@@ -432,6 +431,8 @@ def _statistic_rows(
     digits: Digits,
 ) -> Iterator[dict[str, str]]:
     """The lines of a statistic; each value has `room` for its marks."""
+    from dpcli.report.captions import number_writer, reader_of
+
     cells, read = _shown(numbers), reader_of(digits)
     count = sum(len(table.frame) for table in numbers)
     drawn = _drawn_intervals(cells)

@@ -18,7 +18,6 @@ from dpcli.cli.terminal import (
 )
 from dpcli.ledger.account import MAX_RUNS, BalanceForecast
 from dpcli.numeric.exact import exact_or_rounded, exact_or_up, rounded_text
-from dpcli.planning.compare import chosen_bounds_errors, standard_error
 from dpcli.planning.guarantee import headline, presence_headline
 from dpcli.planning.limit_notes import bounding_notes, choice_rules, limit_warnings
 from dpcli.planning.notes import (
@@ -30,6 +29,7 @@ from dpcli.planning.notes import (
     derived_notes,
     design_notes,
     filter_notes,
+    kept_rows_warnings,
     population_notes,
     post_processing_notes,
     quality_warnings,
@@ -40,7 +40,6 @@ from dpcli.planning.notes import (
     unit_warnings,
 )
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan, PlannedQuery, PlannedStatistic
-from dpcli.planning.quality_check import check_rule, kept_rows_warnings
 from dpcli.privacy.loss import Loss, loss_text, remaining_text
 from dpcli.report.captions import caption_lines
 from dpcli.specification.model import Response
@@ -111,10 +110,17 @@ def print_local_plan(
         print("", *_shuffled_notes(plan, shuffled), sep="\n")
 
 
+def _chosen_bounds_errors(plan: CentralPlan) -> Iterator[str]:
+    if plan.chooses_bounds:
+        from dpcli.planning.compare import chosen_bounds_errors
+
+        yield from chosen_bounds_errors(plan)
+
+
 def _query_notes(plan: CentralPlan, forecast: BalanceForecast, rows: int | None) -> Iterator[str]:
     for notes_of in (
         choice_rules,
-        chosen_bounds_errors,
+        _chosen_bounds_errors,
         filter_notes,
         derived_notes,
         binning_notes,
@@ -136,7 +142,10 @@ def _query_notes(plan: CentralPlan, forecast: BalanceForecast, rows: int | None)
         *kept_rows_warnings(plan),
     )
     yield from (f"warning: {text}" for text in warnings)
-    yield from check_rule(plan)
+    if plan.quality is not None:
+        from dpcli.planning.quality_check import check_rule
+
+        yield from check_rule(plan)
     if plan.quality is not None and forecast.after is not None:
         check = plan.quality_check_only.cost
         if not check.within(forecast.after.remaining):
@@ -238,6 +247,8 @@ def _response_notes(plan: LocalPlan, records: int | None) -> Iterator[str]:
 
 
 def _response_row(response: Response, records: int, plan: LocalPlan) -> Row:
+    from dpcli.planning.compare import standard_error
+
     randomizer, error = response.randomizer, standard_error(response, records)
     in_rho = plan.spec.privacy.composition.takes_rho
     return {

@@ -17,7 +17,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Never, NoReturn, final
 
 from dpcli.mechanisms.mechanism import SINGLE_WEIGHT, AdditiveMechanism, Mechanism
-from dpcli.mechanisms.partition_selection import PartitionSelection, threshold_for_delta
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Ints, integer_array, np
@@ -31,6 +30,7 @@ from dpcli.queries.query import Query
 
 if TYPE_CHECKING:
     from dpcli.mechanisms.local.local_mechanism import CalibratedRandomizer, Responses
+    from dpcli.mechanisms.partition_selection import PartitionSelection
 
 
 @final
@@ -118,6 +118,8 @@ class CalibratedMechanism:
                 raise ValueError("noise needs a positive scale where a neighbor can change answers")
             charged, selection = loss, None
             if selects_partitions:
+                from dpcli.mechanisms.partition_selection import threshold_for_delta
+
                 add_remove = query_sensitivity(query, Relation(relation.unit, Neighbors.ADD_REMOVE))
                 remaining = target.delta - noise_target.delta
                 selection = threshold_for_delta(noise, add_remove, remaining)

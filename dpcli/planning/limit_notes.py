@@ -11,7 +11,6 @@ from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.query import Query
 from dpcli.specification.model import CentralSpec
 from dpcli.statistics.bounds.chosen_bounds import BoundsChoice
-from dpcli.statistics.quality_counts import counted_limits
 
 
 def bounding_notes(plan: CentralPlan) -> list[str]:
@@ -183,7 +182,11 @@ def _group_limit_warning(
 
 def counts_left_out(plan: CentralPlan) -> bool:
     """Whether noisy counts show how much a limit on all rows of a person leaves out."""
-    return plan.quality is not None and bool(counted_limits(plan.quality.entry.request))
+    if plan.quality is None:
+        return False
+    from dpcli.statistics.quality_counts import counted_limits
+
+    return bool(counted_limits(plan.quality.entry.request))
 
 
 def uncounted_names(plan: CentralPlan) -> str:

@@ -350,3 +350,23 @@ def capitalized(sentence: str) -> str:
 def count_text(count: int, noun: str) -> str:
     """A number with its noun, in the plural unless it is one."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def kept_rows_warnings(plan: CentralPlan) -> list[str]:
+    """A warning where `min_rows` may be taken for a minimum of all rows of the file.
+
+    Only rows that the limits on a person keep are counted, so a complete file can miss `min_rows`.
+    """
+    quality, unit = plan.spec.quality, plan.spec.privacy.unit
+    if quality is None or quality.min_rows is None or quality.min_people is not None:
+        return []
+    if not isinstance(unit, PersonUnit):
+        return []
+    rows = plan.spec.rows_are
+    warning = (
+        f"`min_rows: {quality.min_rows:,}` is compared with the {rows} that a limit of "
+        f"{unit.max_rows:,} per person keeps, not with all {rows} of the file: require no "
+        "more than a complete file has after that limit, or add `min_people: N`, the least "
+        "number of people in it"
+    )
+    return [warning]

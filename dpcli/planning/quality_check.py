@@ -31,7 +31,7 @@ from dpcli.noise.distribution import one_sided_width
 from dpcli.noise.sums import blended_margin
 from dpcli.numeric.exact import readable_text, rounded_text, short_down
 from dpcli.planning.limit_notes import uncounted_names
-from dpcli.planning.plan import CentralPlan, PlannedStatistic
+from dpcli.planning.plan import CentralPlan
 from dpcli.privacy.unit import PersonUnit
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.statistics.design import NoisyAnswer
@@ -214,22 +214,6 @@ def quality_result(plan: CentralPlan, answers: Sequence[NoisyAnswer]) -> Quality
     return QualityResult(estimates, _missed_minimums(plan, counts), left_out, over)
 
 
-def is_limited(planned: PlannedStatistic, plan: CentralPlan, result: QualityResult | None) -> bool:
-    """Whether a statistic has the flag `limited`: limits or bounds cut its data.
-
-    It has the flag if noisy counts show that a limit on the rows of a person leaves out more than
-    `LIMITED_SHARE` of the rows, or if noisy counts chose the bounds of its values: how many values
-    lie beyond is not known. The flag depends on noisy answers and public facts only.
-    """
-    unit, queries = plan.spec.privacy.unit, [part.weighted.query for part in planned.queries]
-    if isinstance(unit, PersonUnit) and result is not None:
-        limits = {query.row_limit(unit) for query in queries}
-        if any(result.least_share(limit) > LIMITED_SHARE for limit in limits):
-            return True
-    clamped = plan.spec.clamped_by_choice
-    return any(column.name in clamped for query in queries for column in query.valued_columns)
-
-
 def _missed_minimums(plan: CentralPlan, counts: QualityAnswers) -> dict[MinimumKey, str]:
     """The sentence about each missed minimum, by its key."""
     quality, sentences = plan.spec.quality, dict[MinimumKey, str]()
@@ -360,26 +344,6 @@ def _counted(minimum: RequiredMinimum, plan: CentralPlan) -> str:
     return (
         f"{plan.spec.rows_are} that the limits on people keep" if is_person else plan.spec.rows_are
     )
-
-
-def kept_rows_warnings(plan: CentralPlan) -> list[str]:
-    """A warning where `min_rows` may be taken for a minimum of all rows of the file.
-
-    Only rows that the limits on a person keep are counted, so a complete file can miss `min_rows`.
-    """
-    quality, unit = plan.spec.quality, plan.spec.privacy.unit
-    if quality is None or quality.min_rows is None or quality.min_people is not None:
-        return []
-    if not isinstance(unit, PersonUnit):
-        return []
-    rows = plan.spec.rows_are
-    warning = (
-        f"`min_rows: {quality.min_rows:,}` is compared with the {rows} that a limit of "
-        f"{unit.max_rows:,} per person keeps, not with all {rows} of the file: require no "
-        "more than a complete file has after that limit, or add `min_people: N`, the least "
-        "number of people in it"
-    )
-    return [warning]
 
 
 def counted_rows_note(plan: CentralPlan) -> str:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dpcli.planning.plan import CentralPlan, PlannedStatistic
-from dpcli.planning.quality_check import QualityResult
 from dpcli.privacy.confidential import Group
+from dpcli.privacy.unit import PersonUnit
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.postprocessing import LIMITED_SHARE
+
+if TYPE_CHECKING:
+    from dpcli.planning.quality_check import QualityResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,3 +55,19 @@ class NoisyNumbers:
     plan: CentralPlan
     statistics: tuple[EstimatedStatistic, ...]
     quality: QualityResult | None
+
+
+def is_limited(planned: PlannedStatistic, plan: CentralPlan, result: QualityResult | None) -> bool:
+    """Whether a statistic has the flag `limited`: limits or bounds cut its data.
+
+    It has the flag if noisy counts show that a limit on the rows of a person leaves out more than
+    `LIMITED_SHARE` of the rows, or if noisy counts chose the bounds of its values: how many values
+    lie beyond is not known. The flag depends on noisy answers and public facts only.
+    """
+    unit, queries = plan.spec.privacy.unit, [part.weighted.query for part in planned.queries]
+    if isinstance(unit, PersonUnit) and result is not None:
+        limits = {query.row_limit(unit) for query in queries}
+        if any(result.least_share(limit) > LIMITED_SHARE for limit in limits):
+            return True
+    clamped = plan.spec.clamped_by_choice
+    return any(column.name in clamped for query in queries for column in query.valued_columns)

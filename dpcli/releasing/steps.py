@@ -19,7 +19,6 @@ from dpcli.engine.progress import Progress
 from dpcli.ledger.charge import StoredRelease
 from dpcli.numeric.arrays import integer_array
 from dpcli.planning.plan import CentralPlan, PlannedQuery
-from dpcli.planning.quality_check import QualityResult, quality_result
 from dpcli.planning.results import EstimatedStatistic, NoisyStatistic
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups, NoisePermit
 from dpcli.problems.errors import DataError, QualityError, UsageError, make_problem
@@ -30,6 +29,7 @@ from dpcli.statistics.postprocessing import apply_steps
 
 if TYPE_CHECKING:
     from dpcli.engine.sums.aggregate import ConfidentialAnswer
+    from dpcli.planning.quality_check import QualityResult
 
 Engine = Literal["local", "spark", "partials"]
 """What aggregates data: this process, Apache Spark, or runs that sealed partials."""
@@ -60,6 +60,8 @@ def check_quality(
     """The result of the quality check; None if the spec has none."""
     if plan.quality is None:
         return None
+    from dpcli.planning.quality_check import quality_result
+
     # The answers to the check come first; those of the statistics follow.
     pairs = zip(plan.quality.queries, exact, strict=False)
     answers = tuple(

@@ -45,8 +45,7 @@ from dpcli.planning.limit_notes import chosen_texts
 from dpcli.planning.notes import quality_warnings
 from dpcli.planning.plan import CentralPlan, LocalPlan, PlanT
 from dpcli.planning.planner import allocate, make_plan, require_plan_fits
-from dpcli.planning.quality_check import is_limited
-from dpcli.planning.results import NoisyNumbers, NoisyStatistic
+from dpcli.planning.results import NoisyNumbers, NoisyStatistic, is_limited
 from dpcli.problems.errors import UsageError
 from dpcli.releasing.request import Messages, ReleaseRequest
 from dpcli.releasing.steps import (

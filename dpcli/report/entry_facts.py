@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dpcli.data.column import Ranges
 from dpcli.data.filters import joint_texts
 from dpcli.data.grid_columns import NumericColumn, require_numeric
-from dpcli.numeric.exact import decimal_places, decimal_text, plain_decimal, short_down
+from dpcli.numeric.exact import decimal_places, decimal_text, plain_decimal
 from dpcli.planning.guarantee import protection
 from dpcli.planning.limit_notes import (
     choices,
@@ -20,20 +20,9 @@ from dpcli.planning.limit_notes import (
     interval_about,
     left_out_note,
     rule_sentences,
-    uncounted_names,
 )
 from dpcli.planning.notes import counted_units
 from dpcli.planning.plan import CentralPlan, PlannedQuery, PlannedStatistic
-from dpcli.planning.quality_check import (
-    FALSE_STOP,
-    PEOPLE,
-    ROWS,
-    MinimumKey,
-    cells_of,
-    check_rule,
-    counted_rows_note,
-    percent_text,
-)
 from dpcli.report.entry_model import (
     AxisReport,
     BetweenReport,
@@ -42,15 +31,11 @@ from dpcli.report.entry_model import (
     ChoiceReport,
     ChoiceRuleReport,
     Ends,
-    EstimateReport,
     LayoutReport,
-    LeftOutReport,
     MechanismReport,
     PlannedResponseReport,
     PrivateKeysReport,
     PublishedStatisticReport,
-    QualityReport,
-    QualityRuleReport,
     QueryReport,
     ResponseReport,
     SensitivityReport,
@@ -62,10 +47,9 @@ from dpcli.report.json_values import JsonNumber, JsonRow, if_known
 from dpcli.specification.model import Caption, CentralSpec, Response
 from dpcli.statistics.bounds.chosen_bounds import BoundsChoice
 from dpcli.statistics.design import NoiseOfNumbers, Request
-from dpcli.statistics.estimates import ANY, Estimate, Estimates
+from dpcli.statistics.estimates import ANY, Estimates
 
 if TYPE_CHECKING:
-    from dpcli.planning.quality_check import QualityResult
     from dpcli.planning.results import EstimatedStatistic
 
 OPTIONS = (
@@ -333,105 +317,6 @@ def queries_of(planned: PlannedStatistic, spec: CentralSpec) -> dict[str, Any]:
     """The `QUERY_FIELDS` of a quality check or of a choice of bounds, by name."""
     statistic = statistic_report(planned, spec)
     return {name: getattr(statistic, name) for name in QUERY_FIELDS}
-
-
-def quality_rule(plan: CentralPlan) -> QualityRuleReport | None:
-    """The quality check as it is planned; None if the plan has no check."""
-    quality = plan.spec.quality
-    if plan.quality is None or quality is None:
-        return None
-    return QualityRuleReport(
-        **queries_of(plan.quality, plan.spec),
-        min_rows=quality.min_rows,
-        min_readable={name: JsonNumber.of(share) for name, share in quality.min_readable.items()},
-        min_people=quality.min_people,
-        max_limited=if_known(JsonNumber.of, quality.max_limited),
-        false_stop=JsonNumber.of(FALSE_STOP),
-        rule=list(check_rule(plan)),
-        counted=counted_rows_note(plan) or None,
-    )
-
-
-def quality_report(plan: CentralPlan, result: QualityResult | None) -> QualityReport | None:
-    """The quality check with its noisy counts; None without a check or a result."""
-    rule = quality_rule(plan)
-    if rule is None or result is None:
-        return None
-    rows, *columns = map(_estimate, result.estimates)
-    people = None if rule.min_people is None else columns.pop(0)
-    left_out = [
-        LeftOutReport(
-            limit=limited.limit, share_at_least=JsonNumber.of(short_down(limited.least, 3))
-        )
-        for limited in result.left_out
-    ]
-    return rule.extended(
-        QualityReport,
-        passed=not result.reasons,
-        missed=list(result.reasons),
-        rows=rows,
-        people=people,
-        readable=dict(zip(rule.min_readable, columns, strict=True)),
-        left_out=left_out or None,
-        table=[*_quality_rows(plan, result), *_left_out_rows(plan, result)],
-    )
-
-
-def _estimate(estimate: Estimate) -> EstimateReport:
-    value, lower, upper = (
-        JsonNumber(decimal_text(end, estimate.decimals)) for end in _numbers(estimate)
-    )
-    return EstimateReport(value=value, lower=lower, upper=upper)
-
-
-def _numbers(estimate: Estimate) -> list[Fraction]:
-    return [end or Fraction(0) for end in (estimate.value, estimate.lower, estimate.upper)]
-
-
-def _quality_rows(plan: CentralPlan, result: QualityResult) -> Iterator[list[str]]:
-    """Table lines: the noisy rows and people, then the readable share of each column."""
-    quality = plan.spec.quality
-    assert quality is not None
-    estimates = list(result.estimates)
-    count = max(estimates[0].value or Fraction(0), Fraction(1))
-    required: dict[MinimumKey, Fraction | int | None] = {ROWS: quality.min_rows}
-    required |= {} if quality.min_people is None else {PEOPLE: quality.min_people}
-    required |= {cells_of(name): share * count for name, share in quality.min_readable.items()}
-    names = {ROWS: plan.spec.rows_are, PEOPLE: "people"}
-    for (key, minimum), estimate in zip(required.items(), estimates, strict=True):
-        total = count if key[0] == "cells" else None
-        numbers, verdict = _numbers(estimate), "met"
-        if minimum is None:
-            verdict = "not checked"
-        elif key in result.missed:
-            verdict = "missed"
-        elif numbers[0] < minimum:
-            verdict = "below, within the noise"
-        yield [
-            names.get(key, f"readable: {key[1]}"),
-            *(_count_or_share(number, total) for number in numbers),
-            "" if minimum is None else _count_or_share(Fraction(minimum), total),
-            verdict,
-        ]
-
-
-def _left_out_rows(plan: CentralPlan, result: QualityResult) -> Iterator[list[str]]:
-    """Table lines: for each limit on rows, the least share that it leaves out."""
-    rows = plan.spec.rows_are
-    unknown = "; by limits on groups: not counted" if uncounted_names(plan) else ""
-    for left_out in result.left_out:
-        what = f"{rows} left out by a limit of {left_out.limit:,}{unknown}"
-        share = f"at least {percent_text(short_down(left_out.least, 3))}"
-        allowed = ""
-        if left_out.allowed is not None:
-            allowed = f"at most {percent_text(left_out.allowed)}"
-        yield [what, share, "", "", allowed, left_out.verdict]
-
-
-def _count_or_share(value: Fraction, total: Fraction | None) -> str:
-    if total is None:
-        return f"{max(0, round(value)):,}"
-    return percent_text(min(max(value / total, Fraction(0)), Fraction(1)))
 
 
 def response_report(response: Response, records: int | None = None) -> ResponseReport:

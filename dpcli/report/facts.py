@@ -16,7 +16,6 @@ from dpcli.planning import notes
 from dpcli.planning.guarantee import headline, meaning, promise
 from dpcli.planning.limit_notes import bounding_notes, counts_left_out, limit_warnings
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan
-from dpcli.planning.quality_check import kept_rows_warnings
 from dpcli.planning.risks import risks
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.unit import RowUnit
@@ -25,13 +24,16 @@ from dpcli.report.entry_facts import (
     choice_reports,
     covariance_rows,
     layout_report,
-    quality_report,
-    quality_rule,
     response_report,
     statistic_report,
     with_wider_interval,
 )
-from dpcli.report.entry_model import CELLS, PublishedStatisticReport
+from dpcli.report.entry_model import (
+    CELLS,
+    PublishedStatisticReport,
+    QualityReport,
+    QualityRuleReport,
+)
 from dpcli.report.json_report import Report, published_numbers
 from dpcli.report.json_values import REPORT_VERSION, JsonNumber, if_known, json_text
 from dpcli.report.model import (
@@ -67,6 +69,7 @@ if TYPE_CHECKING:
     from dpcli.ledger.account import BalanceForecast
     from dpcli.ledger.balance import Balance
     from dpcli.ledger.charge import NoisyRelease, RandomizedCollection, Receipt
+    from dpcli.planning.quality_check import QualityResult
     from dpcli.privacy.shuffling import ShuffledGuarantee
 
 
@@ -90,7 +93,7 @@ def release_report(release: NoisyRelease) -> Report:
         statistics = [with_wider_interval(report, published, plan) for report, published in pairs]
     stated = ReleaseReport(
         **_release(plan, release),
-        quality=quality_report(plan, numbers.quality),
+        quality=_quality(plan, numbers.quality),
         statistics=statistics,
         choices=choice_reports(plan),
         **_notes(plan),
@@ -214,6 +217,22 @@ def spec_report(spec: Spec) -> SpecReport:
         text=spec.text,
         files=[FileReport(name=name, sha256=digest) for name, digest in digests.items()] or None,
     )
+
+
+def _quality_as_planned(plan: CentralPlan) -> QualityRuleReport | None:
+    if plan.quality is None:
+        return None
+    from dpcli.report.quality_facts import quality_rule
+
+    return quality_rule(plan)
+
+
+def _quality(plan: CentralPlan, result: QualityResult | None) -> QualityReport | None:
+    if result is None:
+        return None
+    from dpcli.report.quality_facts import quality_report
+
+    return quality_report(plan, result)
 
 
 def _window(receipt: Receipt) -> WindowReport | None:
@@ -344,11 +363,11 @@ def plan_report(
             shuffled=_shuffled(plan, amplified) if amplified else None,
         )
     limits = limit_warnings(plan)
-    quality = (*notes.quality_warnings(plan), *kept_rows_warnings(plan))
+    quality = (*notes.quality_warnings(plan), *notes.kept_rows_warnings(plan))
     return PlanReport(
         **outlook,
         choices=choice_reports(plan),
-        quality=quality_rule(plan),
+        quality=_quality_as_planned(plan),
         statistics=[statistic_report(planned, plan.spec) for planned in plan.statistics],
         **_notes(plan),
         limits=[*notes.limitations(plan), *limits],

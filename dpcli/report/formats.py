@@ -6,14 +6,13 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpcli.data.formats import TAB_ENDINGS
 from dpcli.engine.files.dataset import ENDINGS, GZIP_ENDING, PARQUET_ENDINGS, ZIP_ENDING
 from dpcli.ledger.charge import STOPPED
 from dpcli.problems.errors import UsageError
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.report.captions import Digits
 from dpcli.report.json_report import NumberTable, Report
 from dpcli.report.model import CollectionReport, ReleaseReport
 from dpcli.report.table import (
@@ -24,6 +23,9 @@ from dpcli.report.table import (
     wide_schema,
     wide_table,
 )
+
+if TYPE_CHECKING:
+    from dpcli.report.captions import Digits
 
 LONG = "table.csv"
 

@@ -21,7 +21,6 @@ from dpcli.numeric.exact import decimal_text
 from dpcli.planning.plan import CentralPlan
 from dpcli.privacy.loss import loss_text
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.report.captions import heading_text
 from dpcli.report.columns import COLUMNS, TableColumn, columns_with
 from dpcli.report.entry_model import StatisticReport
 from dpcli.report.json_report import ISO_DATE, NumberTable, Report
@@ -348,6 +347,8 @@ def _about(report: Report) -> str:
 def _column(
     header: str, datatype: object, says: str, caption: Captioned | None = None, **more: object
 ) -> Json:
+    from dpcli.report.captions import heading_text
+
     title = heading_text(header, caption)
     return {
         "name": _name(header),
@@ -442,6 +443,8 @@ def wide_schema(
 
 
 def _what(stated: StatisticReport) -> str:
+    from dpcli.report.captions import heading_text
+
     asked = f"{stated.statistic.replace('_', ' ')} of {stated.column or stated.counts}"
     title = heading_text("", stated).strip()
     return f"{title}, {asked}" if title else asked

@@ -31,7 +31,6 @@ from dpcli.statistics.bounds.chosen_bounds import (
     bounds_name,
 )
 from dpcli.statistics.bounds.rule import GRID_KINDS, BoundsGrid
-from dpcli.statistics.quality_counts import QUALITY_COUNTS, with_limits
 
 LadderName = Annotated[
     str, Choice("unknown-choice", lambda: {kind.name: kind.summary for kind in GRID_KINDS})
@@ -182,6 +181,8 @@ def with_chosen_bounds(spec: CentralSpec, chosen: ByHistogram) -> CentralSpec:
     relation, quality = privacy.relation, spec.quality
     entries = tuple(entry.answered_for(relation, bounded) for entry in spec.entries)
     if quality is not None:
+        from dpcli.statistics.quality_counts import QUALITY_COUNTS, with_limits
+
         designs = (entry.designs for entry in entries)
         request = with_limits(quality.entry.request.with_columns(bounded), designs, relation)
         counts = QUALITY_COUNTS.designs(request, relation)

@@ -67,7 +67,6 @@ from dpcli.specification.privacy import (
 )
 from dpcli.specification.yaml_reader import MAX_BYTES, find_placeholders, read_tree
 from dpcli.statistics.bounds.chosen_bounds import LIMIT_NAME
-from dpcli.statistics.quality_counts import QUALITY_COUNTS
 
 VERSION = "1"
 
@@ -278,6 +277,8 @@ def _central_spec(
         return count_limits(model, check, entries(), privacy().relation)
 
     if document.node.mapping("quality") is not None:
+        from dpcli.statistics.quality_counts import QUALITY_COUNTS
+
         context.reserved_names[QUALITY_COUNTS.name] = "the section `quality:`"
     sample = attempt(lambda: resolve_sample(document.sample, context) if document.sample else None)
     entries = attempt(lambda: resolve_entries(document.statistics, section, context))

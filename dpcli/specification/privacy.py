@@ -36,7 +36,6 @@ from dpcli.specification.entry_fields import AnsweredModel, MechanismName, read_
 from dpcli.specification.model import Entry, Privacy, QualityCheck
 from dpcli.statistics.bounds.chosen_bounds import MAX_ROWS, LimitChoice
 from dpcli.statistics.design import Request
-from dpcli.statistics.quality_counts import QUALITY_COUNTS, counted_limits, with_limits, with_people
 
 MAX_MIN_ROWS = 10**15
 """More rows than any file has."""
@@ -197,6 +196,8 @@ MINIMUMS = ("min_rows", "min_people", "min_readable", "max_limited")
 
 def resolve_quality(section: QualityModel, context: SpecContext) -> QualityCheck:
     """The quality check; `AlreadyReportedError` after all problems are recorded."""
+    from dpcli.statistics.quality_counts import QUALITY_COUNTS, with_people
+
     node = section.node
     if node.pairs and not node.pairs.keys() & QualityModel.model_fields.keys():
         # This is not a quality check, and its unknown keys have been reported.
@@ -225,6 +226,8 @@ def count_limits(
     section: QualityModel, check: QualityCheck, entries: Sequence[Entry], relation: Relation
 ) -> QualityCheck:
     """The check, extended to count the rows that limits leave out of these `entries`."""
+    from dpcli.statistics.quality_counts import QUALITY_COUNTS, counted_limits, with_limits
+
     designs = (entry.designs for entry in entries)
     request = with_limits(check.entry.request, designs, relation)
     if check.max_limited is not None and not counted_limits(request):

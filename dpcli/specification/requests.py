@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import chain
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpcli.data.bins import _off_grid, _read_increasing, read_bin_starts
 from dpcli.data.column import Column, ValuedColumn
@@ -19,7 +19,6 @@ from dpcli.data.filters import Filter, InRanges
 from dpcli.data.grid_columns import MAX_VALUES_AS_BINS, NumericColumn
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import CategoryColumn, PrivatePartitionColumn
-from dpcli.data.possible_values import possible_values
 from dpcli.data.steps import MAX_STEPS, read_number, require_whole_steps
 from dpcli.fields.section import MAX_COLUMNS_TOGETHER, ColumnRole, SectionModel, column_role
 from dpcli.fields.tree import (
@@ -35,11 +34,13 @@ from dpcli.fields.tree import (
 from dpcli.fields.values import AlreadyReportedError, is_year
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import MAX_PRODUCT
-from dpcli.queries.scores import Points
 from dpcli.specification.context import SpecContext
 from dpcli.specification.entry_fields import EntryModel
 from dpcli.statistics.design import Design, Request
 from dpcli.statistics.statistic import Statistic
+
+if TYPE_CHECKING:
+    from dpcli.queries.scores import Points
 
 RESERVED_COLUMNS = ("statistic", "item", "value", "lower", "upper")
 """The columns that every published table has."""
@@ -105,6 +106,10 @@ def with_possible_groups(request: Request) -> Request:
 
     Private groups stay as they are: only those with rows are counted.
     """
+    if not (request.by or request.bins or request.margins):
+        return request
+    from dpcli.data.possible_values import possible_values
+
     values = possible_values(request.where)
     if values is None:
         return request

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from enum import StrEnum
 from fractions import Fraction
 from math import prod
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from dpcli.data.column import Column
 from dpcli.data.filters import Filter
@@ -21,8 +21,10 @@ from dpcli.numeric.exact import exact_or_up, rounded_text
 from dpcli.privacy.confidential import Group
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import Query
-from dpcli.queries.scores import Points
 from dpcli.statistics.estimates import Estimates
+
+if TYPE_CHECKING:
+    from dpcli.queries.scores import Points
 
 Measure = Literal["epsilon", "rho"]
 """The unit of the privacy loss that the weights of queries divide."""
@@ -39,6 +41,16 @@ class NoiseOfNumbers(StrEnum):
     """Numbers are linear functions of the answers, and may share noise."""
     UNKNOWN = "unknown"
     """Nothing but the interval of each number."""
+
+
+TYPICAL_MEAN, TYPICAL_SQUARE = 0.5, 0.35
+"""Mean and mean square of typical values, in half-widths from the bounds' middle.
+
+Plans compare mechanisms by their errors for typical values.
+"""
+
+TYPICAL_VARIANCE = TYPICAL_SQUARE - TYPICAL_MEAN**2
+"""Variance of typical values, in squared half-widths: a deviation near a third."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,15 +17,6 @@ from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from dpcli.statistics.design import Request, WeightedQuery
 
-TYPICAL_MEAN, TYPICAL_SQUARE = 0.5, 0.35
-"""Mean and mean square of typical values, in half-widths from the bounds' middle.
-
-Plans compare mechanisms by their errors for typical values.
-"""
-
-TYPICAL_VARIANCE = TYPICAL_SQUARE - TYPICAL_MEAN**2
-"""Variance of typical values, in squared half-widths: a deviation near a third."""
-
 MOMENTS_REASON = (
     "the number of rows, and the sums of the distances from the middle of the bounds, of "
     "their squares and of their products are answered. A value lies at most half the width of "

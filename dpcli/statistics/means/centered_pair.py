@@ -10,10 +10,9 @@ from math import hypot
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.noise.distribution import Noise
 from dpcli.queries.paired import paired
-from dpcli.statistics.design import Design, Request
+from dpcli.statistics.design import TYPICAL_MEAN, Design, Request
 from dpcli.statistics.intervals import Printed
 from dpcli.statistics.means.quotient import DistancesFromBounds, MeanDesign
-from dpcli.statistics.moments import TYPICAL_MEAN
 
 REASON = (
     "the sum of the distances from the middle of the bounds is answered together with the number "

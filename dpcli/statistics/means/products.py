@@ -22,6 +22,8 @@ from dpcli.privacy.unit import Neighbors, Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.statistics.design import (
     MEASURES,
+    TYPICAL_MEAN,
+    TYPICAL_SQUARE,
     Design,
     Measure,
     NoisyAnswer,
@@ -32,7 +34,7 @@ from dpcli.statistics.design import (
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.intervals import FiducialInterval, Outcome, Printed
 from dpcli.statistics.means.quotient import BernsteinQuery, Coefficients, Quotient, QuotientDesign
-from dpcli.statistics.moments import MOMENTS_REASON, TYPICAL_MEAN, TYPICAL_SQUARE, Moments
+from dpcli.statistics.moments import MOMENTS_REASON, Moments
 
 Pair = tuple[int, int]
 """The indices of two columns of a request; the same index twice for a variance."""

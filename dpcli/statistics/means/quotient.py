@@ -27,6 +27,7 @@ from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import MAX_PRODUCT, LinearQuery, Query
 from dpcli.queries.sums import Factor, PlainSum, RowSums, Shape, WeightedSum
 from dpcli.statistics.design import (
+    TYPICAL_MEAN,
     Design,
     Ends,
     LostByBin,
@@ -38,8 +39,6 @@ from dpcli.statistics.design import (
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.intervals import FiducialInterval, Printed
 from dpcli.statistics.means.quotient_interval import QuotientInterval
-from dpcli.statistics.moments import TYPICAL_MEAN, Moments, bernstein_moments
-from dpcli.statistics.population import population_means
 from dpcli.statistics.weights import min_denominator, weight_step
 
 Coefficients = tuple[int, ...]
@@ -410,6 +409,9 @@ class CenteredMean(MeanDesign):
         return (reason,) if len(answered) == 2 else ()
 
     def population(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+        from dpcli.statistics.moments import Moments
+        from dpcli.statistics.population import population_means
+
         moments = Moments((self.column,))
 
         def to_moments(sums: Floats) -> tuple[Floats, Floats, Floats]:
@@ -479,6 +481,9 @@ class DistancesFromBounds(MeanDesign):
         return errors[0] * hypot(1 - TYPICAL_MEAN, TYPICAL_MEAN, 1 + TYPICAL_MEAN) / (2 * width)
 
     def population(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+        from dpcli.statistics.moments import bernstein_moments
+        from dpcli.statistics.population import population_means
+
         (width,) = self.distances.widths
 
         def to_moments(sums: Floats) -> tuple[Floats, Floats, Floats]:

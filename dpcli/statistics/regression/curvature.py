@@ -20,10 +20,17 @@ from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
-from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
+from dpcli.statistics.design import (
+    TYPICAL_MEAN,
+    TYPICAL_SQUARE,
+    TYPICAL_VARIANCE,
+    Design,
+    NoisyAnswer,
+    Request,
+    WeightedQuery,
+)
 from dpcli.statistics.estimates import HAS_INTERVAL, UNBOUNDED, Estimates
 from dpcli.statistics.intervals import FiducialInterval
-from dpcli.statistics.moments import TYPICAL_MEAN, TYPICAL_SQUARE, TYPICAL_VARIANCE
 from dpcli.statistics.regression.queries import ObjectiveQuery
 
 CURVATURE_SHARE = Fraction(1, 10)

@@ -20,11 +20,11 @@ from dpcli.privacy.unit import Neighbors, Relation, RowUnit
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.messages import quote
 from dpcli.queries.sums import Factor
-from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
+from dpcli.statistics.design import TYPICAL_VARIANCE, Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.intervals import FiducialInterval, Printed
 from dpcli.statistics.means.products import MomentsDesign, PublishedMoments
-from dpcli.statistics.moments import TYPICAL_VARIANCE, CenteredMoments
+from dpcli.statistics.moments import CenteredMoments
 from dpcli.statistics.regression.curvature import ObjectiveDesign, curvature_sentence
 from dpcli.statistics.regression.queries import LeastSquaresQuery, RidgeQuery
 from dpcli.statistics.statistic import Statistic

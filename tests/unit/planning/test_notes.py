@@ -17,7 +17,6 @@ from dpcli.planning.planner import make_plan
 from dpcli.planning.quality_check import (
     check_rule,
     counted_rows_note,
-    kept_rows_warnings,
     missed_sentence,
     required_minimums,
 )
@@ -186,7 +185,7 @@ def sentences(plan: Plan) -> Iterator[str]:
         notes.limitations, bounding_notes, notes.binning_notes, notes.composition_notes,
         notes.selection_notes, notes.bounding_comparisons, notes.post_processing_notes,
         notes.exact_notes, notes.unit_warnings, limit_warnings, notes.design_notes, check_rule,
-        kept_rows_warnings,
+        notes.kept_rows_warnings,
     ):  # fmt: skip
         yield from about(plan)
     yield counted_rows_note(plan)

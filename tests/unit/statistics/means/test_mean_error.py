@@ -9,7 +9,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from dpcli.statistics.moments import TYPICAL_MEAN
+from dpcli.statistics.design import TYPICAL_MEAN
 from tests.support.cli import ROOT
 from tests.support.rules import mostly_extended
 from tests.support.streams import Stream

@@ -12,11 +12,11 @@ import pytest
 from dpcli.numeric.arrays import Ints
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.privacy.unit import PersonUnit, RowUnit
+from dpcli.statistics.design import TYPICAL_MEAN, TYPICAL_VARIANCE
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.means.products import MomentsDesign
 from dpcli.statistics.means.quadratic_pair import QuadraticPair
 from dpcli.statistics.means.spread import DistancesOfVariance
-from dpcli.statistics.moments import TYPICAL_MEAN, TYPICAL_VARIANCE
 from tests.oracles.opened import engine
 from tests.oracles.plain import evaluate
 from tests.support.rules import for_each, mostly_extended
