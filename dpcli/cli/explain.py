@@ -27,7 +27,7 @@ from dpcli.problems import reference
 from dpcli.problems.errors import UsageError
 from dpcli.problems.messages import did_you_mean
 from dpcli.problems.reference import KeyUse, Page
-from dpcli.specification.columns import COLUMN_TYPES
+from dpcli.specification.column_types import COLUMN_TYPES
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.postprocessing import STEPS
 from dpcli.statistics.statistic import Statistic

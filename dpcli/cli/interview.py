@@ -30,7 +30,8 @@ from dpcli.planning.notes import count_text
 from dpcli.problems.errors import SpecError, UsageError
 from dpcli.problems.messages import closest_match, quote, quoted_list, truncated
 from dpcli.specification import draft
-from dpcli.specification.columns import COLUMN_TYPES, ColumnModel
+from dpcli.specification.column_types import COLUMN_TYPES
+from dpcli.specification.column_types.model import ColumnModel
 from dpcli.specification.declarations import dataset_name_fault
 from dpcli.specification.load import parse_central_spec
 

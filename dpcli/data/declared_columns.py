@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
+from typing import TYPE_CHECKING
 
 from dpcli.data.column import Column, ValuedColumn
 from dpcli.data.grid_columns import NumericColumn
-from dpcli.data.labels import IdColumn, PrivatePartitionColumn
 from dpcli.fields.tree import ScalarNode, Span
 from dpcli.fields.values import AlreadyReportedError
 from dpcli.problems.light_dataclasses import dataclass
+
+if TYPE_CHECKING:
+    from dpcli.data.labels import PrivatePartitionColumn
 
 
 @dataclass
@@ -55,8 +58,11 @@ class DeclaredColumns:
     ) -> ValuedColumn | PrivatePartitionColumn:
         """The column that a scalar names, if rows may be grouped by it."""
         column = self.column(scalar, values=values)
-        if not isinstance(column, ValuedColumn | PrivatePartitionColumn):
-            raise scalar.span.report("id-column", column=scalar.text)
+        if not isinstance(column, ValuedColumn):
+            from dpcli.data.labels import PrivatePartitionColumn
+
+            if not isinstance(column, PrivatePartitionColumn):
+                raise scalar.span.report("id-column", column=scalar.text)
         if isinstance(column, NumericColumn) and column.bounds is None:
             arguments = {"column": column.name, "example": column.bounds_example}
             span = self.spans[column.name]
@@ -68,7 +74,7 @@ class DeclaredColumns:
     ) -> ValuedColumn:
         """The column that a scalar names, if a statistic may read its values."""
         column = self.groupable_column(scalar, subject, values=values)
-        if isinstance(column, PrivatePartitionColumn):
+        if not isinstance(column, ValuedColumn):
             span = self.spans[column.name]
             raise span.report("values-required", column=column.name, subject=subject)
         return column
@@ -84,7 +90,7 @@ class DeclaredColumns:
     ) -> Column:
         """The column that a scalar names, if its kind is one that `needed_by` needs."""
         column = self.column(scalar, values=values)
-        if not (isinstance(column, IdColumn) and "id" in kinds):
+        if not (column.kind == "id" and "id" in kinds):
             column = self.valued_column(scalar, subject, values=values)
         if column.kind not in kinds:
             arguments = {

@@ -13,6 +13,9 @@ from typing import Any
 from dpcli.fields.tree import ScalarNode, attempt, read_all
 from dpcli.fields.values import AlreadyReportedError, NumberSyntaxError, invalid_value, parse_number
 
+DROP = "drop"
+"""The value of `missing` by which a missing cell stays missing."""
+
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
 """First characters of cells that a spreadsheet evaluates, or hides.
 

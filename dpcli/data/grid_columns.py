@@ -8,13 +8,15 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
 from itertools import pairwise
-from typing import ClassVar, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeVar
 
 from dpcli.data.column import Column, Derivation, FormOption, Option, Ranges, Source, ValuedColumn
-from dpcli.data.date_forms import DateFormat
 from dpcli.data.formats import NumberFormat
 from dpcli.data.polars_text import pl
 from dpcli.problems.light_dataclasses import dataclass
+
+if TYPE_CHECKING:
+    from dpcli.data.date_forms import DateFormat
 
 F = TypeVar("F")
 

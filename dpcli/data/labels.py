@@ -33,7 +33,7 @@ from dpcli.data.column import (
     TextOption,
     ValuedColumn,
 )
-from dpcli.data.declared_texts import mapping_text, yaml_text
+from dpcli.data.declared_texts import DROP, mapping_text, yaml_text
 from dpcli.data.formats import shortest_number
 from dpcli.data.polars_text import pl, position_of_code, private_key, unified_text
 from dpcli.problems.light_dataclasses import dataclass
@@ -459,7 +459,6 @@ class IdColumn(TextColumn):
         return "expected a text"
 
 
-DROP = "drop"
 BOOLEAN_LABELS = ("false", "true")
 
 

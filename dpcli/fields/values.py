@@ -10,7 +10,6 @@ from typing import Annotated, Any, get_args, get_origin
 from pydantic import BaseModel, Field, GetCoreSchemaHandler, WithJsonSchema
 from pydantic_core import PydanticCustomError, PydanticKnownError, core_schema
 
-from dpcli.numeric.days import days_of
 from dpcli.numeric.exact import plain_text
 from dpcli.problems.reference import advice
 
@@ -60,6 +59,8 @@ def parse_day(text: str) -> int:
         raise NumberSyntaxError("not-a-date", advice)
     if not DATE.fullmatch(text):
         raise NumberSyntaxError("not-a-date", "write year, month and day as in `2010-01-31`")
+    from dpcli.numeric.days import days_of
+
     try:
         return days_of(text)
     except ValueError:

@@ -24,6 +24,7 @@ from dpcli.numeric.exact import readable_text
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.accounting.composition import (
     Branch,
+    Composition,
     GuaranteePair,
     MissingDependencyError,
     composed_pair,
@@ -306,22 +307,26 @@ def balance(
     count that hold one of the `days` days from `period` on. Raises LedgerError if the composition
     needs a package that is not installed.
     """
-    composition, budget = COMPOSITIONS[terms.composition], terms.budget
+    rule, budget = COMPOSITIONS[terms.composition], terms.budget
     releases: Counter[GuaranteeCounts] = Counter()
     for cost in costs:
         releases[cost.guarantees] += cost.count
-    lifetime = _loss(terms, releases)
+    lifetime = _loss(terms, rule, releases)
     if terms.window is None:
-        return Balance(budget, lifetime, lifetime, composition.remaining(budget, lifetime))
+        return Balance(budget, lifetime, lifetime, rule.remaining(budget, lifetime))
     zero = Loss(Fraction(0), Fraction(0), Fraction(0))
-    worst = _greatest([zero, *_window_losses(terms, costs, period, days)])
+    worst = _greatest([zero, *_window_losses(terms, rule, costs, period, days)])
     if lifetime.rho is None:
         worst = replace(worst, rho=None)
-    return Balance(budget, worst, lifetime, composition.remaining(budget, worst))
+    return Balance(budget, worst, lifetime, rule.remaining(budget, worst))
 
 
 def _window_losses(
-    terms: AccountTerms, costs: Sequence[RecordedCost], period: int | None, days: int
+    terms: AccountTerms,
+    rule: Composition,
+    costs: Sequence[RecordedCost],
+    period: int | None,
+    days: int,
 ) -> Iterator[Loss]:
     """The losses of the windows that can be the worst: those that begin at a release.
 
@@ -354,16 +359,16 @@ def _window_losses(
         held = frozenset((+inside).items())
         if held not in seen:
             seen.add(held)
-            yield _loss(terms, inside)
+            yield _loss(terms, rule, inside)
 
 
-def _loss(terms: AccountTerms, releases: Mapping[GuaranteeCounts, int]) -> Loss:
+def _loss(terms: AccountTerms, rule: Composition, releases: Mapping[GuaranteeCounts, int]) -> Loss:
     totals: Counter[Guarantee] = Counter()
     for guarantees, count in releases.items():
         for guarantee, times in guarantees if count else ():
             totals[guarantee] += times * count
     try:
-        return COMPOSITIONS[terms.composition].total(totals, terms.budget.delta)
+        return rule.total(totals, terms.budget.delta)
     except MissingDependencyError as package:
         arguments = {"dataset": terms.dataset, "why": str(package)}
         raise LedgerError.about("package-missing.ledger", **arguments) from None

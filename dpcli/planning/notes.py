@@ -8,7 +8,6 @@ from fractions import Fraction
 from dpcli.data.filters import joint_texts
 from dpcli.data.grid_columns import require_numeric
 from dpcli.data.kinds import Axis
-from dpcli.data.labels import IdColumn
 from dpcli.numeric.exact import exact_or_up, rounded_text, short_up
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan, PlannedQuery, PlannedStatistic
 from dpcli.privacy.unit import Neighbors, PersonUnit
@@ -38,7 +37,7 @@ def query_title(planned_query: PlannedQuery, planned: PlannedStatistic, spec: Sp
 
 def unit_warnings(plan: CentralPlan) -> list[str]:
     """A warning if the privacy unit is a row, although a column has ids of people."""
-    ids = [column.name for column in plan.spec.columns if isinstance(column, IdColumn)]
+    ids = [column.name for column in plan.spec.columns if column.kind == "id"]
     if not ids or isinstance(plan.spec.privacy.unit, PersonUnit):
         return []
     return [

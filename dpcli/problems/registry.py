@@ -10,20 +10,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from importlib import import_module
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 Kind = TypeVar("Kind")
-
-
-class Named(Protocol):
-    """A member that has a name."""
-
-    @property
-    def name(self) -> str:
-        """The name by which it is asked for."""
-
-
-Member = TypeVar("Member", bound=Named)
+Member = TypeVar("Member")
 
 
 class Classes(Collection[type[Kind]], Generic[Kind]):
@@ -67,10 +57,21 @@ class Classes(Collection[type[Kind]], Generic[Kind]):
 
 
 class Registry(Collection[Member], Generic[Member]):
-    """Members by name, in order; each is one object of its class."""
+    """Members by name, in order: one object of each class, or the class.
 
-    def __init__(self, package: str, members: Mapping[str, Member | str]) -> None:
+    A registry `makes` objects by default. The attribute `key` of a member has its name.
+    """
+
+    def __init__(
+        self,
+        package: str,
+        members: Mapping[str, Member | str],
+        *,
+        key: str = "name",
+        makes: bool = True,
+    ) -> None:
         self._package, self._members = package, dict(members)
+        self._key, self._makes = key, makes
         classes = (one if isinstance(one, str) else type(one) for one in members.values())
         self.classes: Classes[Member] = Classes(package, *classes)
 
@@ -85,13 +86,15 @@ class Registry(Collection[Member], Generic[Member]):
 
     def with_member(self, member: Member) -> Registry[Member]:
         """The registry with one more member at the end."""
-        return Registry(self._package, {**self._members, member.name: member})
+        members = {**self._members, getattr(member, self._key): member}
+        return Registry(self._package, members, key=self._key, makes=self._makes)
 
     def __getitem__(self, name: str) -> Member:
         member = self._members[name]
         if isinstance(member, str):
-            made = _class_at(self._package, member)()
-            if getattr(made, "name", None) != name:
+            found: Any = _class_at(self._package, member)
+            made: Member = found() if self._makes else found
+            if getattr(made, self._key, None) != name:
                 raise TypeError(f"{member} is not the member {name}")
             member = self._members[name] = made
         return member

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from dpcli.data.column import file_columns
 from dpcli.data.kinds import Axis
-from dpcli.data.labels import IdColumn
 from dpcli.engine.files.dataset import ZIP_ENDING, Dataset, format_of
 from dpcli.engine.files.header_check import refuse_possible_sheets, require_columns
 from dpcli.engine.files.source import Input, open_dataset, open_file
@@ -267,7 +266,7 @@ def _may_lack(plan: CentralPlan) -> bool:
     return any(
         column.name not in {*shown, *quality.min_readable}
         for column in file_columns(used)
-        if not isinstance(column, IdColumn)
+        if column.kind != "id"
     )
 
 

@@ -62,7 +62,6 @@ from dpcli.specification.chosen_bounds import (
     to_json,
     with_chosen_bounds,
 )
-from dpcli.specification.named_files import require_public
 from dpcli.statistics.bounds.chosen_bounds import ChosenBounds
 
 if TYPE_CHECKING:
@@ -82,6 +81,8 @@ class Transaction(Generic[PlanT]):
     def __init__(self, request: ReleaseRequest[PlanT], messages: Messages) -> None:
         require_plan_fits(request.plan)
         if listed := request.plan.spec.named_files:
+            from dpcli.specification.named_files import require_public
+
             # A program may have read the spec before it knew the data.
             require_public(listed, request.files)
         self.request, self._messages = request, messages

@@ -15,7 +15,6 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from dpcli.numeric.arrays import Array, np
-from dpcli.numeric.days import days_of
 from dpcli.numeric.exact import exact_or_up
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.columns import ADDED_COLUMNS, COLUMNS, TableColumn, columns_with
@@ -224,6 +223,8 @@ def number_of(text: str) -> Fraction:
     """The number that a published text states; for a date, days since 1970-01-01."""
     if text.count("-", 1) < 2:
         return Fraction(text)
+    from dpcli.numeric.days import days_of
+
     return Fraction(days_of(text))
 
 

@@ -17,7 +17,6 @@ from dpcli.data.formats import (
     OTHER_NAMES,
     QUOTES,
     STANDARD_DIALECT,
-    UNDECLARED_DIALECT,
     Dialect,
     find_encoding,
 )
@@ -141,10 +140,8 @@ class CsvModel(SectionModel):
     row_names: Boolean = False
 
 
-def resolve_dialect(values: CsvModel | None, columns: MappingNode | None = None) -> Dialect:
+def resolve_dialect(values: CsvModel, columns: MappingNode | None = None) -> Dialect:
     """The dialect of a section, whose `names`, if any, must include all of `columns`."""
-    if values is None:
-        return UNDECLARED_DIALECT
     names = tuple(name.text for name in scalars_of(values.node.sequence("names")))
     for key, fields in columns.pairs.values() if columns and names else ():
         source = fields.value("from") if isinstance(fields, MappingNode) else None

@@ -18,6 +18,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from dpcli.data.column import column_names
+from dpcli.data.formats import UNDECLARED_DIALECT
 from dpcli.fields.section import SectionModel, SeparateSection, SeparateSections
 from dpcli.fields.tree import Node, ScalarNode, TooManyProblemsError, attempt, scalars_of
 from dpcli.fields.values import (
@@ -207,7 +208,7 @@ def parse_spec(
         word = root.scalar("model")
         local = word is not None and word.text == LOCAL
         spec = resolve((LocalSpecModel if local else CentralSpecModel).read(root), context)
-        if not findings:
+        if not findings and context.choices:
             require_choices_fit(context, spec)
         if not findings:
             digest = hashlib.sha256(raw)
@@ -220,7 +221,13 @@ def parse_spec(
 def resolve(document: CentralSpecModel | LocalSpecModel, context: SpecContext) -> Spec:
     """The spec of a document; `AlreadyReportedError` after its problems are recorded."""
     root = document.node
-    dialect = attempt(lambda: resolve_dialect(document.csv, root.mapping("columns")))
+    dialect = attempt(
+        lambda: (
+            resolve_dialect(document.csv, root.mapping("columns"))
+            if document.csv
+            else UNDECLARED_DIALECT
+        )
+    )
     with suppress(AlreadyReportedError):
         context.decimal = dialect().decimal
     declare_columns(root.mapping("columns"), context)

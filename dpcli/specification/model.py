@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar, final
 
 from dpcli.data.column import Column, ValuedColumn
 from dpcli.data.formats import UNDECLARED_DIALECT, Dialect
-from dpcli.data.labels import LabeledColumn
 from dpcli.mechanisms.mechanism import Mechanism
 from dpcli.privacy.accounting.composition import Composition
 from dpcli.privacy.loss import BudgetRequest, Loss
@@ -29,6 +28,7 @@ from dpcli.statistics.precision import OptionalColumn
 from dpcli.statistics.statistic import Statistic
 
 if TYPE_CHECKING:
+    from dpcli.data.labels import LabeledColumn
     from dpcli.mechanisms.local.local_mechanism import CalibratedRandomizer, LocalMechanism
 
 

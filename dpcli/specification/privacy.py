@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import astuple, replace
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from dpcli.data.labels import IdColumn
 from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import MappingNode, ScalarNode, attempt, node_at, read_valid
 from dpcli.fields.values import (
@@ -36,6 +35,9 @@ from dpcli.specification.entry_fields import AnsweredModel, MechanismName, read_
 from dpcli.specification.model import Entry, Privacy, QualityCheck
 from dpcli.statistics.bounds.chosen_bounds import MAX_ROWS, LimitChoice
 from dpcli.statistics.design import Request
+
+if TYPE_CHECKING:
+    from dpcli.data.labels import IdColumn
 
 MAX_MIN_ROWS = 10**15
 """More rows than any file has."""
@@ -158,6 +160,8 @@ def _read_unit(section: PrivacyModel, context: SpecContext) -> Unit:
 
 
 def _read_id_column(scalar: ScalarNode, context: SpecContext) -> IdColumn:
+    from dpcli.data.labels import IdColumn
+
     column = context.column(scalar)
     if isinstance(column, IdColumn):
         return column

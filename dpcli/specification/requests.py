@@ -10,15 +10,11 @@ from itertools import chain
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from dpcli.data.bins import _off_grid, _read_increasing, read_bin_starts
 from dpcli.data.column import Column, ValuedColumn
-from dpcli.data.dates import DateColumn
 from dpcli.data.declared_texts import FORMULA_STARTS
-from dpcli.data.derived.positions import FirstTrue
 from dpcli.data.filters import Filter, InRanges
 from dpcli.data.grid_columns import MAX_VALUES_AS_BINS, NumericColumn
 from dpcli.data.kinds import Axis
-from dpcli.data.labels import CategoryColumn, PrivatePartitionColumn
 from dpcli.data.steps import MAX_STEPS, read_number, require_whole_steps
 from dpcli.fields.section import MAX_COLUMNS_TOGETHER, ColumnRole, SectionModel, column_role
 from dpcli.fields.tree import (
@@ -40,6 +36,7 @@ from dpcli.statistics.design import Design, Request
 from dpcli.statistics.statistic import Statistic
 
 if TYPE_CHECKING:
+    from dpcli.data.labels import PrivatePartitionColumn
     from dpcli.queries.scores import Points
 
 RESERVED_COLUMNS = ("statistic", "item", "value", "lower", "upper")
@@ -91,6 +88,8 @@ def read_axis(
         raise scalar.span.report("formula-label.name", first=column.name[0], **arguments)
     if isinstance(column, NumericColumn):
         if bins is not None:
+            from dpcli.data.bins import read_bin_starts
+
             return Axis(column, read_bin_starts(column, bins))
         values = [range(low, high + 1) for low, high in column.declared_ranges]
         if column.date_range is not None or sum(map(len, values)) > MAX_VALUES_AS_BINS:
@@ -124,6 +123,9 @@ def with_possible_groups(request: Request) -> Request:
 
 def two_values(column: ValuedColumn, positions: Sequence[int]) -> Axis:
     """The axis of two labels or values at these `positions`; other rows lie outside."""
+    from dpcli.data.derived.positions import FirstTrue
+    from dpcli.data.labels import CategoryColumn
+
     names = (column.text(position) for position in positions)
     tests = tuple(InRanges(column, ((position, position),)) for position in positions)
     values = tuple((name, name) for name in names)
@@ -132,6 +134,8 @@ def two_values(column: ValuedColumn, positions: Sequence[int]) -> Axis:
 
 def read_candidates(node: Node | None, column: NumericColumn) -> Points:
     """The listed candidates, or those at a step; by default all values of the column."""
+    from dpcli.data.bins import _off_grid, _read_increasing
+
     if isinstance(node, SequenceNode):
         return _read_increasing(scalars_of(node), column)
     scalar = node.scalar("step") if isinstance(node, MappingNode) else None
@@ -222,8 +226,11 @@ class RequestReader:
 
     def _column(self, scalar: ScalarNode, role: ColumnRole) -> Column:
         column = self._context.columns.get(scalar.text)
-        if self._statistic.selects_labels and isinstance(column, PrivatePartitionColumn):
-            return column
+        if self._statistic.selects_labels and column is not None:
+            from dpcli.data.labels import PrivatePartitionColumn
+
+            if isinstance(column, PrivatePartitionColumn):
+                return column
         return self._context.column_of_kind(
             scalar, self._section.subject, role.kinds, self._section.what, values=True
         )
@@ -238,7 +245,8 @@ class RequestReader:
         ((name, pair),) = pairs
         column = self._context.valued_column(name, self._section.subject)
         years = [scalar.text for scalar in scalars_of(pair) if is_year(scalar.text)]
-        if isinstance(column, DateColumn) and len(years) == 2:
+        is_date = isinstance(column, NumericColumn) and column.date_range is not None
+        if is_date and len(years) == 2:
             arguments = {"column": column.name, "first": years[0], "second": years[1]}
             raise pair.span.report("not-a-date.years", **arguments)
         positions = read_all(partial(read_position, column), scalars_of(pair))

@@ -20,7 +20,7 @@ from dpcli.data.labels import PrivatePartitionColumn
 from dpcli.fields.section import SectionModel
 from dpcli.mechanisms.local import LOCAL_MECHANISMS
 from dpcli.problems.reference import word_pages
-from dpcli.specification.columns import COLUMN_TYPES
+from dpcli.specification.column_types import COLUMN_TYPES
 from dpcli.specification.csv_form import CsvModel
 from dpcli.specification.declarations import OutputModel, SampleModel
 from dpcli.specification.entries import MAX_STATISTICS

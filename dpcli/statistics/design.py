@@ -13,7 +13,6 @@ from dpcli.data.column import Column
 from dpcli.data.filters import Filter
 from dpcli.data.grid_columns import NumericColumn, require_numeric
 from dpcli.data.kinds import Axis
-from dpcli.data.labels import LabeledColumn, require_labeled
 from dpcli.noise.distribution import ADDITIVE, Family, Noise
 from dpcli.noise.sums import summed_margin
 from dpcli.numeric.arrays import Array, integer_array
@@ -24,6 +23,7 @@ from dpcli.queries.query import Query
 from dpcli.statistics.estimates import Estimates
 
 if TYPE_CHECKING:
+    from dpcli.data.labels import LabeledColumn
     from dpcli.queries.scores import Points
 
 Measure = Literal["epsilon", "rho"]
@@ -111,6 +111,8 @@ class Request:
     @property
     def label_axis(self) -> Axis:
         """The labels of the column that can be chosen; by default, all of them."""
+        from dpcli.data.labels import require_labeled
+
         return self.bins or Axis(require_labeled(self.column))
 
     def option(self, name: str) -> Any:

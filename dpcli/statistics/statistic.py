@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal, final
 
 from dpcli.data.column import Column
-from dpcli.data.dates import DateColumn
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.fields.section import SectionModel, extended_model
 from dpcli.fields.statistic_fields import FieldFault
 from dpcli.noise.distribution import ADDITIVE, Family
@@ -161,4 +161,5 @@ class Statistic(ABC):
 
     def publishes_dates(self, request: Request) -> bool:
         """Whether the published numbers are dates."""
-        return self.gives_dates and isinstance(request.column, DateColumn)
+        column = request.column if self.gives_dates else None
+        return isinstance(column, NumericColumn) and column.date_range is not None

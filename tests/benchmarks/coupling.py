@@ -1,14 +1,16 @@
 """How tightly the code is coupled: `python -m tests.benchmarks.coupling`.
 
 Type switches on kinds of queries and columns outside the file that defines them, flags that split
-two models, import cycles, long functions, and what one mean passes in its second release in a
-process. It prints numbers and asserts nothing.
+two models, import cycles, long functions, what one mean passes in its second release in a process,
+and which modules a command imports that releases it. It prints numbers and asserts nothing.
 """
 
 from __future__ import annotations
 
 import ast
+import os
 import re
+import subprocess
 import sys
 import tempfile
 import threading
@@ -244,6 +246,28 @@ def trace_of_a_mean() -> Trace:
     return Trace(len(set(calls)), len({file for file, _ in calls}), changes, built)
 
 
+LOADED = """
+import sys
+from dpcli.cli.main import run
+sys.argv = ["dpcli", "release", "spec.yaml", "data.csv", "-o", "table.csv", "--quiet"]
+run()
+print(*(name for name in sys.modules if name.partition(".")[0] == "dpcli"))
+"""
+
+
+def modules_loaded_by_a_mean() -> list[str]:
+    """The modules of the package that a process imports that releases one mean."""
+    with tempfile.TemporaryDirectory() as name:
+        (Path(name) / "spec.yaml").write_text(SPEC, encoding="utf-8")
+        (Path(name) / "data.csv").write_text("income\n1\n2\n", encoding="utf-8")
+        environment = os.environ | {"PYTHONPATH": str(ROOT)}
+        command = [sys.executable, "-c", LOADED]
+        done = subprocess.run(
+            command, cwd=name, env=environment, capture_output=True, text=True, check=True
+        )
+    return sorted(done.stdout.split())
+
+
 def main() -> None:
     """Print all numbers."""
     texts = sources()
@@ -260,6 +284,7 @@ def main() -> None:
     print(f"functions of more than 60 lines: {long_functions(trees)}")
     print(f"import cycles: {cycles(imports(trees))}")
     print(trace_of_a_mean())
+    print(f"modules that a release of one mean imports: {len(modules_loaded_by_a_mean())}")
 
 
 if __name__ == "__main__":

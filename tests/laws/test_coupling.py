@@ -13,6 +13,7 @@ from tests.benchmarks.coupling import (
     column_kinds,
     lines_with,
     long_functions,
+    modules_loaded_by_a_mean,
     sources,
     subclasses,
     switches_outside,
@@ -83,3 +84,12 @@ def test_a_mean_passes_few_functions() -> None:
     assert trace.functions <= 728
     assert trace.modules <= 96
     assert trace.changes <= 1_180
+
+
+def test_a_release_loads_few_modules() -> None:
+    """A command that releases one mean imports what it uses; members of registries by name."""
+    loaded = modules_loaded_by_a_mean()
+
+    assert "dpcli.statistics.means.mean" in loaded
+    assert not {"dpcli.mechanisms.gaussian", "dpcli.data.labels", "dpcli.data.dates"} & {*loaded}
+    assert len(loaded) <= 145

@@ -13,7 +13,7 @@ from dpcli.data.cell_options import From, MissingMarks
 from dpcli.data.column import Column, Option, Rule
 from dpcli.data.number_columns import IntegerColumn, NumberColumn
 from dpcli.fields.values import whole_number
-from dpcli.specification.columns import ColumnModel, taking_options
+from dpcli.specification.column_types.model import ColumnModel, taking_options
 
 MAX_DECIMALS = 3
 

@@ -14,7 +14,7 @@ CategoryColumn.takes = (Prefix, *CategoryColumn.takes)
 
 from dpcli import mechanisms, noise, statistics  # noqa: E402
 from dpcli.mechanisms import query_sensitivity  # noqa: E402
-from dpcli.specification import columns  # noqa: E402
+from dpcli.specification import column_types  # noqa: E402
 from tests.support.toy_column import Duration, DurationColumn, Percentage  # noqa: E402
 from tests.support.toy_family.capped_counts import CappedCountQuery  # noqa: E402
 from tests.support.toy_family.statistic import CappedCount  # noqa: E402
@@ -27,7 +27,8 @@ setattr(query_sensitivity, "QUERIES", query_sensitivity.QUERIES.with_member(Capp
 setattr(kinds, "COLUMNS", kinds.COLUMNS.with_member(DurationColumn))  # noqa: B010 - final
 statistics.STATISTICS = statistics.STATISTICS.with_member(HighCount())
 statistics.STATISTICS = statistics.STATISTICS.with_member(CappedCount())
-columns.COLUMN_TYPES = (*columns.COLUMN_TYPES, Percentage, Duration)
+column_types.COLUMN_TYPES = column_types.COLUMN_TYPES.with_member(Percentage)
+column_types.COLUMN_TYPES = column_types.COLUMN_TYPES.with_member(Duration)
 
 if __name__ == "__main__":
     # The registry must be complete before it is read.

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 from dpcli.data.column import Column, Names, Ranges, RangesOf
 from dpcli.data.dates import DateColumn
 from dpcli.data.declared_columns import DeclaredColumns
+from dpcli.data.declared_texts import DROP
 from dpcli.data.derived.declared import (
     DeclaredDerivation,
     DerivedSection,
@@ -27,7 +28,7 @@ from dpcli.data.derived.declared import (
 )
 from dpcli.data.derived.labels import FirstLabel
 from dpcli.data.grid_columns import NumericColumn, numeric_columns
-from dpcli.data.labels import DROP, labeled_columns
+from dpcli.data.labels import labeled_columns
 from dpcli.data.number_columns import IntegerColumn, NumberColumn
 from dpcli.data.polars_text import pl
 from dpcli.data.steps import MAX_STEPS, Step, bounds_in_steps, read_number, read_within_bounds

@@ -14,9 +14,9 @@ from pydantic import Field
 from dpcli.data.column import Column, Derivation
 from dpcli.data.dates import DateColumn
 from dpcli.data.declared_columns import DeclaredColumns
-from dpcli.data.declared_texts import report_twins, require_distinct_texts
+from dpcli.data.declared_texts import DROP, report_twins, require_distinct_texts
 from dpcli.data.grid_columns import NumericColumn, require_numeric
-from dpcli.data.labels import DROP, CategoryColumn, LabeledColumn, with_missing
+from dpcli.data.labels import CategoryColumn, LabeledColumn, with_missing
 from dpcli.data.steps import Step
 from dpcli.fields.section import SectionModel, extended_model, name_of
 from dpcli.fields.statistic_fields import VALUED

@@ -26,7 +26,6 @@ from operator import attrgetter
 
 from dpcli.data.column import Column, file_columns
 from dpcli.data.formats import UTF8, UTF16, UTF32, Dialect, has_unnamed_index
-from dpcli.data.labels import IdColumn
 from dpcli.engine.files.dataset import GZIP_ENDING, ZIP_ENDING, Dataset, Source, format_of
 from dpcli.engine.files.decoding import (
     UTF8_BOM,
@@ -184,7 +183,7 @@ def _type_problems(source: Source, column: Column) -> Iterator[Problem]:
         arguments = {"column": name, "type": source.odd[name]}
         expected = "single numbers, texts, dates or booleans"
         yield make_problem("column-type", file=source.name, expected=expected, **arguments)
-    elif isinstance(column, IdColumn) and name in source.unfit_ids:
+    elif column.kind == "id" and name in source.unfit_ids:
         # As texts, 7.0 and 7 in another file would be two people, and so would one time in two
         # time zones.
         arguments = {"column": name, "type": source.unfit_ids[name]}

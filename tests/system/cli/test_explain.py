@@ -11,7 +11,7 @@ from dpcli.cli.commands import PLACES
 from dpcli.cli.explain import HEADINGS, explain, pages
 from dpcli.planning.planner import make_plan
 from dpcli.problems.reference import Page, code_pages, synonyms, word_pages
-from dpcli.specification.columns import COLUMN_TYPES
+from dpcli.specification.column_types import COLUMN_TYPES
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.postprocessing import Flag
