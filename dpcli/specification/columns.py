@@ -70,22 +70,21 @@ def require_name(key: ScalarNode) -> None:
 
 def _read_column(key: ScalarNode, node: Node, context: SpecContext) -> Column:
     types = column_types.COLUMN_TYPES
-    names = types.names
     if not isinstance(node, MappingNode):
-        line = f"`{{type: {node.text if node.text in names else '...'}}}`"
+        line = f"`{{type: {node.text if node.text in types.names else '...'}}}`"
         arguments = {"found": node.shown, "form": "a mapping", "line": line}
         raise node.span.report("wrong-shape", name=f"the column {key.shown}", **arguments)
     kind = node.value("type")
     if kind is None:
-        line = f"`type: ...`: {quoted_list(names, 'or')}"
+        line = f"`type: ...`: {quoted_list(types.names, 'or')}"
         owner = f"the column {key.shown}"
         raise key.span.report("missing-field", owner=owner, key="type", line=line)
-    text = kind.text
-    if text not in names:
+    model = types.named(kind.text)
+    if model is None:
         arguments = {"name": "`type`", "found": kind.shown}
-        word = TYPE_SYNONYMS.get(text.casefold(), text)
-        raise kind.span.report("unknown-choice", word=word, choices=names, **arguments)
-    section = types[text].read(types[text].completed(node, context))
+        word = TYPE_SYNONYMS.get(kind.text.casefold(), kind.text)
+        raise kind.span.report("unknown-choice", word=word, choices=types.names, **arguments)
+    section = model.read(model.completed(node, context))
     column = section.column(key.text)
     section.require()
     caption = stated_caption(section)

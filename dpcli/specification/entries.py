@@ -35,8 +35,8 @@ def choose_entry(_: ScalarNode | None, node: Node) -> type[EntryModel]:
     entry = require_entry(node, "statistics", "{name: ..., statistic: ..., epsilon: ...}")
     registry, word = statistics.STATISTICS, entry.scalar("statistic")
     text = word.text if word else ""
-    if text in registry.names:
-        return entry_model(registry.named(text))
+    if statistic := registry.named(text):
+        return entry_model(statistic)
     if advice("statistics", plain_word(text)):
         return entry_model(None)
     meant = synonyms().get(text[:100].casefold(), text)
