@@ -154,6 +154,8 @@ DAYS_A_YEAR = 365
 GuaranteeCounts = tuple[tuple[Guarantee, int], ...]
 """The guarantees of the answers of a release, each with its number of answers."""
 
+_composition = lru_cache(COMPOSITIONS.__getitem__)
+
 
 @lru_cache(maxsize=4096)
 def guarantee_counts(events_json: str, neighbors: str) -> GuaranteeCounts:
@@ -307,7 +309,7 @@ def balance(
     count that hold one of the `days` days from `period` on. Raises LedgerError if the composition
     needs a package that is not installed.
     """
-    rule, budget = COMPOSITIONS[terms.composition], terms.budget
+    rule, budget = _composition(terms.composition), terms.budget
     releases: Counter[GuaranteeCounts] = Counter()
     for cost in costs:
         releases[cost.guarantees] += cost.count

@@ -41,7 +41,7 @@ FAMILIES: Final[dict[str, Family]] = {
     "exponential": "choice",
     "objective": "slope",
 }
-"""The family of each mechanism, by which one is found before it is imported."""
+"""The family of each mechanism, by which it is found before it is imported."""
 
 
 def family_of(name: str) -> Family:
