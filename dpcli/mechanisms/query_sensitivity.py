@@ -11,8 +11,7 @@ from dataclasses import fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from dpcli.data import kinds
-from dpcli.data.derived import DERIVATIONS
+from dpcli.data import derived, kinds
 from dpcli.data.filters import FILTERS
 from dpcli.data.kinds import LABELED_COLUMNS, is_option
 from dpcli.privacy.sensitivity import Sensitivity
@@ -69,7 +68,7 @@ def require_plain(query: Query) -> None:
     """
     if type(query) not in QUERIES:
         raise TypeError("a query cannot be subclassed")
-    registered = (QUERIES, PARTS, kinds.COLUMNS, FILTERS, DERIVATIONS)
+    registered = (QUERIES, PARTS, kinds.COLUMNS, FILTERS, derived.DERIVED, derived.UNDECLARED)
     waiting: list[object] = [query]
     while waiting:
         value = waiting.pop()

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 
+from dpcli.data import derived
 from dpcli.data.column import Column
-from dpcli.data.derived import DERIVED
 from dpcli.data.derived.declared import DerivedSection, section_of
 from dpcli.fields.tree import MappingNode, Node, ScalarNode, attempt
 from dpcli.fields.values import AlreadyReportedError
@@ -19,7 +19,7 @@ from dpcli.specification.context import SpecContext
 
 def choose_derived(key: ScalarNode | None, node: Node) -> type[DerivedSection]:
     """The model of a derived column, by the key that says how it is computed."""
-    models, name = {kind.key: kind for kind in DERIVED}, key.text if key else ""
+    models, name = {kind.key: kind for kind in derived.DERIVED}, key.text if key else ""
     if not isinstance(node, MappingNode):
         raise node.span.report("derived-form", column=name, found=node.shown, choices=models)
     kinds = [kind for kind in models if kind in node.pairs]

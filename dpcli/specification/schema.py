@@ -13,8 +13,8 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema
 
 from dpcli import mechanisms, statistics
+from dpcli.data import derived
 from dpcli.data.conditions import ConditionsModel
-from dpcli.data.derived import DERIVED
 from dpcli.data.derived.declared import section_of
 from dpcli.data.labels import PrivatePartitionColumn
 from dpcli.fields.section import SectionModel
@@ -187,7 +187,8 @@ def _derived_schema(definitions: Json) -> Json:
     fields: Json = {}
     rules: list[Json] = []
     own: dict[str, Json] = {
-        kind.key: _model_schema(section_of(kind), definitions, "derived") for kind in DERIVED
+        kind.key: _model_schema(section_of(kind), definitions, "derived")
+        for kind in derived.DERIVED
     }
     for schema in own.values():
         for key, field in schema["properties"].items():

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dpcli.data import kinds
+from dpcli.data import derived, kinds
 from dpcli.data.labels import CategoryColumn
 from tests.support.toy_option import Prefix
 
@@ -16,6 +16,7 @@ from dpcli import mechanisms, noise, statistics  # noqa: E402
 from dpcli.mechanisms import query_sensitivity  # noqa: E402
 from dpcli.specification import column_types  # noqa: E402
 from tests.support.toy_column import Duration, DurationColumn, Percentage  # noqa: E402
+from tests.support.toy_derivation import Distance  # noqa: E402
 from tests.support.toy_family.capped_counts import CappedCountQuery  # noqa: E402
 from tests.support.toy_family.statistic import CappedCount  # noqa: E402
 from tests.support.toy_mechanism import TwoLaplaces, TwoLaplacesMechanism  # noqa: E402
@@ -25,6 +26,7 @@ setattr(noise, "NOISES", noise.NOISES.with_member(TwoLaplaces))  # noqa: B010 - 
 setattr(mechanisms, "MECHANISMS", mechanisms.MECHANISMS.with_member(TwoLaplacesMechanism()))  # noqa: B010 - final
 setattr(query_sensitivity, "QUERIES", query_sensitivity.QUERIES.with_member(CappedCountQuery))  # noqa: B010 - final
 setattr(kinds, "COLUMNS", kinds.COLUMNS.with_member(DurationColumn))  # noqa: B010 - final
+setattr(derived, "DERIVED", derived.DERIVED.with_member(Distance))  # noqa: B010 - final
 statistics.STATISTICS = statistics.STATISTICS.with_member(HighCount())
 statistics.STATISTICS = statistics.STATISTICS.with_member(CappedCount())
 column_types.COLUMN_TYPES = column_types.COLUMN_TYPES.with_member(Percentage)

@@ -142,8 +142,11 @@ quality: none
 columns:
   site: {type: category, values: [north, south], prefix: AB-, na: AB-none}
   spent: {type: duration, hours: 10, na: "-"}
+derive:
+  away: {distance: [spent, 100]}
 statistics:
   - {name: sites, statistic: count, by: [site], epsilon: 20}
+  - {name: away, statistic: mean, column: away, epsilon: 20}
   - {name: mean, statistic: mean, column: spent, epsilon: 20}
   - {name: long, statistic: count, where: {spent: {min: "2:00"}}, epsilon: 20}
 """,
@@ -154,9 +157,16 @@ statistics:
         ("hours: 10", "hours: 0", "expected a whole number from 1 to 1,000"),
         ("duration", "durations", "did you mean `duration`?"),
         ("hours: 10", "hours: 10, prefix: x", "`prefix` is not a field of a `duration` column"),
+        ("distance", "distence", "`is` or `distance`"),
+        ("[spent, 100]", "[spent]", "`distance` has 1 item"),
     ],
     explained={"prefix": ["is removed", "prefix: AB-"], "duration": ["hours and minutes"]},
-    refused=[("AB-,", "[AB-],"), ("hours: 10", "hours: x"), ("hours:", "prefix:")],
+    refused=[
+        ("AB-,", "[AB-],"),
+        ("hours: 10", "hours: x"),
+        ("hours:", "prefix:"),
+        ("[spent, 100]", "spent"),
+    ],
     described=["is removed"],
 )
 
@@ -311,6 +321,8 @@ def test_cells_of_a_column_are_released(write: Write) -> None:
     assert abs(values["sites", "south"] - 100) < 5
     # Ten hours at most: (90 + 150 + 600) / 3.
     assert abs(values["mean", ""] - 280) < 5
+    # (10 + 50 + 500) / 3.
+    assert abs(values["away", ""] - 560 / 3) < 5
     assert abs(values["long", ""] - 200) < 5
 
 

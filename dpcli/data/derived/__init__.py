@@ -9,7 +9,7 @@ inputs by interval arithmetic, never from data. A change of one row changes one 
 bounds, so a query over a derived column has the sensitivity that its declaration states, as over
 any other column.
 
-To add a kind, write one class and add one line to `_DERIVED`.
+To add a kind, write one class and add one line to `DERIVED`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from dpcli.problems.registry import Classes
 if TYPE_CHECKING:
     from dpcli.data.derived.declared import DeclaredDerivation
 
-_DERIVED = (
+DERIVED: Final[Classes[DeclaredDerivation]] = Classes(
+    "dpcli.data.derived",
     "arithmetic:Sum",
     "arithmetic:Difference",
     "arithmetic:Product",
@@ -33,15 +34,9 @@ _DERIVED = (
     "arithmetic:FirstNumber",
     "labels:Satisfies",
 )
-
-DERIVED: Final[Classes[DeclaredDerivation]] = Classes("dpcli.data.derived", *_DERIVED)
 """Every kind of derived column that a spec may declare."""
 
-DERIVATIONS: Final[Classes[Derivation]] = Classes(
-    "dpcli.data.derived",
-    *_DERIVED,
-    "labels:FirstLabel",
-    "positions:FirstTrue",
-    "positions:PositionAmong",
+UNDECLARED: Final[Classes[Derivation]] = Classes(
+    "dpcli.data.derived", "labels:FirstLabel", "positions:FirstTrue", "positions:PositionAmong"
 )
-"""Every kind of derivation."""
+"""Every other kind: filters, statistics and declared kinds make them."""

@@ -234,7 +234,7 @@ def test_the_bounds_decide_years_also_for_the_hours_of_a_zone() -> None:
         (FRENCH, "%d %b %Y", "5 fe\u0301vr. 2024", "2024-02-05"),
         (TURKISH, "%d %B %Y", "5 EK\u0130M 2024", "2024-10-05"),
         (TURKISH, "%d %B %Y", "5 KASIM 2024", "2024-11-05"),
-        (TURKISH, "%d %B %Y", "5 Ağustos 2024", "2024-08-05"),
+        (TURKISH, "%d %B %Y", "5 ağustos 2024", "2024-08-05"),
         (ROMAN, "%d %b %Y", "5 VIII 2024", "2024-08-05"),
         (ROMAN, "%d %b %Y", "5 v 2024", "2024-05-05"),
         (ROMAN, "%d %b %Y", "5 IIII 2024", None),

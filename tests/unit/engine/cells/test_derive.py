@@ -14,7 +14,7 @@ import pytest
 from dpcli.data.column import Column, Derivation
 from dpcli.data.date_forms import DateFormat
 from dpcli.data.dates import DateColumn
-from dpcli.data.derived import DERIVATIONS
+from dpcli.data.derived import DERIVED, UNDECLARED
 from dpcli.data.derived.arithmetic import (
     Arithmetic,
     Difference,
@@ -288,4 +288,4 @@ def test_every_kind_of_derivation_is_compared() -> None:
         Bands,
     }
     # Texts of private categories are compared in `test_filters.py`.
-    assert set(DERIVATIONS) == used | {FirstLabel, FirstTrue, Satisfies, PositionAmong}
+    assert {*DERIVED, *UNDECLARED} == used | {FirstLabel, FirstTrue, Satisfies, PositionAmong}
