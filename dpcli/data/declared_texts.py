@@ -147,7 +147,7 @@ def require_distinct_texts(pairs: Sequence[tuple[ScalarNode, ScalarNode | None]]
         if first is not text:
             line, column = first.span.start
             text.span.report("duplicate-value", value=text.text, line=line, column=column)
-        check_text()
+        check_text.require()
 
     read_all(check, pairs)
 

@@ -36,6 +36,7 @@ from dpcli.data.column import (
 from dpcli.data.declared_texts import DROP, mapping_text, yaml_text
 from dpcli.data.formats import shortest_number
 from dpcli.data.polars_text import pl, position_of_code, private_key, unified_text
+from dpcli.fields.tree import Attempt
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.messages import quoted_list
 from dpcli.problems.reference import usual_cells
@@ -463,7 +464,7 @@ BOOLEAN_LABELS = ("false", "true")
 
 
 def with_missing(
-    column: LabeledColumn, section: Any, check_texts: Callable[[], object]
+    column: LabeledColumn, section: Any, check_texts: Attempt[object]
 ) -> LabeledColumn:
     """The column with labels for missing and other cells; `check_texts` may raise."""
     column = replace(column, other=getattr(section, "other", None))
@@ -472,5 +473,5 @@ def with_missing(
         position = column.positions.get(label)
         if position is None:
             raise section.report("unknown-label", "missing", word=label, choices=column.labels)
-    check_texts()
+    check_texts.require()
     return replace(column, missing=position)

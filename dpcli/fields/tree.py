@@ -9,7 +9,7 @@ place can also be suppressed, such as that of a placeholder: readers then record
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar, NamedTuple, NoReturn, ParamSpec, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, ParamSpec, TypeVar
 
 from dpcli.fields.values import AlreadyReportedError
 from dpcli.problems.errors import Place, Problem, make_problem
@@ -19,6 +19,7 @@ from dpcli.problems.messages import MAX_CHOICES, closest_match, message_and_hint
 A = TypeVar("A")
 P = ParamSpec("P")
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 Path = tuple[str | int, ...]
 """Keys, and indexes of items, that lead to a value of a spec."""
@@ -128,29 +129,47 @@ class Span(NamedTuple):
         return reported
 
 
-def attempt(read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Callable[[], T]:
-    """Calls a reader at once; the returned function gives its value or its error."""
+class Attempt(Generic[T_co]):
+    """What a reader gave: a value, or a problem that it has recorded."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, *values: T_co) -> None:
+        self._values = values
+
+    @property
+    def has_value(self) -> bool:
+        """Whether the reader has recorded no problem."""
+        return bool(self._values)
+
+    @property
+    def value(self) -> T_co:
+        """The value; raises `AlreadyReportedError` if there is none."""
+        self.require()
+        return self._values[0]
+
+    def require(self) -> None:
+        """Raises `AlreadyReportedError` if there is no value."""
+        if not self._values:
+            raise AlreadyReportedError
+
+
+def attempt(read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Attempt[T]:
+    """Calls a reader, whose problems may be raised later."""
     try:
-        value = read(*args, **kwargs)
+        return Attempt(read(*args, **kwargs))
     except AlreadyReportedError:
-        return _already_reported
-    return lambda: value
-
-
-def _already_reported() -> NoReturn:
-    raise AlreadyReportedError
+        return Attempt()
 
 
 def read_all(read: Callable[[A], T], items: Iterable[A]) -> list[T]:
     """The values of all items; `AlreadyReportedError` if any item has a problem."""
-    attempts = [attempt(read, item) for item in items]
-    return [value() for value in attempts]
+    return [one.value for one in [attempt(read, item) for item in items]]
 
 
 def read_valid(read: Callable[[A], T], items: Iterable[A]) -> list[T]:
     """The values of the items without problems."""
-    attempts = [attempt(read, item) for item in items]
-    return [value() for value in attempts if value is not _already_reported]
+    return [one.value for one in (attempt(read, item) for item in items) if one.has_value]
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,8 +50,8 @@ def declare_columns(section: MappingNode | None, context: SpecContext) -> None:
             key.span.report("twin-names", column=name, line=first.span.line)
         column = attempt(_read_column, key, value, context)
         with suppress(AlreadyReportedError):
-            check_name()
-            context.columns[name] = column()
+            check_name.require()
+            context.columns[name] = column.value
 
 
 def require_name(key: ScalarNode) -> None:

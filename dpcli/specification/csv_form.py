@@ -205,7 +205,7 @@ def parse_dialect(fields: Mapping[str, str]) -> Dialect:
     dialect = attempt(resolve_dialect, CsvModel.read(MappingNode(pairs, start, ("csv",))))
     if findings:
         raise SpecError(findings.problems)
-    return dialect()
+    return dialect.value
 
 
 def dialect_fields(dialect: Dialect) -> dict[str, str]:

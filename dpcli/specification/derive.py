@@ -48,8 +48,8 @@ def declare_derived(
         context.later.discard(name)
         context.spans[name], context.columns[name] = key.span, None
         with suppress(AlreadyReportedError):
-            check_name()
-            context.columns[name] = column()
+            check_name.require()
+            context.columns[name] = column.value
 
 
 def _derived_column(model: DerivedSection | None, context: SpecContext) -> Column:

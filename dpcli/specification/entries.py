@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from dpcli import statistics
 from dpcli.data.filters import Filter
 from dpcli.data.kinds import Axis
 from dpcli.fields.section import plain_word
-from dpcli.fields.tree import MappingNode, Node, ScalarNode, SequenceNode, attempt, node_at
+from dpcli.fields.tree import Attempt, MappingNode, Node, ScalarNode, SequenceNode, attempt, node_at
 from dpcli.fields.values import AlreadyReportedError
 from dpcli.problems.messages import closest_match, truncated
 from dpcli.problems.reference import advice, synonyms
@@ -72,39 +72,39 @@ def _resolve_entry(section: EntryModel, context: SpecContext) -> Entry:
         context,
         statistic,
         selects,
-        designs=lambda: reader.designs(request()),
+        designs=lambda: reader.designs(request.value),
     )
     steps = attempt(read_steps, section, statistic, context.unit)
     raw = attempt(read_raw, section, statistic, steps)
-    reader.require_consistent(request())
-    mechanisms, (design, *_) = settings().mechanisms, reader.designs(request())
+    reader.require_consistent(request.value)
+    mechanisms, (design, *_) = settings.value.mechanisms, reader.designs(request.value)
     # Which choice decides the answers to its queries, or their noise.
     queries = [part.query for part in design.queries]
     choices = (choice for choice, _ in context.choices.values())
     chosen = next((choice.noun for choice in choices if any(map(choice.decides, queries))), "")
-    if chosen and settings().budget_request.error is not None:
+    if chosen and settings.value.budget_request.error is not None:
         raise section.report_key("bounds-chosen.loss", "error", chosen=chosen)
     if chosen and len(mechanisms) > 1:
         if section.mechanism is not None:
             raise section.report_key("bounds-chosen.loss", "mechanism", chosen=chosen)
         # Which mechanism is best would follow from what is chosen, and the loss with it.
         mechanisms = mechanisms[:1]
-    if statistic.publishes_dates(request()):
-        refuse_for_dates(section, steps())
-    bounded, alternative = reader.with_bounds(request())
+    if statistic.publishes_dates(request.value):
+        refuse_for_dates(section, steps.value)
+    bounded, alternative = reader.with_bounds(request.value)
     section.require()
-    selected_by = bounded.name if selects() else None
+    selected_by = bounded.name if selects.value else None
     return Entry(
         bounded,
         statistic,
         mechanisms,
-        settings().budget_request,
+        settings.value.budget_request,
         reader.designs(bounded),
-        calibration=settings().calibration,
+        calibration=settings.value.calibration,
         selected_by=selected_by,
         alternative_bounding=reader.designs(alternative) if alternative else (),
-        post=steps(),
-        raw=raw(),
+        post=steps.value,
+        raw=raw.value,
         caption=entry_caption(section, bounded, statistic, context.captions),
     )
 
@@ -131,7 +131,7 @@ def _require_new_name(section: EntryModel, context: SpecContext) -> None:
 
 
 def _selects_partitions(
-    section: EntryModel, statistic: Statistic, by: Callable[[], tuple[Axis, ...]]
+    section: EntryModel, statistic: Statistic, by: Attempt[tuple[Axis, ...]]
 ) -> bool:
     if statistic.selects_labels:
         return True
@@ -142,7 +142,7 @@ def _selects_partitions(
         if getattr(section, key, None) is not None:
             statistics = statistics_with_field("keys")
             raise section.report_key("keys-not-taken", "keys", others=statistics)
-    if not any(key.is_private for key in by()):
+    if not any(key.is_private for key in by.value):
         raise section.report_key("keys-declared", "keys")
     return True
 

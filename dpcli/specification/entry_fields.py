@@ -16,7 +16,15 @@ from dpcli import mechanisms, statistics
 from dpcli.data.steps import read_number
 from dpcli.fields.section import SectionModel, extended_model, plain_word, report_unknown_key
 from dpcli.fields.statistic_fields import KeyForm
-from dpcli.fields.tree import MappingNode, Node, ScalarNode, SequenceNode, attempt, read_all
+from dpcli.fields.tree import (
+    Attempt,
+    MappingNode,
+    Node,
+    ScalarNode,
+    SequenceNode,
+    attempt,
+    read_all,
+)
 from dpcli.fields.values import (
     AlreadyReportedError,
     Boolean,
@@ -137,13 +145,13 @@ def read_answer_settings(
     section: AnsweredModel,
     context: SpecContext,
     statistic: Statistic,
-    selects_partitions: Callable[[], bool],
+    selects_partitions: Attempt[bool],
     missing_code: str = "price-required",
     designs: Callable[[], Sequence[Design]] | None = None,
 ) -> AnswerSettings:
     """Reads how a statistic is answered, and which budget it requests.
 
-    `selects_partitions` returns whether the noisy counts of the entry select groups. `missing_code`
+    `selects_partitions` is whether the noisy counts of the entry select groups. `missing_code`
     is the problem of an entry without a budget request.
     """
     families: Collection[Family] = statistic.families
@@ -157,7 +165,7 @@ def read_answer_settings(
     suitable = mechanisms.mechanisms_of(families)
     read_chosen = attempt(read_mechanisms, section, statistic, suitable)
     budget_key = read_budget_key(section, context, missing_code)
-    chosen = read_chosen()
+    chosen = read_chosen.value
     by = section.node.sequence("by")
     preferred: tuple[Mechanism, ...] = ()
     if budget_key == "error" and not ordered:
@@ -170,7 +178,7 @@ def read_answer_settings(
     chosen = preferred or chosen
     calibration = attempt(_read_calibration, section, chosen, budget_key)
     # An entry that is charged in rho spends a delta only to select partitions.
-    rule, selects, delta = context.composition, selects_partitions(), section.delta
+    rule, selects, delta = context.composition, selects_partitions.value, section.delta
     in_rho = budget_key == "rho" or (
         budget_key != "epsilon" and rule is not None and rule.takes_rho
     )
@@ -196,7 +204,7 @@ def read_answer_settings(
     if measure == "share":
         measure = "weight"
     requested = BudgetRequest(**{measure: value}, delta=delta or Fraction(0))
-    return AnswerSettings(chosen, requested, calibration())
+    return AnswerSettings(chosen, requested, calibration.value)
 
 
 def read_budget_key(
@@ -435,7 +443,7 @@ def _read_step(node: Node, statistic: Statistic) -> PostProcessingStep:
 
 
 def read_raw(
-    section: EntryModel, statistic: Statistic, steps: Callable[[], Sequence[PostProcessingStep]]
+    section: EntryModel, statistic: Statistic, steps: Attempt[Sequence[PostProcessingStep]]
 ) -> bool:
     """Whether the noisy answers before post-processing are published too.
 
@@ -445,7 +453,7 @@ def read_raw(
     raw: bool | None = section.raw
     if raw and not statistic.has_raw:
         raise section.report_key("raw-not-taken", "raw")
-    names = {step.name for step in steps()}
+    names = {step.name for step in steps.value}
     if raw is None:
         return bool(statistic.default_steps) and names == {"consistent"}
     if raw and SuppressWide.name in names:

@@ -20,7 +20,7 @@ from pydantic import Field
 from dpcli.data.column import column_names
 from dpcli.data.formats import UNDECLARED_DIALECT
 from dpcli.fields.section import SectionModel, SeparateSection, SeparateSections
-from dpcli.fields.tree import Node, ScalarNode, TooManyProblemsError, attempt, scalars_of
+from dpcli.fields.tree import Attempt, Node, ScalarNode, TooManyProblemsError, attempt, scalars_of
 from dpcli.fields.values import (
     AlreadyReportedError,
     ByForm,
@@ -229,7 +229,7 @@ def resolve(document: CentralSpecModel | LocalSpecModel, context: SpecContext) -
         )
     )
     with suppress(AlreadyReportedError):
-        context.decimal = dialect().decimal
+        context.decimal = dialect.value.decimal
     declare_columns(root.mapping("columns"), context)
     section = root.mapping("derive")
     with suppress(AlreadyReportedError):
@@ -241,10 +241,10 @@ def resolve(document: CentralSpecModel | LocalSpecModel, context: SpecContext) -
     local = isinstance(document, LocalSpecModel)
     with suppress(AlreadyReportedError):
         # Lines may be left out only if that says nothing about a public size.
-        if local or privacy().relation.size_is_public:
+        if local or privacy.value.relation.size_is_public:
             code = "csv-footer.local" if local else "csv-footer.public-size"
             for key in ("footer", "comment"):
-                if getattr(dialect(), key):
+                if getattr(dialect.value, key):
                     document.report_key(code, "csv", key, word=key)
     if isinstance(document, LocalSpecModel):
         make: Callable[..., Spec] = _local_spec(document, context)
@@ -255,13 +255,13 @@ def resolve(document: CentralSpecModel | LocalSpecModel, context: SpecContext) -
     declared = document.declarations
     return make(
         dataset=document.dataset,
-        privacy=privacy(),
+        privacy=privacy.value,
         columns=columns,
         confidence=document.confidence,
         text="",
         digest="",
         declarations=declared.resolved() if declared else Declarations(),
-        dialect=replace(dialect(), keys=column_names(columns)),
+        dialect=replace(dialect.value, keys=column_names(columns)),
         must_exist=document.ledger is not None,
         named_files=tuple(context.files),
         caption=stated_caption(document),
@@ -270,7 +270,7 @@ def resolve(document: CentralSpecModel | LocalSpecModel, context: SpecContext) -
 
 
 def _central_spec(
-    document: CentralSpecModel, context: SpecContext, privacy: Callable[[], Privacy]
+    document: CentralSpecModel, context: SpecContext, privacy: Attempt[Privacy]
 ) -> Callable[..., CentralSpec]:
     """Reads what only a central spec states; returns a function of the shared fields."""
     section = document.node.sequence("statistics")
@@ -281,7 +281,7 @@ def _central_spec(
             return None
         # Statistics decide in which columns a blank cell is an answer.
         check = resolve_quality(model, context)
-        return count_limits(model, check, entries(), privacy().relation)
+        return count_limits(model, check, entries.value, privacy.value.relation)
 
     if document.node.mapping("quality") is not None:
         from dpcli.statistics.quality_counts import QUALITY_COUNTS
@@ -295,15 +295,15 @@ def _central_spec(
     rows_are = attempt(_rows_name, document, context)
     return lambda **shared: CentralSpec(
         **shared,
-        entries=entries(),
-        quality=quality(),
+        entries=entries.value,
+        quality=quality.value,
         declines_check=document.quality == "none",
-        sample=sample(),
+        sample=sample.value,
         choices=tuple(choice for choice, _ in context.choices.values()),
         unit_of_choices=unit.in_one_cell if isinstance(unit, PersonUnit) else None,
-        rows_are=rows_are(),
+        rows_are=rows_are.value,
         numbers=document.numbers or "",
-        output_columns=output_columns(),
+        output_columns=output_columns.value,
     )
 
 
@@ -322,7 +322,9 @@ def _local_spec(document: LocalSpecModel, context: SpecContext) -> Callable[...,
     public = () if document.is_wrong("public") else scalars_of(document.node.value("public"))
     models = None if document.is_wrong("responses") else document.responses
     collected = attempt(resolve_responses, models, public, document.node, context)
-    return lambda **shared: LocalSpec(**shared, responses=collected()[0], public=collected()[1])
+    return lambda **shared: LocalSpec(
+        **shared, responses=collected.value[0], public=collected.value[1]
+    )
 
 
 def read_spec_file(path: Path | str, data: Sequence[str] = ()) -> Spec:

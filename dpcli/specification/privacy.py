@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from pydantic import Field
 
 from dpcli.fields.section import SectionModel
-from dpcli.fields.tree import MappingNode, ScalarNode, attempt, node_at, read_valid
+from dpcli.fields.tree import Attempt, MappingNode, ScalarNode, attempt, node_at, read_valid
 from dpcli.fields.values import (
     MAX_BUDGET,
     AlreadyReportedError,
@@ -146,7 +146,7 @@ def _read_unit(section: PrivacyModel, context: SpecContext) -> Unit:
     if per_group and per_group > rows:
         path, arguments = ("unit", "max_rows_per_group"), {"limit": per_group, "rows": rows}
         raise section.report_key("limit-idle", *path, **arguments)
-    id_column = column()
+    id_column = column.value
     options: tuple[Any, ...] = id_column.options
     return PersonUnit(
         id_column.name,
@@ -210,10 +210,10 @@ def resolve_quality(section: QualityModel, context: SpecContext) -> QualityCheck
         section.report("quality-without-minimum")
     shares = attempt(_read_min_readable, section, context)
     settings = read_answer_settings(
-        section, context, QUALITY_COUNTS, lambda: False, "price-required.quality"
+        section, context, QUALITY_COUNTS, Attempt(False), "price-required.quality"
     )
     section.require()
-    columns = (context.columns.get(name) for name in shares())
+    columns = (context.columns.get(name) for name in shares.value)
     checked = tuple(column.without_missing_constant() for column in columns if column is not None)
     request = Request(QUALITY_COUNTS.name, checked=checked)
     if section.min_people is not None:
@@ -223,7 +223,9 @@ def resolve_quality(section: QualityModel, context: SpecContext) -> QualityCheck
     chosen, budget, calibration = settings
     designs = QUALITY_COUNTS.designs(request, context.relation)
     entry = Entry(request, QUALITY_COUNTS, chosen, budget, designs, calibration)
-    return QualityCheck(entry, section.min_rows, shares(), section.max_limited, section.min_people)
+    return QualityCheck(
+        entry, section.min_rows, shares.value, section.max_limited, section.min_people
+    )
 
 
 def count_limits(

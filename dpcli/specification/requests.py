@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -18,6 +18,7 @@ from dpcli.data.kinds import Axis
 from dpcli.data.steps import MAX_STEPS, read_number, require_whole_steps
 from dpcli.fields.section import MAX_COLUMNS_TOGETHER, ColumnRole, SectionModel, column_role
 from dpcli.fields.tree import (
+    Attempt,
     MappingNode,
     Node,
     ScalarNode,
@@ -171,21 +172,21 @@ class RequestReader:
         section: EntryModel,
         statistic: Statistic,
         context: SpecContext,
-        by: Callable[[], tuple[Axis, ...]],
+        by: Attempt[tuple[Axis, ...]],
     ) -> None:
         self._section, self._statistic, self._context, self._by = section, statistic, context, by
-        self._fields: dict[str, Callable[[], Any]] = {}
+        self._fields: dict[str, Attempt[Any]] = {}
         self._designs: dict[int, tuple[Design, ...]] = {}
 
-    def request(self, where: Callable[[], tuple[Filter, ...]]) -> Request:
+    def request(self, where: Attempt[tuple[Filter, ...]]) -> Request:
         """The request of all fields; raises `AlreadyReportedError` if any is invalid."""
         section, fields = self._section, type(self._section).model_fields
         for key in self._statistic.takes:
             if key not in NOT_IN_REQUEST:
                 self._fields[key] = attempt(self._field, key, column_role(fields[key]))
-        values = {key: read() for key, read in self._fields.items()}
+        values = {key: read.value for key, read in self._fields.items()}
         section.require("name", *self._statistic.takes)
-        named = Request(section.name, by=self._by(), where=where())
+        named = Request(section.name, by=self._by.value, where=where.value)
         request = replace(named, sample=self._context.sample)
         complete = with_possible_groups(self._statistic.complete_request(request, values))
         if self._statistic.counts_blanks:
@@ -209,7 +210,7 @@ class RequestReader:
             case "labels" if node:
                 from dpcli.data.conditions import read_positions
 
-                return read_positions(self._fields["column"](), scalars_of(node))
+                return read_positions(self._fields["column"].value, scalars_of(node))
             case "part" if isinstance(node, ScalarNode):
                 return self._part(node, role)
             case "between" if isinstance(node, MappingNode):
@@ -219,9 +220,9 @@ class RequestReader:
             case "axes":
                 return self._axes(key)
             case "bins":
-                return self._bins(self._fields["column"]())
+                return self._bins(self._fields["column"].value)
             case "candidates":
-                return self._candidates(self._fields["column"](), key if node else "column")
+                return self._candidates(self._fields["column"].value, key if node else "column")
         return value
 
     def _column(self, scalar: ScalarNode, role: ColumnRole) -> Column:
@@ -252,7 +253,7 @@ class RequestReader:
         positions = read_all(partial(read_position, column), scalars_of(pair))
         if positions[0] == positions[1]:
             raise pair.span.report("comparison-form.twice", column=column.name)
-        if any(key.column.name == column.name for key in self._by()):
+        if any(key.column.name == column.name for key in self._by.value):
             arguments = {"column": column.name, "key": "between"}
             raise name.span.report("duplicate-key-column.both", **arguments)
         return two_values(column, positions)
@@ -275,7 +276,7 @@ class RequestReader:
             if scalar.text in seen:
                 raise scalar.span.report("column-twice", column=scalar.text, key=key)
             seen.add(scalar.text)
-            return column()
+            return column.value
 
         columns = read_all(read, scalars)
         self._require_few(key, len(columns), role.min_columns, role.max_columns)
@@ -291,7 +292,7 @@ class RequestReader:
     def _axes(self, key: str) -> tuple[Axis, ...]:
         axes = read_keys(self._section, key, self._context)
         self._require_few(key, len(axes), 1)
-        grouped = [key_of_by.column.name for key_of_by in self._by()]
+        grouped = [key_of_by.column.name for key_of_by in self._by.value]
         for axis in axes:
             name = axis.column.name
             if name in grouped or axis.is_private:
@@ -305,7 +306,7 @@ class RequestReader:
         # Bins begin and end at the bounds, which are not known yet.
         self._context.column(scalar)
         axis = read_axis(column, section.node.value("bins"), scalar)
-        if any(key.column is column for key in self._by()):
+        if any(key.column is column for key in self._by.value):
             raise section.report("duplicate-key-column.both", "column", column=column.name)
         return axis
 
@@ -316,7 +317,7 @@ class RequestReader:
         if isinstance(listed, SequenceNode) and column.name in self._context.chosen:
             raise self._section.report_key("bounds-chosen", "candidates", column=column.name)
         points = read_candidates(listed, column)
-        private = any(group_key.is_private for group_key in self._by())
+        private = any(group_key.is_private for group_key in self._by.value)
         limit = MAX_CANDIDATES_PER_PRIVATE_GROUP if private else MAX_CANDIDATES
         if len(points) > limit:
             count = len(points)

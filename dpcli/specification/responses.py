@@ -6,7 +6,7 @@ import csv
 import io
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import partial
@@ -23,6 +23,7 @@ from dpcli.data.labels import LabeledColumn, require_labeled
 from dpcli.fields.section import SectionModel
 from dpcli.fields.statistic_fields import LABELED, NUMERIC
 from dpcli.fields.tree import (
+    Attempt,
     Findings,
     MappingNode,
     Node,
@@ -178,7 +179,7 @@ def _checked_table(
             raise row[0].span.report("row-sum", label=row[0].text, **arguments)
 
     read_all(require_sum, rows)
-    check_outputs()
+    check_outputs.require()
     texts = tuple(output.text for output in outputs)
     probabilities = (tuple(row.get(text, Fraction(0)) for text in texts) for _, row in rows)
     return ProbabilityTable(tuple(label.text for label, _ in rows), texts, tuple(probabilities))
@@ -275,11 +276,11 @@ def resolve_responses(
             span.report("formula-label.name", column=name, first=name[0])
         if count > 1:
             span.report("collected-twice", column=name)
-    return responses, tuple(column() for column in public.values())
+    return responses, tuple(column.value for column in public.values())
 
 
 class _ResponseReader:
-    def __init__(self, context: SpecContext, public: dict[str, Callable[[], ValuedColumn]]) -> None:
+    def __init__(self, context: SpecContext, public: dict[str, Attempt[ValuedColumn]]) -> None:
         self._context, self._public = context, public
         self._randomized: dict[str, ScalarNode] = {}
 
@@ -289,17 +290,17 @@ class _ResponseReader:
         # The mechanism decides which other fields a response has.
         name = section.mechanism
         mechanism = next(mechanism for mechanism in LOCAL_MECHANISMS if mechanism.name == name)
-        suitable = attempt(lambda: self._suitable(named_column(), section, mechanism))
+        suitable = attempt(lambda: self._suitable(named_column.value, section, mechanism))
         request = attempt(self._request, section, mechanism, suitable)
         steps = _read_post(section, mechanism)
         section.require()
-        column = suitable()
+        column = suitable.value
         try:
-            randomizer = mechanism.calibrate_and_verify(request())
+            randomizer = mechanism.calibrate_and_verify(request.value)
         except RandomizerError as failure:
             raise section.report(failure.code, **failure.arguments) from None
         labels = len(column.labels) or 1
-        numbers = prod(len(column_of_by.labels) for column_of_by in by()) * max(
+        numbers = prod(len(column_of_by.labels) for column_of_by in by.value) * max(
             labels, len(randomizer.outputs)
         )
         if randomizer.loss.epsilon > MAX_EPSILON:
@@ -307,7 +308,7 @@ class _ResponseReader:
             raise section.report("epsilon-out-of-range.response", epsilon=epsilon, most=limit)
         if numbers > MAX_NUMBERS:
             raise section.report("too-many-cells.joint")
-        return Response(column, mechanism, randomizer, by(), steps)
+        return Response(column, mechanism, randomizer, by.value, steps)
 
     def _column(self, section: ResponseModel) -> ValuedColumn:
         scalar = section.node.scalar("column")
@@ -347,7 +348,7 @@ class _ResponseReader:
             if scalar.text in ESTIMATE_COLUMNS:
                 arguments = {"column": scalar.text, "reserved": ESTIMATE_COLUMNS}
                 raise scalar.span.report("reserved-name", **arguments)
-            column = self._public[scalar.text]() if scalar.text in self._public else None
+            column = self._public[scalar.text].value if scalar.text in self._public else None
             if not isinstance(column, LabeledColumn) or scalar.text in seen:
                 raise scalar.span.report("by-not-public", column=scalar.text)
             seen.add(scalar.text)
@@ -357,7 +358,7 @@ class _ResponseReader:
         return tuple(read_all(read, scalars_of(section.node.value("by"))))
 
     def _request(
-        self, section: ResponseModel, mechanism: LocalMechanism, column: Callable[[], ValuedColumn]
+        self, section: ResponseModel, mechanism: LocalMechanism, column: Attempt[ValuedColumn]
     ) -> RandomizerRequest:
         name, keys, needs_delta = mechanism.name, mechanism.loss_parameters, mechanism.needs_delta
         wrong = next(
@@ -379,13 +380,11 @@ class _ResponseReader:
         values = section
         if values.probability is not None and not 0 < values.probability < 1:
             raise section.report("not-a-probability.certain", "probability")
-        matrix = self._matrix(section, column) if budget_key() == "matrix" else None
+        matrix = self._matrix(section, column) if budget_key.value == "matrix" else None
         delta = values.delta or Fraction(0)
-        return RandomizerRequest(column(), values.epsilon, delta, values.probability, matrix)
+        return RandomizerRequest(column.value, values.epsilon, delta, values.probability, matrix)
 
-    def _matrix(
-        self, section: ResponseModel, column: Callable[[], ValuedColumn]
-    ) -> ProbabilityTable:
+    def _matrix(self, section: ResponseModel, column: Attempt[ValuedColumn]) -> ProbabilityTable:
         matrix, node = section.matrix, node_at(section.node, "matrix")
         if isinstance(matrix, dict):
             assert isinstance(node, MappingNode)
@@ -393,7 +392,7 @@ class _ResponseReader:
         else:
             assert isinstance(node, ScalarNode)
             table = self._file(node)
-        return match_labels(table, require_labeled(column()), node.span)
+        return match_labels(table, require_labeled(column.value), node.span)
 
     def _file(self, scalar: ScalarNode) -> ProbabilityTable:
         """The table in a file. Its problems are reported at the name of the file."""

@@ -45,7 +45,7 @@ def test_an_unreadable_value_is_reported_once() -> None:
     read = attempt(even, odd)
     for _ in range(2):
         with pytest.raises(AlreadyReportedError):
-            read()
+            read.require()
     assert len(findings.problems) == 1
 
 
