@@ -31,8 +31,8 @@ from dpcli.releasing.request import (
     redacted,
     require_type,
 )
+from dpcli.releasing.run import CollectionRun, ReleaseRun
 from dpcli.releasing.steps import require_quality
-from dpcli.releasing.transaction import CollectionTransaction, ReleaseTransaction
 from dpcli.report.facts import collection_report, release_report
 from dpcli.report.formats import (
     FACTS,
@@ -181,7 +181,7 @@ def release(
         require_type("data", data, "names of files, which Spark reads", str)
 
     messages = Messages()
-    with ReleaseTransaction(request, messages) as transaction:
+    with ReleaseRun(request, messages) as transaction:
         transaction.begin()
         if transaction.stored is None:
             numbers = transaction.answer(transaction.aggregate())
@@ -225,7 +225,7 @@ def randomize(
     require_table_name(target)
 
     messages = Messages()
-    with CollectionTransaction(request, messages) as transaction:
+    with CollectionRun(request, messages) as transaction:
         if transaction.stored is not None:
             ChargedResponses(transaction.stored, request.path, shuffle).require(target)
         else:

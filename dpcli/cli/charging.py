@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from dpcli.cli.outputs import Outputs
     from dpcli.ledger.ledger import OpenLedger
     from dpcli.releasing.request import Messages
-    from dpcli.releasing.transaction import Transaction
+    from dpcli.releasing.run import Run
 
 options.announce_waiting = partial(
     print_line, "waiting for other processes that use the ledger ..."
@@ -122,7 +122,7 @@ def warn(texts: list[str]) -> list[str]:
 
 @contextmanager
 def published(
-    transaction: Transaction[PlanT], inputs: Sequence[Path], outputs: Outputs, files: Sequence[str]
+    transaction: Run[PlanT], inputs: Sequence[Path], outputs: Outputs, files: Sequence[str]
 ) -> Iterator[None]:
     """Begin a transaction, commit it in the block, and finally publish its outputs.
 

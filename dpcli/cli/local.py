@@ -26,7 +26,7 @@ from dpcli.planning.planner import make_plan
 from dpcli.problems.errors import SpecError, UsageError
 from dpcli.releasing.publishing import publish, publish_to_stdout, require_writable
 from dpcli.releasing.request import ReleaseRequest
-from dpcli.releasing.transaction import CollectionTransaction
+from dpcli.releasing.run import CollectionRun
 from dpcli.report.facts import collection_report
 from dpcli.report.formats import render_outputs, require_table_name
 from dpcli.report.table import csv_text, estimate_lines
@@ -76,7 +76,7 @@ def randomize(
     inputs = (spec, *plan.spec.files, *map(input_file, data))
     name = release_id or new_release_id()
     request = ReleaseRequest(plan, tuple(data), name, ledger, period, any_period=any_period)
-    transaction = CollectionTransaction(request, shown_notices(quiet=quiet))
+    transaction = CollectionRun(request, shown_notices(quiet=quiet))
     responses = Responses(output, report, report_format, force, shuffle, request.path)
 
     def rendered(collection: RandomizedCollection) -> dict[str, bytes]:

@@ -29,8 +29,8 @@ from dpcli.planning.planner import make_plan
 from dpcli.problems.errors import UsageError
 from dpcli.releasing.publishing import is_device, write_private
 from dpcli.releasing.request import ReleaseRequest, check_again_error
+from dpcli.releasing.run import ReleaseRun
 from dpcli.releasing.steps import Engine, pack_data, reading_warnings, require_data, require_quality
-from dpcli.releasing.transaction import ReleaseTransaction
 from dpcli.report.formats import FACTS, render_outputs
 from dpcli.report.json_report import Report, without_numbers
 from dpcli.report.json_values import json_text
@@ -102,7 +102,7 @@ def release(
         plan, tuple(data), name, ledger, period, reader, check_again, any_period
     )
     notices = shown_notices(quiet=quiet)
-    transaction = ReleaseTransaction(request, notices)
+    transaction = ReleaseRun(request, notices)
     names = list(dict.fromkeys(table for table, _ in wide_layout(plan).values()))
     tables = Tables(
         output, report, report_format, force, layout, names, metadata=metadata, digits=digits
@@ -193,7 +193,7 @@ def _dry_run(
     if engine == "local":
         require_files(request.files)
     if plan.chooses_bounds:
-        from dpcli.releasing.transaction import require_readable_twice
+        from dpcli.releasing.run import require_readable_twice
 
         require_readable_twice(request.data, request.engine)
     ledger = None if request.ledger is None else request.path

@@ -1,4 +1,4 @@
 """A release: its steps and outputs, and what a published report proves.
 
-Open `transaction` first: `ReleaseTransaction` has the steps of a release.
+Open `run` first: `ReleaseRun` has the steps of a release.
 """

@@ -418,7 +418,7 @@ NO_QUERIES = {
 }  # fmt: skip
 """Objects of other classes that have an `answer`."""
 
-OTHER_ANSWERS = {"dpcli/privacy/confidential.py", "dpcli/releasing/transaction.py"}
+OTHER_ANSWERS = {"dpcli/privacy/confidential.py", "dpcli/releasing/run.py"}
 """Files with a class that has an `answer` of its own: of private groups, of a release."""
 
 

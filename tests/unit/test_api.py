@@ -27,7 +27,7 @@ from dpcli.ledger.options import DEFAULT
 from dpcli.planning.plan import Plan
 from dpcli.privacy.loss import Loss
 from dpcli.problems.errors import DataError
-from dpcli.releasing.transaction import ReleaseTransaction
+from dpcli.releasing.run import ReleaseRun
 from dpcli.report.formats import FORMATS
 from tests.support.cli import PEOPLE, ROOT, Command
 from tests.support.rules import mostly_extended
@@ -309,7 +309,7 @@ def test_a_fault_shows_no_words_of_its_error(spec: Path, monkeypatch: pytest.Mon
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError(SECRET)
 
-    monkeypatch.setattr(ReleaseTransaction, "aggregate", fail)
+    monkeypatch.setattr(ReleaseRun, "aggregate", fail)
     with pytest.raises(DpcliError) as caught:
         release(plan(load_spec(spec)), PEOPLE)
     assert codes(caught.value) == ["internal-fault"]
@@ -325,7 +325,7 @@ def test_an_error_keeps_no_error_of_the_reader(spec: Path, monkeypatch: pytest.M
         failure.__context__ = RuntimeError(SECRET)
         raise failure
 
-    monkeypatch.setattr(ReleaseTransaction, "aggregate", fail)
+    monkeypatch.setattr(ReleaseRun, "aggregate", fail)
     with pytest.raises(DataError) as caught:
         release(plan(load_spec(spec)), PEOPLE)
     assert caught.value.__context__ is None
@@ -341,7 +341,7 @@ def test_an_error_leaves_no_frames_behind(
         answers = SECRET
         raise error(answers if error is not DataError else [])
 
-    monkeypatch.setattr(ReleaseTransaction, "aggregate", fail)
+    monkeypatch.setattr(ReleaseRun, "aggregate", fail)
     with pytest.raises((DpcliError, KeyboardInterrupt, SystemExit)) as caught:
         release(plan(load_spec(spec)), PEOPLE)
     frames = [frame for frame, _ in traceback.walk_tb(caught.value.__traceback__)]

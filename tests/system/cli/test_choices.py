@@ -219,12 +219,12 @@ def test_pages_show_how_they_were_chosen(
 KILL = """
 import os, signal, sys
 from dpcli.cli.main import main
-from dpcli.releasing.transaction import ReleaseTransaction
+from dpcli.releasing.run import ReleaseRun
 
 def kill(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
 
-ReleaseTransaction.aggregate = kill
+ReleaseRun.aggregate = kill
 sys.argv[1:] = {words!r}
 sys.exit(main())
 """
@@ -304,7 +304,7 @@ def test_another_spec_cannot_use_a_choice_under_its_id(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("dpcli.releasing.transaction.ReleaseTransaction.aggregate", stop)
+        patched.setattr("dpcli.releasing.run.ReleaseRun.aggregate", stop)
         dpcli("release", spec, data, "--release-id", "r")
     spec.write_text(LIMIT.replace("up_to: 500", "up_to: 600"), encoding="utf-8")
     outcome = dpcli("release", spec, data, "--release-id", "r")
@@ -322,14 +322,14 @@ def test_the_whole_budget_is_checked_before_anything_is_read(
     def read(*_: object, **__: object) -> None:
         raise AssertionError("rows were read")
 
-    monkeypatch.setattr("dpcli.releasing.transaction.aggregate_data", read)
+    monkeypatch.setattr("dpcli.releasing.run.aggregate_data", read)
     spec, data = write(tmp_path, choice.replace("epsilon: 0.5", "epsilon: 0.51"))
     assert dpcli("release", spec, data).status == 5
     monkeypatch.undo()
     remove_ledger(tmp_path)
     spec.write_text(choice.replace("budget: {epsilon: 1}", "budget: {epsilon: 1.5}"), "utf-8")
     assert dpcli("release", spec, data, "--release-id", "one").status == 0
-    monkeypatch.setattr("dpcli.releasing.transaction.aggregate_data", read)
+    monkeypatch.setattr("dpcli.releasing.run.aggregate_data", read)
     # Half of the epsilon is left: enough for the choice alone.
     outcome = dpcli("release", spec, data, "--release-id", "two")
 

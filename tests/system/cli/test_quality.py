@@ -614,7 +614,7 @@ def test_a_refusal_does_not_depend_on_the_check(
             competing_release(tmp_path)
             return checked
 
-        monkeypatch.setattr("dpcli.releasing.transaction.check_quality", check)
+        monkeypatch.setattr("dpcli.releasing.run.check_quality", check)
         outcome = dpcli("release", spec, data, "--release-id", "r")
         outcomes.append(
             (outcome, drawn, [entry["release_id"] for entry in history(dpcli, tmp_path)])

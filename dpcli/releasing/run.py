@@ -68,10 +68,10 @@ if TYPE_CHECKING:
     from dpcli.engine.sums.aggregate import ConfidentialAnswer
 
 
-class Transaction(Generic[PlanT]):
+class Run(Generic[PlanT]):
     """A release or a collection, from its request to what the ledger stores.
 
-    `with Transaction(request, messages) as release:` opens the ledger that pays. If something is
+    `with Run(request, messages) as release:` opens the ledger that pays. If something is
     `stored` under the same id, it is published. Else `begin` checks all that must hold before rows
     are read, and `commit` of the subclass charges and stores. `messages` collects warnings and
     what was done. The plan of the `request` has the bounds that were chosen. Raises BudgetError,
@@ -167,11 +167,11 @@ class Transaction(Generic[PlanT]):
 
 
 @final
-class ReleaseTransaction(Transaction[CentralPlan]):
+class ReleaseRun(Run[CentralPlan]):
     """A release of the central model: `aggregate`, `answer`, `commit`.
 
     >>> def released(request, messages, render):
-    ...     with ReleaseTransaction(request, messages) as release:
+    ...     with ReleaseRun(request, messages) as release:
     ...         release.begin()
     ...         if release.stored is None:
     ...             exact = release.aggregate()
@@ -236,7 +236,7 @@ class ReleaseTransaction(Transaction[CentralPlan]):
 
 
 @final
-class CollectionTransaction(Transaction[LocalPlan]):
+class CollectionRun(Run[LocalPlan]):
     """A collection of the local model: `commit` randomizes the records and charges."""
 
     def commit(
