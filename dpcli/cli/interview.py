@@ -32,7 +32,7 @@ from dpcli.problems.messages import closest_match, quote, quoted_list, truncated
 from dpcli.specification import draft
 from dpcli.specification.column_types import COLUMN_TYPES
 from dpcli.specification.column_types.model import ColumnModel
-from dpcli.specification.declarations import dataset_name_fault
+from dpcli.specification.dataset_names import dataset_name_fault
 from dpcli.specification.load import parse_central_spec
 
 T = TypeVar("T")

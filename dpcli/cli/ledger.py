@@ -31,7 +31,7 @@ from dpcli.privacy.loss import loss_text
 from dpcli.privacy.unit import PersonUnit, RowUnit, unit_text
 from dpcli.problems.errors import LedgerError, UsageError, make_problem
 from dpcli.releasing.report_proofs import report_faults, report_proofs
-from dpcli.specification.declarations import dataset_name_fault
+from dpcli.specification.dataset_names import dataset_name_fault
 
 MAX_UNPROVEN = 1_000_000
 """The largest number of missing entries that `--unproven` accepts."""

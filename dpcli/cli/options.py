@@ -15,7 +15,6 @@ from dpcli.ledger.options import NAMED, checked_day, checked_id
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.loss import Loss
 from dpcli.problems.errors import SpecError, UsageError
-from dpcli.specification.csv_form import parse_dialect
 
 SpecFile = Annotated[Path, typer.Argument(metavar="SPEC", help="The spec, a YAML file.")]
 DataFiles = Annotated[
@@ -117,6 +116,8 @@ def require_new_file(output: Path, *sources: Path) -> None:
 
 def checked_dialect(**given: str | None) -> Dialect:
     """The dialect with these fields of `csv`; UsageError for a value none could have."""
+    from dpcli.specification.csv_form import parse_dialect
+
     try:
         return parse_dialect({key: word for key, word in given.items() if word is not None})
     except SpecError as failure:

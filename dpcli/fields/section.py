@@ -40,6 +40,7 @@ from dpcli.fields.values import LIST_TAG, MAPPING_TAG, TEXT_TAG, AlreadyReported
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.messages import closest_match, quote, quoted_list, truncated
 from dpcli.problems.reference import advice, key_example, key_places, variant_code
+from dpcli.problems.registry import class_at
 
 FORMS = {TEXT_TAG: "a single value", MAPPING_TAG: "a mapping", LIST_TAG: "a list"}
 
@@ -400,14 +401,21 @@ def extended_model(fields: Fields, base: type[M] = SectionModel) -> type[M]:  # 
 
 
 class SeparateSection:
-    """A mapping that is read by itself: its problems leave the outer mapping valid."""
+    """A mapping that is read by itself: its problems leave the outer mapping valid.
+
+    Its model is at a path, such as `package.module:Model`, or else the type of the field.
+    """
+
+    def __init__(self, path: str = "") -> None:
+        self._path = path
 
     def __get_pydantic_core_schema__(
         self, source: type[SectionModel], handler: GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
         def read(value: object) -> SectionModel:
             if isinstance(value, MappingNode):
-                return source.read(value)
+                model: type[SectionModel] = class_at(self._path) if self._path else source
+                return model.read(value)
             raise PydanticKnownError("dict_type")
 
         return core_schema.no_info_plain_validator_function(read)

@@ -145,7 +145,8 @@ class Attempt(Generic[T_co]):
     @property
     def value(self) -> T_co:
         """The value; raises `AlreadyReportedError` if there is none."""
-        self.require()
+        if not self._values:
+            raise AlreadyReportedError
         return self._values[0]
 
     def require(self) -> None:

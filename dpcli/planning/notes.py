@@ -11,7 +11,7 @@ from dpcli.data.kinds import Axis
 from dpcli.numeric.exact import exact_or_up, rounded_text, short_up
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan, PlannedQuery, PlannedStatistic
 from dpcli.privacy.unit import Neighbors, PersonUnit
-from dpcli.specification.declarations import mixed_scripts_warning
+from dpcli.specification.dataset_names import mixed_scripts_warning
 from dpcli.specification.model import Spec
 
 

@@ -110,8 +110,11 @@ class Registry(Collection[Member], Generic[Member]):
 
 
 def _class_at(package: str, member: type[Any] | str) -> type[Any]:
-    if not isinstance(member, str):
-        return member
-    module, _, name = member.partition(":")
-    found: type[Any] = getattr(import_module(f"{package}.{module}"), name)
+    return class_at(f"{package}.{member}") if isinstance(member, str) else member
+
+
+def class_at(path: str) -> type[Any]:
+    """The class at a path, such as `package.module:Class`, whose module is imported."""
+    module, _, name = path.partition(":")
+    found: type[Any] = getattr(import_module(module), name)
     return found

@@ -12,9 +12,9 @@ from dpcli.fields.tree import MappingNode, Node, ScalarNode, attempt
 from dpcli.fields.values import AlreadyReportedError
 from dpcli.problems.messages import quoted_list
 from dpcli.specification import column_types
+from dpcli.specification.captions import stated_caption
 from dpcli.specification.chosen_bounds import ChosenBoundsModel
 from dpcli.specification.context import SpecContext
-from dpcli.specification.declarations import stated_caption
 from dpcli.specification.model import Caption
 from dpcli.statistics.bounds.chosen_bounds import BoundsChoice
 

@@ -139,38 +139,37 @@ class CsvModel(SectionModel):
     comment: Annotated[str, ParsedText(_parse_comment, {"type": "string"})] | None = None
     row_names: Boolean = False
 
-
-def resolve_dialect(values: CsvModel, columns: MappingNode | None = None) -> Dialect:
-    """The dialect of a section, whose `names`, if any, must include all of `columns`."""
-    names = tuple(name.text for name in scalars_of(values.node.sequence("names")))
-    for key, fields in columns.pairs.values() if columns and names else ():
-        source = fields.value("from") if isinstance(fields, MappingNode) else None
-        name = source or key
-        if isinstance(name, ScalarNode) and name.text not in names:
-            name.span.report("column-not-named", word=name.text, choices=names)
-    if names and values.has("header_lines"):
-        values.report_key("csv-names.header", "header_lines")
-    delimiter = values.delimiter or STANDARD_DIALECT.delimiter
-    quote = None if values.quote == NO_QUOTE else values.quote or STANDARD_DIALECT.quote
-    decimal = values.decimal or STANDARD_DIALECT.decimal
-    dialect = Dialect(
-        delimiter,
-        quote,
-        values.encoding or STANDARD_DIALECT.encoding,
-        names,
-        decimal,
-        by_ending=not values.has("delimiter"),
-        multiline=values.multiline,
-        skip_lines=values.skip_lines or 0,
-        header_lines=values.header_lines or 1,
-        footer=tuple(values.footer or ()),
-        sheet=values.sheet,
-        escape=values.escape,
-        comment=values.comment,
-        row_names=values.row_names,
-    )
-    _require_marks(values, dialect)
-    return dialect
+    def resolved(self, columns: MappingNode | None = None) -> Dialect:
+        """The dialect of a section, whose `names`, if any, must include all of `columns`."""
+        names = tuple(name.text for name in scalars_of(self.node.sequence("names")))
+        for key, fields in columns.pairs.values() if columns and names else ():
+            source = fields.value("from") if isinstance(fields, MappingNode) else None
+            name = source or key
+            if isinstance(name, ScalarNode) and name.text not in names:
+                name.span.report("column-not-named", word=name.text, choices=names)
+        if names and self.has("header_lines"):
+            self.report_key("csv-names.header", "header_lines")
+        delimiter = self.delimiter or STANDARD_DIALECT.delimiter
+        quote = None if self.quote == NO_QUOTE else self.quote or STANDARD_DIALECT.quote
+        decimal = self.decimal or STANDARD_DIALECT.decimal
+        dialect = Dialect(
+            delimiter,
+            quote,
+            self.encoding or STANDARD_DIALECT.encoding,
+            names,
+            decimal,
+            by_ending=not self.has("delimiter"),
+            multiline=self.multiline,
+            skip_lines=self.skip_lines or 0,
+            header_lines=self.header_lines or 1,
+            footer=tuple(self.footer or ()),
+            sheet=self.sheet,
+            escape=self.escape,
+            comment=self.comment,
+            row_names=self.row_names,
+        )
+        _require_marks(self, dialect)
+        return dialect
 
 
 def _require_marks(values: CsvModel, dialect: Dialect) -> None:
@@ -202,7 +201,7 @@ def parse_dialect(fields: Mapping[str, str]) -> Dialect:
     pairs: dict[str, tuple[ScalarNode, Node]] = {
         key: (ScalarNode(key, start), ScalarNode(text, start)) for key, text in fields.items()
     }
-    dialect = attempt(resolve_dialect, CsvModel.read(MappingNode(pairs, start, ("csv",))))
+    dialect = attempt(CsvModel.read(MappingNode(pairs, start, ("csv",))).resolved)
     if findings:
         raise SpecError(findings.problems)
     return dialect.value

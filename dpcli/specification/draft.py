@@ -24,7 +24,7 @@ from dpcli.data.formats import UNDECLARED_DIALECT, UTF8, Dialect, has_unnamed_in
 from dpcli.numeric.exact import plain_text, rounded_text
 from dpcli.specification.columns import MAX_COLUMNS, MAX_NAME_LENGTH
 from dpcli.specification.csv_form import dialect_fields
-from dpcli.specification.declarations import dataset_name_fault
+from dpcli.specification.dataset_names import dataset_name_fault
 from dpcli.specification.yaml_reader import PLACEHOLDER
 
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

@@ -13,8 +13,8 @@ from dpcli.fields.tree import Attempt, MappingNode, Node, ScalarNode, SequenceNo
 from dpcli.fields.values import AlreadyReportedError
 from dpcli.problems.messages import closest_match, truncated
 from dpcli.problems.reference import advice, synonyms
+from dpcli.specification.captions import entry_caption
 from dpcli.specification.context import SpecContext
-from dpcli.specification.declarations import entry_caption
 from dpcli.specification.entry_fields import (
     EntryModel,
     entry_model,

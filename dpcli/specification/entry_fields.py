@@ -45,8 +45,8 @@ from dpcli.privacy.loss import BudgetRequest
 from dpcli.privacy.unit import Unit
 from dpcli.problems.messages import quote, quoted_list
 from dpcli.problems.reference import advice, synonyms
+from dpcli.specification.captions import Note, Title, UnitText
 from dpcli.specification.context import SpecContext
-from dpcli.specification.declarations import Note, Title, UnitText
 from dpcli.statistics.design import Design
 from dpcli.statistics.postprocessing import STEPS, PostProcessingStep, SuppressWide
 from dpcli.statistics.statistic import NUMERIC_STEPS, Statistic

@@ -32,22 +32,12 @@ from dpcli.fields.values import (
 )
 from dpcli.privacy.unit import PersonUnit
 from dpcli.problems.errors import SpecError, describe_system_error
+from dpcli.specification.captions import Note, NumberFormat, Title, stated_caption
 from dpcli.specification.chosen_bounds import require_choices_fit
 from dpcli.specification.columns import MAX_COLUMNS, declare_columns
 from dpcli.specification.context import SpecContext
-from dpcli.specification.csv_form import CsvModel, resolve_dialect
-from dpcli.specification.declarations import (
-    DATASET_PATTERN,
-    DeclarationsModel,
-    Note,
-    NumberFormat,
-    OutputModel,
-    SampleModel,
-    Title,
-    dataset_name_fault,
-    resolve_sample,
-    stated_caption,
-)
+from dpcli.specification.dataset_names import DATASET_PATTERN, dataset_name_fault
+from dpcli.specification.declarations import DeclarationsModel
 from dpcli.specification.entries import MAX_STATISTICS, choose_entry, resolve_entries
 from dpcli.specification.entry_fields import EntryModel
 from dpcli.specification.model import (
@@ -59,17 +49,11 @@ from dpcli.specification.model import (
     Spec,
     SpecT,
 )
-from dpcli.specification.privacy import (
-    PrivacyModel,
-    QualityModel,
-    count_limits,
-    resolve_privacy,
-    resolve_quality,
-)
+from dpcli.specification.privacy import PrivacyModel, resolve_privacy
 from dpcli.specification.yaml_reader import MAX_BYTES, find_placeholders, read_tree
 from dpcli.statistics.bounds.chosen_bounds import LIMIT_NAME
 
-VERSION = "1"
+VERSION, HERE = "1", "dpcli.specification"
 
 LOCAL = "local"
 """The model in which each record is randomized by itself."""
@@ -144,7 +128,7 @@ class SpecModel(SectionModel):
     ]
     ledger: Annotated[str, Choice("unknown-choice", ("must-exist",))] | None = None
     confidence: Confidence = Fraction(19, 20)
-    csv: Annotated[CsvModel, SeparateSection()] | None = None
+    csv: Annotated[Any, SeparateSection(f"{HERE}.csv_form:CsvModel")] | None = None
     privacy: Annotated[PrivacyModel, SeparateSection()]
     columns: dict[str, Any]
     derive: Annotated[dict[str, Any], SeparateSections(_choose_derived, MAX_COLUMNS)] | None = None
@@ -161,16 +145,16 @@ class CentralSpecModel(SpecModel):
         | None
     ) = None
     numbers: NumberFormat | None = None
-    output: Annotated[OutputModel, SeparateSection()] | None = None
+    output: Annotated[Any, SeparateSection(f"{HERE}.output:OutputModel")] | None = None
     quality: (
         Annotated[
             Annotated[str, Choice("unknown-choice.quality", ("none",))]
-            | Annotated[QualityModel, SeparateSection()],
+            | Annotated[dict[str, Any], SeparateSection(f"{HERE}.quality:QualityModel")],
             ByForm,
         ]
         | None
     ) = None
-    sample: Annotated[SampleModel, SeparateSection()] | None = None
+    sample: Annotated[Any, SeparateSection(f"{HERE}.samples:SampleModel")] | None = None
     statistics: Annotated[list[EntryModel | None], SeparateSections(choose_entry, MAX_STATISTICS)]
 
 
@@ -223,9 +207,7 @@ def resolve(document: CentralSpecModel | LocalSpecModel, context: SpecContext) -
     root = document.node
     dialect = attempt(
         lambda: (
-            resolve_dialect(document.csv, root.mapping("columns"))
-            if document.csv
-            else UNDECLARED_DIALECT
+            document.csv.resolved(root.mapping("columns")) if document.csv else UNDECLARED_DIALECT
         )
     )
     with suppress(AlreadyReportedError):
@@ -276,18 +258,19 @@ def _central_spec(
     section = document.node.sequence("statistics")
 
     def resolved_quality() -> QualityCheck | None:
-        model = document.quality
-        if not isinstance(model, QualityModel):
+        model: Any = document.quality
+        if model in (None, "none"):
             return None
         # Statistics decide in which columns a blank cell is an answer.
-        check = resolve_quality(model, context)
-        return count_limits(model, check, entries.value, privacy.value.relation)
+        check = model.resolved(context)
+        checked: QualityCheck = model.with_limits(check, entries.value, privacy.value.relation)
+        return checked
 
     if document.node.mapping("quality") is not None:
         from dpcli.statistics.quality_counts import QUALITY_COUNTS
 
         context.reserved_names[QUALITY_COUNTS.name] = "the section `quality:`"
-    sample = attempt(lambda: resolve_sample(document.sample, context) if document.sample else None)
+    sample = attempt(lambda: document.sample.resolved(context) if document.sample else None)
     entries = attempt(lambda: resolve_entries(document.statistics, section, context))
     quality = attempt(resolved_quality)
     output_columns = attempt(lambda: document.output.resolved() if document.output else ())

@@ -22,12 +22,14 @@ from dpcli.mechanisms.local import LOCAL_MECHANISMS
 from dpcli.problems.reference import word_pages
 from dpcli.specification.column_types import COLUMN_TYPES
 from dpcli.specification.csv_form import CsvModel
-from dpcli.specification.declarations import OutputModel, SampleModel
 from dpcli.specification.entries import MAX_STATISTICS
 from dpcli.specification.entry_fields import AUTO, BUDGET_KEYS, EntryModel
 from dpcli.specification.load import LOCAL, CentralSpecModel, LocalSpecModel
-from dpcli.specification.privacy import MINIMUMS, PrivacyModel, QualityModel
+from dpcli.specification.output import OutputModel
+from dpcli.specification.privacy import PrivacyModel
+from dpcli.specification.quality import MINIMUMS, QualityModel
 from dpcli.specification.responses import RESPONSE_BUDGET_KEYS, ResponseModel
+from dpcli.specification.samples import SampleModel
 from dpcli.specification.yaml_reader import read_tree
 from dpcli.statistics.quality_counts import QUALITY_COUNTS
 from dpcli.statistics.statistic import Statistic

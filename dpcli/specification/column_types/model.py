@@ -10,8 +10,8 @@ from dpcli.data.column import Column
 from dpcli.data.formats import DECIMALS
 from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import MappingNode
+from dpcli.specification.captions import Title
 from dpcli.specification.context import SpecContext
-from dpcli.specification.declarations import Title
 
 TEXT_SCHEMA = {"type": ["string", "number", "boolean"]}
 

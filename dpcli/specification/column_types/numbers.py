@@ -11,9 +11,9 @@ from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.number_columns import IntegerColumn, ListedColumn, NumberColumn
 from dpcli.data.steps import Step, WholeStep, bounds_in_steps, proposed_step, require_whole_steps
 from dpcli.fields.values import ByForm, NumberPair, ParsedText, parse_number
+from dpcli.specification.captions import UnitText
 from dpcli.specification.chosen_bounds import ChosenBoundsModel
 from dpcli.specification.column_types.model import TEXT_SCHEMA, ColumnModel, taking_options
-from dpcli.specification.declarations import UnitText
 
 
 def _parse_number_or_drop(text: str) -> Fraction | None:

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 
 from dpcli.report.captions import GAP, number_writer
 from dpcli.report.formats import report_schema
-from dpcli.specification.declarations import NUMBER_FORMATS
+from dpcli.specification.captions import NUMBER_FORMATS
 from dpcli.specification.load import parse_central_spec
 from tests.support.browser import BROWSER, faults
 from tests.support.cli import PEOPLE, Command

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcli.problems.errors import Problem, SpecError
-from dpcli.specification.declarations import dataset_name_fault, mixed_scripts_warning
+from dpcli.specification.dataset_names import dataset_name_fault, mixed_scripts_warning
 from dpcli.specification.load import parse_central_spec
 from tests.support.specs import completed
 

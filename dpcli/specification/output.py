@@ -1,0 +1,42 @@
+"""Reads the section `output`: columns that are added to tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
+
+from pydantic import AfterValidator, Field
+
+from dpcli.fields.section import SectionModel
+from dpcli.fields.values import Choice, invalid_value
+from dpcli.statistics.precision import OPTIONAL_COLUMNS, OptionalColumn
+
+COLUMN_NAMES = tuple(column.name for column in OPTIONAL_COLUMNS)
+
+ColumnName = Annotated[str, Choice("unknown-choice", COLUMN_NAMES)]
+
+
+def _require_distinct_columns(names: list[str]) -> list[str]:
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise invalid_value("column-twice", path=(index,), column=name)
+    return names
+
+
+class OutputModel(SectionModel):
+    """What the published tables have in addition to numbers and intervals."""
+
+    missing_lines: ClassVar[Mapping[str, str]] = {
+        "columns": f"`columns: [{', '.join(COLUMN_NAMES)}]`: the columns that are added"
+    }
+
+    columns: Annotated[
+        list[ColumnName],
+        AfterValidator(_require_distinct_columns),
+        Field(min_length=1, json_schema_extra={"uniqueItems": True}),
+    ]
+
+    def resolved(self) -> tuple[OptionalColumn, ...]:
+        """The columns in the order of the table."""
+        self.require()
+        return tuple(column for column in OPTIONAL_COLUMNS if column.name in self.columns)
