@@ -29,9 +29,9 @@ from dpcli.problems.messages import did_you_mean
 from dpcli.problems.reference import KeyUse, Page
 from dpcli.specification.column_types import COLUMN_TYPES
 from dpcli.statistics import STATISTICS
+from dpcli.statistics.choices.top_values import SCORE_FUNCTIONS
 from dpcli.statistics.postprocessing import STEPS
 from dpcli.statistics.statistic import Statistic
-from dpcli.statistics.top_values import SCORE_FUNCTIONS
 
 PRIVACY = "privacy"
 """The page that also shows what an epsilon means."""

@@ -26,7 +26,7 @@ QUERIES: Final[Classes[Query]] = Classes(
     "dpcli",
     "queries.query:LinearQuery",
     "statistics.counts.counts:DistinctQuery",
-    "statistics.quality_counts:ReadabilityQuery",
+    "statistics.quality.quality_counts:ReadabilityQuery",
     "statistics.regression.queries:RidgeQuery",
     "queries.scores:ScoreQuery",
     "statistics.quantiles.recursion:QuantilesQuery",

@@ -184,7 +184,7 @@ def counts_left_out(plan: CentralPlan) -> bool:
     """Whether noisy counts show how much a limit on all rows of a person leaves out."""
     if plan.quality is None:
         return False
-    from dpcli.statistics.quality_counts import counted_limits
+    from dpcli.statistics.quality.quality_counts import counted_limits
 
     return bool(counted_limits(plan.quality.entry.request))
 

@@ -15,7 +15,7 @@ minimum is stopped with a probability of at most FALSE_STOP. A file that misses 
 than 2 m passes with a probability of at most FALSE_STOP.
 
 Where limits on the rows of a person leave out rows, noisy counts of people by their rows give a
-lower bound of the share that each limit leaves out (`dpcli.statistics.quality_counts`). The
+lower bound of the share that each limit leaves out (`dpcli.statistics.quality.quality_counts`). The
 release stops if the bound with the error probability of a minimum is above `max_limited`. The
 bound with `ERROR_PROBABILITY` decides the flag `limited`.
 """
@@ -37,7 +37,7 @@ from dpcli.problems.light_dataclasses import dataclass
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.postprocessing import LIMITED_SHARE
-from dpcli.statistics.quality_counts import (
+from dpcli.statistics.quality.quality_counts import (
     ERROR_PROBABILITY,
     HALF,
     QualityAnswers,

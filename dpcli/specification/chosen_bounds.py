@@ -181,7 +181,7 @@ def with_chosen_bounds(spec: CentralSpec, chosen: ByHistogram) -> CentralSpec:
     relation, quality = privacy.relation, spec.quality
     entries = tuple(entry.answered_for(relation, bounded) for entry in spec.entries)
     if quality is not None:
-        from dpcli.statistics.quality_counts import QUALITY_COUNTS, with_limits
+        from dpcli.statistics.quality.quality_counts import QUALITY_COUNTS, with_limits
 
         designs = (entry.designs for entry in entries)
         request = with_limits(quality.entry.request.with_columns(bounded), designs, relation)

@@ -267,7 +267,7 @@ def _central_spec(
         return checked
 
     if document.node.mapping("quality") is not None:
-        from dpcli.statistics.quality_counts import QUALITY_COUNTS
+        from dpcli.statistics.quality.quality_counts import QUALITY_COUNTS
 
         context.reserved_names[QUALITY_COUNTS.name] = "the section `quality:`"
     sample = attempt(lambda: document.sample.resolved(context) if document.sample else None)

@@ -16,7 +16,12 @@ from dpcli.specification.context import SpecContext
 from dpcli.specification.entry_fields import AnsweredModel, MechanismName, read_answer_settings
 from dpcli.specification.model import Entry, QualityCheck
 from dpcli.statistics.design import Request
-from dpcli.statistics.quality_counts import QUALITY_COUNTS, counted_limits, with_limits, with_people
+from dpcli.statistics.quality.quality_counts import (
+    QUALITY_COUNTS,
+    counted_limits,
+    with_limits,
+    with_people,
+)
 
 MAX_MIN_ROWS = 10**15
 """More rows than any file has."""

@@ -31,7 +31,7 @@ from dpcli.specification.quality import MINIMUMS, QualityModel
 from dpcli.specification.responses import RESPONSE_BUDGET_KEYS, ResponseModel
 from dpcli.specification.samples import SampleModel
 from dpcli.specification.yaml_reader import read_tree
-from dpcli.statistics.quality_counts import QUALITY_COUNTS
+from dpcli.statistics.quality.quality_counts import QUALITY_COUNTS
 from dpcli.statistics.statistic import Statistic
 
 Json = dict[str, Any]

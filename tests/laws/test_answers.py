@@ -36,7 +36,7 @@ from dpcli.statistics import STATISTICS
 from dpcli.statistics.bounds.chosen_bounds import LimitChoice
 from dpcli.statistics.bounds.rule import GRID_KINDS, BoundsGrid
 from dpcli.statistics.design import Request
-from dpcli.statistics.quality_counts import QUALITY_COUNTS
+from dpcli.statistics.quality.quality_counts import QUALITY_COUNTS
 from dpcli.statistics.regression.linear import OBJECTIVE, ridge_query
 from dpcli.statistics.statistic import Statistic
 from tests.benchmarks.coupling import walked

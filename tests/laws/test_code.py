@@ -58,7 +58,7 @@ USER_TEXTS = {
     "statistics/means/spread.py": {"Covariance"},
     "statistics/postprocessing.py": {"Clamp", "Integer", "Consistent"},
     "statistics/quantiles/quantile.py": {"Quantile"},
-    "statistics/top_values.py": {"Choose"},
+    "statistics/choices/top_values.py": {"Choose"},
 }
 """Docstrings that `dpcli explain` or a schema prints, with a longer first line."""
 

@@ -16,7 +16,7 @@ from dpcli.planning.planner import make_plan
 from dpcli.privacy.unit import Neighbors
 from dpcli.releasing.steps import aggregate_data
 from dpcli.specification.load import parse_central_spec
-from dpcli.statistics.quality_counts import BY_ROWS_WEIGHT, PEOPLE_WEIGHT, counted_limits
+from dpcli.statistics.quality.quality_counts import BY_ROWS_WEIGHT, PEOPLE_WEIGHT, counted_limits
 from tests.laws.test_audit import least_epsilon
 from tests.oracles.plain import evaluate
 from tests.support.permits import free_permit

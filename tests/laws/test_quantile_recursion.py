@@ -32,7 +32,7 @@ from dpcli.privacy.confidential import Confidential
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit
 from dpcli.queries.scores import Points
-from dpcli.statistics.candidates import classes_at_and_between
+from dpcli.statistics.choices.candidates import classes_at_and_between
 from dpcli.statistics.quantiles.recursion import (
     PartQuantile,
     QuantilesQuery,

@@ -47,7 +47,7 @@ from dpcli.statistics.counts.multiple_answers import IndicatorQuery
 from dpcli.statistics.design import Request
 from dpcli.statistics.means.comparison import Comparison
 from dpcli.statistics.means.ratio import PROPORTION
-from dpcli.statistics.quality_counts import ReadabilityQuery
+from dpcli.statistics.quality.quality_counts import ReadabilityQuery
 from dpcli.statistics.regression.queries import LogisticQuery
 from dpcli.statistics.statistic import Statistic
 from tests.oracles.plain import OWN_FORMULAS

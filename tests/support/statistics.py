@@ -16,9 +16,9 @@ from dpcli.data.labels import BooleanColumn, LabeledColumn
 from dpcli.fields.section import column_role
 from dpcli.queries.scores import Points
 from dpcli.specification.requests import two_values
+from dpcli.statistics.choices.top_values import SCORE_FUNCTIONS
 from dpcli.statistics.design import REQUEST_FIELDS, Request, SampleDesign
 from dpcli.statistics.statistic import Statistic
-from dpcli.statistics.top_values import SCORE_FUNCTIONS
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from dpcli.statistics.counts.pairs import CellsFromPairs
 from dpcli.statistics.counts.person_counts import PersonCounts
 from dpcli.statistics.design import Design, PublishedAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import Limits
-from dpcli.statistics.population import SampledCounts, SampledSum
+from dpcli.statistics.samples.population import SampledCounts, SampledSum
 from dpcli.statistics.weights import WeightedStatistic, weight_factors, weight_step
 
 

@@ -106,7 +106,7 @@ class Mean(WeightedStatistic):
             WeightedQuery(roles[1], rows, 1 - weight, weight_size),
         )
         if sampled:
-            from dpcli.statistics.population import mean_with_squares
+            from dpcli.statistics.samples.population import mean_with_squares
 
             queries = mean_with_squares(queries, request, relation)
         limits = column.lower * column.step, column.upper * column.step

@@ -410,7 +410,7 @@ class CenteredMean(MeanDesign):
 
     def population(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         from dpcli.statistics.moments import Moments
-        from dpcli.statistics.population import population_means
+        from dpcli.statistics.samples.population import population_means
 
         moments = Moments((self.column,))
 
@@ -482,7 +482,7 @@ class DistancesFromBounds(MeanDesign):
 
     def population(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         from dpcli.statistics.moments import bernstein_moments
-        from dpcli.statistics.population import population_means
+        from dpcli.statistics.samples.population import population_means
 
         (width,) = self.distances.widths
 

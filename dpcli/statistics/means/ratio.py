@@ -44,7 +44,7 @@ from dpcli.statistics.means.quotient import (
     Quotient,
     QuotientDesign,
 )
-from dpcli.statistics.population import sample_of, share_of_population
+from dpcli.statistics.samples.population import sample_of, share_of_population
 from dpcli.statistics.weights import WeightedStatistic, min_denominator, weight_factors, weight_step
 
 HALF = Fraction(1, 2)

@@ -17,7 +17,7 @@ from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.scores import Rank, ScoreQuery
-from dpcli.statistics.candidates import Choices, candidate_values, classes_at_and_between
+from dpcli.statistics.choices.candidates import Choices, candidate_values, classes_at_and_between
 from dpcli.statistics.design import Design, Measure, NoisyAnswer, Request, WeightedQuery, groups
 from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
 from dpcli.statistics.quantiles.quantile_classes import classes_of_quantiles

@@ -23,7 +23,7 @@ from dpcli.privacy.confidential import Cells, Confidential
 from dpcli.releasing.steps import check_quality
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.design import NoisyAnswer
-from dpcli.statistics.quality_counts import counted_limits
+from dpcli.statistics.quality.quality_counts import counted_limits
 from tests.support.permits import free_permit
 from tests.support.rules import mostly_extended
 from tests.support.streams import Stream

@@ -14,7 +14,7 @@ from dpcli.numeric.arrays import Ints, integer_array
 from dpcli.queries.query import RowsPerUserQuery
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.postprocessing import LIMITED_SHARE
-from dpcli.statistics.quality_counts import ERROR_PROBABILITY, bin_starts, min_share
+from dpcli.statistics.quality.quality_counts import ERROR_PROBABILITY, bin_starts, min_share
 
 RUNS = 500
 

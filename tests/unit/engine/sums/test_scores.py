@@ -18,7 +18,7 @@ from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.scores import Accuracy, Frequency, Points, Rank, Revenue, ScoreQuery
 from dpcli.queries.sums import Factor
-from dpcli.statistics.candidates import classes_at_and_between, classes_from_each
+from dpcli.statistics.choices.candidates import classes_at_and_between, classes_from_each
 from dpcli.statistics.quantiles.recursion import QuantilesQuery
 from tests.oracles import files, users
 from tests.oracles.files import batches

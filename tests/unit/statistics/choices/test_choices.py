@@ -17,7 +17,7 @@ from dpcli.privacy.sensitivity import sensitivity
 from dpcli.privacy.unit import Neighbors, Relation, RowUnit
 from dpcli.queries.scores import Points, Rank, ScoreQuery
 from dpcli.statistics import STATISTICS
-from dpcli.statistics.candidates import classes_at_and_between, classes_from_each
+from dpcli.statistics.choices.candidates import classes_at_and_between, classes_from_each
 from dpcli.statistics.design import NoisyAnswer, Request
 from dpcli.statistics.quantiles.quantile import Quantile
 from tests.oracles.opened import cells_of

@@ -24,8 +24,8 @@ from dpcli.privacy.confidential import Group
 from dpcli.privacy.unit import Neighbors, Relation, RowUnit
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics import STATISTICS
+from dpcli.statistics.choices.top_values import PRIVATE_LABELS
 from dpcli.statistics.design import NoisyAnswer, Request
-from dpcli.statistics.top_values import PRIVATE_LABELS
 from tests.oracles.plain import evaluate
 from tests.support.estimates import estimates_of
 from tests.support.streams import Stream

@@ -22,11 +22,11 @@ from dpcli.planning.plan import PlannedStatistic
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit
 from dpcli.specification.load import parse_central_spec
-from dpcli.statistics.candidates import Choices
+from dpcli.statistics.choices.candidates import Choices
+from dpcli.statistics.choices.ranked_counts import RankedCounts, largest_difference
+from dpcli.statistics.choices.top_values import TopK
 from dpcli.statistics.design import NoisyAnswer, Request
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.ranked_counts import RankedCounts, largest_difference
-from dpcli.statistics.top_values import TopK
 from tests.support.cli import Command
 from tests.support.streams import Stream
 

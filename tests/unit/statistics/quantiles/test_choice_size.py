@@ -17,7 +17,7 @@ from dpcli.planning.notes import design_notes
 from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
 from dpcli.specification.load import parse_central_spec
-from dpcli.statistics.candidates import SIZE_SHARE
+from dpcli.statistics.choices.candidates import SIZE_SHARE
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.postprocessing import FLAGS, IMPRECISE_SHARE, Flag, flags
 from tests.support.rules import mostly_extended

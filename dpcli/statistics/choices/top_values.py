@@ -32,10 +32,10 @@ from dpcli.privacy.confidential import Group
 from dpcli.privacy.unit import Relation
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.scores import Accuracy, Frequency, Revenue, ScoreFunction, ScoreQuery
-from dpcli.statistics.candidates import Choices, classes_from_each
+from dpcli.statistics.choices.candidates import Choices, classes_from_each
+from dpcli.statistics.choices.ranked_counts import RankedCounts, may_rank
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.ranked_counts import RankedCounts, may_rank
 from dpcli.statistics.statistic import Statistic
 
 SCORE_FUNCTIONS: dict[str, type[ScoreFunction]] = {"revenue": Revenue, "accuracy": Accuracy}

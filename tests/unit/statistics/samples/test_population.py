@@ -14,8 +14,8 @@ from dpcli.planning.plan import PlannedStatistic
 from dpcli.planning.results import NoisyStatistic
 from dpcli.releasing.steps import estimate_statistic
 from dpcli.statistics.design import NoisyAnswer, SampleDesign
-from dpcli.statistics.population import share_of_population
 from dpcli.statistics.postprocessing import FLAGS, Flag, flags
+from dpcli.statistics.samples.population import share_of_population
 from tests.support.surveys import CONFIDENCE, covered, noisy_answers, planned_statistic
 
 POPULATION, SIZE = 6000, 600

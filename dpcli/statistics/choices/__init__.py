@@ -1,0 +1,1 @@
+"""Labels and numbers chosen among candidates: mode, top k, and best choices."""

@@ -1,0 +1,1 @@
+"""The check of rows and readable cells that comes before all statistics."""

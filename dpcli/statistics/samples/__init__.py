@@ -1,0 +1,1 @@
+"""Numbers of a population, from a sample of it."""
