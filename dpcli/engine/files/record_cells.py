@@ -27,8 +27,14 @@ NOT_ASCII = 0x80
 MARK = ord("x")
 """The surplus cell of a broken record."""
 
+CHUNK = 1 << 17
+"""Bytes of which the cells are counted together."""
+
 ODD_SHARE = 50
 """Fewer empty lines, or odd ends, than one in so many bytes cost little."""
+
+SPACING = 17
+"""Bytes from one place in a sample to the next."""
 
 
 Fit = Literal["fit", "broken", "odd"]
@@ -51,8 +57,10 @@ class RecordFitter:
 
         In a file of one column, a blank line is a record.
         """
-        letters = np.frombuffer(text if text.endswith(b"\n") else text + b"\n", np.uint8)
-        odd = self._odd_records(letters, quoted=quoted)
+        text = text if text.endswith(b"\n") else text + b"\n"
+        if not quoted and self._are_regular(text):
+            return "fit"
+        odd = self._odd_records(np.frombuffer(text, np.uint8), quoted=quoted)
         if odd is None:
             return "fit"
         return "broken" if odd.begin_with_text else "odd"
@@ -61,14 +69,14 @@ class RecordFitter:
         """The text with each record fitted, and whether some of them are broken."""
         if text and not text.endswith(b"\n"):
             return self.fitted(text + b"\n", quoted=quoted)
+        if not quoted and self._are_regular(text):
+            return text, False
+        if self._width > 1:
+            text = self._with_few_empty_lines(text, quoted=quoted)
         letters = np.frombuffer(text, np.uint8)
         odd = self._odd_records(letters, quoted=quoted)
         if odd is None or odd.begin_with_text:
             return text, odd is not None
-        if self._width > 1:
-            few = self._with_few_empty_lines(text, quoted=quoted)
-            if len(few) < len(text):
-                return self.fitted(few, quoted=quoted)
         is_broken, is_blank = odd.texts(self._mark, self._quote)
         kept, changed = np.ones(len(text), bool), letters.copy()
         # Lines of blanks go with their ends; other records of one cell stay.
@@ -84,9 +92,28 @@ class RecordFitter:
         kept[places], changed[places] = True, MARK
         return changed[kept].tobytes(), bool(is_broken.any())
 
+    def _are_regular(self, text: bytes) -> bool:
+        """Whether each record of a text without quoted cells has the cells of the header."""
+        start = 0
+        while start < len(text):
+            # Flags of a few lines at a time stay in memory that is used already.
+            end = text.rfind(b"\n", start, start + CHUNK) + 1 or len(text)
+            letters = np.frombuffer(text, np.uint8, end - start, start)
+            is_end = letters == LINE_FEED
+            edges = np.flatnonzero(is_end | (letters == self._mark))
+            is_last = is_end[edges[self._width - 1 :: self._width]]
+            if len(edges) != self._width * np.count_nonzero(is_end) or not is_last.all():
+                return False
+            start = end
+        return True
+
     def _with_few_empty_lines(self, text: bytes, *, quoted: bool) -> bytes:
-        """The text without empty lines, if it has many; those within quotes stay."""
+        """The text without empty lines if a sample has many; quoted ones stay."""
         letters = np.frombuffer(text, np.uint8)
+        first, second = letters[:-1:SPACING], letters[1::SPACING]
+        sample = (first == LINE_FEED) & ((second == LINE_FEED) | (second == CARRIAGE_RETURN))
+        if np.count_nonzero(sample) * ODD_SHARE <= len(sample):
+            return text
         is_feed = letters == LINE_FEED
         is_empty = is_feed.copy()
         is_empty[1:] &= is_feed[:-1]
@@ -95,8 +122,6 @@ class RecordFitter:
             pairs[1:] &= is_feed[:-2]
             is_empty[:-1] |= pairs
             is_empty[1:] |= pairs
-        if np.count_nonzero(is_empty) * ODD_SHARE <= len(text):
-            return text
         if quoted and self._quote is not None:
             within = quoted_bytes(packed(letters == self._quote))
             is_empty &= ~unpacked(within, len(letters))
@@ -111,10 +136,6 @@ class RecordFitter:
             is_edge &= ~within
             is_end &= ~within
         edges = np.flatnonzero(is_edge)
-        # In most texts each record has the cells of the header.
-        is_regular = len(edges) == self._width * np.count_nonzero(is_end)
-        if is_regular and is_end[edges[self._width - 1 :: self._width]].all():
-            return None
         lasts = np.flatnonzero(is_end[edges])
         cells: Array = np.diff(lasts, prepend=-1)
         is_odd = cells > self._width
