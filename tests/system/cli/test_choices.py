@@ -26,7 +26,7 @@ from dpcli.ledger.ledger import OpenLedger
 from dpcli.planning.compare import chosen_bounds_errors
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.accounting.composition import Composition
-from dpcli.releasing import transaction
+from dpcli.releasing import run
 from dpcli.report.formats import report_schema
 from dpcli.specification.chosen_bounds import narrowest_and_widest
 from dpcli.specification.load import parse_central_spec
@@ -235,7 +235,7 @@ def stored_choices(folder: Path) -> Any:
     with closing(OpenLedger.open(folder / "dpcli-ledger.sqlite")) as ledger:
         stored = ledger.stored("r" + SUFFIX)
     assert stored is not None
-    return json.loads(stored.outputs[transaction.BOUNDS])
+    return json.loads(stored.outputs[run.BOUNDS])
 
 
 def release_count(dpcli: Command, folder: Path) -> int:

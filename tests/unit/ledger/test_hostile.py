@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from dpcli.ledger.ledger import create_ledger
-from dpcli.releasing import steps, transaction
+from dpcli.releasing import run, steps
 from tests.support.cli import Command, data, dpcli, spec
 from tests.support.rules import mostly_extended
 
@@ -89,12 +89,12 @@ def test_a_rollback_during_a_release_is_detected(
     real = steps.aggregate_data
 
     def meanwhile(*arguments: Any) -> Any:
-        monkeypatch.setattr(transaction, "aggregate_data", real)
+        monkeypatch.setattr(run, "aggregate_data", real)
         assert dpcli("release", spec, data, "-q", "--release-id", "other").status == 0
         path.write_bytes(old)
         return real(*arguments)
 
-    monkeypatch.setattr(transaction, "aggregate_data", meanwhile)
+    monkeypatch.setattr(run, "aggregate_data", meanwhile)
     refused = dpcli("release", spec, data, "-q", "--release-id", "one")
 
     assert (refused.status, refused.out) == (6, "")
