@@ -158,7 +158,7 @@ def _quality_notes(plan: CentralPlan) -> list[str]:
     if plan.quality is None:
         return quality_warnings(plan)
     factor, kept = noise_excess(plan), kept_rows_warnings(plan)
-    epsilon = plan.quality.entry.budget_request.epsilon
+    epsilon = plan.quality.entry.budget_amount.epsilon
     if factor is None:
         return kept
     more = "a larger epsilon"

@@ -81,7 +81,7 @@ def print_plan(plan: CentralPlan, forecast: BalanceForecast, rows: int | None = 
     shown = {name.split(" ")[0] for name in headings if name}
     shown |= {"joint"} if any(entry.is_joint for entry in plan.all_statistics) else set()
     print("; ".join(f"{word}: {LEGEND[word]}" for word in LEGEND if word in shown))
-    captions = ((entry.request.name, entry.caption) for entry in plan.spec.entries)
+    captions = ((entry.inputs.name, entry.caption) for entry in plan.spec.entries)
     for line in caption_lines(plan.spec.caption, captions):
         print(line)
     print("", *_query_notes(plan, forecast, rows), "", sep="\n")
@@ -204,10 +204,10 @@ def _expected_errors(plan: CentralPlan, rows: int | None) -> Iterator[str]:
     spec = plan.spec
     known, people = rows or (spec.quality and spec.quality.min_rows), spec.declarations.population
     for planned in plan.statistics:
-        statistic, request, cells = planned.entry.statistic, planned.entry.request, planned.cells
-        if not cells or request.weight:
+        statistic, inputs, cells = planned.entry.statistic, planned.entry.inputs, planned.cells
+        if not cells or inputs.weight:
             continue
-        if statistic.name == "mean" and known and not request.where:
+        if statistic.name == "mean" and known and not inputs.where:
             of_one = Fraction(known, cells)
             error = planned.design.error_of_rows(planned.noises, of_one, spec.confidence)
             size = f"{known // cells:,} {spec.rows_are}{' in a group' * (cells > 1)}"

@@ -1,7 +1,7 @@
 """Types of fields of statistics, such as names of columns, bins and candidates.
 
 A statistic declares its fields with these types. Their validators parse the texts of a spec, and
-`dpcli.specification.requests` resolves the names of columns by the `ColumnRole` of a field.
+`dpcli.specification.inputs` resolves the names of columns by the `ColumnRole` of a field.
 """
 
 from __future__ import annotations

@@ -186,7 +186,7 @@ def counts_left_out(plan: CentralPlan) -> bool:
         return False
     from dpcli.statistics.quality.quality_counts import counted_limits
 
-    return bool(counted_limits(plan.quality.entry.request))
+    return bool(counted_limits(plan.quality.entry.inputs))
 
 
 def uncounted_names(plan: CentralPlan) -> str:

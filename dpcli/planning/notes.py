@@ -17,8 +17,8 @@ from dpcli.specification.model import Spec
 
 def counted_units(planned: PlannedStatistic, spec: Spec) -> str:
     """The units that a statistic counts or takes values over: rows, visits or people."""
-    request, query = planned.entry.request, planned.queries[0].weighted.query
-    column, weight = request.column, request.weight
+    inputs, query = planned.entry.inputs, planned.queries[0].weighted.query
+    column, weight = inputs.column, inputs.weight
     if not planned.entry.statistic.counts_people:
         return f"{spec.rows_are} weighted by {weight.name}" if weight else spec.rows_are
     if query.counted_values is None or column is None:
@@ -76,7 +76,7 @@ def filter_notes(plan: CentralPlan) -> list[str]:
     """The filters in words; after a negated test, that unknown rows are left out."""
     notes = []
     for planned in plan.statistics:
-        where = planned.entry.request.where
+        where = planned.entry.inputs.where
         if where:
             sentence = f"{planned.name} is about rows where {' and '.join(joint_texts(where))}"
             if any(test.negates for test in where):
@@ -140,7 +140,7 @@ def reader_warnings(plan: Plan) -> list[str]:
     mixed = mixed_scripts_warning(plan.spec.dataset)
     notes = [mixed] if mixed else []
     for planned in plan.all_statistics:
-        notes += planned.entry.statistic.warnings(planned.entry.request)
+        notes += planned.entry.statistic.warnings(planned.entry.inputs)
     return notes
 
 
@@ -164,7 +164,7 @@ def binning_notes(plan: CentralPlan) -> list[str]:
     """The bins of numeric columns: how many, the first and the last."""
     names_by_key: dict[Axis, list[str]] = {}
     for planned in plan.statistics:
-        for key in planned.entry.request.binned_axes:
+        for key in planned.entry.inputs.binned_axes:
             names_by_key.setdefault(key, []).append(planned.name)
     notes = []
     for key, names in names_by_key.items():
@@ -251,7 +251,7 @@ def population_notes(plan: CentralPlan) -> list[str]:
     names: dict[bool, list[str]] = {True: [], False: []}
     for planned in plan.statistics:
         entry = planned.entry
-        names[entry.statistic.has_population(entry.request)].append(planned.name)
+        names[entry.statistic.has_population(entry.inputs)].append(planned.name)
     if names[True]:
         estimated = (
             "the lines NAME.population are estimates for the whole population, and "
@@ -279,7 +279,7 @@ def bounding_comparisons(plan: CentralPlan) -> list[str]:
             or queries[0].error(confidence)
             for design, queries in ((planned.design, planned.queries), planned.alternative_bounding)
         )
-        by_sum = planned.entry.request.user_clamp is not None
+        by_sum = planned.entry.inputs.user_clamp is not None
         bound, other = ("sum", "rows") if by_sum else ("rows", "sum")
         notes.append(
             f"{planned.name}: the error of the noise is {rounded_text(used, 6)} with "
@@ -293,7 +293,7 @@ def post_processing_notes(plan: CentralPlan) -> list[str]:
     notes = []
     for planned in plan.statistics:
         entry = planned.entry
-        steps = [*entry.statistic.sentences(entry.request), *(step.summary for step in entry.post)]
+        steps = [*entry.statistic.sentences(entry.inputs), *(step.summary for step in entry.post)]
         steps += [planned.design.derivation] if planned.design.derivation else []
         steps += ["the noisy numbers before that are published too"] if entry.raw else []
         if min_rows := planned.design.rows_for_interval(planned.noises):
@@ -304,7 +304,7 @@ def post_processing_notes(plan: CentralPlan) -> list[str]:
                 "the noise may leave no interval, and `ridge:` gives one for the coefficients of a "
                 "ridge regression"
             )
-        notes += [f"{entry.request.name}: {step}" for step in steps]
+        notes += [f"{entry.inputs.name}: {step}" for step in steps]
     return notes
 
 

@@ -116,7 +116,7 @@ class PlannedStatistic:
     @property
     def name(self) -> str:
         """The name of the entry."""
-        return self.entry.request.name
+        return self.entry.inputs.name
 
     @property
     def mechanism(self) -> Mechanism:
@@ -173,8 +173,8 @@ class PlannedStatistic:
     @property
     def cells(self) -> int | None:
         """The number of published numbers; None if the groups are private."""
-        request, items = self.entry.request, self.entry.statistic.item_count(self.entry.request)
-        return None if self.entry.has_private_groups else groups(request) * items
+        inputs, items = self.entry.inputs, self.entry.statistic.item_count(self.entry.inputs)
+        return None if self.entry.has_private_groups else groups(inputs) * items
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,11 +337,11 @@ def disjoint_branches(spec: CentralSpec) -> dict[str, Branch]:
     columns: dict[str, dict[str, Ranges]] = {}
     for entry in spec.entries:
         if all(query.total_clamp is None for query in entry.queries):
-            implied = AllOf(entry.request.where).implied() or {}
+            implied = AllOf(entry.inputs.where).implied() or {}
             for column, ranges in implied.items():
                 # A branch is named by its column, so only declared columns have branches.
                 if column in declared:
-                    columns.setdefault(column.name, {})[entry.request.name] = ranges
+                    columns.setdefault(column.name, {})[entry.inputs.name] = ranges
     branches: dict[str, Branch] = {}
     # Columns that separate more branches go first; a statistic belongs to one column.
     for name_of_column in sorted(columns, key=lambda name: -len(_overlapping(columns[name]))):

@@ -62,7 +62,7 @@ def allocate(spec: CentralSpec) -> list[PlannedStatistic]:
     free = [
         entry
         for entry in entries
-        if len(entry.mechanisms) > 1 and (entry.budget_request.error or entry.budget_request.weight)
+        if len(entry.mechanisms) > 1 and (entry.budget_amount.error or entry.budget_amount.weight)
     ]
     if not spec.privacy.composition.takes_rho or not free:
         return planned
@@ -80,18 +80,18 @@ def _plan_all(entries: Sequence[Entry], planner: StatisticPlanner) -> list[Plann
     planned: dict[str, PlannedStatistic] = {}
     problems: list[Problem] = []
     for entry in entries:
-        if not entry.budget_request.weight:
+        if not entry.budget_amount.weight:
             try:
-                planned[entry.request.name] = planner.plan_unweighted(entry)
+                planned[entry.inputs.name] = planner.plan_unweighted(entry)
             except SpecError as refusal:
                 problems += refusal.problems
     if problems:
         raise SpecError(problems)
-    weighted = [entry for entry in entries if entry.budget_request.weight]
+    weighted = [entry for entry in entries if entry.budget_amount.weight]
     if weighted:
         allocation = WeightedAllocation(list(planned.values()), weighted, planner)
         planned |= {statistic.name: statistic for statistic in allocation.largest()}
-    return [planned[entry.request.name] for entry in entries]
+    return [planned[entry.inputs.name] for entry in entries]
 
 
 def _preference(
@@ -103,7 +103,7 @@ def _preference(
     of rho, because an account adds up the rho of its releases.
     """
     over = not planner.total_loss(statistics).within(planner.spec.privacy.budget)
-    if any(planned.entry.budget_request.weight for planned in statistics):
+    if any(planned.entry.budget_amount.weight for planned in statistics):
         return over, sum(map(planner.log_error, statistics))
     counts = guarantee_counts(statistics, planner.spec)
     return over, float(sum(guarantee.rho * count for guarantee, count in counts.items()))
@@ -134,7 +134,7 @@ class WeightedAllocation:
 
         Raises SpecError if nothing is left of the budget.
         """
-        name = self._entries[0].request.name
+        name = self._entries[0].inputs.name
         nothing_left = SpecError.about("cannot-calibrate.nothing-left", name=name)
         low = self._first_guess()
         if low <= 0 and self._rule.name == "sequential":
@@ -174,7 +174,7 @@ class WeightedAllocation:
         needing = [
             entry
             for entry in weighted
-            if not entry.budget_request.delta
+            if not entry.budget_amount.delta
             and (
                 entry.selects_partitions
                 or any(mechanism.needs_delta for mechanism in entry.mechanisms)
@@ -184,12 +184,10 @@ class WeightedAllocation:
         if self._rule.takes_rho or not weights:
             return list(weighted)
         spent = sum((planned.target.delta for planned in self._first), start=Fraction(0))
-        spent += sum((entry.budget_request.delta for entry in weighted), start=Fraction(0))
+        spent += sum((entry.budget_amount.delta for entry in weighted), start=Fraction(0))
         delta = max(self._budget.delta - spent, Fraction(0)) / weights
         return [
-            replace(
-                entry, budget_request=replace(entry.budget_request, delta=delta * _weight(entry))
-            )
+            replace(entry, budget_amount=replace(entry.budget_amount, delta=delta * _weight(entry)))
             if entry in needing
             else entry
             for entry in weighted
@@ -222,7 +220,7 @@ class WeightedAllocation:
             return left * trial / cost if cost else MAX_EPSILON / self._total_weight
         counts = guarantee_counts(self._first, spec)
         selecting = (entry for entry in self._entries if entry.selects_partitions)
-        failure_delta = sum((entry.budget_request.delta for entry in selecting), start=Fraction(0))
+        failure_delta = sum((entry.budget_amount.delta for entry in selecting), start=Fraction(0))
         delta = self._budget.delta - failure_delta - total_failure_delta(counts)
         if delta <= 0:
             return Fraction(0)
@@ -235,8 +233,8 @@ class WeightedAllocation:
 
 
 def _weight(entry: Entry) -> Fraction:
-    assert entry.budget_request.weight is not None
-    return entry.budget_request.weight
+    assert entry.budget_amount.weight is not None
+    return entry.budget_amount.weight
 
 
 @overload
@@ -343,14 +341,14 @@ class StatisticPlanner:
                 bounded = replace(entry, designs=designs, alternative_bounding=())
                 alternative = self._planned_queries(bounded, mechanism, target)
         except CalibrationError as error:
-            arguments = {"name": entry.request.name, "reason": error.reason, "hint": error.hint}
+            arguments = {"name": entry.inputs.name, "reason": error.reason, "hint": error.hint}
             raise SpecError.about("cannot-calibrate", **arguments) from None
         if design.agrees and {step.name for step in entry.post} == {"consistent"}:
             # The sums of a single table, or of effects, agree: they are the published numbers.
             entry = replace(entry, raw=False)
         if design.publishes_answers:
             entry = replace(entry, raw=True)
-        branch = self.branches.get(entry.request.name)
+        branch = self.branches.get(entry.inputs.name)
         return PlannedStatistic(entry, target, design, queries, alternative, branch)
 
     def most_accurate(self, entry: Entry, target: Loss) -> PlannedStatistic:
@@ -393,27 +391,27 @@ class StatisticPlanner:
     def target(self, size: Fraction, entry: Entry) -> Loss:
         """A loss of this size, in the `measure`, with the delta that the entry requests."""
         if self.measure == "rho":
-            return Loss(Fraction(0), entry.budget_request.delta, size)
-        return Loss(size, entry.budget_request.delta)
+            return Loss(Fraction(0), entry.budget_amount.delta, size)
+        return Loss(size, entry.budget_amount.delta)
 
     def plan_unweighted(self, entry: Entry) -> PlannedStatistic:
         """A statistic with its own loss, or with the least loss that reaches its error.
 
         Raises SpecError if no loss in range reaches the error.
         """
-        request = entry.budget_request
-        if request.error is None:
-            epsilon = request.epsilon or Fraction(0)
-            return self.most_accurate(entry, Loss(epsilon, request.delta, request.rho))
+        inputs = entry.budget_amount
+        if inputs.error is None:
+            epsilon = inputs.epsilon or Fraction(0)
+            return self.most_accurate(entry, Loss(epsilon, inputs.delta, inputs.rho))
         mechanisms = self._usable_mechanisms(entry, self.target(Fraction(1), entry))
         searches = (
-            self._least_reaching(request.error, entry, mechanism) for mechanism in mechanisms
+            self._least_reaching(inputs.error, entry, mechanism) for mechanism in mechanisms
         )
         planned = [statistic for statistic in searches if statistic is not None]
         if not planned:
-            arguments = {"name": entry.request.name, "word": self.measure}
+            arguments = {"name": entry.inputs.name, "word": self.measure}
             raise SpecError.about(
-                "cannot-calibrate.out-of-reach", error=readable_text(request.error), **arguments
+                "cannot-calibrate.out-of-reach", error=readable_text(inputs.error), **arguments
             )
         return min(planned, key=lambda statistic: getattr(statistic.target, self.measure))
 
@@ -433,7 +431,7 @@ class StatisticPlanner:
 
         low = high = Fraction(1)
         if planned(low).error(self.spec.confidence) is None:
-            arguments = {"name": entry.request.name, "word": self.measure}
+            arguments = {"name": entry.inputs.name, "word": self.measure}
             raise SpecError.about("cannot-calibrate.several-answers", **arguments)
         while reaches(low):
             if low == min_size:
@@ -456,7 +454,7 @@ class StatisticPlanner:
         of all queries sum to one. Losses of answers add up, as do rhos.
         """
         if entry.selects_partitions and target.delta <= 0:
-            raise SpecError.about("cannot-calibrate.no-delta", name=entry.request.name)
+            raise SpecError.about("cannot-calibrate.no-delta", name=entry.inputs.name)
         measure: Measure = "epsilon" if target.rho is None else "rho"
         counts_rho = self.spec.privacy.composition.takes_rho
         design = next(

@@ -114,7 +114,7 @@ def _error_probability(plan: CentralPlan) -> float:
     count = len(quality.min_readable) + (quality.min_rows is not None)
     count += quality.min_people is not None
     if quality.max_limited is not None:
-        count += len(counted_limits(plan.quality.entry.request))
+        count += len(counted_limits(plan.quality.entry.inputs))
     return float(FALSE_STOP) / count
 
 
@@ -123,11 +123,11 @@ def required_minimums(plan: CentralPlan) -> Iterator[RequiredMinimum]:
     if plan.quality is None or plan.spec.quality is None:
         return
     quality, outside = plan.spec.quality, _error_probability(plan)
-    request, queries = plan.quality.entry.request, plan.quality.queries
+    inputs, queries = plan.quality.entry.inputs, plan.quality.queries
     noises = [query.calibrated.noise for query in queries]
-    if counted_limits(request):
+    if counted_limits(inputs):
         noises.pop()
-    people = noises.pop() if counts_people(request) else None
+    people = noises.pop() if counts_people(inputs) else None
     rows, columns = noises[-1], noises[0]
     for key, required, noise in (
         (ROWS, quality.min_rows, rows),
@@ -194,10 +194,10 @@ def quality_result(plan: CentralPlan, answers: Sequence[NoisyAnswer]) -> Quality
     """The result of the check, from its noisy answers."""
     assert plan.quality is not None
     assert plan.spec.quality is not None
-    request, allowed = plan.quality.entry.request, plan.spec.quality.max_limited
+    inputs, allowed = plan.quality.entry.inputs, plan.spec.quality.max_limited
     statistic, design = plan.quality.entry.statistic, plan.quality.design
     estimates = statistic.possible_estimate(design, answers, plan.spec.confidence)
-    counts = QualityAnswers.of(request, answers)
+    counts = QualityAnswers.of(inputs, answers)
     stopping = counts.left_out(_error_probability(plan)) if allowed is not None else {}
     left_out = tuple(
         LeftOut(limit, least, allowed, allowed is not None and stopping[limit] > allowed)
@@ -275,7 +275,7 @@ def check_rule(plan: CentralPlan) -> Iterator[str]:
     )
     # Columns that require the same share have the same margin.
     yield from dict.fromkeys(_detection_sentence(minimum, plan) for minimum in minimums)
-    if counted_limits(plan.quality.entry.request):
+    if counted_limits(plan.quality.entry.inputs):
         share = percent_text(LIMITED_SHARE)
         wrong = percent_text(Fraction(ERROR_PROBABILITY).limit_denominator(1000))
         yield (
@@ -284,7 +284,7 @@ def check_rule(plan: CentralPlan) -> Iterator[str]:
             f"have the flag `limited`, with a chance of at most {wrong} where none is left out"
         )
         noise = plan.quality.queries[-1].calibrated.noise
-        for limit in counted_limits(plan.quality.entry.request):
+        for limit in counted_limits(plan.quality.entry.inputs):
             noticed = rounded_text(Fraction(2 * noticed_rows(noise, limit)), 2)
             yield (
                 f"quality: that is shown from about {noticed} left-out {rows} on, if people "

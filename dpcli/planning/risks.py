@@ -174,7 +174,7 @@ def _of_release(plan: CentralPlan) -> tuple[dict[str, object], list[RiskVerdict]
         "advice": fill_sentence(texts("risks")["limits"][_advice(plan)]),
         "changed": _listed(planned.name for planned in statistics if _is_biased(planned)),
         "raw": _listed(planned.name for planned in statistics if planned.entry.raw),
-        "grouped": _listed(planned.name for planned in statistics if planned.entry.request.by),
+        "grouped": _listed(planned.name for planned in statistics if planned.entry.inputs.by),
     }
     limits = [("limits", *_limits(plan, unit))] if isinstance(unit, PersonUnit) else []
     changed = (WARNED, "changed", "raw" if facts["raw"] else "")
@@ -268,7 +268,7 @@ def _advice(plan: CentralPlan) -> str:
 def _is_biased(planned: PlannedStatistic) -> bool:
     """Whether published numbers may be biased, as they are not just noisy answers."""
     entry = planned.entry
-    notes = entry.statistic.sentences(entry.request)
+    notes = entry.statistic.sentences(entry.inputs)
     return bool(entry.post or notes or entry.statistic.chooses or entry.selected_by is not None)
 
 

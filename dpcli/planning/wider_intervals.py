@@ -114,7 +114,7 @@ def _rounded_outwards(low: Fraction, high: Fraction) -> Ends:
 
 def _row_range(planned: PlannedStatistic) -> Ends | None:
     """The least and the most that a row adds; None if numbers are no sums over rows."""
-    return planned.entry.statistic.row_range(planned.entry.request)
+    return planned.entry.statistic.row_range(planned.entry.inputs)
 
 
 def _ends(estimates: Estimates) -> Ends:
@@ -233,14 +233,14 @@ def _clamped(planned: PlannedStatistic, choice: BoundsChoice, counts: NoisyAnswe
     operands = {operand.name for operand in planned.queries[0].weighted.query.operands}
     if choice.column_name not in operands or any(
         any(distances) and end is not None
-        for limits in entry.statistic.limits(entry.request)
+        for limits in entry.statistic.limits(entry.inputs)
         for distances, end in zip((below, above), limits, strict=True)
     ):
         # Published intervals end where clamped totals do, but unclamped ones may lie beyond.
         return None
     lower, upper = (limit * column.step for limit in column.limits)
     condition = f"none lies beyond the outermost bounds, {choice.text(choice.at_candidate(-1))}"
-    is_sample = entry.statistic.has_population(entry.request)
+    is_sample = entry.statistic.has_population(entry.inputs)
     all_of = f"unclamped values{' of the file' * is_sample}"
     return _Lost(LostByBin(counts, below, above), (lower, upper), all_of, condition)
 

@@ -226,7 +226,7 @@ def _loss_text(loss: Loss, text: Callable[[Fraction], str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class BudgetRequest:
+class BudgetAmount:
     """What an entry may spend: one of epsilon, rho, error, weight, and maybe a delta.
 
     `epsilon` and `rho` are losses. `error` is the greatest half-width of an answer, in its own

@@ -171,7 +171,7 @@ def add_noise(
         groups = tuple(counts[entry.selected_by]) if entry.selected_by else None
         answers: tuple[NoisyAnswer, ...]
         if entry.selects_partitions:
-            values = integer_array(list(counts[entry.request.name].values()))
+            values = integer_array(list(counts[entry.inputs.name].values()))
             answers = (NoisyAnswer(values, planned.queries[0].calibrated.noise, groups),)
         else:
             answers = tuple(
@@ -215,7 +215,7 @@ def estimate_statistic(
 
     raw = estimates.before_postprocessing if entry.raw else None
     processed, population = apply_steps(entry.post, estimates, agree), None
-    if entry.statistic.has_population(entry.request):
+    if entry.statistic.has_population(entry.inputs):
         population = planned.design.population(answers, confidence)
         population = replace(
             population.suppressed(processed.status == SUPPRESSED), is_limited=limited
@@ -261,7 +261,7 @@ def _may_lack(plan: CentralPlan) -> bool:
     quality, entries = plan.spec.quality, plan.spec.entries
     if quality is None or not quality.min_readable:
         return True
-    shown = {column.name for entry in entries for column in entry.request.checked}
+    shown = {column.name for entry in entries for column in entry.inputs.checked}
     used = (column for query in plan.engine_queries for column in query.columns)
     return any(
         column.name not in {*shown, *quality.min_readable}

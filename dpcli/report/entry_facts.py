@@ -46,7 +46,7 @@ from dpcli.report.json_report import DATE_UNIT
 from dpcli.report.json_values import JsonNumber, JsonRow, if_known
 from dpcli.specification.model import Caption, CentralSpec, Response
 from dpcli.statistics.bounds.chosen_bounds import BoundsChoice
-from dpcli.statistics.design import NoiseOfNumbers, Request
+from dpcli.statistics.design import Inputs, NoiseOfNumbers
 from dpcli.statistics.estimates import ANY, Estimates
 
 if TYPE_CHECKING:
@@ -70,35 +70,35 @@ def caption_texts(caption: Caption) -> dict[str, Any]:
     return {key: text or None for key, text in texts.items()}
 
 
-def statistic_options(request: Request) -> dict[str, Any]:
+def statistic_options(inputs: Inputs) -> dict[str, Any]:
     """The optional fields of a statistic by name; None for each that is not used."""
-    own = dict(request.options)
+    own = dict(inputs.options)
     max_selected, axis, ranges = (own.get(name) for name in ("max_selected", "between", "values"))
     return {
-        "quantiles": list(map(JsonNumber.of, request.quantiles)) or None,
-        "utility": request.utility or None,
-        "weight": request.weight.name if request.weight else None,
-        "label": request.label.name if request.label else None,
-        "k": request.k if request.k > 1 else None,
-        "ways": list(request.ways) if len(request.ways) > 1 else next(iter(request.ways), None),
-        "method": request.method or None,
-        "ridge": if_known(JsonNumber.of, request.ridge),
-        "rows": request.rows or None,
-        "candidates": len(request.candidates) or None,
+        "quantiles": list(map(JsonNumber.of, inputs.quantiles)) or None,
+        "utility": inputs.utility or None,
+        "weight": inputs.weight.name if inputs.weight else None,
+        "label": inputs.label.name if inputs.label else None,
+        "k": inputs.k if inputs.k > 1 else None,
+        "ways": list(inputs.ways) if len(inputs.ways) > 1 else next(iter(inputs.ways), None),
+        "method": inputs.method or None,
+        "ridge": if_known(JsonNumber.of, inputs.ridge),
+        "rows": inputs.rows or None,
+        "candidates": len(inputs.candidates) or None,
         **{name: own[name].name if own[name] else "rows" for name in PARTS if name in own},
-        "values": None if ranges is None else _range_texts(request, ranges),
+        "values": None if ranges is None else _range_texts(inputs, ranges),
         "between": axis and BetweenReport(column=axis.column.name, labels=list(axis.labels)),
         "max_selected": max_selected
-        if max_selected and max_selected < len(request.checked)
+        if max_selected and max_selected < len(inputs.checked)
         else None,
         "per": own.get("per"),
     }
 
 
-def _range_texts(request: Request, ranges: Ranges) -> list[str]:
+def _range_texts(inputs: Inputs, ranges: Ranges) -> list[str]:
     from dpcli.data.labels import require_labeled
 
-    return require_labeled(request.column).range_texts(ranges)
+    return require_labeled(inputs.column).range_texts(ranges)
 
 
 def option_words(statistic: StatisticReport) -> Iterator[str]:
@@ -112,8 +112,8 @@ def option_words(statistic: StatisticReport) -> Iterator[str]:
             yield f"with {name} {listed}"
 
 
-def _bounds_of(request: Request) -> Ends | tuple[str, str] | None:
-    column = request.column
+def _bounds_of(inputs: Inputs) -> Ends | tuple[str, str] | None:
+    column = inputs.column
     if not isinstance(column, NumericColumn) or column.bounds is None:
         return None
     low, high = map(column.text, column.bounds)
@@ -122,24 +122,24 @@ def _bounds_of(request: Request) -> Ends | tuple[str, str] | None:
 
 def statistic_report(planned: PlannedStatistic, spec: CentralSpec) -> StatisticReport:
     """One statistic: what is requested, and how it is answered and protected."""
-    entry, request = planned.entry, planned.entry.request
-    margins = (key.column for key in request.margins)
+    entry, inputs = planned.entry, planned.entry.inputs
+    margins = (key.column for key in inputs.margins)
     known = planned.design.noise_of_numbers
     queries = [
         _query(planned_query, spec.confidence, joint=planned.is_joint)
         for planned_query in planned.queries
     ]
     return StatisticReport(
-        name=request.name,
+        name=inputs.name,
         **caption_texts(entry.caption),
         statistic=entry.statistic.name,
         counts=counted_units(planned, spec),
         left_out=left_out_note(planned, spec) or None,
         interval_about=interval_about(planned, spec) or None,
-        column=request.column.name if request.column else None,
-        columns=[column.name for column in (*request.columns, *request.checked, *margins)],
-        **statistic_options(request),
-        by=[key.column.name for key in request.by],
+        column=inputs.column.name if inputs.column else None,
+        columns=[column.name for column in (*inputs.columns, *inputs.checked, *margins)],
+        **statistic_options(inputs),
+        by=[key.column.name for key in inputs.by],
         bins=[
             BinsReport(
                 column=key.column.name,
@@ -147,9 +147,9 @@ def statistic_report(planned: PlannedStatistic, spec: CentralSpec) -> StatisticR
                 first=key.label(0),
                 last=key.label(len(key) - 1),
             )
-            for key in request.binned_axes
+            for key in inputs.binned_axes
         ],
-        where=joint_texts(request.where),
+        where=joint_texts(inputs.where),
         mechanism=queries[0].mechanism,
         sensitivity=queries[0].sensitivity,
         epsilon=JsonNumber.of(planned.target.epsilon),
@@ -159,12 +159,12 @@ def statistic_report(planned: PlannedStatistic, spec: CentralSpec) -> StatisticR
         designs=list(planned.design.sentences(planned.noises, spec.confidence)),
         protected=[protection(part, spec) for part in planned.queries],
         queries=queries,
-        bounds=_bounds_of(request),
+        bounds=_bounds_of(inputs),
         post=[step.summary for step in entry.post],
         post_unbiased=bool(entry.post) and all(step.unbiased for step in entry.post),
         noise_of_numbers=None if known is NoiseOfNumbers.UNKNOWN else known.value,
         raw=entry.raw,
-        population=entry.statistic.has_population(request),
+        population=entry.statistic.has_population(inputs),
         keys=_private_keys(planned),
     )
 
@@ -225,7 +225,7 @@ def layout_report(published: EstimatedStatistic, table: str, columns: list[str])
     """The layout of a statistic's numbers: its wide `table`, its scale and its axis."""
     entry = published.planned.entry
     statistic, scale = entry.statistic, "each" if entry.statistic.mixed_units else "common"
-    if statistic.chooses and isinstance(entry.request.column, NumericColumn):
+    if statistic.chooses and isinstance(entry.inputs.column, NumericColumn):
         scale = "bounds"
     return LayoutReport(
         table=table,
@@ -264,9 +264,9 @@ def _axis(published: EstimatedStatistic) -> AxisReport | None:
     no bins, or more than `MAX_CHART_BINS`, or gaps between them.
     """
     entry = published.planned.entry
-    request, key = entry.request, entry.request.bins
-    if key is None and request.by and published.groups is None:
-        key = request.by[-1] if entry.statistic.item_count(request) == 1 else None
+    inputs, key = entry.inputs, entry.inputs.bins
+    if key is None and inputs.by and published.groups is None:
+        key = inputs.by[-1] if entry.statistic.item_count(inputs) == 1 else None
     if key is None or not key.starts or len(key) > MAX_CHART_BINS:
         return None
     column, shown = require_numeric(key.column), key.chosen or range(len(key))

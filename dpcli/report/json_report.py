@@ -126,7 +126,7 @@ def published_numbers(
     their own names.
     """
     entry, cells = published.planned.entry, _cell_names(published)
-    keys = tuple(key.column.name for key in entry.request.by)
+    keys = tuple(key.column.name for key in entry.inputs.by)
     named = {published.planned.name: published.estimates}
     if published.raw is not None:
         named[published.planned.name + RAW] = published.raw
@@ -154,12 +154,12 @@ def _cell_names(published: EstimatedStatistic) -> pl.DataFrame:
     entry, groups = published.planned.entry, published.groups
     labels: list[Sequence[str]] = []
     if groups is None:
-        labels = [key.labels for key in entry.request.by]
-    items = entry.statistic.items(entry.request)
+        labels = [key.labels for key in entry.inputs.by]
+    items = entry.statistic.items(entry.inputs)
     sizes = [*map(len, labels), *([] if groups is None else [len(groups)]), len(items)]
     *indices, item = np.unravel_index(np.arange(prod(sizes)), sizes)
     if groups is not None:
-        count = len(entry.request.by)
+        count = len(entry.inputs.by)
         labels, indices = [[group[at] for group in groups] for at in range(count)], indices * count
     columns = {f"key{at}": key for at, key in enumerate(zip(labels, indices, strict=True))}
     columns["item"] = items, item

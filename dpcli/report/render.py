@@ -296,7 +296,7 @@ class StatisticView:
 
     @property
     def requested(self) -> str:
-        """The request of the statistic in a sentence."""
+        """The inputs of the statistic in a sentence."""
         stated = self.statistic
         others = [name for name in stated.columns if name != stated.column]
         words = [stated.statistic]

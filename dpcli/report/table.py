@@ -25,7 +25,7 @@ from dpcli.report.columns import COLUMNS, TableColumn, columns_with
 from dpcli.report.entry_model import StatisticReport
 from dpcli.report.json_report import ISO_DATE, NumberTable, Report
 from dpcli.report.model import ColumnReport
-from dpcli.specification.requests import ESTIMATE_COLUMNS
+from dpcli.specification.inputs import ESTIMATE_COLUMNS
 from dpcli.statistics.postprocessing import Flag
 
 if TYPE_CHECKING:
@@ -173,10 +173,10 @@ def wide_layout(plan: CentralPlan) -> dict[str, tuple[str, list[str]]]:
     """
     tables: dict[object, tuple[list[str], list[str]]] = {}
     for entry in (planned.entry for planned in plan.statistics):
-        request, used = entry.request, entry.statistic
-        heading = [*(key.column.name for key in request.by), used.item_heading(request)]
-        lines = (request.by, heading[-1], used.items(request), entry.selected_by)
-        tables.setdefault(lines, (list(filter(None, heading)), []))[1].append(request.name)
+        inputs, used = entry.inputs, entry.statistic
+        heading = [*(key.column.name for key in inputs.by), used.item_heading(inputs)]
+        lines = (inputs.by, heading[-1], used.items(inputs), entry.selected_by)
+        tables.setdefault(lines, (list(filter(None, heading)), []))[1].append(inputs.name)
     words = ["-".join(heading) or "total" for heading, _ in tables.values()]
     plain = ["".join(letter if letter.isalnum() else "-" for letter in word)[:80] for word in words]
     named = zip(distinct(plain, "-"), tables.values(), strict=True)

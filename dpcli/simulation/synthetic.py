@@ -429,7 +429,7 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
         unit = spec.privacy.unit
         if isinstance(unit, PersonUnit) and column.name == unit.column:
             return id_cells(stream, rows, self._people.owners(rows))
-        filters = (test for entry in spec.entries for test in entry.request.where)
+        filters = (test for entry in spec.entries for test in entry.inputs.where)
         tests = (single for test in filters for single in test.single_tests)
         conditions = [test for test in tests if isinstance(test, InRanges)]
         positions = self._people.positions(rows, name)

@@ -175,7 +175,7 @@ class StatisticTrial:
 
     def __init__(self, planned: PlannedStatistic, confidence: Fraction) -> None:
         entry = planned.entry
-        self.name, self.statistic = entry.request.name, entry.statistic.name
+        self.name, self.statistic = entry.inputs.name, entry.statistic.name
         self._planned, self._entry, self._confidence = planned, entry, confidence
         self.query_trials = [
             QueryTrial(part, confidence, selected=entry.selects_partitions)
@@ -184,8 +184,8 @@ class StatisticTrial:
         # The cells of a table are alike; other items may have units of their own.
         tabled = any(part.weighted.query.items for part in planned.queries)
         tabled = tabled and not entry.statistic.mixed_units
-        alone = tabled or entry.statistic.item_count(entry.request) == 1
-        names = ("",) if alone else entry.statistic.items(entry.request)
+        alone = tabled or entry.statistic.item_count(entry.inputs) == 1
+        names = ("",) if alone else entry.statistic.items(entry.inputs)
         self._items = [ItemTrial(name, confidence) for name in names]
         self._selected_counts: list[int] = []
         self._group_counts: list[int] = []

@@ -13,7 +13,7 @@ from pydantic import Field
 from dpcli.data.declared_texts import is_invisible
 from dpcli.fields.values import Choice, ParsedText, invalid_value
 from dpcli.specification.model import Caption
-from dpcli.statistics.design import Request
+from dpcli.statistics.design import Inputs
 from dpcli.statistics.statistic import Statistic
 
 MAX_TITLE, MAX_UNIT, MAX_NOTE = 120, 40, 1_000
@@ -60,10 +60,10 @@ def stated_caption(values: Any) -> Caption:
 
 
 def entry_caption(
-    values: Any, request: Request, statistic: Statistic, captions: Mapping[str, Caption]
+    values: Any, inputs: Inputs, statistic: Statistic, captions: Mapping[str, Caption]
 ) -> Caption:
     """A statistic's caption; without a unit, its numbers may have that of the column."""
     caption = stated_caption(values)
-    if caption.unit or request.column is None or not statistic.in_column_unit:
+    if caption.unit or inputs.column is None or not statistic.in_column_unit:
         return caption
-    return replace(caption, unit=captions.get(request.column.name, Caption()).unit)
+    return replace(caption, unit=captions.get(inputs.column.name, Caption()).unit)

@@ -19,7 +19,7 @@ from dpcli.fields.tree import ScalarNode, Span
 from dpcli.fields.values import Choice, Epsilon, ExactNumber, Number, invalid_value
 from dpcli.mechanisms.pure import Laplace
 from dpcli.numeric.exact import readable_text
-from dpcli.privacy.loss import BudgetRequest
+from dpcli.privacy.loss import BudgetAmount
 from dpcli.privacy.unit import Relation
 from dpcli.specification.context import SpecContext
 from dpcli.specification.model import CentralSpec, Entry, Spec
@@ -132,9 +132,9 @@ class ChosenLimitModel(ChoiceModel):
 
 def choice_entry(choice: BoundsChoice, relation: Relation) -> Entry:
     """The charged entry of the histogram for a choice, with Laplace noise."""
-    budget = BudgetRequest(epsilon=choice.epsilon)
-    request, histogram = choice.request, choice.histogram
-    return Entry(request, histogram, (Laplace(),), budget, histogram.designs(request, relation))
+    budget = BudgetAmount(epsilon=choice.epsilon)
+    inputs, histogram = choice.inputs, choice.histogram
+    return Entry(inputs, histogram, (Laplace(),), budget, histogram.designs(inputs, relation))
 
 
 def require_choices_fit(context: SpecContext, spec: Spec) -> None:
@@ -154,8 +154,8 @@ def require_choices_fit(context: SpecContext, spec: Spec) -> None:
         return
     for bounded in narrowest_and_widest(spec):
         for entry in bounded.entries:
-            for fault in entry.statistic.faults(entry.request, bounded.privacy.relation):
-                span = context.names[entry.request.name]
+            for fault in entry.statistic.faults(entry.inputs, bounded.privacy.relation):
+                span = context.names[entry.inputs.name]
                 span.report_and_suppress(fault.code, **fault.arguments)
 
 
@@ -184,9 +184,9 @@ def with_chosen_bounds(spec: CentralSpec, chosen: ByHistogram) -> CentralSpec:
         from dpcli.statistics.quality.quality_counts import QUALITY_COUNTS, with_limits
 
         designs = (entry.designs for entry in entries)
-        request = with_limits(quality.entry.request.with_columns(bounded), designs, relation)
-        counts = QUALITY_COUNTS.designs(request, relation)
-        quality = replace(quality, entry=replace(quality.entry, request=request, designs=counts))
+        inputs = with_limits(quality.entry.inputs.with_columns(bounded), designs, relation)
+        counts = QUALITY_COUNTS.designs(inputs, relation)
+        quality = replace(quality, entry=replace(quality.entry, inputs=inputs, designs=counts))
     columns = tuple(map(bounded, spec.columns))
     return replace(
         spec, privacy=privacy, columns=columns, entries=entries, quality=quality, choices=choices

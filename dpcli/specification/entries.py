@@ -25,8 +25,8 @@ from dpcli.specification.entry_fields import (
     refuse_for_dates,
     statistics_with_field,
 )
+from dpcli.specification.inputs import InputsReader, count_numbers_and_scores, read_keys
 from dpcli.specification.model import Entry
-from dpcli.specification.requests import RequestReader, count_numbers_and_scores, read_keys
 from dpcli.statistics.statistic import Statistic
 
 
@@ -63,8 +63,8 @@ def _resolve_entry(section: EntryModel, context: SpecContext) -> Entry:
     if statistic is None:
         attempt(read_budget_key, section, context)
         raise AlreadyReportedError
-    reader = RequestReader(section, statistic, context, by)
-    request = attempt(reader.request, where)
+    reader = InputsReader(section, statistic, context, by)
+    inputs = attempt(reader.inputs, where)
     selects = attempt(_selects_partitions, section, statistic, by)
     settings = attempt(
         read_answer_settings,
@@ -72,33 +72,33 @@ def _resolve_entry(section: EntryModel, context: SpecContext) -> Entry:
         context,
         statistic,
         selects,
-        designs=lambda: reader.designs(request.value),
+        designs=lambda: reader.designs(inputs.value),
     )
     steps = attempt(read_steps, section, statistic, context.unit)
     raw = attempt(read_raw, section, statistic, steps)
-    reader.require_consistent(request.value)
-    mechanisms, (design, *_) = settings.value.mechanisms, reader.designs(request.value)
+    reader.require_consistent(inputs.value)
+    mechanisms, (design, *_) = settings.value.mechanisms, reader.designs(inputs.value)
     # Which choice decides the answers to its queries, or their noise.
     queries = [part.query for part in design.queries]
     choices = (choice for choice, _ in context.choices.values())
     chosen = next((choice.noun for choice in choices if any(map(choice.decides, queries))), "")
-    if chosen and settings.value.budget_request.error is not None:
+    if chosen and settings.value.budget_amount.error is not None:
         raise section.report_key("bounds-chosen.loss", "error", chosen=chosen)
     if chosen and len(mechanisms) > 1:
         if section.mechanism is not None:
             raise section.report_key("bounds-chosen.loss", "mechanism", chosen=chosen)
         # Which mechanism is best would follow from what is chosen, and the loss with it.
         mechanisms = mechanisms[:1]
-    if statistic.publishes_dates(request.value):
+    if statistic.publishes_dates(inputs.value):
         refuse_for_dates(section, steps.value)
-    bounded, alternative = reader.with_bounds(request.value)
+    bounded, alternative = reader.with_bounds(inputs.value)
     section.require()
     selected_by = bounded.name if selects.value else None
     return Entry(
         bounded,
         statistic,
         mechanisms,
-        settings.value.budget_request,
+        settings.value.budget_amount,
         reader.designs(bounded),
         calibration=settings.value.calibration,
         selected_by=selected_by,
@@ -177,8 +177,8 @@ def resolve_entries(
         except AlreadyReportedError:
             continue
         placed.append((entry, model))
-        request = entry.request
-        numbers, needed_scores = count_numbers_and_scores(entry.statistic, request)
+        inputs = entry.inputs
+        numbers, needed_scores = count_numbers_and_scores(entry.statistic, inputs)
         cells += 0 if entry.has_private_groups else numbers
         scores += needed_scores
         queries += len(entry.designs[0].queries)
@@ -203,17 +203,17 @@ def _assign_selectors(placed: Sequence[PlacedEntry], *, all_valid: bool) -> tupl
     selectors: dict[tuple[Axis, ...], Entry] = {}
     for entry, model in placed:
         selects = entry.selects_partitions and entry.has_private_groups
-        first = selectors.setdefault(entry.request.by, entry) if selects else entry
+        first = selectors.setdefault(entry.inputs.by, entry) if selects else entry
         if first is not entry:
-            arguments = {"statistic": entry.request.name, "other": first.request.name}
+            arguments = {"statistic": entry.inputs.name, "other": first.inputs.name}
             model.report_key("keys-twice", "keys", **arguments)
     entries = []
     for entry, model in placed:
-        selector = selectors.get(entry.request.by)
-        private = [key.column.name for key in entry.request.by if key.is_private]
+        selector = selectors.get(entry.inputs.by)
+        private = [key.column.name for key in entry.inputs.by if key.is_private]
         if private and selector is None and all_valid:
-            by = ", ".join(truncated(key.column.name) for key in entry.request.by)
-            name = entry.request.name
+            by = ", ".join(truncated(key.column.name) for key in entry.inputs.by)
+            name = entry.inputs.name
             model.report_key("keys-required", "by", by=by, statistic=name, private=private)
-        entries.append(replace(entry, selected_by=selector.request.name) if selector else entry)
+        entries.append(replace(entry, selected_by=selector.inputs.name) if selector else entry)
     return tuple(entries)

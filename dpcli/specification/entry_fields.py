@@ -41,7 +41,7 @@ from dpcli.fields.values import (
 from dpcli.mechanisms.mechanism import AdditiveMechanism, Mechanism, SelectionMechanism
 from dpcli.noise.distribution import ADDITIVE, Family
 from dpcli.numeric.exact import readable_text
-from dpcli.privacy.loss import BudgetRequest
+from dpcli.privacy.loss import BudgetAmount
 from dpcli.privacy.unit import Unit
 from dpcli.problems.messages import quote, quoted_list
 from dpcli.problems.reference import advice, synonyms
@@ -92,7 +92,7 @@ class AnswerSettings(NamedTuple):
     """The mechanisms that may answer an entry, its budget request and calibration."""
 
     mechanisms: tuple[Mechanism, ...]
-    budget_request: BudgetRequest
+    budget_amount: BudgetAmount
     calibration: str
 
 
@@ -156,7 +156,7 @@ def read_answer_settings(
     """
     families: Collection[Family] = statistic.families
     ordered = False
-    # Only where counts can take the place of choices, they depend on the request.
+    # Only where counts can take the place of choices, they depend on the inputs.
     if designs is not None and _counts_or_chooses(statistic):
         with suppress(AlreadyReportedError):
             possible = designs()
@@ -203,7 +203,7 @@ def read_answer_settings(
     measure, value = budget_key, getattr(section, budget_key)
     if measure == "share":
         measure = "weight"
-    requested = BudgetRequest(**{measure: value}, delta=delta or Fraction(0))
+    requested = BudgetAmount(**{measure: value}, delta=delta or Fraction(0))
     return AnswerSettings(chosen, requested, calibration.value)
 
 

@@ -16,13 +16,13 @@ from dpcli.data.column import Column, ValuedColumn
 from dpcli.data.formats import UNDECLARED_DIALECT, Dialect
 from dpcli.mechanisms.mechanism import Mechanism
 from dpcli.privacy.accounting.composition import Composition
-from dpcli.privacy.loss import BudgetRequest, Loss
+from dpcli.privacy.loss import BudgetAmount, Loss
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, Unit
 from dpcli.problems.errors import Place
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import Query
 from dpcli.statistics.bounds.chosen_bounds import BoundsChoice, BoundsHistogram
-from dpcli.statistics.design import Design, Request, SampleDesign
+from dpcli.statistics.design import Design, Inputs, SampleDesign
 from dpcli.statistics.postprocessing import PostProcessingStep
 from dpcli.statistics.precision import OptionalColumn
 from dpcli.statistics.statistic import Statistic
@@ -66,15 +66,15 @@ class Entry:
 
     If keys are private, `selected_by` is the name of the entry whose noisy counts select the groups
     for all entries with equal `by`. An entry names itself if its own counts select its groups, or
-    the labels that it shows. `alternative_bounding` has the designs for the request under the other
+    the labels that it shows. `alternative_bounding` has the designs for the inputs under the other
     contribution bounding, if both are possible. `post` is applied to the noisy answers before they
     are published. With `raw`, the noisy answers are published too.
     """
 
-    request: Request
+    inputs: Inputs
     statistic: Statistic
     mechanisms: tuple[Mechanism, ...]
-    budget_request: BudgetRequest
+    budget_amount: BudgetAmount
     designs: tuple[Design, ...]
     calibration: str = "exact"
     selected_by: str | None = None
@@ -93,13 +93,13 @@ class Entry:
 
         The mechanisms stay as they are.
         """
-        requests = [part[0].request for part in (self.designs, self.alternative_bounding) if part]
+        bounded = [part[0].inputs for part in (self.designs, self.alternative_bounding) if part]
         designs = [
-            self.statistic.designs(request.with_columns(change), relation) for request in requests
+            self.statistic.designs(inputs.with_columns(change), relation) for inputs in bounded
         ]
         return replace(
             self,
-            request=self.request.with_columns(change),
+            inputs=self.inputs.with_columns(change),
             designs=designs[0],
             alternative_bounding=designs[1] if self.alternative_bounding else (),
         )
@@ -107,12 +107,12 @@ class Entry:
     @property
     def selects_partitions(self) -> bool:
         """Whether the noisy counts of this entry select the groups that are published."""
-        return self.selected_by == self.request.name
+        return self.selected_by == self.inputs.name
 
     @property
     def has_private_groups(self) -> bool:
         """Whether a key is private, so that noisy counts select the published groups."""
-        return any(key.is_private for key in self.request.by)
+        return any(key.is_private for key in self.inputs.by)
 
 
 @dataclass(frozen=True, slots=True)

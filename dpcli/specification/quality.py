@@ -15,7 +15,7 @@ from dpcli.privacy.unit import PersonUnit, Relation, RowUnit
 from dpcli.specification.context import SpecContext
 from dpcli.specification.entry_fields import AnsweredModel, MechanismName, read_answer_settings
 from dpcli.specification.model import Entry, QualityCheck
-from dpcli.statistics.design import Request
+from dpcli.statistics.design import Inputs
 from dpcli.statistics.quality.quality_counts import (
     QUALITY_COUNTS,
     counted_limits,
@@ -65,14 +65,14 @@ class QualityModel(AnsweredModel):
         self.require()
         columns = filter(None, map(context.columns.get, shares.value))
         checked = tuple(column.without_missing_constant() for column in columns)
-        request = Request(QUALITY_COUNTS.name, checked=checked)
+        inputs = Inputs(QUALITY_COUNTS.name, checked=checked)
         if self.min_people is not None:
-            request = with_people(request)
+            inputs = with_people(inputs)
             if isinstance(context.unit, RowUnit):
                 node.key_span("min_people").report("no-people")
         chosen, budget, calibration = settings
-        designs = QUALITY_COUNTS.designs(request, context.relation)
-        entry = Entry(request, QUALITY_COUNTS, chosen, budget, designs, calibration)
+        designs = QUALITY_COUNTS.designs(inputs, context.relation)
+        entry = Entry(inputs, QUALITY_COUNTS, chosen, budget, designs, calibration)
         return QualityCheck(entry, self.min_rows, shares.value, self.max_limited, self.min_people)
 
     def with_limits(
@@ -80,14 +80,14 @@ class QualityModel(AnsweredModel):
     ) -> QualityCheck:
         """The check, extended to count the rows that limits leave out of these `entries`."""
         designs = (entry.designs for entry in entries)
-        request = with_limits(check.entry.request, designs, relation)
-        if check.max_limited is not None and not counted_limits(request):
+        inputs = with_limits(check.entry.inputs, designs, relation)
+        if check.max_limited is not None and not counted_limits(inputs):
             why = "rows are the privacy unit"
             if isinstance(relation.unit, PersonUnit):
                 why = "all statistics use all rows of a person"
             self.report_key("nothing-limited", "max_limited", why=why)
-        counts = QUALITY_COUNTS.designs(request, relation)
-        return replace(check, entry=replace(check.entry, request=request, designs=counts))
+        counts = QUALITY_COUNTS.designs(inputs, relation)
+        return replace(check, entry=replace(check.entry, inputs=inputs, designs=counts))
 
 
 MINIMUMS = ("min_rows", "min_people", "min_readable", "max_limited")

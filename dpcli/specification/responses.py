@@ -64,9 +64,9 @@ from dpcli.problems.messages import quote, quoted_list
 from dpcli.specification.context import SpecContext
 from dpcli.specification.entries import require_entry
 from dpcli.specification.entry_fields import single_key
+from dpcli.specification.inputs import ESTIMATE_COLUMNS
 from dpcli.specification.model import Response
 from dpcli.specification.named_files import read_named_file
-from dpcli.specification.requests import ESTIMATE_COLUMNS
 
 MAX_PROBABILITIES = 10_000
 """The most probabilities in one table, which the ledger stores completely."""
@@ -291,12 +291,12 @@ class _ResponseReader:
         name = section.mechanism
         mechanism = next(mechanism for mechanism in LOCAL_MECHANISMS if mechanism.name == name)
         suitable = attempt(lambda: self._suitable(named_column.value, section, mechanism))
-        request = attempt(self._request, section, mechanism, suitable)
+        inputs = attempt(self._request, section, mechanism, suitable)
         steps = _read_post(section, mechanism)
         section.require()
         column = suitable.value
         try:
-            randomizer = mechanism.calibrate_and_verify(request.value)
+            randomizer = mechanism.calibrate_and_verify(inputs.value)
         except RandomizerError as failure:
             raise section.report(failure.code, **failure.arguments) from None
         labels = len(column.labels) or 1

@@ -1,7 +1,7 @@
 """Statistics: the designs of each, and the estimate from noisy answers.
 
 `Statistic` in `statistic.py` is the interface; open it first. Each statistic is one class in the
-folder of its family, with its queries and designs, and one line in `STATISTICS`. A `Request` is an
+folder of its family, with its queries and designs, and one line in `STATISTICS`. A `Inputs` is an
 entry of a spec with its names resolved. `Statistic.designs` gives every `Design` that may answer
 it: `WeightedQuery`s, for which noise and budget they are meant, and which error to expect
 (`design.py`). `Design.estimate` turns the `NoisyAnswer`s to one of them into `Estimates`, the

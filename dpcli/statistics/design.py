@@ -1,4 +1,4 @@
-"""What is asked, a design of queries that answer it, and their noisy answers."""
+"""Inputs of a statistic, designs of queries that answer it, and noisy answers."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class SampleDesign:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class Inputs:
     """A spec entry with names resolved: what to compute, not its budget request.
 
     Attributes:
@@ -119,8 +119,8 @@ class Request:
         """The value of one of the `options`."""
         return dict(self.options)[name]
 
-    def with_columns(self, change: Callable[[Column], Column]) -> Request:
-        """The request with changed columns; columns of axes and filters stay as they are.
+    def with_columns(self, change: Callable[[Column], Column]) -> Inputs:
+        """The inputs with changed columns; columns of axes and filters stay as they are.
 
         Candidates that are given by a step then cover the range of the changed bounds.
         """
@@ -141,7 +141,7 @@ class Request:
 
 
 COLUMN_FIELDS = ("column", "columns", "weight", "checked", "options")
-"""Attributes of a request that may hold columns of numbers."""
+"""Attributes of inputs that may hold columns of numbers."""
 
 
 def _changed(value: Any, change: Callable[[Column], Column]) -> Any:
@@ -150,8 +150,8 @@ def _changed(value: Any, change: Callable[[Column], Column]) -> Any:
     return change(value) if isinstance(value, NumericColumn) else value
 
 
-REQUEST_FIELDS = frozenset(field.name for field in fields(Request))
-"""The attributes of `Request`; other fields of a statistic are in its `options`."""
+INPUT_FIELDS = frozenset(field.name for field in fields(Inputs))
+"""The attributes of `Inputs`; other fields of a statistic are in its `options`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +220,7 @@ class LostByBin:
 
 @dataclass(frozen=True)
 class Design:
-    """Queries that answer a request, with errors and the estimate from the answers.
+    """Queries that answer inputs, with errors and the estimate from the answers.
 
     Attributes:
         queries: Their weights sum to at most one.
@@ -234,7 +234,7 @@ class Design:
         noise_of_numbers: What is known of the noise of several published numbers together.
     """
 
-    request: Request
+    inputs: Inputs
     queries: Queries
     families: tuple[Family, ...] = ADDITIVE
     measures: tuple[Measure, ...] = MEASURES
@@ -300,7 +300,7 @@ class Design:
         return None
 
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
-        """Why these queries answer the request, if designs are several, and their error."""
+        """Why these queries answer the inputs, if designs are several, and their error."""
         return (self.reason,) if self.reason else ()
 
     def rows_for_interval(self, noises: Sequence[Noise]) -> int:
@@ -373,6 +373,6 @@ def _error_sentence(error: Fraction, confidence: Fraction) -> str:
     return f"each number is within {within} of the noise-free one in {percent}% of cases"
 
 
-def groups(request: Request) -> int:
-    """The number of groups of a request without private groups."""
-    return prod(len(key) for key in request.by)
+def groups(inputs: Inputs) -> int:
+    """The number of groups of inputs without private groups."""
+    return prod(len(key) for key in inputs.by)

@@ -15,7 +15,7 @@ from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
-from dpcli.statistics.design import Request, WeightedQuery
+from dpcli.statistics.design import Inputs, WeightedQuery
 
 MOMENTS_REASON = (
     "the number of rows, and the sums of the distances from the middle of the bounds, of "
@@ -86,9 +86,9 @@ class Moments:
         """The indices of the two columns of each product."""
         return tuple(combinations_with_replacement(range(len(self.columns)), 2))
 
-    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
+    def queries(self, inputs: Inputs, relation: Relation) -> tuple[WeightedQuery, ...]:
         """The queries for the number of rows, and the sums of columns and products."""
-        rows = LinearQuery(by=request.by, where=request.where, present=self.columns)
+        rows = LinearQuery(by=inputs.by, where=inputs.where, present=self.columns)
         count = Fraction(0) if rows.is_public(relation) else Fraction(len(self.columns) + 1, 2)
         queries = [WeightedQuery("count", rows, count)]
         for factor in self.factors:

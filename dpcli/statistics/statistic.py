@@ -1,4 +1,4 @@
-"""The interface of statistics: designs for a request, and words on its numbers.
+"""The interface of statistics: designs for inputs, and words on its numbers.
 
 Rows of a `WeightedStatistic` may have survey weights: a column by whose value each row counts.
 """
@@ -18,7 +18,7 @@ from dpcli.fields.section import SectionModel, extended_model
 from dpcli.fields.statistic_fields import FieldFault
 from dpcli.noise.distribution import ADDITIVE, Family
 from dpcli.privacy.unit import Relation
-from dpcli.statistics.design import REQUEST_FIELDS, Design, NoisyAnswer, Request
+from dpcli.statistics.design import INPUT_FIELDS, Design, Inputs, NoisyAnswer
 from dpcli.statistics.estimates import ANY, NONNEGATIVE, Estimates, Limits
 
 NUMERIC_STEPS = ("nonnegative", "integer", "clamp", "suppress_below")
@@ -89,13 +89,13 @@ class Statistic(ABC):
         return self
 
     @abstractmethod
-    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
-        """All designs that may answer `request`.
+    def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
+        """All designs that may answer `inputs`.
 
         For a family of noise and a unit of the budget, the first design that serves both is used.
         """
 
-    def limits(self, request: Request) -> tuple[Limits, ...]:
+    def limits(self, inputs: Inputs) -> tuple[Limits, ...]:
         """The limits of noise-free values by the spec alone, for each item or for all.
 
         Published intervals are cut to these limits, whatever the noise was.
@@ -107,59 +107,59 @@ class Statistic(ABC):
         self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
         """The numbers of a design, with intervals cut to the limits of possible values."""
-        return design.estimate(answers, confidence).within(self.limits(design.request))
+        return design.estimate(answers, confidence).within(self.limits(design.inputs))
 
-    def has_population(self, request: Request) -> bool:
+    def has_population(self, inputs: Inputs) -> bool:
         """Whether its numbers are also estimated for the population of a declared sample."""
         return False
 
-    def step(self, request: Request) -> Fraction:
+    def step(self, inputs: Inputs) -> Fraction:
         """The value of a step of the answer, for statistics that publish the answer."""
         return Fraction(1)
 
-    def complete_request(self, bare: Request, given: Mapping[str, Any]) -> Request:
-        """The request with the fields of the statistic, in which names are resolved."""
-        common = {key: value for key, value in given.items() if key in REQUEST_FIELDS}
+    def complete_inputs(self, bare: Inputs, given: Mapping[str, Any]) -> Inputs:
+        """The inputs with the fields of the statistic, in which names are resolved."""
+        common = {key: value for key, value in given.items() if key in INPUT_FIELDS}
         options = tuple((key, value) for key, value in given.items() if key not in common)
         present = {key: value for key, value in common.items() if value is not None}
         return replace(bare, **present, options=options)
 
-    def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
-        """The faults of the request: combinations of fields that are each valid alone."""
+    def faults(self, inputs: Inputs, relation: Relation) -> Iterable[FieldFault]:
+        """The faults of the inputs: combinations of fields that are each valid alone."""
         return ()
 
-    def row_range(self, request: Request) -> tuple[Fraction, Fraction] | None:
+    def row_range(self, inputs: Inputs) -> tuple[Fraction, Fraction] | None:
         """The least and the most that one row adds to a published number.
 
         None if the numbers are not sums over rows.
         """
         return None
 
-    def items(self, request: Request) -> tuple[str, ...]:
+    def items(self, inputs: Inputs) -> tuple[str, ...]:
         """Names of the numbers of each group; one empty name for a single number."""
-        return self.names(request) if self.item else ("",)
+        return self.names(inputs) if self.item else ("",)
 
-    def names(self, request: Request) -> tuple[str, ...]:
+    def names(self, inputs: Inputs) -> tuple[str, ...]:
         """The names of the items, for a statistic that has several."""
         return ()
 
-    def item_count(self, request: Request) -> int:
+    def item_count(self, inputs: Inputs) -> int:
         """How many numbers each group has."""
-        return len(self.items(request))
+        return len(self.items(inputs))
 
-    def item_heading(self, request: Request) -> str:
+    def item_heading(self, inputs: Inputs) -> str:
         """The heading of a column of items."""
         return self.item
 
-    def sentences(self, request: Request) -> tuple[str, ...]:
+    def sentences(self, inputs: Inputs) -> tuple[str, ...]:
         """Sentences on how the published numbers are computed from the noisy answers."""
         return (self.derivation,) if self.derivation else ()
 
-    def warnings(self, request: Request) -> tuple[str, ...]:
+    def warnings(self, inputs: Inputs) -> tuple[str, ...]:
         """Sentences that a reader of the numbers must know."""
-        return (f"{request.name}: {self.warning}",) if self.warning else ()
+        return (f"{inputs.name}: {self.warning}",) if self.warning else ()
 
-    def publishes_dates(self, request: Request) -> bool:
+    def publishes_dates(self, inputs: Inputs) -> bool:
         """Whether the published numbers are dates."""
-        column = request.column if self.gives_dates else None
+        column = inputs.column if self.gives_dates else None
         return isinstance(column, NumericColumn) and column.date_range is not None

@@ -9,30 +9,30 @@ from typing import ClassVar
 from dpcli.fields.statistic_fields import FieldFault
 from dpcli.privacy.unit import Relation
 from dpcli.queries.sums import Factor
-from dpcli.statistics.design import Request
+from dpcli.statistics.design import Inputs
 from dpcli.statistics.statistic import Statistic
 
 
-def weight_factors(request: Request) -> tuple[Factor, ...]:
+def weight_factors(inputs: Inputs) -> tuple[Factor, ...]:
     """The factor by which each row counts; empty if rows have no weights.
 
     Privacy: the weight is a column with declared bounds, to which every cell is clamped. So one row
     changes a sum of weighted values by at most the greatest product within the bounds.
     """
-    return (Factor(request.weight),) if request.weight else ()
+    return (Factor(inputs.weight),) if inputs.weight else ()
 
 
-def weight_step(request: Request) -> Fraction:
+def weight_step(inputs: Inputs) -> Fraction:
     """The value of one step of the weights; one if rows have no weights."""
-    return request.weight.step if request.weight else Fraction(1)
+    return inputs.weight.step if inputs.weight else Fraction(1)
 
 
-def min_denominator(request: Request) -> int:
+def min_denominator(inputs: Inputs) -> int:
     """The least sum of weights in a group that has rows, in steps, and at least one.
 
     If rows have no weights, it is one.
     """
-    return max(request.weight.lower, 1) if request.weight else 1
+    return max(inputs.weight.lower, 1) if inputs.weight else 1
 
 
 class WeightedStatistic(Statistic):
@@ -40,9 +40,9 @@ class WeightedStatistic(Statistic):
 
     weighted_derivation: ClassVar[str] = ""
 
-    def faults(self, request: Request, relation: Relation) -> Iterator[FieldFault]:
+    def faults(self, inputs: Inputs, relation: Relation) -> Iterator[FieldFault]:
         """Faults for weights that can be negative, and a column that weighs itself."""
-        weight, column = request.weight, request.column
+        weight, column = inputs.weight, inputs.column
         if weight is None:
             return
         if weight.lower < 0:
@@ -51,10 +51,10 @@ class WeightedStatistic(Statistic):
         if column is not None and column.name == weight.name:
             yield FieldFault("column-twice.itself", "weight", at_value=True, column=weight.name)
 
-    def sentences(self, request: Request) -> tuple[str, ...]:
-        weight = request.weight
+    def sentences(self, inputs: Inputs) -> tuple[str, ...]:
+        weight = inputs.weight
         if weight is None:
-            return super().sentences(request)
+            return super().sentences(inputs)
         low, high = map(weight.text, weight.limits)
         derived = (self.weighted_derivation,) if self.weighted_derivation else ()
         weighted = (

@@ -67,14 +67,14 @@ def plan_of(sizes: Sequence[int], ways: Ways, loss: str) -> CentralPlan:
 def line(title: str, plan: CentralPlan, runs: int) -> str:
     """The measured tables of the first statistic, and the errors."""
     planned = plan.statistics[0]
-    request, parts = planned.entry.request, planned.queries
+    inputs, parts = planned.entry.inputs, planned.queries
     deviations = [
         sqrt(part.calibrated.noise.discrete_variance) * float(part.weighted.step) for part in parts
     ]
     expected = planned.design.expected_error(deviations)
     sizes, tables = (
-        tuple(map(len, request.margins)),
-        wanted_tables(len(request.margins), request.ways),
+        tuple(map(len, inputs.margins)),
+        wanted_tables(len(inputs.margins), inputs.ways),
     )
     # The variance of a cell if all of the loss were for one table, and each gets an equal part.
     power = 1 if planned.mechanism.needs_delta else 2
@@ -85,7 +85,7 @@ def line(title: str, plan: CentralPlan, runs: int) -> str:
     )
     equal = [(table, whole * len(tables) ** power) for table in tables]
     cells = sum(prod(sizes[place] for place in table) for table in tables)
-    before = sqrt(expected_square(sizes, request.ways, equal) / cells)
+    before = sqrt(expected_square(sizes, inputs.ways, equal) / cells)
     squares = 0.0
     for _ in range(runs):
         empty = [

@@ -35,7 +35,7 @@ from dpcli.queries.sums import CountedFactors, PlainSum, RowSums, UserTotals, We
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.bounds.chosen_bounds import LimitChoice
 from dpcli.statistics.bounds.rule import GRID_KINDS, BoundsGrid
-from dpcli.statistics.design import Request
+from dpcli.statistics.design import Inputs
 from dpcli.statistics.quality.quality_counts import QUALITY_COUNTS
 from dpcli.statistics.regression.linear import OBJECTIVE, ridge_query
 from dpcli.statistics.statistic import Statistic
@@ -58,7 +58,7 @@ KINDS = sorted(query_sensitivity.QUERIES, key=lambda kind: kind.__name__)
 # Instances of every kind.
 
 
-def asked() -> Iterator[tuple[Statistic, Request, Relation]]:
+def asked() -> Iterator[tuple[Statistic, Inputs, Relation]]:
     """Every form of every statistic, about rows and about people; and what no entry asks for."""
     rows = [Relation(RowUnit(), neighbors) for neighbors in Neighbors]
     people = [Relation(PersonUnit("who", 1, 3, 3), neighbors) for neighbors in Neighbors]
@@ -67,13 +67,13 @@ def asked() -> Iterator[tuple[Statistic, Request, Relation]]:
         (people, test_people_laws.requests),
     ):
         for statistic in STATISTICS:
-            for request in requests(statistic):
-                yield from ((statistic, request, relation) for relation in relations)
+            for inputs in requests(statistic):
+                yield from ((statistic, inputs, relation) for relation in relations)
     wide = numbers((0, 10**9))
-    yield OBJECTIVE, Request("r", column=wide, columns=(SECOND, wide)), rows[0]
-    yield QUALITY_COUNTS, Request("r", checked=(OPEN, wide)), rows[0]
+    yield OBJECTIVE, Inputs("r", column=wide, columns=(SECOND, wide)), rows[0]
+    yield QUALITY_COUNTS, Inputs("r", checked=(OPEN, wide)), rows[0]
     limit = LimitChoice(BoundsGrid(LimitChoice.rows(100), GRID_KINDS[0]), Fraction(1), Fraction(1))
-    yield limit.histogram, limit.request, people[0]
+    yield limit.histogram, limit.inputs, people[0]
 
 
 @cache
@@ -82,8 +82,8 @@ def instances() -> Mapping[type, tuple[Query, ...]]:
     found: dict[type, dict[Query, None]] = {}
     queries = (
         weighted.query
-        for statistic, request, relation in asked()
-        for design in statistic.designs(request, relation)
+        for statistic, inputs, relation in asked()
+        for design in statistic.designs(inputs, relation)
         for weighted in design.queries
     )
     wide = numbers((0, 10**9), 0)

@@ -21,7 +21,7 @@ from dpcli.numeric.arrays import Array, integer_array
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.scores import ScoreQuery
 from dpcli.statistics import STATISTICS
-from dpcli.statistics.design import NoisyAnswer, Request
+from dpcli.statistics.design import Inputs, NoisyAnswer
 from dpcli.statistics.estimates import Estimate
 from dpcli.statistics.quantiles.recursion import QuantilesQuery, choose_quantiles
 from dpcli.statistics.statistic import Statistic
@@ -38,7 +38,7 @@ NOISELESS = DiscreteLaplace(Fraction(1, 10**6))
 Row = dict[str, str]
 
 
-def groups(request: Request) -> Iterator[list[Row]]:
+def groups(inputs: Inputs) -> Iterator[list[Row]]:
     """The rows that count, in each group."""
     every = [dict(zip(["x", "sex", "open", "y"], row[:-1].split(","), strict=True)) for row in ROWS]
     kept = [
@@ -47,12 +47,12 @@ def groups(request: Request) -> Iterator[list[Row]]:
         if all(
             present(condition.column, row)
             and any(low <= number(condition.column, row) <= high for low, high in condition.ranges)
-            for condition in request.where
+            for condition in inputs.where
             if isinstance(condition, InRanges)
         )
     ]
-    keys = [key.column for key in request.by]
-    for place in product(*(range(len(key)) for key in request.by)):
+    keys = [key.column for key in inputs.by]
+    for place in product(*(range(len(key)) for key in inputs.by)):
         yield [row for row in kept if place == tuple(number(key, row) for key in keys)]
 
 
@@ -89,24 +89,24 @@ def cell_counts(axes: Sequence[Axis], rows: Sequence[Row]) -> list[float]:
     return cell_counts
 
 
-def moments(request: Request, rows: Sequence[Row]) -> tuple[np.ndarray, np.ndarray]:
+def moments(inputs: Inputs, rows: Sequence[Row]) -> tuple[np.ndarray, np.ndarray]:
     """Means and covariances of several columns, over the n rows without missing values."""
-    kept = [row for row in rows if all(present(column, row) for column in request.columns)]
+    kept = [row for row in rows if all(present(column, row) for column in inputs.columns)]
     table = np.array(
-        [[number(column, row) for column in request.columns] for row in kept], dtype=float
+        [[number(column, row) for column in inputs.columns] for row in kept], dtype=float
     )
     return table.mean(axis=0), np.cov(table.T, bias=True)
 
 
-def covariances(request: Request, rows: Sequence[Row]) -> list[float]:
+def covariances(inputs: Inputs, rows: Sequence[Row]) -> list[float]:
     """The upper triangle of the matrix of covariances."""
-    matrix = moments(request, rows)[1]
+    matrix = moments(inputs, rows)[1]
     return [float(matrix[a, b]) for a in range(len(matrix)) for b in range(a, len(matrix))]
 
 
-def correlations(request: Request, rows: Sequence[Row]) -> list[float]:
+def correlations(inputs: Inputs, rows: Sequence[Row]) -> list[float]:
     """The correlations of all pairs; zero if a variance is zero."""
-    matrix = moments(request, rows)[1]
+    matrix = moments(inputs, rows)[1]
     return [
         float(matrix[a, b] / np.sqrt(matrix[a, a] * matrix[b, b]))
         if matrix[a, a] * matrix[b, b]
@@ -115,58 +115,58 @@ def correlations(request: Request, rows: Sequence[Row]) -> list[float]:
     ]
 
 
-def coefficients(request: Request, rows: Sequence[Row]) -> list[float]:
+def coefficients(inputs: Inputs, rows: Sequence[Row]) -> list[float]:
     """Intercept and slope of the last column on the first, with a ridge if there is one."""
-    means, matrix = moments(request, rows)
-    column = request.columns[0]
+    means, matrix = moments(inputs, rows)
+    column = inputs.columns[0]
     half = (column.upper - column.lower) / 2
-    slope = matrix[0, 1] / (matrix[0, 0] + float(request.ridge or 0) * half**2)
+    slope = matrix[0, 1] / (matrix[0, 0] + float(inputs.ridge or 0) * half**2)
     return [float(means[1] - slope * means[0]), float(slope)]
 
 
-def tables(request: Request, rows: Sequence[Row]) -> list[float]:
+def tables(inputs: Inputs, rows: Sequence[Row]) -> list[float]:
     """The cells of all tables, over rows without missing values."""
-    kept = [row for row in rows if all(present(axis.column, row) for axis in request.margins)]
+    kept = [row for row in rows if all(present(axis.column, row) for axis in inputs.margins)]
     return [
         cell
-        for ways in request.ways
-        for axes in combinations(request.margins, ways)
+        for ways in inputs.ways
+        for axes in combinations(inputs.margins, ways)
         for cell in cell_counts(axes, kept)
     ]
 
 
-def weights(request: Request, rows: Sequence[Row]) -> list[int]:
+def weights(inputs: Inputs, rows: Sequence[Row]) -> list[int]:
     """The weight of each row that has a value; one without weights."""
-    kept = [row for row in rows if request.column is None or present(request.column, row)]
-    return numbers(request.weight, kept) if request.weight else [1] * len(kept)
+    kept = [row for row in rows if inputs.column is None or present(inputs.column, row)]
+    return numbers(inputs.weight, kept) if inputs.weight else [1] * len(kept)
 
 
-def weighted_sum(request: Request, rows: Sequence[Row]) -> int:
+def weighted_sum(inputs: Inputs, rows: Sequence[Row]) -> int:
     """The sum of values, each times the weight of its row."""
-    pairs = zip(numbers(request.column, rows), weights(request, rows), strict=True)
+    pairs = zip(numbers(inputs.column, rows), weights(inputs, rows), strict=True)
     return sum(value * weight for value, weight in pairs)
 
 
-def selected(request: Request, rows: Sequence[Row]) -> list[float]:
+def selected(inputs: Inputs, rows: Sequence[Row]) -> list[float]:
     """How many rows have each flag, among the first ones up to the limit."""
-    counts = [0.0] * len(request.checked)
+    counts = [0.0] * len(inputs.checked)
     for row in rows:
-        flags = [present(column, row) and number(column, row) for column in request.checked]
+        flags = [present(column, row) and number(column, row) for column in inputs.checked]
         chosen = [place for place, flag in enumerate(flags) if flag]
-        for place in chosen[: request.option("max_selected")]:
+        for place in chosen[: inputs.option("max_selected")]:
             counts[place] += 1
     return counts
 
 
-def missing(request: Request, rows: Sequence[Row]) -> list[float]:
+def missing(inputs: Inputs, rows: Sequence[Row]) -> list[float]:
     """How many cells of each column are missing."""
-    return [sum(not present(column, row) for row in rows) for column in request.checked]
+    return [sum(not present(column, row) for row in rows) for column in inputs.checked]
 
 
-def share(request: Request, rows: Sequence[Row]) -> list[float]:
+def share(inputs: Inputs, rows: Sequence[Row]) -> list[float]:
     """The share of rows with certain labels, or whose boolean is true."""
-    found, options = numbers(request.column, rows), dict(request.options)
-    ranges, amounts = options["values"] or ((1, 1),), weights(request, rows)
+    found, options = numbers(inputs.column, rows), dict(inputs.options)
+    ranges, amounts = options["values"] or ((1, 1),), weights(inputs, rows)
     inside = sum(
         amount
         for place, amount in zip(found, amounts, strict=True)
@@ -175,23 +175,23 @@ def share(request: Request, rows: Sequence[Row]) -> list[float]:
     return [inside / sum(amounts) * (options["per"] or 1)]
 
 
-def quotient(request: Request, rows: Sequence[Row]) -> list[float]:
+def quotient(inputs: Inputs, rows: Sequence[Row]) -> list[float]:
     """The sum or number of true of one column over that of another; without one, of all rows."""
-    parts = [request.option(key) for key in ("numerator", "denominator")]
+    parts = [inputs.option(key) for key in ("numerator", "denominator")]
     kept = [row for row in rows if all(part is None or present(part, row) for part in parts)]
     above, below = (
         len(kept) if part is None else sum(number(part, row) for row in kept) for part in parts
     )
-    return [above / below * request.option("per")]
+    return [above / below * inputs.option("per")]
 
 
-def compared(request: Request, rows: Sequence[Row]) -> list[float]:
+def compared(inputs: Inputs, rows: Sequence[Row]) -> list[float]:
     """Two counts or sums, their difference, and the second in percent of the first."""
-    tests = request.option("between").column.derivation.tests
-    kept = [row for row in rows if not request.column or present(request.column, row)]
+    tests = inputs.option("between").column.derivation.tests
+    kept = [row for row in rows if not inputs.column or present(inputs.column, row)]
     first, second = (
         sum(
-            number(request.column, row) if request.option("of") == "sum" else 1
+            number(inputs.column, row) if inputs.option("of") == "sum" else 1
             for row in kept
             if present(test.column, row) and number(test.column, row) == test.ranges[0][0]
         )
@@ -200,24 +200,23 @@ def compared(request: Request, rows: Sequence[Row]) -> list[float]:
     return [first, second, second - first, 100 * second / max(first, 1)]
 
 
-PLAIN: dict[str, Callable[[Request, Sequence[Row]], list[float]]] = {
-    "count": lambda request, rows: [sum(weights(request, rows))],
-    "sum": lambda request, rows: [weighted_sum(request, rows)],
-    "mean": lambda request, rows: [weighted_sum(request, rows) / sum(weights(request, rows))],
+PLAIN: dict[str, Callable[[Inputs, Sequence[Row]], list[float]]] = {
+    "count": lambda inputs, rows: [sum(weights(inputs, rows))],
+    "sum": lambda inputs, rows: [weighted_sum(inputs, rows)],
+    "mean": lambda inputs, rows: [weighted_sum(inputs, rows) / sum(weights(inputs, rows))],
     "proportion": share,
     "ratio": quotient,
     "comparison": compared,
-    "variance": lambda request, rows: [float(np.var(numbers(request.column, rows)))],
-    "std": lambda request, rows: [float(np.std(numbers(request.column, rows)))],
-    "describe": lambda request, rows: [
-        float(function(numbers(request.column, rows))) for function in (len, np.mean, np.std)
+    "variance": lambda inputs, rows: [float(np.var(numbers(inputs.column, rows)))],
+    "std": lambda inputs, rows: [float(np.std(numbers(inputs.column, rows)))],
+    "describe": lambda inputs, rows: [
+        float(function(numbers(inputs.column, rows))) for function in (len, np.mean, np.std)
     ],
-    "histogram": lambda request, rows: cell_counts(
-        [request.bins] if request.bins else [],
-        [row for row in rows if present(request.column, row)],
+    "histogram": lambda inputs, rows: cell_counts(
+        [inputs.bins] if inputs.bins else [], [row for row in rows if present(inputs.column, row)]
     ),
     "marginals": tables,
-    "count_distinct": lambda request, rows: [len(set(numbers(request.column, rows)))],
+    "count_distinct": lambda inputs, rows: [len(set(numbers(inputs.column, rows)))],
     "selections": selected,
     "count_missing": missing,
     "covariance": covariances,
@@ -235,14 +234,14 @@ def test_without_noise_the_estimate_is_the_definition(statistic: Statistic) -> N
     """Every estimate equals its definition, and its interval contains it."""
     all_requests = list(requests(statistic))
     designs = [(one, design) for one in all_requests for design in statistic.designs(one, ADDED)]
-    for request, design in designs:
+    for inputs, design in designs:
         queries = [weighted.query for weighted in design.queries]
         noiseless = [
             NoisyAnswer(integer_array(cells), NOISELESS) for cells in answers(queries, ROWS)
         ]
         estimates = design.estimate(noiseless, Fraction(19, 20))
         definition = PLAIN[statistic.name]
-        plain = [value for rows in groups(request) for value in definition(request, rows)]
+        plain = [value for rows in groups(inputs) for value in definition(inputs, rows)]
 
         assert [float(estimate.value or 0) for estimate in estimates] == pytest.approx(
             plain, abs=1e-4
@@ -261,35 +260,35 @@ def rank_error(quantile: Fraction, chosen: Fraction, values: Sequence[int]) -> F
     return max(below - wanted, wanted - up_to, Fraction(0))
 
 
-def utility_of(request: Request, chosen: Fraction, rows: Sequence[Row]) -> Fraction:
+def utility_of(inputs: Inputs, chosen: Fraction, rows: Sequence[Row]) -> Fraction:
     """The utility of a candidate of `choose`."""
-    kept = [row for row in rows if present(request.column, row)]
-    if request.utility == "revenue":
-        return chosen * sum(number(request.column, row) >= chosen for row in kept)
+    kept = [row for row in rows if present(inputs.column, row)]
+    if inputs.utility == "revenue":
+        return chosen * sum(number(inputs.column, row) >= chosen for row in kept)
     return Fraction(
         sum(
-            (number(request.column, row) >= chosen) == bool(number(request.label, row))
+            (number(inputs.column, row) >= chosen) == bool(number(inputs.label, row))
             for row in kept
-            if present(request.label, row)
+            if present(inputs.label, row)
         )
     )
 
 
 def score_of(
-    statistic: Statistic, request: Request, item: int, rows: Sequence[Row]
+    statistic: Statistic, inputs: Inputs, item: int, rows: Sequence[Row]
 ) -> Callable[[Fraction | str], Fraction]:
     """The score of each choice, for a statistic and the index of an item."""
     if statistic.name in ("mode", "top_k"):
-        assert isinstance(request.column, LabeledColumn)
-        labels = request.column.labels
+        assert isinstance(inputs.column, LabeledColumn)
+        labels = inputs.column.labels
         return lambda label: Fraction(
-            sum(labels[one] == label for one in numbers(request.column, rows))
+            sum(labels[one] == label for one in numbers(inputs.column, rows))
         )
     if statistic.name == "choose":
-        return lambda chosen: utility_of(request, Fraction(chosen), rows)
+        return lambda chosen: utility_of(inputs, Fraction(chosen), rows)
     fixed = {"median": Fraction(1, 2), "min": Fraction(1, 100), "max": Fraction(99, 100)}
-    wanted = fixed[statistic.name] if statistic.name in fixed else request.quantiles[item]
-    values = numbers(request.column, rows)
+    wanted = fixed[statistic.name] if statistic.name in fixed else inputs.quantiles[item]
+    values = numbers(inputs.column, rows)
     return lambda chosen: -rank_error(wanted, Fraction(chosen), values)
 
 
@@ -318,30 +317,28 @@ def test_without_noise_the_best_candidate_is_chosen(statistic: Statistic) -> Non
     """No candidate has a better score than the chosen one, computed from the rows."""
     all_requests = list(requests(statistic))
     designs = [(one, design) for one in all_requests for design in statistic.designs(one, ADDED)]
-    for request, design in designs:
+    for inputs, design in designs:
         queries = [weighted.query for weighted in design.queries]
         noiseless = [
             best_answer(query, cells)
             for query, cells in zip(queries, answers(queries, ROWS), strict=True)
         ]
         estimates = list(design.estimate(noiseless, Fraction(19, 20)))
-        size = statistic.item_count(request)
-        for place, rows in enumerate(groups(request)):
+        size = statistic.item_count(inputs)
+        for place, rows in enumerate(groups(inputs)):
             for item, estimate in enumerate(estimates[place * size : (place + 1) * size]):
-                score = score_of(statistic, request, item, rows)
-                every = sorted(
-                    (score(candidate) for candidate in candidates(request)), reverse=True
-                )
+                score = score_of(statistic, inputs, item, rows)
+                every = sorted((score(candidate) for candidate in candidates(inputs)), reverse=True)
                 assert score(chosen(estimate)) == every[item if statistic.name == "top_k" else 0]
     assert all_requests
 
 
-def candidates(request: Request) -> list[Fraction | str]:
+def candidates(inputs: Inputs) -> list[Fraction | str]:
     """The candidates: labels or numbers."""
-    if isinstance(request.column, LabeledColumn):
-        return list(request.column.labels)
-    assert isinstance(request.column, NumericColumn)
-    return [Fraction(candidate) for candidate in request.candidates]
+    if isinstance(inputs.column, LabeledColumn):
+        return list(inputs.column.labels)
+    assert isinstance(inputs.column, NumericColumn)
+    return [Fraction(candidate) for candidate in inputs.candidates]
 
 
 def chosen(estimate: Estimate) -> Fraction | str:

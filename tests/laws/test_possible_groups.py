@@ -97,10 +97,10 @@ def random_spec(seed: int) -> str:
 
 def queries_of(entry: Entry) -> tuple[LinearQuery, LinearQuery, LinearQuery]:
     """The count by the groups that are left, by all groups, and of all rows with a group."""
-    request, bins = entry.request, entry.request.bins
-    axes = [*request.by, *request.margins, *([bins] if bins else [])]
+    inputs, bins = entry.inputs, entry.inputs.bins
+    axes = [*inputs.by, *inputs.margins, *([bins] if bins else [])]
     public = tuple(axis for axis in axes if not axis.is_private)
-    by_left = LinearQuery(by=public, where=request.where)
+    by_left = LinearQuery(by=public, where=inputs.where)
     by_all = replace(by_left, by=tuple(replace(axis, chosen=None) for axis in public))
     return by_left, by_all, replace(by_left, by=(), present=tuple(axis.column for axis in public))
 

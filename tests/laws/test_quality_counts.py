@@ -93,7 +93,7 @@ def test_the_check_counts_people_only_where_a_limit_leaves_out_rows() -> None:
     plan = plan_of("add-remove", people="")
     assert plan.quality is not None
 
-    assert counted_limits(plan.quality.entry.request) == (2,)
+    assert counted_limits(plan.quality.entry.inputs) == (2,)
     assert [query.weighted.weight for query in plan.quality.queries] == [
         1 - BY_ROWS_WEIGHT,
         BY_ROWS_WEIGHT,

@@ -130,9 +130,9 @@ def greatest_change(query: Query, spec: CentralSpec, cells: dict[str, Cells]) ->
 def independent_queries(spec: CentralSpec) -> Iterator[Query]:
     """The queries of a spec without filters and dependencies."""
     for entry in spec.entries:
-        request = entry.request
-        used = (request.column, *request.columns, *request.checked)
-        grouped = {key.column.name for key in request.by} & {one.name for one in used if one}
+        inputs = entry.inputs
+        used = (inputs.column, *inputs.columns, *inputs.checked)
+        grouped = {key.column.name for key in inputs.by} & {one.name for one in used if one}
         for design in entry.designs if not grouped else ():
             for weighted in design.queries:
                 query = weighted.query

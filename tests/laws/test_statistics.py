@@ -26,7 +26,7 @@ from dpcli.privacy.unit import Neighbors, Relation, RowUnit
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.scores import ScoreQuery, SelectionQuery
 from dpcli.statistics import STATISTICS
-from dpcli.statistics.design import MEASURES, Design, NoisyAnswer, Request, groups
+from dpcli.statistics.design import MEASURES, Design, Inputs, NoisyAnswer, groups
 from dpcli.statistics.quantiles.recursion import QuantilesQuery
 from dpcli.statistics.regression.queries import ObjectiveQuery
 from dpcli.statistics.statistic import Statistic
@@ -63,7 +63,7 @@ SOME = [COLUMNS[1], COLUMNS[2], COLUMNS[4]]
 SECOND = IntegerColumn("y", Fraction(1), (0, 1), 0)
 
 
-def requests(statistic: Statistic, numbers: Sequence[NumericColumn] = SOME) -> Iterator[Request]:
+def requests(statistic: Statistic, numbers: Sequence[NumericColumn] = SOME) -> Iterator[Inputs]:
     """Requests about small columns, with and without groups and filters."""
     # Where cells are counted, a number is in a filter alone.
     numbers = numbers[:2] if statistic.item == "column" else numbers
@@ -83,17 +83,17 @@ def requests(statistic: Statistic, numbers: Sequence[NumericColumn] = SOME) -> I
                 yield from forms(statistic, columns, by, where)
 
 
-def rows_of(request: Request) -> list[str]:
+def rows_of(inputs: Inputs) -> list[str]:
     """Every possible row: all values within bounds, and unusual cells."""
-    column = number_of(request) or COLUMNS[0]
+    column = number_of(inputs) or COLUMNS[0]
     values = [*map(str, range(column.lower, column.upper + 1)), "", "-inf", "1e400"]
-    several = bool(request.columns or request.margins or request.options)
-    needs_flag = bool(request.where or request.margins or request.options)
+    several = bool(inputs.columns or inputs.margins or inputs.options)
+    needs_flag = bool(inputs.where or inputs.margins or inputs.options)
     flags: tuple[str, ...] = ("1", "0") if needs_flag else ("1",)
-    if request.label is not None or (request.column is OPEN and request.columns):
+    if inputs.label is not None or (inputs.column is OPEN and inputs.columns):
         flags = ("1", "0", "")
-    seconds: tuple[str, ...] = ("0", "1") if several or request.weight else ("0",)
-    if request.checked:
+    seconds: tuple[str, ...] = ("0", "1") if several or inputs.weight else ("0",)
+    if inputs.checked:
         flags = seconds = ("0", "1", "")
     return [
         f"{value},{sex},{flag},{second}\n"
@@ -101,11 +101,11 @@ def rows_of(request: Request) -> list[str]:
     ]
 
 
-def number_of(request: Request) -> NumericColumn | None:
-    """The column `x` of a request, if it has it."""
-    options = (value for _, value in request.options)
-    axes = (key.column for key in request.margins)
-    columns = (request.column, *request.columns, *axes, *options)
+def number_of(inputs: Inputs) -> NumericColumn | None:
+    """The column `x` of inputs, if they have it."""
+    options = (value for _, value in inputs.options)
+    axes = (key.column for key in inputs.margins)
+    columns = (inputs.column, *inputs.columns, *axes, *options)
     numbers = (column for column in columns if isinstance(column, NumericColumn))
     return next((column for column in numbers if column.name == "x"), None)
 
@@ -138,20 +138,20 @@ def test_no_neighbor_exceeds_the_sensitivity_and_some_reach_it(
 
     Scores change by at most theirs. Objectives have no sensitivity, but laws of their own.
     """
-    for request in requests(statistic, numbers):
+    for inputs in requests(statistic, numbers):
         known: dict[tuple[Query, ...], list[Answers]] = {}
         for neighbors in Neighbors:
-            for design in statistic.designs(request, relation(neighbors)):
+            for design in statistic.designs(inputs, relation(neighbors)):
                 queries = tuple(
                     weighted.query
                     for weighted in design.queries
                     if not isinstance(weighted.query, ObjectiveQuery)
                 )
                 if queries not in known:
-                    rows = different(read(queries, rows_of(request)))
+                    rows = different(read(queries, rows_of(inputs)))
                     known[queries] = [
                         Answers.about(queries, common, rows)
-                        for common in common_rows(request, queries)
+                        for common in common_rows(inputs, queries)
                     ]
                 for index, query in enumerate(queries):
                     check_sensitivity(query, relation(neighbors), known[queries], index)
@@ -238,11 +238,11 @@ def different(people: People) -> People:
     return list({tuple(row.values()): person for person in people for _, row in person}.values())
 
 
-def common_rows(request: Request, queries: Sequence[Query]) -> list[People]:
+def common_rows(inputs: Inputs, queries: Sequence[Query]) -> list[People]:
     """The rows that neighbors have in common: none if answers are sums over rows."""
     if all(isinstance(query, LinearQuery) for query in queries):
         return [[]]
-    every = read(queries, rows_of(request))
+    every = read(queries, rows_of(inputs))
     return [[], *([row] for row in every[:: max(1, len(every) // 6)])]
 
 
@@ -257,9 +257,9 @@ def linear(statistic: Statistic) -> bool:
 )
 def test_answers_are_sums_over_rows(statistic: Statistic) -> None:
     """A row changes the answer about every file by the same amount: single rows show it."""
-    request = next(requests(statistic))
-    queries = [weighted.query for weighted in statistic.designs(request, ADDED)[0].queries]
-    alone = [(row, answers_of(queries, [row])) for row in read(queries, rows_of(request))]
+    inputs = next(requests(statistic))
+    queries = [weighted.query for weighted in statistic.designs(inputs, ADDED)[0].queries]
+    alone = [(row, answers_of(queries, [row])) for row in read(queries, rows_of(inputs))]
     for (first, before), (second, after) in product(alone, alone):
         summed = [
             [a + b for a, b in zip(one, other, strict=True)]
@@ -272,17 +272,17 @@ def test_answers_are_sums_over_rows(statistic: Statistic) -> None:
 @pytest.mark.parametrize("statistic", STATISTICS, ids=lambda statistic: statistic.name)
 def test_weights_sum_to_one(statistic: Statistic, neighbors: Neighbors) -> None:
     """The weights of the queries of a statistic sum to one."""
-    for request in requests(statistic):
-        for design in statistic.designs(request, relation(neighbors)):
+    for inputs in requests(statistic):
+        for design in statistic.designs(inputs, relation(neighbors)):
             assert sum(weighted.weight for weighted in design.queries) == 1
 
 
 @pytest.mark.parametrize("neighbors", Neighbors)
 @pytest.mark.parametrize("statistic", STATISTICS, ids=lambda statistic: statistic.name)
 def test_a_design_serves_each_family_of_noise(statistic: Statistic, neighbors: Neighbors) -> None:
-    """Noise of every family that a request can have finds a design, in both units of the budget."""
-    for request in requests(statistic):
-        designs = statistic.designs(request, relation(neighbors))
+    """Noise of every family that inputs can have finds a design, in both units of the budget."""
+    for inputs in requests(statistic):
+        designs = statistic.designs(inputs, relation(neighbors))
         families = {family for design in designs for family in design.families}
         assert families <= set(statistic.families)
         for family, measure in product(families, MEASURES):
@@ -298,21 +298,21 @@ def test_any_noisy_answer_gives_one_finite_estimate_per_cell(
 ) -> None:
     """Zero, negative and huge noisy answers give one number with an ordered interval per cell."""
     noise = (DiscreteGaussian if kind == "gaussian" else DiscreteLaplace)(Fraction(7, 2))
-    known: list[tuple[Request, Design]] = []
-    for request in requests(statistic, SOME[:1] if kind == "laplace" else SOME):
+    known: list[tuple[Inputs, Design]] = []
+    for inputs in requests(statistic, SOME[:1] if kind == "laplace" else SOME):
         for neighbors in Neighbors:
-            for design in statistic.designs(request, relation(neighbors)):
-                if (request, design) not in known[-4:]:
-                    known.append((request, design))
-    for request, design in known:
+            for design in statistic.designs(inputs, relation(neighbors)):
+                if (inputs, design) not in known[-4:]:
+                    known.append((inputs, design))
+    for inputs, design in known:
         queries = [weighted.query for weighted in design.queries]
         for extreme in (0, -1, 1, 10**30, -(10**30)):
             given = [noisy(query, extreme, noise) for query in queries]
             estimates = design.estimate(given, Fraction(19, 20))
             agreed = design.make_consistent(given, estimates, Fraction(19, 20))
             assert len(agreed) == len(estimates)
-            assert len(estimates) == groups(request) * statistic.item_count(request)
-            assert len(statistic.items(request)) == statistic.item_count(request)
+            assert len(estimates) == groups(inputs) * statistic.item_count(inputs)
+            assert len(statistic.items(inputs)) == statistic.item_count(inputs)
             for estimate in (*estimates, *agreed):
                 assert estimate.value is not None
                 if estimate.lower is None or estimate.upper is None:

@@ -40,11 +40,11 @@ from dpcli.numeric.minimizers import MAX_HALF_WIDTH
 from dpcli.privacy.unit import Neighbors, Relation, RowUnit
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import Factor
-from dpcli.specification.requests import two_values
+from dpcli.specification.inputs import two_values
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.counts.combinations import CombinationQuery
 from dpcli.statistics.counts.multiple_answers import IndicatorQuery
-from dpcli.statistics.design import Request
+from dpcli.statistics.design import Inputs
 from dpcli.statistics.means.comparison import Comparison
 from dpcli.statistics.means.ratio import PROPORTION
 from dpcli.statistics.quality.quality_counts import ReadabilityQuery
@@ -273,8 +273,8 @@ def _asked(
     where: tuple[InRanges, ...] = (),
 ) -> Iterator[Query]:
     """The queries of every form of a statistic."""
-    for request in forms(statistic, columns, by, where):
-        for design in statistic.designs(request, ADDED):
+    for inputs in forms(statistic, columns, by, where):
+        for design in statistic.designs(inputs, ADDED):
             yield from (weighted.query for weighted in design.queries)
 
 
@@ -304,17 +304,17 @@ def _shares(seed: int, columns: Iterable[Column]) -> Iterator[Query]:
         )
         if isinstance(column, LabeledColumn):
             some = (("values", ((random.randint(low, high),) * 2,)), ("per", None))
-            share = Request("p", column=column, by=by, options=some)
+            share = Inputs("p", column=column, by=by, options=some)
             yield from _first_queries(PROPORTION, share)
         if low < high:
             first = random.randint(low, high - 1)
             between = ("between", two_values(column, (random.randint(first + 1, high), first)))
-            compared = Request("c", by=by, options=(("of", None), between))
+            compared = Inputs("c", by=by, options=(("of", None), between))
             yield from _first_queries(Comparison(), compared)
 
 
-def _first_queries(statistic: Statistic, request: Request) -> Iterator[Query]:
-    return (one.query for one in statistic.designs(request, ADDED)[0].queries)
+def _first_queries(statistic: Statistic, inputs: Inputs) -> Iterator[Query]:
+    return (one.query for one in statistic.designs(inputs, ADDED)[0].queries)
 
 
 def _indicators(

@@ -48,8 +48,8 @@ def asked(unit: Unit) -> Iterator[Query]:
     """The queries of every statistic."""
     relation = Relation(unit, Neighbors.ADD_REMOVE)
     for statistic in STATISTICS:
-        for request in test_statistics.requests(statistic):
-            for design in statistic.designs(request, relation):
+        for inputs in test_statistics.requests(statistic):
+            for design in statistic.designs(inputs, relation):
                 yield from (weighted.query for weighted in design.queries)
 
 

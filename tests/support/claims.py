@@ -75,7 +75,7 @@ def response(
     table = matrix and ProbabilityTable(
         names, names, tuple(tuple(map(Fraction, row)) for row in matrix)
     )
-    request = RandomizerRequest(
+    inputs = RandomizerRequest(
         NumberColumn("x", Fraction(1), (0, width), 0)
         if kind.numeric
         else CategoryColumn("x", tuple((name, name) for name in names), 0),
@@ -84,7 +84,7 @@ def response(
         Fraction(probability) if probability else None,
         table or None,
     )
-    randomizer = kind.calibrate_and_verify(request)
+    randomizer = kind.calibrate_and_verify(inputs)
     if isinstance(randomizer, AdditiveRandomizer):
         return f"scale {float(randomizer.noise.scale):.5g}, {_text(randomizer.loss)}"
     assert randomizer.ratio is not None

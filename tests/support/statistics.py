@@ -15,9 +15,9 @@ from dpcli.data.kinds import Axis
 from dpcli.data.labels import BooleanColumn, LabeledColumn
 from dpcli.fields.section import column_role
 from dpcli.queries.scores import Points
-from dpcli.specification.requests import two_values
+from dpcli.specification.inputs import two_values
 from dpcli.statistics.choices.top_values import SCORE_FUNCTIONS
-from dpcli.statistics.design import REQUEST_FIELDS, Request, SampleDesign
+from dpcli.statistics.design import INPUT_FIELDS, Inputs, SampleDesign
 from dpcli.statistics.statistic import Statistic
 
 
@@ -34,9 +34,9 @@ class Columns:
 
 def forms(
     statistic: Statistic, columns: Columns, by: tuple[Axis, ...], where: tuple[InRanges, ...] = ()
-) -> Iterator[Request]:
+) -> Iterator[Inputs]:
     """Requests with every combination of fields that the statistic reads."""
-    bare = Request("r", by=by, where=where)
+    bare = Inputs("r", by=by, where=where)
     fields = statistic.fields.model_fields
     if "slope" in statistic.families:
         yield from () if by else _predicted(bare, columns)
@@ -48,33 +48,33 @@ def forms(
         yield from _single(statistic, bare, columns)
 
 
-def _single(statistic: Statistic, bare: Request, columns: Columns) -> Iterator[Request]:
+def _single(statistic: Statistic, bare: Inputs, columns: Columns) -> Iterator[Inputs]:
     """Every form of a statistic of one column."""
     fields = statistic.fields.model_fields
     for column in _asked(statistic, columns):
-        request = replace(bare, column=column)
+        inputs = replace(bare, column=column)
         if "bins" in fields:
-            yield from _binned(request, columns, bare.by)
+            yield from _binned(inputs, columns, bare.by)
         elif "utility" in fields:
-            yield from _judged(request, columns)
+            yield from _judged(inputs, columns)
         elif "candidates" in fields:
-            yield from _chosen(statistic, request, columns)
+            yield from _chosen(statistic, inputs, columns)
         elif "k" in fields:
-            yield from (replace(request, k=k) for k in (1, 2))
+            yield from (replace(inputs, k=k) for k in (1, 2))
         elif "on" in fields:
             related = (columns.second, columns.number)
-            yield replace(request, columns=related, method="moments")
-            yield replace(request, columns=related, method="moments", ridge=Fraction(1, 10))
+            yield replace(inputs, columns=related, method="moments")
+            yield replace(inputs, columns=related, method="moments", ridge=Fraction(1, 10))
         else:
-            yield replace(request, options=_options(statistic))
-            sampled = replace(request, sample=SampleDesign(1000, 100))
+            yield replace(inputs, options=_options(statistic))
+            sampled = replace(inputs, sample=SampleDesign(1000, 100))
             if statistic.has_population(sampled):
                 yield replace(sampled, options=_options(statistic))
             if "weight" in fields:
-                yield replace(request, options=_options(statistic), weight=columns.second)
+                yield replace(inputs, options=_options(statistic), weight=columns.second)
 
 
-def _predicted(bare: Request, columns: Columns) -> Iterator[Request]:
+def _predicted(bare: Inputs, columns: Columns) -> Iterator[Inputs]:
     """Coefficients that predict a boolean, or some labels of a category; without groups."""
     for column, values in ((columns.flag, None), (columns.category, ((0, 0),))):
         options = (("values", values),)
@@ -83,7 +83,7 @@ def _predicted(bare: Request, columns: Columns) -> Iterator[Request]:
         )
 
 
-def _divided(fields: Collection[str], bare: Request, columns: Columns) -> Iterator[Request]:
+def _divided(fields: Collection[str], bare: Inputs, columns: Columns) -> Iterator[Inputs]:
     """Ratios of sums and counts; proportions of a boolean and a category; comparisons."""
     number, second, category, flag = (
         columns.number, columns.second, columns.category, columns.flag,
@@ -117,8 +117,8 @@ def _options(statistic: Statistic) -> tuple[tuple[str, Any], ...]:
     fields = statistic.fields.model_fields.items()
     own = {key: field.examples[0] for key, field in fields if field.examples}
     texts = {key: str(example) for key, example in own.items()}
-    values = statistic.fields.model_validate(texts) if own.keys() - REQUEST_FIELDS else None
-    return tuple((key, getattr(values, key)) for key in own if key not in REQUEST_FIELDS)
+    values = statistic.fields.model_validate(texts) if own.keys() - INPUT_FIELDS else None
+    return tuple((key, getattr(values, key)) for key in own if key not in INPUT_FIELDS)
 
 
 def kinds_of(statistic: Statistic) -> tuple[str, ...]:
@@ -146,14 +146,14 @@ def _asked(statistic: Statistic, columns: Columns) -> list[Column | None]:
     return asked
 
 
-def _binned(request: Request, columns: Columns, by: tuple[Axis, ...]) -> Iterator[Request]:
+def _binned(inputs: Inputs, columns: Columns, by: tuple[Axis, ...]) -> Iterator[Inputs]:
     """Histograms of a number in one bin or in many, and of a category."""
     number = columns.number
-    yield replace(request, bins=Axis(number, (number.lower,)))
+    yield replace(inputs, bins=Axis(number, (number.lower,)))
     if number.upper - number.lower > 1:
-        yield replace(request, bins=Axis(number, (*range(number.lower, number.upper),)))
+        yield replace(inputs, bins=Axis(number, (*range(number.lower, number.upper),)))
     if not by:
-        yield replace(request, column=columns.category, bins=Axis(columns.category))
+        yield replace(inputs, column=columns.category, bins=Axis(columns.category))
 
 
 def _points(column: NumericColumn) -> list[Points]:
@@ -161,10 +161,10 @@ def _points(column: NumericColumn) -> list[Points]:
     return [range(column.lower, column.upper + 1), (column.lower, column.upper)]
 
 
-def _chosen(statistic: Statistic, request: Request, columns: Columns) -> Iterator[Request]:
+def _chosen(statistic: Statistic, inputs: Inputs, columns: Columns) -> Iterator[Inputs]:
     """Two or three quantiles among all points or a few."""
     for points in _points(columns.number):
-        asked = replace(request, candidates=points)
+        asked = replace(inputs, candidates=points)
         if "quantiles" in statistic.fields.model_fields:
             yield replace(asked, quantiles=(Fraction(9, 10), Fraction(1, 4)))
             yield replace(asked, quantiles=(Fraction(1, 2), Fraction(9, 10), Fraction(1, 4)))
@@ -172,27 +172,27 @@ def _chosen(statistic: Statistic, request: Request, columns: Columns) -> Iterato
             yield asked
 
 
-def _judged(request: Request, columns: Columns) -> Iterator[Request]:
+def _judged(inputs: Inputs, columns: Columns) -> Iterator[Inputs]:
     """Choices by each utility."""
     for utility in SCORE_FUNCTIONS:
         for points in _points(columns.number):
-            asked = replace(request, candidates=points, utility=utility)
+            asked = replace(inputs, candidates=points, utility=utility)
             if utility == "accuracy":
                 yield replace(asked, label=columns.flag)
             elif points[0] >= 0:
                 yield asked
 
 
-def _several(statistic: Statistic, request: Request, columns: Columns) -> Iterator[Request]:
+def _several(statistic: Statistic, inputs: Inputs, columns: Columns) -> Iterator[Inputs]:
     """Several columns together."""
     if statistic.item == "column":
         other = BooleanColumn("y", (("0", "false"), ("1", "true")))
         for most in (1, 2) if "max_selected" in statistic.fields.model_fields else (2,):
             options = (("max_selected", most),)
-            yield replace(request, checked=(columns.flag, other), options=options)
+            yield replace(inputs, checked=(columns.flag, other), options=options)
         return
     if "ways" not in statistic.fields.model_fields:
-        yield replace(request, columns=(columns.number, columns.second))
+        yield replace(inputs, columns=(columns.number, columns.second))
         return
     number = columns.number
     margins: tuple[Axis, ...] = (Axis(columns.flag),)
@@ -200,4 +200,4 @@ def _several(statistic: Statistic, request: Request, columns: Columns) -> Iterat
         margins = (Axis(number, (number.lower, number.upper - 1)), *margins)
     counts = range(1, len(margins) + 1)
     for ways in chain.from_iterable(combinations(counts, some) for some in counts):
-        yield replace(request, margins=margins, ways=ways)
+        yield replace(inputs, margins=margins, ways=ways)

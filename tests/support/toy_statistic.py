@@ -13,7 +13,7 @@ from dpcli.fields.statistic_fields import FieldFault, NumericColumnName, check_m
 from dpcli.fields.values import NO_FIXED_LIMIT, whole_number
 from dpcli.privacy.unit import Relation
 from dpcli.queries.query import LinearQuery
-from dpcli.statistics.design import Design, Request, WeightedQuery
+from dpcli.statistics.design import Design, Inputs, WeightedQuery
 from dpcli.statistics.statistic import Statistic
 
 HINT = "values are high"
@@ -35,15 +35,15 @@ class HighCount(Statistic):
     name = "high_count"
     takes = field_types(column=NumericColumnName, top=Top)
 
-    def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
+    def faults(self, inputs: Inputs, relation: Relation) -> Iterable[FieldFault]:
         """`top` is at most the number of values of the column."""
-        column = request.numeric
+        column = inputs.numeric
         values = column.upper - column.lower + 1
-        yield from check_max(request.option("top"), "top", values, HINT)
+        yield from check_max(inputs.option("top"), "top", values, HINT)
 
-    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
+    def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
         """The count of high values."""
-        column = request.numeric
-        high = InRanges(column, ((column.upper - request.option("top") + 1, column.upper),))
-        query = LinearQuery(by=request.by, where=(*request.where, high))
-        return (Design(request, (WeightedQuery("high", query),)),)
+        column = inputs.numeric
+        high = InRanges(column, ((column.upper - inputs.option("top") + 1, column.upper),))
+        query = LinearQuery(by=inputs.by, where=(*inputs.where, high))
+        return (Design(inputs, (WeightedQuery("high", query),)),)

@@ -15,7 +15,7 @@ from dpcli.privacy.unit import PersonUnit, Relation, Unit
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery, Query, RowsPerUserQuery
 from dpcli.statistics.bounds.rule import BoundsGrid, BoundsRule
-from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
+from dpcli.statistics.design import Design, Inputs, NoisyAnswer, WeightedQuery
 from dpcli.statistics.statistic import Statistic
 
 MAX_ROWS = "max_rows"
@@ -42,14 +42,14 @@ class BoundsHistogram(Statistic):
     measure = "counts"
     item = "bin"
 
-    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
-        assert request.bins is not None
-        query = LinearQuery(items=(request.bins,))
-        return (Design(request, (WeightedQuery("count", query),)),)
+    def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
+        assert inputs.bins is not None
+        query = LinearQuery(items=(inputs.bins,))
+        return (Design(inputs, (WeightedQuery("count", query),)),)
 
-    def names(self, request: Request) -> tuple[str, ...]:
-        assert request.bins is not None
-        return request.bins.labels
+    def names(self, inputs: Inputs) -> tuple[str, ...]:
+        assert inputs.bins is not None
+        return inputs.bins.labels
 
 
 class RowsHistogram(BoundsHistogram):
@@ -65,10 +65,10 @@ class RowsHistogram(BoundsHistogram):
     name = MAX_ROWS
     item = "rows"
 
-    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
-        assert request.bins is not None
-        query = RowsPerUserQuery(starts=tuple(request.bins.starts))
-        return (Design(request, (WeightedQuery("people", query),)),)
+    def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
+        assert inputs.bins is not None
+        query = RowsPerUserQuery(starts=tuple(inputs.bins.starts))
+        return (Design(inputs, (WeightedQuery("people", query),)),)
 
 
 BOUNDS_HISTOGRAM, ROWS_HISTOGRAM = BoundsHistogram(), RowsHistogram()
@@ -143,9 +143,9 @@ class BoundsChoice:
         return "values beyond count as the nearest bound"
 
     @property
-    def request(self) -> Request:
-        """The request for the histogram."""
-        return Request(self.name, column=self.column, bins=self.grid.axis)
+    def inputs(self) -> Inputs:
+        """The inputs for the histogram."""
+        return Inputs(self.name, column=self.column, bins=self.grid.axis)
 
     @property
     def bins(self) -> list[tuple[int, int]]:
@@ -297,8 +297,8 @@ class LimitChoice(BoundsChoice):
         return f"of the {rows} of a person beyond it, some are left out, at random"
 
     @property
-    def request(self) -> Request:
-        return Request(self.name, bins=self.grid.axis)
+    def inputs(self) -> Inputs:
+        return Inputs(self.name, bins=self.grid.axis)
 
     @property
     def bins(self) -> list[tuple[int, int]]:

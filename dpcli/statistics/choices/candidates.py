@@ -24,7 +24,7 @@ from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.scores import Points, SelectionQuery
-from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
+from dpcli.statistics.design import Design, Inputs, NoisyAnswer, WeightedQuery
 from dpcli.statistics.estimates import IMPRECISE, NO_INTERVAL, UNBOUNDED, Estimates
 from dpcli.statistics.postprocessing import IMPRECISE_SHARE
 
@@ -128,7 +128,7 @@ class Choices(Design):
     @classmethod
     def of(
         cls,
-        request: Request,
+        inputs: Inputs,
         relation: Relation,
         *choices: tuple[str, SelectionQuery, Fraction],
         reason: str = "",
@@ -149,7 +149,7 @@ class Choices(Design):
             WeightedQuery("count", rows, share, supports=True),
         )
         scores = tuple(query for _, query, _ in choices)
-        return cls(request, queries, ("choice",), reason=reason, choices=scores)
+        return cls(inputs, queries, ("choice",), reason=reason, choices=scores)
 
     def known_error(self, noises: Sequence[Noise], confidence: Fraction) -> Fraction:
         return max(
@@ -165,7 +165,7 @@ class Choices(Design):
             how = (
                 f"; {percent}% of the loss is for a noisy number of rows, which decides on the flag"
             )
-        in_group = " in a group" if self.request.by else ""
+        in_group = " in a group" if self.inputs.by else ""
         rows = f"{int(short_up(Fraction(limits.rows), 2)):,}"
         stated = (
             f"with fewer than about {rows} rows{in_group} there may be a flag: there may be "
@@ -188,7 +188,7 @@ class Choices(Design):
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         chosen = np.stack([answer.values for answer in answers[:-1]], axis=1).ravel()
-        column = self.request.numeric
-        values = candidate_values(self.request.candidates, chosen)
+        column = self.inputs.numeric
+        values = candidate_values(self.inputs.candidates, chosen)
         estimates = replace(Estimates.chosen(values, column.step), date_range=column.date_range)
         return self.flag_sizes(estimates, answers)

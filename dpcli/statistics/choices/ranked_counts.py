@@ -16,7 +16,7 @@ from dpcli.numeric.exact import exact_or_up
 from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery
-from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
+from dpcli.statistics.design import Design, Inputs, NoisyAnswer, WeightedQuery
 from dpcli.statistics.estimates import HAS_INTERVAL, NONNEGATIVE, Estimates
 
 
@@ -54,15 +54,15 @@ class RankedCounts(Design):
     derivation = "labels are put in order by their noisy counts"
 
     @classmethod
-    def of(cls, request: Request) -> RankedCounts:
-        """The design for a request about a column with declared labels."""
-        query = LinearQuery(by=request.by, items=(request.label_axis,), where=request.where)
+    def of(cls, inputs: Inputs) -> RankedCounts:
+        """The design for inputs about a column with declared labels."""
+        query = LinearQuery(by=inputs.by, items=(inputs.label_axis,), where=inputs.where)
         reason = (
             "the rows of every label are counted with noise, for all of the loss, whatever the "
             "number of ranks; the interval of a rank has all ranks that the intervals of the "
             "counts leave possible"
         )
-        return cls(request, (WeightedQuery("count", query),), reason=reason)
+        return cls(inputs, (WeightedQuery("count", query),), reason=reason)
 
     @property
     def labels(self) -> int:
@@ -76,7 +76,7 @@ class RankedCounts(Design):
 
     def known_error(self, noises: Sequence[Noise], confidence: Fraction) -> Fraction:
         """The most rows by which a published label falls short of a better one after it."""
-        pairs = self.request.k * (self.labels - 1)
+        pairs = self.inputs.k * (self.labels - 1)
         return Fraction(largest_difference(noises[0], pairs, confidence))
 
     def margin(self, noise: Noise, confidence: Fraction) -> Margin:
@@ -84,7 +84,7 @@ class RankedCounts(Design):
         return noise.margin(1 - (1 - confidence) / self.labels)
 
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
-        percent, in_group = exact_or_up(confidence * 100), " of a group" if self.request.by else ""
+        percent, in_group = exact_or_up(confidence * 100), " of a group" if self.inputs.by else ""
         width = self.margin(noises[0], confidence).width
         error = exact_or_up(self.known_error(noises, confidence))
         stated = (
@@ -99,8 +99,8 @@ class RankedCounts(Design):
 
         Equal noisy counts are in the order of the declared labels.
         """
-        (answer,), k = answers, self.request.k
-        labels = np.array(self.request.label_axis.labels, object)
+        (answer,), k = answers, self.inputs.k
+        labels = np.array(self.inputs.label_axis.labels, object)
         counts = answer.values.reshape(-1, len(labels))
         order = np.argsort(multiply_exact(counts, -1), axis=1, kind="stable")[:, :k]
         shown = np.take_along_axis(counts, order, axis=1)

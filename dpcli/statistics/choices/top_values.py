@@ -34,7 +34,7 @@ from dpcli.queries.query import LinearQuery
 from dpcli.queries.scores import Accuracy, Frequency, Revenue, ScoreFunction, ScoreQuery
 from dpcli.statistics.choices.candidates import Choices, classes_from_each
 from dpcli.statistics.choices.ranked_counts import RankedCounts, may_rank
-from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
+from dpcli.statistics.design import Design, Inputs, NoisyAnswer, WeightedQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.statistic import Statistic
 
@@ -87,30 +87,28 @@ class Choose(Statistic):
     in_column_unit = True
     steps = ()
 
-    def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
+    def faults(self, inputs: Inputs, relation: Relation) -> Iterable[FieldFault]:
         """Faults for accuracy without a label, revenue with one, and prices below zero."""
-        needs_label = request.utility == "accuracy"
-        if needs_label and request.label is None:
+        needs_label = inputs.utility == "accuracy"
+        if needs_label and inputs.label is None:
             yield FieldFault("label-missing", "utility")
-        if not needs_label and request.label is not None:
-            yield FieldFault("label-not-taken", "label", utility=request.utility)
-        points = request.candidates
+        if not needs_label and inputs.label is not None:
+            yield FieldFault("label-not-taken", "label", utility=inputs.utility)
+        points = inputs.candidates
         if not needs_label and len(points) and (points[0] < 0 or points[-1] <= 0):
             yield FieldFault("price-negative", "candidates")
 
-    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
-        column = request.numeric
-        key, indexes = classes_from_each(column, request.candidates)
+    def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
+        column = inputs.numeric
+        key, indexes = classes_from_each(column, inputs.candidates)
         classes: tuple[Axis, ...] = (key,)
-        score: ScoreFunction = Revenue(indexes, request.candidates)
+        score: ScoreFunction = Revenue(indexes, inputs.candidates)
         step = column.step
-        if request.label is not None:
-            classes, score = (key, Axis(request.label)), Accuracy(indexes)
+        if inputs.label is not None:
+            classes, score = (key, Axis(inputs.label)), Accuracy(indexes)
             step = Fraction(1)
-        query = ScoreQuery(
-            by=request.by, where=request.where, classes=classes, score_function=score
-        )
-        return (Choices.of(request, relation, (request.utility, query, step)),)
+        query = ScoreQuery(by=inputs.by, where=inputs.where, classes=classes, score_function=score)
+        return (Choices.of(inputs, relation, (inputs.utility, query, step)),)
 
 
 LabelCount = Annotated[
@@ -183,38 +181,38 @@ class TopK(Statistic):
     def variant(self, column: Column | None, method: str = "") -> Statistic:
         return PRIVATE_LABELS[self.name] if isinstance(column, PrivatePartitionColumn) else self
 
-    def complete_request(self, bare: Request, given: Mapping[str, Any]) -> Request:
-        request = super().complete_request(bare, given)
-        return request if self.selects_labels else replace(request, bins=request.label_axis)
+    def complete_inputs(self, bare: Inputs, given: Mapping[str, Any]) -> Inputs:
+        inputs = super().complete_inputs(bare, given)
+        return inputs if self.selects_labels else replace(inputs, bins=inputs.label_axis)
 
-    def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
+    def faults(self, inputs: Inputs, relation: Relation) -> Iterable[FieldFault]:
         """The fault of a `k` above the number of labels."""
-        labels = len(request.label_axis)
-        yield from check_max(request.k, "k", labels, "of the labels are chosen")
+        labels = len(inputs.label_axis)
+        yield from check_max(inputs.k, "k", labels, "of the labels are chosen")
 
-    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
-        axis = request.label_axis
+    def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
+        axis = inputs.label_axis
         query = ScoreQuery(
-            by=request.by,
-            where=request.where,
+            by=inputs.by,
+            where=inputs.where,
             classes=(axis,),
             score_function=Frequency(range(len(axis))),
-            k=request.k,
+            k=inputs.k,
         )
-        choices = LabelChoices.of(request, relation, ("frequency", query, Fraction(1)))
-        return (RankedCounts.of(request), choices) if may_rank(relation) else (choices,)
+        choices = LabelChoices.of(inputs, relation, ("frequency", query, Fraction(1)))
+        return (RankedCounts.of(inputs), choices) if may_rank(relation) else (choices,)
 
-    def names(self, request: Request) -> tuple[str, ...]:
-        return tuple(str(rank + 1) for rank in range(request.k))
+    def names(self, inputs: Inputs) -> tuple[str, ...]:
+        return tuple(str(rank + 1) for rank in range(inputs.k))
 
 
 class LabelChoices(Choices):
     """Choices of labels, most frequent first."""
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        labels = np.array(self.request.label_axis.labels, object)
+        labels = np.array(self.inputs.label_axis.labels, object)
         chosen = answers[0].values
-        ranks = np.arange(len(chosen)) % self.request.k + 1
+        ranks = np.arange(len(chosen)) % self.inputs.k + 1
         return self.flag_sizes(Estimates.chosen(ranks, items=labels[chosen]), answers)
 
 
@@ -257,16 +255,16 @@ class SelectedLabels(Design):
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         """Labels of each group by falling noisy count, then by label; blank if too few."""
-        (answer,), request = answers, self.request
+        (answer,), inputs = answers, self.inputs
         counted = zip(answer.values.tolist(), answer.groups or (), strict=True)
         labels: dict[Group, list[str]] = {}
         for _, (*keys, label) in sorted(counted, key=lambda pair: (-pair[0], pair[1])):
             labels.setdefault(tuple(keys), []).append(label)
         items: list[str] = []
-        for group in product(*(key.labels for key in request.by)):
-            shown = labels.get(group, [])[: request.k]
-            items += [*shown, *[""] * (request.k - len(shown))]
-        ranks = np.arange(len(items)) % request.k + 1
+        for group in product(*(key.labels for key in inputs.by)):
+            shown = labels.get(group, [])[: inputs.k]
+            items += [*shown, *[""] * (inputs.k - len(shown))]
+        ranks = np.arange(len(items)) % inputs.k + 1
         chosen = np.array(items, object)
         return Estimates.chosen(ranks, items=chosen).suppressed(chosen == "")
 
@@ -282,18 +280,18 @@ class TopKPrivate(TopK):
     selects_labels = True
     derivation = "labels whose noisy count reaches the threshold, the greatest counts first"
 
-    def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
+    def faults(self, inputs: Inputs, relation: Relation) -> Iterable[FieldFault]:
         """Faults for private groups, and for a `k` above `MAX_PRIVATE_LABELS`."""
-        private = [key.column.name for key in request.by if key.is_private]
+        private = [key.column.name for key in inputs.by if key.is_private]
         if private:
             yield FieldFault("values-required.groups", "by", column=private[0])
-        yield from check_max(request.k, "k", MAX_PRIVATE_LABELS, "of the labels are chosen")
+        yield from check_max(inputs.k, "k", MAX_PRIVATE_LABELS, "of the labels are chosen")
 
-    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
-        if not isinstance(request.column, PrivatePartitionColumn):
+    def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
+        if not isinstance(inputs.column, PrivatePartitionColumn):
             raise TypeError("this statistic needs a category column without values")
-        query = LinearQuery(by=(*request.by, Axis(request.column)), where=request.where)
-        return (SelectedLabels(request, (WeightedQuery("count", query),)),)
+        query = LinearQuery(by=(*inputs.by, Axis(inputs.column)), where=inputs.where)
+        return (SelectedLabels(inputs, (WeightedQuery("count", query),)),)
 
 
 class ModePrivate(TopKPrivate):

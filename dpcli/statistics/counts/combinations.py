@@ -19,7 +19,7 @@ from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import Query
 from dpcli.queries.sums import PlainSum, RowSums, Shape
 from dpcli.statistics.counts.pairs import MAX_RELATIVE_DEVIATION
-from dpcli.statistics.design import Design, LinearDesign, NoisyAnswer, Request, WeightedQuery
+from dpcli.statistics.design import Design, Inputs, LinearDesign, NoisyAnswer, WeightedQuery
 from dpcli.statistics.estimates import Estimates
 
 MAX_TESTS = 4
@@ -179,7 +179,7 @@ class CountsFromCombinations(LinearDesign):
 
     @classmethod
     def of(
-        cls, request: Request, tests: tuple[Filter, ...], plain: Query, relation: Relation
+        cls, inputs: Inputs, tests: tuple[Filter, ...], plain: Query, relation: Relation
     ) -> tuple[Design, ...]:
         """The design with the best blocks, if it has less noise than `plain` counts."""
         count = len(tests)
@@ -187,7 +187,7 @@ class CountsFromCombinations(LinearDesign):
             range(-(-count // MAX_TESTS), -(-count // 2) + 1),
             key=lambda blocks: blocks**2 * count_variance(block_sizes(count, blocks)),
         )
-        query = CombinationQuery(by=request.by, where=request.where, tests=tests, blocks=blocks)
+        query = CombinationQuery(by=inputs.by, where=inputs.where, tests=tests, blocks=blocks)
         deviation = query.sensitivity(relation).l1 * sqrt(count_variance(query.sizes))
         if deviation > MAX_RELATIVE_DEVIATION * plain.sensitivity(relation).l1:
             return ()
@@ -205,7 +205,7 @@ class CountsFromCombinations(LinearDesign):
             "part of it"
         )
         queries = (WeightedQuery("combinations", query),)
-        return (cls(request, queries, ("l1",), ("epsilon",), reason=reason, combinations=query),)
+        return (cls(inputs, queries, ("l1",), ("epsilon",), reason=reason, combinations=query),)
 
     @cached_property
     def _times(self) -> tuple[int, ...]:

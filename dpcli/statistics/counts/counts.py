@@ -26,7 +26,7 @@ from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import DistinctValues, Factor, Shape
 from dpcli.statistics.counts.pairs import CellsFromPairs
 from dpcli.statistics.counts.person_counts import PersonCounts
-from dpcli.statistics.design import Design, PublishedAnswer, Request, WeightedQuery
+from dpcli.statistics.design import Design, Inputs, PublishedAnswer, WeightedQuery
 from dpcli.statistics.estimates import Limits
 from dpcli.statistics.samples.population import SampledCounts, SampledSum
 from dpcli.statistics.weights import WeightedStatistic, weight_factors, weight_step
@@ -72,36 +72,36 @@ class Count(PersonCounts, WeightedStatistic):
     )
     measure = "counts"
 
-    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
+    def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
         query = LinearQuery(
-            factors=weight_factors(request),
-            by=request.by,
-            where=request.where,
-            present=(request.column,) if request.column else (),
-            user_clamp=request.user_clamp,
+            factors=weight_factors(inputs),
+            by=inputs.by,
+            where=inputs.where,
+            present=(inputs.column,) if inputs.column else (),
+            user_clamp=inputs.user_clamp,
         )
-        if request.weight:
-            weights = WeightedQuery("sum of weights", query, step=self.step(request))
+        if inputs.weight:
+            weights = WeightedQuery("sum of weights", query, step=self.step(inputs))
             return (
-                *CellsFromPairs.of(request, weights, relation),
-                PublishedAnswer(request, (weights,)),
+                *CellsFromPairs.of(inputs, weights, relation),
+                PublishedAnswer(inputs, (weights,)),
             )
-        if request.sample:
-            return (SampledCounts(request, (WeightedQuery("count", query),)),)
-        return self.by_people(request, query, "count", relation)
+        if inputs.sample:
+            return (SampledCounts(inputs, (WeightedQuery("count", query),)),)
+        return self.by_people(inputs, query, "count", relation)
 
-    def has_population(self, request: Request) -> bool:
+    def has_population(self, inputs: Inputs) -> bool:
         """Whether a count of a part of the rows is estimated for the population."""
-        size = request.sample and request.sample.size
-        is_part = bool(request.by or request.where or request.column)
-        return bool(size) and is_part and not request.weight and request.user_clamp is None
+        size = inputs.sample and inputs.sample.size
+        is_part = bool(inputs.by or inputs.where or inputs.column)
+        return bool(size) and is_part and not inputs.weight and inputs.user_clamp is None
 
-    def row_range(self, request: Request) -> tuple[Fraction, Fraction] | None:
-        is_plain = request.weight is None and request.user_clamp is None
+    def row_range(self, inputs: Inputs) -> tuple[Fraction, Fraction] | None:
+        is_plain = inputs.weight is None and inputs.user_clamp is None
         return (Fraction(0), Fraction(1)) if is_plain else None
 
-    def step(self, request: Request) -> Fraction:
-        return weight_step(request)
+    def step(self, inputs: Inputs) -> Fraction:
+        return weight_step(inputs)
 
 
 class Sum(WeightedStatistic):
@@ -139,36 +139,36 @@ class Sum(WeightedStatistic):
     measure = "amounts"
     in_column_unit = True
 
-    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
+    def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
         query = LinearQuery(
-            factors=(Factor(request.numeric), *weight_factors(request)),
-            by=request.by,
-            where=request.where,
-            user_clamp=request.user_clamp,
+            factors=(Factor(inputs.numeric), *weight_factors(inputs)),
+            by=inputs.by,
+            where=inputs.where,
+            user_clamp=inputs.user_clamp,
         )
-        role = "weighted sum" if request.weight else "sum"
-        total = WeightedQuery(role, query, step=self.step(request))
-        if self.has_population(request):
-            return (SampledSum.of(request, total),)
-        return (*CellsFromPairs.of(request, total, relation), PublishedAnswer(request, (total,)))
+        role = "weighted sum" if inputs.weight else "sum"
+        total = WeightedQuery(role, query, step=self.step(inputs))
+        if self.has_population(inputs):
+            return (SampledSum.of(inputs, total),)
+        return (*CellsFromPairs.of(inputs, total, relation), PublishedAnswer(inputs, (total,)))
 
-    def limits(self, request: Request) -> tuple[Limits, ...]:
-        low, high = request.user_clamp or request.numeric.limits
+    def limits(self, inputs: Inputs) -> tuple[Limits, ...]:
+        low, high = inputs.user_clamp or inputs.numeric.limits
         return ((Fraction(0) if low >= 0 else None, Fraction(0) if high <= 0 else None),)
 
-    def has_population(self, request: Request) -> bool:
+    def has_population(self, inputs: Inputs) -> bool:
         """Whether there is a sample of public size, and no weights and no `bound: sum`."""
-        size = request.sample and request.sample.size
-        return bool(size) and not request.weight and request.user_clamp is None
+        size = inputs.sample and inputs.sample.size
+        return bool(size) and not inputs.weight and inputs.user_clamp is None
 
-    def row_range(self, request: Request) -> tuple[Fraction, Fraction] | None:
-        if request.weight or request.user_clamp is not None:
+    def row_range(self, inputs: Inputs) -> tuple[Fraction, Fraction] | None:
+        if inputs.weight or inputs.user_clamp is not None:
             return None
-        low, high = request.numeric.limits
-        return low * request.numeric.step, high * request.numeric.step
+        low, high = inputs.numeric.limits
+        return low * inputs.numeric.step, high * inputs.numeric.step
 
-    def step(self, request: Request) -> Fraction:
-        return request.numeric.step * weight_step(request)
+    def step(self, inputs: Inputs) -> Fraction:
+        return inputs.numeric.step * weight_step(inputs)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,21 +246,21 @@ class CountDistinct(PersonCounts):
     measure = "counts"
     counts_people = True
 
-    def limits(self, request: Request) -> tuple[Limits, ...]:
-        column = request.column
+    def limits(self, inputs: Inputs) -> tuple[Limits, ...]:
+        column = inputs.column
         if isinstance(column, ValuedColumn):
             low, high = column.limits
             return ((Fraction(0), Fraction(high - low + 1)),)
-        return super().limits(request)
+        return super().limits(inputs)
 
-    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
-        column, unit = request.column, relation.unit
+    def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
+        column, unit = inputs.column, relation.unit
         id_column = unit.column if isinstance(unit, PersonUnit) else None
         if column is None or column.name == id_column:
-            people = LinearQuery(by=request.by, where=request.where, user_clamp=(0, 1))
-            return self.by_people(request, people, "distinct", relation)
-        query = DistinctQuery(by=request.by, where=request.where, present=(column,), column=column)
-        return (PublishedAnswer(request, (WeightedQuery("distinct", query),)),)
+            people = LinearQuery(by=inputs.by, where=inputs.where, user_clamp=(0, 1))
+            return self.by_people(inputs, people, "distinct", relation)
+        query = DistinctQuery(by=inputs.by, where=inputs.where, present=(column,), column=column)
+        return (PublishedAnswer(inputs, (WeightedQuery("distinct", query),)),)
 
 
 class Histogram(PersonCounts):
@@ -289,34 +289,34 @@ class Histogram(PersonCounts):
     measure = "counts"
     item = "bin"
 
-    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
-        query = LinearQuery(by=request.by, items=(histogram_axis(request),), where=request.where)
-        if request.sample:
-            return (SampledCounts(request, (WeightedQuery("count", query),)),)
-        return self.by_people(request, query, "count", relation)
+    def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
+        query = LinearQuery(by=inputs.by, items=(histogram_axis(inputs),), where=inputs.where)
+        if inputs.sample:
+            return (SampledCounts(inputs, (WeightedQuery("count", query),)),)
+        return self.by_people(inputs, query, "count", relation)
 
-    def has_population(self, request: Request) -> bool:
+    def has_population(self, inputs: Inputs) -> bool:
         """Whether a sample of public size is declared."""
-        return request.sample is not None and request.sample.size is not None
+        return inputs.sample is not None and inputs.sample.size is not None
 
-    def row_range(self, request: Request) -> tuple[Fraction, Fraction]:
+    def row_range(self, inputs: Inputs) -> tuple[Fraction, Fraction]:
         return Fraction(0), Fraction(1)
 
-    def names(self, request: Request) -> tuple[str, ...]:
-        return histogram_axis(request).labels
+    def names(self, inputs: Inputs) -> tuple[str, ...]:
+        return histogram_axis(inputs).labels
 
-    def item_count(self, request: Request) -> int:
-        return len(histogram_axis(request))
+    def item_count(self, inputs: Inputs) -> int:
+        return len(histogram_axis(inputs))
 
-    def item_heading(self, request: Request) -> str:
-        return histogram_axis(request).column.name
+    def item_heading(self, inputs: Inputs) -> str:
+        return histogram_axis(inputs).column.name
 
 
-def histogram_axis(request: Request) -> Axis:
+def histogram_axis(inputs: Inputs) -> Axis:
     """The axis along which a histogram counts, which the spec has checked.
 
     Raises TypeError if there is none.
     """
-    if request.bins is None:
+    if inputs.bins is None:
         raise TypeError("this statistic needs bins")
-    return request.bins
+    return inputs.bins

@@ -32,7 +32,7 @@ from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import PlainSum, RowSums, Shape
 from dpcli.statistics.counts.combinations import CountsFromCombinations, QueryOfTests
 from dpcli.statistics.counts.person_counts import SharedNoise
-from dpcli.statistics.design import Design, PublishedAnswer, Request, WeightedQuery
+from dpcli.statistics.design import Design, Inputs, PublishedAnswer, WeightedQuery
 from dpcli.statistics.statistic import Statistic
 
 
@@ -137,46 +137,43 @@ class Selections(Statistic):
     measure = "counts"
     item = "column"
 
-    def complete_request(self, bare: Request, given: Mapping[str, Any]) -> Request:
-        """The request with its columns and `max_selected`, by default their number."""
+    def complete_inputs(self, bare: Inputs, given: Mapping[str, Any]) -> Inputs:
+        """The inputs with its columns and `max_selected`, by default their number."""
         columns: tuple[Column, ...] = given["columns"]
         max_selected = given.get("max_selected") or len(columns)
         return replace(bare, checked=columns, options=(("max_selected", max_selected),))
 
-    def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
+    def faults(self, inputs: Inputs, relation: Relation) -> Iterable[FieldFault]:
         """Faults unless each column has one counted label, and groups are public.
 
         Also a fault if `max_selected` exceeds the number of columns.
         """
-        for column in request.checked:
+        for column in inputs.checked:
             if not isinstance(column, BooleanColumn) and len(column.labels) != 1:
                 count = len(column.labels)
                 yield FieldFault("not-one-answer", "columns", column=column.name, count=count)
-        max_selected = request.option("max_selected")
+        max_selected = inputs.option("max_selected")
         yield from check_max(
-            max_selected,
-            "max_selected",
-            len(request.checked),
-            "of the columns are counted in a row",
+            max_selected, "max_selected", len(inputs.checked), "of the columns are counted in a row"
         )
-        yield from public_groups(request)
+        yield from public_groups(inputs)
 
-    def tests(self, request: Request) -> tuple[Filter, ...]:
+    def tests(self, inputs: Inputs) -> tuple[Filter, ...]:
         """For each column, the filter for the rows in which it is chosen."""
-        return tuple(_is_chosen(column) for column in request.checked)
+        return tuple(_is_chosen(column) for column in inputs.checked)
 
-    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
-        query, columns = self._counts(request), len(request.checked)
+    def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
+        query, columns = self._counts(inputs), len(inputs.checked)
         if columns == 1:
-            return (PublishedAnswer(request, (WeightedQuery(self.name, query),)),)
+            return (PublishedAnswer(inputs, (WeightedQuery(self.name, query),)),)
         counted = query.tests if query.max_counted == columns else query.indicators
         alone = (
-            *CountsFromCombinations.of(request, counted, query, relation),
-            PublishedAnswer(request, (WeightedQuery(self.name, query),)),
+            *CountsFromCombinations.of(inputs, counted, query, relation),
+            PublishedAnswer(inputs, (WeightedQuery(self.name, query),)),
         )
         if relation.neighbors is not Neighbors.ADD_REMOVE or query.max_counted < columns:
             return alone
-        rows = LinearQuery(by=request.by, where=request.where)
+        rows = LinearQuery(by=inputs.by, where=inputs.where)
         # The least noise is at weights of sqrt(k) to one.
         root = sqrt_down(Fraction(columns), bits=16)
         weight = root / (root + 1)
@@ -190,18 +187,18 @@ class Selections(Statistic):
             "this needs less noise than separate counts; the counts of a group share a part "
             "of it"
         )
-        return SharedNoise(request, queries, ("l2",), reason=reason, times=2), *alone
+        return SharedNoise(inputs, queries, ("l2",), reason=reason, times=2), *alone
 
-    def _counts(self, request: Request) -> IndicatorQuery:
+    def _counts(self, inputs: Inputs) -> IndicatorQuery:
         return IndicatorQuery(
-            by=request.by,
-            where=request.where,
-            tests=self.tests(request),
-            max_counted=request.option("max_selected"),
+            by=inputs.by,
+            where=inputs.where,
+            tests=self.tests(inputs),
+            max_counted=inputs.option("max_selected"),
         )
 
-    def names(self, request: Request) -> tuple[str, ...]:
-        return tuple(column.name for column in request.checked)
+    def names(self, inputs: Inputs) -> tuple[str, ...]:
+        return tuple(column.name for column in inputs.checked)
 
 
 class CountMissing(Selections):
@@ -226,17 +223,17 @@ class CountMissing(Selections):
     counts_blanks = False
     takes = field_types(columns=CheckedColumns)
 
-    def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
+    def faults(self, inputs: Inputs, relation: Relation) -> Iterable[FieldFault]:
         """The fault of private groups, if there are any."""
-        return public_groups(request)
+        return public_groups(inputs)
 
-    def tests(self, request: Request) -> tuple[Filter, ...]:
-        return tuple(IsMissing(column.without_missing_constant()) for column in request.checked)
+    def tests(self, inputs: Inputs) -> tuple[Filter, ...]:
+        return tuple(IsMissing(column.without_missing_constant()) for column in inputs.checked)
 
 
-def public_groups(request: Request) -> Iterable[FieldFault]:
+def public_groups(inputs: Inputs) -> Iterable[FieldFault]:
     """The fault of private groups, for a statistic that takes only public ones."""
-    private = next((axis.column.name for axis in request.by if axis.is_private), None)
+    private = next((axis.column.name for axis in inputs.by if axis.is_private), None)
     if private is not None:
         yield FieldFault("values-required.groups", "by", column=private)
 

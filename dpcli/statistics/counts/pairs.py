@@ -12,7 +12,7 @@ from dpcli.noise.sums import summed_margin
 from dpcli.privacy.unit import Neighbors, Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.paired import PairedQuery, doubled_cells, paired
-from dpcli.statistics.design import LinearDesign, NoisyAnswer, Request, WeightedQuery
+from dpcli.statistics.design import Inputs, LinearDesign, NoisyAnswer, WeightedQuery
 from dpcli.statistics.estimates import Estimates
 
 MAX_RELATIVE_DEVIATION = 0.95
@@ -45,11 +45,11 @@ class CellsFromPairs(LinearDesign):
 
     @classmethod
     def of(
-        cls, request: Request, separate: WeightedQuery, relation: Relation
+        cls, inputs: Inputs, separate: WeightedQuery, relation: Relation
     ) -> tuple[CellsFromPairs, ...]:
         """The design instead of `separate` cells; empty unless it has less noise."""
-        pairs = pairs_instead(request, separate, relation)
-        return (cls(request, (pairs,), ("l1",), reason=REASON),) if pairs else ()
+        pairs = pairs_instead(inputs, separate, relation)
+        return (cls(inputs, (pairs,), ("l1",), reason=REASON),) if pairs else ()
 
     @property
     def block(self) -> tuple[int, ...]:
@@ -68,7 +68,7 @@ class CellsFromPairs(LinearDesign):
 
 
 def pairs_instead(
-    request: Request, separate: WeightedQuery, relation: Relation
+    inputs: Inputs, separate: WeightedQuery, relation: Relation
 ) -> WeightedQuery | None:
     """The query of pairs, if it has less noise than `separate` cells.
 
@@ -76,8 +76,8 @@ def pairs_instead(
     another. Separate counts of disjoint entries then cost no more than those of one, but pairs
     cost twice as much. None also for a sample, whose numbers are estimated from separate cells.
     """
-    moves = relation.neighbors is Neighbors.CHANGE_ONE and bool(request.where)
-    if request.sample or moves or separate.query.cells in {None, 0, 1}:
+    moves = relation.neighbors is Neighbors.CHANGE_ONE and bool(inputs.where)
+    if inputs.sample or moves or separate.query.cells in {None, 0, 1}:
         return None
     query = paired(separate.query)
     if less_noise(query, relation) > MAX_RELATIVE_DEVIATION:

@@ -20,10 +20,10 @@ from dpcli.statistics.counts.centered_counts import CenteredCountQuery
 from dpcli.statistics.counts.pairs import MAX_RELATIVE_DEVIATION, CellsFromPairs, less_noise
 from dpcli.statistics.design import (
     Design,
+    Inputs,
     LinearDesign,
     NoisyAnswer,
     PublishedAnswer,
-    Request,
     WeightedQuery,
 )
 from dpcli.statistics.estimates import Estimates
@@ -61,31 +61,31 @@ class PersonCounts(Statistic):
     """
 
     def by_people(
-        self, request: Request, counts: LinearQuery, role: str, relation: Relation
+        self, inputs: Inputs, counts: LinearQuery, role: str, relation: Relation
     ) -> tuple[Design, ...]:
         """The design of plain counts, after one of centered counts if it has less noise.
 
         The design of centered counts also counts people.
         """
         unit, separate = relation.unit, WeightedQuery(role, counts)
-        plain = PublishedAnswer(request, (separate,))
+        plain = PublishedAnswer(inputs, (separate,))
         if not counts.cells or counts.cells == 1:
             return (plain,)
-        pairs = CellsFromPairs.of(request, separate, relation)
+        pairs = CellsFromPairs.of(inputs, separate, relation)
         by_person = isinstance(unit, PersonUnit) and relation.neighbors is Neighbors.ADD_REMOVE
         if not by_person or counts.factors or counts.user_clamp not in {None, (0, 1)}:
             return (*pairs, plain)
         return (
-            *self._centered(request, separate, relation, "l2", SharedNoise),
-            *self._centered(request, separate, relation, "l1", SharedNoiseOfPairs),
+            *self._centered(inputs, separate, relation, "l2", SharedNoise),
+            *self._centered(inputs, separate, relation, "l1", SharedNoiseOfPairs),
             *pairs,
-            *self._centered(request, separate, relation, "l1", SharedNoise),
+            *self._centered(inputs, separate, relation, "l1", SharedNoise),
             plain,
         )
 
     def _centered(
         self,
-        request: Request,
+        inputs: Inputs,
         separate: WeightedQuery,
         relation: Relation,
         family: Family,
@@ -120,7 +120,7 @@ class PersonCounts(Statistic):
             reason = REASON.format(times=times, less=one.linf) + form.more_reason
             best = (
                 form(
-                    request, queries, (family,), ("epsilon",), reason=reason,
+                    inputs, queries, (family,), ("epsilon",), reason=reason,
                     times=times, less=one.linf,
                 ),
             )  # fmt: skip

@@ -10,7 +10,7 @@ from math import hypot
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.noise.distribution import Noise
 from dpcli.queries.paired import paired
-from dpcli.statistics.design import TYPICAL_MEAN, Design, Request
+from dpcli.statistics.design import TYPICAL_MEAN, Design, Inputs
 from dpcli.statistics.intervals import Printed
 from dpcli.statistics.means.quotient import DistancesFromBounds, MeanDesign
 
@@ -35,17 +35,17 @@ class CenteredPair(MeanDesign):
     """
 
     @classmethod
-    def of(cls, request: Request, column: NumericColumn, printed: Printed) -> tuple[Design, ...]:
+    def of(cls, inputs: Inputs, column: NumericColumn, printed: Printed) -> tuple[Design, ...]:
         """The design; empty by groups, with weights, or where distances are not answered."""
-        if request.by or request.weight:
+        if inputs.by or inputs.weight:
             return ()
         role = "centered sum and number of rows"
         designs = []
-        for apart in DistancesFromBounds.of(request, column, printed):
+        for apart in DistancesFromBounds.of(inputs, column, printed):
             (distances,) = apart.queries
             query, quotient = paired(distances.query), apart.quotient.of_pair
             pair = replace(distances, role=role, query=query, step=distances.step / 2)
-            designs.append(cls(request, (pair,), ("l1",), reason=REASON, quotient=quotient))
+            designs.append(cls(inputs, (pair,), ("l1",), reason=REASON, quotient=quotient))
         return tuple(designs)
 
     def expected_error(self, errors: Sequence[float]) -> float:

@@ -25,7 +25,7 @@ from dpcli.queries.paired import doubled_cells
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from dpcli.statistics.counts.pairs import REASON, double_margin, pairs_instead
-from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
+from dpcli.statistics.design import Design, Inputs, NoisyAnswer, WeightedQuery
 from dpcli.statistics.estimates import ANY, NONNEGATIVE, SIGNED_PART, Estimates, Limits
 from dpcli.statistics.intervals import Printed
 from dpcli.statistics.means.quotient import Quotient, QuotientDesign
@@ -85,37 +85,37 @@ class Comparison(Statistic):
         """True: it compares counts or totals."""
         return True
 
-    def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
+    def faults(self, inputs: Inputs, relation: Relation) -> Iterable[FieldFault]:
         """Faults for a sum of negative numbers or no numbers, and for equal item names."""
-        column = request.column
-        if request.option("of") == "sum":
+        column = inputs.column
+        if inputs.option("of") == "sum":
             if not isinstance(column, NumberColumn):
                 yield FieldFault("comparison-form", "of")
             elif column.lower < 0:
                 yield FieldFault("comparison-form.negative", "column", column=column.name)
-        names = self.names(request)
+        names = self.names(inputs)
         if len(set(names)) < len(names):
-            yield FieldFault("ambiguous-items", "between", subject=request.name)
+            yield FieldFault("ambiguous-items", "between", subject=inputs.name)
 
-    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
-        column, summed = request.column, _added_column(request)
+    def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
+        column, summed = inputs.column, _added_column(inputs)
         query = LinearQuery(
             factors=(Factor(summed),) if summed else (),
-            by=request.by,
-            items=(request.option("between"),),
-            where=request.where,
+            by=inputs.by,
+            items=(inputs.option("between"),),
+            where=inputs.where,
             present=(column,) if column else (),
         )
         role = "compared totals" if summed else "compared counts"
         return ComparedCells.choices(
-            request, WeightedQuery(role, query, step=_step(request)), relation
+            inputs, WeightedQuery(role, query, step=_step(inputs)), relation
         )
 
-    def limits(self, request: Request) -> tuple[Limits, ...]:
+    def limits(self, inputs: Inputs) -> tuple[Limits, ...]:
         return NONNEGATIVE, NONNEGATIVE, ANY, NONNEGATIVE
 
-    def names(self, request: Request) -> tuple[str, ...]:
-        between: Axis = request.option("between")
+    def names(self, inputs: Inputs) -> tuple[str, ...]:
+        between: Axis = inputs.option("between")
         return (*between.labels, DIFFERENCE, INDEX)
 
 
@@ -125,16 +125,16 @@ class ComparedCells(QuotientDesign):
 
     @classmethod
     def choices(
-        cls, request: Request, cells: WeightedQuery, relation: Relation
+        cls, inputs: Inputs, cells: WeightedQuery, relation: Relation
     ) -> tuple[Design, ...]:
         """Cells by their difference and sum, if that has less noise, then apart."""
         # A hundred times the second cell over the first, which is at least one step.
         index = Quotient((0, 1), (1, 0), Printed(Fraction(100), INDEX_DECIMALS, NONNEGATIVE))
-        apart = cls(request, (cells,), quotient=index)
-        pairs = pairs_instead(request, cells, relation)
+        apart = cls(inputs, (cells,), quotient=index)
+        pairs = pairs_instead(inputs, cells, relation)
         if pairs is None:
             return (apart,)
-        joint = ComparedPair(request, (pairs,), ("l1",), reason=REASON, quotient=index.of_pair)
+        joint = ComparedPair(inputs, (pairs,), ("l1",), reason=REASON, quotient=index.of_pair)
         return joint, apart
 
     @property
@@ -190,12 +190,12 @@ class ComparedPair(ComparedCells):
         return double_margin(noise, confidence), of_difference
 
 
-def _added_column(request: Request) -> NumericColumn | None:
+def _added_column(inputs: Inputs) -> NumericColumn | None:
     """The column whose totals are compared; None if numbers of rows are compared."""
-    column = request.column if request.option("of") == "sum" else None
+    column = inputs.column if inputs.option("of") == "sum" else None
     return column if isinstance(column, NumericColumn) else None
 
 
-def _step(request: Request) -> Fraction:
-    summed = _added_column(request)
+def _step(inputs: Inputs) -> Fraction:
+    summed = _added_column(inputs)
     return summed.step if summed else Fraction(1)

@@ -11,7 +11,7 @@ from dpcli.fields.statistic_fields import NumericColumnName
 from dpcli.numeric.arrays import Floats, np
 from dpcli.numeric.exact import decimal_places
 from dpcli.privacy.unit import Relation
-from dpcli.statistics.design import Design, NoisyAnswer, Request
+from dpcli.statistics.design import Design, Inputs, NoisyAnswer
 from dpcli.statistics.estimates import NONNEGATIVE, Estimates
 from dpcli.statistics.intervals import FiducialInterval, Printed
 from dpcli.statistics.means.products import MomentsDesign, PublishedMoments
@@ -82,11 +82,11 @@ class Description(Statistic):
         "square less the square of the noisy mean, within what the bounds allow"
     )
 
-    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
+    def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
         """Moments of the column, together with the number of rows."""
-        moments = PublishedDescription((request.numeric,))
-        separate = MomentsDesign.separate(request, relation, moments, moments.pairs)
+        moments = PublishedDescription((inputs.numeric,))
+        separate = MomentsDesign.separate(inputs, relation, moments, moments.pairs)
         return designs_of_one(separate, separate.or_products(relation)[:-1], relation)
 
-    def names(self, request: Request) -> tuple[str, ...]:
+    def names(self, inputs: Inputs) -> tuple[str, ...]:
         return ("count", "mean", "std")

@@ -9,16 +9,16 @@ from dpcli.fields.statistic_fields import AveragedColumnName, WeightColumnName
 from dpcli.privacy.unit import Neighbors, Relation
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
-from dpcli.statistics.design import Design, Queries, Request, WeightedQuery
+from dpcli.statistics.design import Design, Inputs, Queries, WeightedQuery
 from dpcli.statistics.intervals import Printed
 from dpcli.statistics.means.quotient import SUM_WEIGHT, CenteredMean, DistancesFromBounds
 from dpcli.statistics.statistic import Statistic
 from dpcli.statistics.weights import WeightedStatistic, weight_factors, weight_step
 
 
-def _is_share(request: Request) -> bool:
+def _is_share(inputs: Inputs) -> bool:
     """Whether the mean of a boolean or category is the share of its labels."""
-    return request.column is not None and bool(request.column.labels)
+    return inputs.column is not None and bool(inputs.column.labels)
 
 
 def _proportion() -> Statistic:
@@ -88,15 +88,15 @@ class Mean(WeightedStatistic):
         " bounds"
     )
 
-    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
+    def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
         """A centered sum and a count, or a sum of weights; or distances from both bounds."""
-        if _is_share(request):
-            return _proportion().designs(request, relation)
-        column, weights = request.numeric, weight_factors(request)
-        weight_size, sampled = weight_step(request), self.has_population(request)
-        rows = LinearQuery(factors=weights, by=request.by, where=request.where, present=(column,))
+        if _is_share(inputs):
+            return _proportion().designs(inputs, relation)
+        column, weights = inputs.numeric, weight_factors(inputs)
+        weight_size, sampled = weight_step(inputs), self.has_population(inputs)
+        rows = LinearQuery(factors=weights, by=inputs.by, where=inputs.where, present=(column,))
         distance = Factor.centered(column)
-        total = LinearQuery(factors=(distance, *weights), by=request.by, where=request.where)
+        total = LinearQuery(factors=(distance, *weights), by=inputs.by, where=inputs.where)
         weight = Fraction(1) if rows.is_public(relation) else SUM_WEIGHT
         roles = (
             ("weighted centered sum", "sum of weights") if weights else ("centered sum", "count")
@@ -108,7 +108,7 @@ class Mean(WeightedStatistic):
         if sampled:
             from dpcli.statistics.samples.population import mean_with_squares
 
-            queries = mean_with_squares(queries, request, relation)
+            queries = mean_with_squares(queries, inputs, relation)
         limits = column.lower * column.step, column.upper * column.step
         printed = Printed(Fraction(1), column.mean_decimals, limits, column.date_range)
         changes = relation.neighbors is Neighbors.CHANGE_ONE and rows.may_skip and not sampled
@@ -116,11 +116,11 @@ class Mean(WeightedStatistic):
         if changes:
             from dpcli.statistics.means.centered_pair import CenteredPair
 
-            pair = CenteredPair.of(request, column, printed)
-        pure = pair or DistancesFromBounds.of(request, column, printed, degree=2 if sampled else 1)
-        return CenteredMean.choices(request, queries, column, printed, pure)
+            pair = CenteredPair.of(inputs, column, printed)
+        pure = pair or DistancesFromBounds.of(inputs, column, printed, degree=2 if sampled else 1)
+        return CenteredMean.choices(inputs, queries, column, printed, pure)
 
-    def has_population(self, request: Request) -> bool:
-        if _is_share(request):
-            return _proportion().has_population(request)
-        return request.sample is not None and request.weight is None
+    def has_population(self, inputs: Inputs) -> bool:
+        if _is_share(inputs):
+            return _proportion().has_population(inputs)
+        return inputs.sample is not None and inputs.weight is None

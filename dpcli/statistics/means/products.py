@@ -25,10 +25,10 @@ from dpcli.statistics.design import (
     TYPICAL_MEAN,
     TYPICAL_SQUARE,
     Design,
+    Inputs,
     Measure,
     NoisyAnswer,
     Queries,
-    Request,
     WeightedQuery,
 )
 from dpcli.statistics.estimates import Estimates
@@ -37,7 +37,7 @@ from dpcli.statistics.means.quotient import BernsteinQuery, Coefficients, Quotie
 from dpcli.statistics.moments import MOMENTS_REASON, Moments
 
 Pair = tuple[int, int]
-"""The indices of two columns of a request; the same index twice for a variance."""
+"""The indices of two columns of inputs; the same index twice for a variance."""
 
 MAX_PRODUCTS = 27
 """The most sums of products that are answered in a group: those of three columns."""
@@ -83,18 +83,18 @@ class MomentsDesign(Design):
 
     @classmethod
     def choices(
-        cls, request: Request, relation: Relation, moments: PublishedMoments, pairs: Sequence[Pair]
+        cls, inputs: Inputs, relation: Relation, moments: PublishedMoments, pairs: Sequence[Pair]
     ) -> tuple[Design, ...]:
         """Separate moments; for pure noise products, if their error is smaller."""
-        return cls.separate(request, relation, moments, pairs).or_products(relation)
+        return cls.separate(inputs, relation, moments, pairs).or_products(relation)
 
     @classmethod
     def separate(
-        cls, request: Request, relation: Relation, moments: PublishedMoments, pairs: Sequence[Pair]
+        cls, inputs: Inputs, relation: Relation, moments: PublishedMoments, pairs: Sequence[Pair]
     ) -> MomentsDesign:
         """The design of separate moments."""
-        queries = moments.queries(request, relation)
-        return cls(request, queries, reason=MOMENTS_REASON, moments=moments, pairs=(*pairs,))
+        queries = moments.queries(inputs, relation)
+        return cls(inputs, queries, reason=MOMENTS_REASON, moments=moments, pairs=(*pairs,))
 
     def or_products(self, relation: Relation) -> tuple[Design, ...]:
         """Products for pure noise if their error is smaller, then this design."""
@@ -103,17 +103,17 @@ class MomentsDesign(Design):
 
     def as_products(self) -> ProductsOfDistances | None:
         """The design with products; None if they are too many, too large, or zero."""
-        columns, request = self.moments.columns, self.request
+        columns, inputs = self.moments.columns, self.inputs
         if 3 ** len(columns) > MAX_PRODUCTS:
             return None
-        query = BernsteinQuery.of(request, columns, degree=2)
+        query = BernsteinQuery.of(inputs, columns, degree=2)
         if query is None:
             return None
         step = prod((column.step**2 for column in columns), start=Fraction(1))
         queries = (WeightedQuery("products of distances from bounds", query, step=step),)
         reason = PRODUCTS_REASON.format(numbers=query.cells_per_group)
         return ProductsOfDistances(
-            request, queries, ("l1",), reason=reason, moments=self.moments, pairs=self.pairs
+            inputs, queries, ("l1",), reason=reason, moments=self.moments, pairs=self.pairs
         )
 
     @property
@@ -263,7 +263,7 @@ class SumsOfRatio(QuotientDesign):
     @classmethod
     def choices(
         cls,
-        request: Request,
+        inputs: Inputs,
         relation: Relation,
         queries: Queries,
         parts: tuple[NumericColumn, NumericColumn],
@@ -276,8 +276,8 @@ class SumsOfRatio(QuotientDesign):
         """
         above, below = parts
         quotient = Quotient((1, 0), (0, 1), printed, above.step / below.step)
-        separate = cls(request, queries, quotient=quotient, above=above, below=below)
-        query = BernsteinQuery.of(request, parts, degree=1)
+        separate = cls(inputs, queries, quotient=quotient, above=above, below=below)
+        query = BernsteinQuery.of(inputs, parts, degree=1)
         if relation.neighbors is not Neighbors.ADD_REMOVE or query is None:
             return (separate,)
         weighted = WeightedQuery(
@@ -288,7 +288,7 @@ class SumsOfRatio(QuotientDesign):
         # The sum below is at least one step.
         quotient = replace(quotient, above=of_above, below=of_below, min_below=query.largest)
         joint = CornersOfRatio(
-            request, (weighted,), ("l1",), reason=CORNERS_REASON, quotient=quotient,
+            inputs, (weighted,), ("l1",), reason=CORNERS_REASON, quotient=quotient,
             above=above, below=below,
         )  # fmt: skip
         return _chosen(joint, separate, relation)

@@ -148,16 +148,16 @@ class QuadraticPair(JointMoments):
 
         Empty by groups, without a width, or if sums are too large.
         """
-        request, moments = separate.request, separate.moments
+        inputs, moments = separate.inputs, separate.moments
         (column,) = moments.columns
-        if request.by or not 0 < (column.upper - column.lower) ** 2 < MAX_PRODUCT:
+        if inputs.by or not 0 < (column.upper - column.lower) ** 2 < MAX_PRODUCT:
             return ()
-        query = QuadraticPairQuery(column=column, where=request.where)
+        query = QuadraticPairQuery(column=column, where=inputs.where)
         role = "quadratic sums and number of rows"
         public = tuple(weighted for weighted in separate.queries if not weighted.weight)
         queries = (WeightedQuery(role, query, step=column.step**2), *public)
         reason = REASON + PUBLIC_REASON * len(public)
-        return (cls(request, queries, ("l1",), reason=reason, moments=moments, pairs=((0, 0),)),)
+        return (cls(inputs, queries, ("l1",), reason=reason, moments=moments, pairs=((0, 0),)),)
 
     @cached_property
     def matrix(self) -> Floats:

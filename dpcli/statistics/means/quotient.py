@@ -30,10 +30,10 @@ from dpcli.statistics.design import (
     TYPICAL_MEAN,
     Design,
     Ends,
+    Inputs,
     LostByBin,
     NoisyAnswer,
     Queries,
-    Request,
     WeightedQuery,
 )
 from dpcli.statistics.estimates import Estimates
@@ -83,16 +83,16 @@ class BernsteinQuery(Query):
     @classmethod
     def of(
         cls,
-        request: Request,
+        inputs: Inputs,
         columns: tuple[NumericColumn, ...],
         degree: int,
         weight: NumericColumn | None = None,
     ) -> BernsteinQuery | None:
-        """The query of a request; None if bounds have no width, or sums are too large."""
+        """The query of inputs; None if bounds have no width, or sums are too large."""
         if any(column.lower == column.upper for column in columns):
             return None
         query = cls(
-            by=request.by, where=request.where, numeric_columns=columns, degree=degree,
+            by=inputs.by, where=inputs.where, numeric_columns=columns, degree=degree,
             weight=weight,
         )  # fmt: skip
         return query if query.largest < MAX_PRODUCT else None
@@ -341,7 +341,7 @@ class MeanDesign(QuotientDesign):
     def unclamped(
         self, answers: Sequence[NoisyAnswer], lost: LostByBin, limits: Ends, confidence: Fraction
     ) -> Ends | None:
-        if self.request.weight is not None:
+        if self.inputs.weight is not None:
             return None
         sums = self.divided(answers)[: len(self.quotient.above)]
         return self.quotient.unclamped(sums, lost, limits, confidence)
@@ -356,7 +356,7 @@ class CenteredMean(MeanDesign):
     @classmethod
     def choices(
         cls,
-        request: Request,
+        inputs: Inputs,
         queries: Queries,
         column: NumericColumn,
         printed: Printed,
@@ -367,11 +367,11 @@ class CenteredMean(MeanDesign):
         The first two queries are the sum and the number of rows. The design is alone if that
         number is public, or if there are no others.
         """
-        distance, smallest = Factor.centered(column), min_denominator(request)
+        distance, smallest = Factor.centered(column), min_denominator(inputs)
         quotient = Quotient(
             (1, 0), (0, 1), printed, distance.step, shift=distance.offset, min_below=smallest
         )
-        design = cls(request, queries, quotient=quotient, column=column)
+        design = cls(inputs, queries, quotient=quotient, column=column)
         is_public = not queries[1].weight
         return (design,) if is_public or not pure else (replace(design, families=("l2",)), *pure)
 
@@ -419,7 +419,7 @@ class CenteredMean(MeanDesign):
             rows, (mean,), ((variance,),) = moments.centered(answered, clamp=True)
             return rows, mean, variance
 
-        return population_means(self.request, answers, to_moments, confidence, denominator=1)
+        return population_means(self.inputs, answers, to_moments, confidence, denominator=1)
 
 
 DISTANCES = (
@@ -451,13 +451,13 @@ class DistancesFromBounds(MeanDesign):
 
     @classmethod
     def of(
-        cls, request: Request, column: NumericColumn, printed: Printed, degree: int = 1
+        cls, inputs: Inputs, column: NumericColumn, printed: Printed, degree: int = 1
     ) -> tuple[DistancesFromBounds, ...]:
         """The design of this degree; empty if bounds are equal, or sums are too large."""
-        query = BernsteinQuery.of(request, (column,), degree, request.weight)
+        query = BernsteinQuery.of(inputs, (column,), degree, inputs.weight)
         if query is None:
             return ()
-        step = column.step**degree * weight_step(request)
+        step = column.step**degree * weight_step(inputs)
         queries = (WeightedQuery("distances from both bounds", query, step=step),)
         reason = DISTANCES if query.weight is None else WEIGHTED_DISTANCES
         reason = SQUARED_DISTANCES if degree > 1 else reason
@@ -469,9 +469,9 @@ class DistancesFromBounds(MeanDesign):
             printed=printed,
             step=column.step,
             shift=column.lower,
-            min_below=min_denominator(request) * degree * width**degree,
+            min_below=min_denominator(inputs) * degree * width**degree,
         )
-        return (cls(request, queries, ("l1",), reason=reason, quotient=quotient, distances=query),)
+        return (cls(inputs, queries, ("l1",), reason=reason, quotient=quotient, distances=query),)
 
     def expected_error(self, errors: Sequence[float]) -> float:
         if self.distances.degree == 1:
@@ -491,7 +491,7 @@ class DistancesFromBounds(MeanDesign):
             rows, mean, variance = bernstein_moments(sums, width)
             return np.maximum(rows, 1.0), np.clip(mean, -1.0, 1.0), variance
 
-        return population_means(self.request, self.divided(answers), to_moments, confidence)
+        return population_means(self.inputs, self.divided(answers), to_moments, confidence)
 
     def error_of_rows(
         self, noises: Sequence[Noise], rows: Fraction, confidence: Fraction

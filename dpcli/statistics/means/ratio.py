@@ -32,7 +32,7 @@ from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from dpcli.statistics.counts.pairs import REASON, pairs_instead
-from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
+from dpcli.statistics.design import Design, Inputs, NoisyAnswer, WeightedQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.intervals import FiducialInterval, Printed
 from dpcli.statistics.means.centered_pair import CenteredPair
@@ -111,38 +111,38 @@ class Ratio(WeightedStatistic):
     derivation = "noisy numerator divided by noisy denominator (at least one step)"
     plain_design: ClassVar[type[QuotientDesign]] = QuotientDesign
 
-    def parts(self, request: Request) -> tuple[Part, Part]:
+    def parts(self, inputs: Inputs) -> tuple[Part, Part]:
         """The numerator and the denominator."""
-        return request.option("numerator"), request.option("denominator")
+        return inputs.option("numerator"), inputs.option("denominator")
 
     @property
     def adds_rows(self) -> bool:
         """True: it compares counts or totals."""
         return True
 
-    def faults(self, request: Request, relation: Relation) -> Iterator[FieldFault]:
+    def faults(self, inputs: Inputs, relation: Relation) -> Iterator[FieldFault]:
         """Faults for equal parts, and for a denominator that can be negative or is zero."""
-        yield from super().faults(request, relation)
-        above, below = self.parts(request)
+        yield from super().faults(inputs, relation)
+        above, below = self.parts(inputs)
         if above == below:
             yield FieldFault("ratio-parts", "denominator")
         if below is not None and (below.limits[0] < 0 or below.limits[1] <= 0):
             yield FieldFault("ratio-parts.negative", "denominator", column=below.name)
 
-    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
-        above, below = parts = self.parts(request)
+    def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
+        above, below = parts = self.parts(inputs)
         present = tuple(dict.fromkeys(part for part in parts if part is not None))
         tests = _tests(parts)
         rows = LinearQuery(
-            factors=weight_factors(request), by=request.by, where=request.where, present=present
+            factors=weight_factors(inputs), by=inputs.by, where=inputs.where, present=present
         )
-        step, public = weight_step(request), below is None and rows.is_public(relation)
+        step, public = weight_step(inputs), below is None and rows.is_public(relation)
         if len(tests) == len(present) and not public:
             kinds = replace(rows, items=tuple(map(Axis, tests)), present=())
             counts = WeightedQuery("rows of each kind", kinds, step=step)
-            quotient = self._quotient_of_kinds(request)
-            pairs = QuotientOfPair.of(request, counts, relation, quotient)
-            return (*pairs, self.plain_design(request, (counts,), quotient=quotient))
+            quotient = self._quotient_of_kinds(inputs)
+            pairs = QuotientOfPair.of(inputs, counts, relation, quotient)
+            return (*pairs, self.plain_design(inputs, (counts,), quotient=quotient))
         weight = Fraction(1) if public else SUM_WEIGHT if below is None else HALF
         # A sum that is divided by the number of rows is centered.
         numerator, denominator = _Summed.of(above, centered=below is None), _Summed.of(below)
@@ -152,35 +152,35 @@ class Ratio(WeightedStatistic):
                 "denominator", denominator.query(rows), 1 - weight, denominator.step * step
             ),
         )
-        printed = self.printed(request)
+        printed = self.printed(inputs)
         if isinstance(above, NumericColumn) and isinstance(below, NumericColumn):
-            return SumsOfRatio.choices(request, relation, queries, (above, below), printed)
+            return SumsOfRatio.choices(inputs, relation, queries, (above, below), printed)
         if below is not None or not isinstance(above, NumericColumn):
-            step, smallest = numerator.step / denominator.step, min_denominator(request)
+            step, smallest = numerator.step / denominator.step, min_denominator(inputs)
             quotient = Quotient((1, 0), (0, 1), printed, step, min_below=smallest)
-            return (self.plain_design(request, queries, quotient=quotient),)
+            return (self.plain_design(inputs, queries, quotient=quotient),)
         changes = relation.neighbors is Neighbors.CHANGE_ONE and rows.may_skip
-        pair = CenteredPair.of(request, above, printed) if changes else ()
-        distances = pair or DistancesFromBounds.of(request, above, printed)
-        return CenteredMean.choices(request, queries, above, printed, distances)
+        pair = CenteredPair.of(inputs, above, printed) if changes else ()
+        distances = pair or DistancesFromBounds.of(inputs, above, printed)
+        return CenteredMean.choices(inputs, queries, above, printed, distances)
 
-    def _quotient_of_kinds(self, request: Request) -> Quotient:
+    def _quotient_of_kinds(self, inputs: Inputs) -> Quotient:
         """The quotient of numbers of rows of each kind.
 
         The kind of a row is in which of the parts it is true.
         """
-        parts = self.parts(request)
+        parts = self.parts(inputs)
         tests = _tests(parts)
         kinds: list[dict[Part, int]] = [
             dict(zip(tests, kind, strict=True)) for kind in product((0, 1), repeat=len(tests))
         ]
         above, below = (tuple(kind.get(part, 1) for kind in kinds) for part in parts)
-        return Quotient(above, below, self.printed(request), min_below=min_denominator(request))
+        return Quotient(above, below, self.printed(inputs), min_below=min_denominator(inputs))
 
-    def printed(self, request: Request) -> Printed:
+    def printed(self, inputs: Inputs) -> Printed:
         """The unit of the ratio, its printed decimals, and its limits."""
-        above, below = self.parts(request)
-        per = Fraction(dict(request.options).get("per") or 1)
+        above, below = self.parts(inputs)
+        per = Fraction(dict(inputs.options).get("per") or 1)
         low, high = (end * per for end in _limits(above))
         largest = max(abs(low), abs(high), Fraction(1, 10**9)) / _limits(below)[1]
         decimals = min(max(DECIMALS - floor(log10(largest)), 0), MAX_DECIMALS)
@@ -196,13 +196,13 @@ class QuotientOfPair(QuotientDesign):
 
     @classmethod
     def of(
-        cls, request: Request, kinds: WeightedQuery, relation: Relation, quotient: Quotient
+        cls, inputs: Inputs, kinds: WeightedQuery, relation: Relation, quotient: Quotient
     ) -> tuple[QuotientOfPair, ...]:
         """The design instead of rows of two `kinds`, if it has less noise."""
-        pairs = pairs_instead(request, kinds, relation)
+        pairs = pairs_instead(inputs, kinds, relation)
         if pairs is None or len(quotient.above) > 2:
             return ()
-        return (cls(request, (pairs,), ("l1",), reason=REASON, quotient=quotient.of_pair),)
+        return (cls(inputs, (pairs,), ("l1",), reason=REASON, quotient=quotient.of_pair),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,9 +240,9 @@ def _limits(part: Part) -> tuple[Fraction, Fraction]:
     return Fraction(0), Fraction(1)
 
 
-def faults_of_values(request: Request) -> Iterator[FieldFault]:
+def faults_of_values(inputs: Inputs) -> Iterator[FieldFault]:
     """Faults for a category without `values`, and for `values` that are all labels."""
-    column, ranges = require_labeled(request.column), request.option("values")
+    column, ranges = require_labeled(inputs.column), inputs.option("values")
     if ranges is None and not isinstance(column, BooleanColumn):
         yield FieldFault("proportion-labels", "column", column=column.name)
     if ranges == ((0, len(column.labels) - 1),):
@@ -256,7 +256,7 @@ class Share(QuotientDesign):
     """The share of rows that are true, of the file or of a population."""
 
     def population(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        sample = sample_of(self.request)
+        sample = sample_of(self.inputs)
         coefficients = self.quotient.above, self.quotient.below
 
         def outcome(values: Floats) -> Floats:
@@ -311,9 +311,9 @@ class Proportion(Ratio):
         "from none to all"
     )
 
-    def parts(self, request: Request) -> tuple[Part, Part]:
-        column = require_labeled(request.column)
-        ranges = dict(request.options).get("values")
+    def parts(self, inputs: Inputs) -> tuple[Part, Part]:
+        column = require_labeled(inputs.column)
+        ranges = dict(inputs.options).get("values")
         if ranges is None:
             return column, None
         constant = column.missing
@@ -323,18 +323,18 @@ class Proportion(Ratio):
             inside.text, BOOLEAN_VALUES, missing, derivation=Satisfies(inside)
         ), None
 
-    def faults(self, request: Request, relation: Relation) -> Iterator[FieldFault]:
+    def faults(self, inputs: Inputs, relation: Relation) -> Iterator[FieldFault]:
         """Faults for a category without `values`, with all labels, or as a key too."""
-        yield from super().faults(request, relation)
-        yield from faults_of_values(request)
-        column = require_labeled(request.column)
-        if any(key.column.name == column.name for key in request.by):
+        yield from super().faults(inputs, relation)
+        yield from faults_of_values(inputs)
+        column = require_labeled(inputs.column)
+        if any(key.column.name == column.name for key in inputs.by):
             yield FieldFault(
                 "duplicate-key-column.both", "column", column=column.name, key="column"
             )
 
-    def has_population(self, request: Request) -> bool:
-        return request.sample is not None and request.weight is None
+    def has_population(self, inputs: Inputs) -> bool:
+        return inputs.sample is not None and inputs.weight is None
 
 
 PROPORTION = Proportion()

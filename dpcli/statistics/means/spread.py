@@ -15,7 +15,7 @@ from dpcli.numeric.arrays import Floats, np
 from dpcli.numeric.exact import decimal_places
 from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.statistics.design import Design, NoisyAnswer, Request
+from dpcli.statistics.design import Design, Inputs, NoisyAnswer
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.intervals import FiducialInterval, Outcome, Printed
 from dpcli.statistics.means.products import (
@@ -135,21 +135,21 @@ class Covariance(Statistic):
     mixed_units = True
     derivation = "noisy mean products less products of noisy means, no larger than possible"
 
-    def columns(self, request: Request) -> tuple[NumericColumn, ...]:
+    def columns(self, inputs: Inputs) -> tuple[NumericColumn, ...]:
         """The columns whose moments are queried."""
-        return request.columns
+        return inputs.columns
 
-    def pairs(self, request: Request) -> Sequence[Pair]:
+    def pairs(self, inputs: Inputs) -> Sequence[Pair]:
         """Pairs of columns, one per item: every two columns, and each with itself."""
-        return Moments(self.columns(request)).pairs
+        return Moments(self.columns(inputs)).pairs
 
-    def names(self, request: Request) -> tuple[str, ...]:
-        names = [column.name for column in request.columns]
-        return tuple(f"{names[i]}:{names[j]}" for i, j in self.pairs(request))
+    def names(self, inputs: Inputs) -> tuple[str, ...]:
+        names = [column.name for column in inputs.columns]
+        return tuple(f"{names[i]}:{names[j]}" for i, j in self.pairs(inputs))
 
-    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
-        moments = self.published(self.columns(request))
-        return MomentsDesign.choices(request, relation, moments, self.pairs(request))
+    def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
+        moments = self.published(self.columns(inputs))
+        return MomentsDesign.choices(inputs, relation, moments, self.pairs(inputs))
 
 
 class Correlation(Covariance):
@@ -174,8 +174,8 @@ class Correlation(Covariance):
     mixed_units = False
     derivation = "noisy covariances over the roots of noisy variances, from -1 to 1"
 
-    def pairs(self, request: Request) -> Sequence[Pair]:
-        return list(combinations(range(len(request.columns)), 2))
+    def pairs(self, inputs: Inputs) -> Sequence[Pair]:
+        return list(combinations(range(len(inputs.columns)), 2))
 
 
 class Variance(Covariance):
@@ -215,12 +215,12 @@ class Variance(Covariance):
     mixed_units = False
     derivation = "noisy mean square less the square of the noisy mean, from 0 to what is possible"
 
-    def columns(self, request: Request) -> tuple[NumericColumn, ...]:
-        return (request.numeric,)
+    def columns(self, inputs: Inputs) -> tuple[NumericColumn, ...]:
+        return (inputs.numeric,)
 
-    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
-        moments = self.published(self.columns(request))
-        separate = MomentsDesign.separate(request, relation, moments, moments.pairs)
+    def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
+        moments = self.published(self.columns(inputs))
+        separate = MomentsDesign.separate(inputs, relation, moments, moments.pairs)
         return designs_of_one(separate, DistancesOfVariance.of(separate), relation)
 
 
@@ -241,7 +241,7 @@ class DistancesOfVariance(ProductsOfDistances):
         queries = (replace(joint.queries[0], role="distances from both bounds"),)
         moments, pairs = joint.moments, joint.pairs
         designed = cls(
-            joint.request, queries, ("l1",), reason=SQUARED_DISTANCES, moments=moments, pairs=pairs
+            joint.inputs, queries, ("l1",), reason=SQUARED_DISTANCES, moments=moments, pairs=pairs
         )
         return (designed,)
 

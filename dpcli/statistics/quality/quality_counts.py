@@ -17,7 +17,7 @@ from dpcli.privacy.unit import PersonUnit, Relation, Unit
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery, Query, RowsPerUserQuery
 from dpcli.queries.sums import ALL_ROWS, PlainSum, RowSums, Shape
-from dpcli.statistics.design import Design, NoisyAnswer, Queries, Request, WeightedQuery
+from dpcli.statistics.design import Design, Inputs, NoisyAnswer, Queries, WeightedQuery
 from dpcli.statistics.estimates import NONNEGATIVE, Estimates, Limits
 from dpcli.statistics.statistic import Statistic
 
@@ -36,7 +36,7 @@ LIMITS = "limits"
 """The option with the limits on rows per person that statistics depend on."""
 
 PEOPLE = "people"
-"""The option of a request for a check that also counts people."""
+"""The option of inputs for a check that also counts people."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +84,7 @@ class QualityDesign(Design):
     """The number of rows, perhaps of people, and of readable cells by column."""
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        counts = QualityAnswers.of(self.request, answers)
+        counts = QualityAnswers.of(self.inputs, answers)
         rows, columns = counts.rows, counts.columns
         outside = float(1 - confidence) / 2
         margin = blended_margin(rows.noise, HALF, columns.noise, HALF, outside)
@@ -119,75 +119,75 @@ class QualityCounts(Statistic):
     steps = ()
     has_raw = False
 
-    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
+    def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
         """A design for epsilon and one for rho: the vector and the counts of people.
 
         A public number of rows is a query with weight zero. The weights that divide rho are the
         squares of those that divide epsilon: then the epsilons sum to that of a single answer.
         """
         further = []
-        if counts_people(request):
+        if counts_people(inputs):
             people = LinearQuery(user_clamp=(0, 1))
             further.append(WeightedQuery("people", people, PEOPLE_WEIGHT))
-        if limits := counted_limits(request):
+        if limits := counted_limits(inputs):
             by_rows = RowsPerUserQuery(starts=bin_starts(limits))
             further.append(WeightedQuery("people by their rows", by_rows, BY_ROWS_WEIGHT))
         left = 1 - sum(part.weight for part in further)
-        vector = self._vector(request, relation)
+        vector = self._vector(inputs, relation)
         queries = (*(replace(part, weight=part.weight * left) for part in vector), *further)
         squares = tuple(replace(part, weight=part.weight**2) for part in queries)
         return (
-            QualityDesign(request, queries, measures=("epsilon",)),
-            QualityDesign(request, squares, families=("l1",), measures=("rho",)),
+            QualityDesign(inputs, queries, measures=("epsilon",)),
+            QualityDesign(inputs, squares, families=("l1",), measures=("rho",)),
         )
 
-    def _vector(self, request: Request, relation: Relation) -> Queries:
+    def _vector(self, inputs: Inputs, relation: Relation) -> Queries:
         if not relation.size_is_public:
-            return (WeightedQuery("rows and cells", ReadabilityQuery(checked=request.checked)),)
-        if not request.checked:
+            return (WeightedQuery("rows and cells", ReadabilityQuery(checked=inputs.checked)),)
+        if not inputs.checked:
             return (WeightedQuery("rows", LinearQuery()),)
-        query = ReadabilityQuery(checked=request.checked, with_rows=False)
+        query = ReadabilityQuery(checked=inputs.checked, with_rows=False)
         return (
             WeightedQuery("cells", query),
             WeightedQuery("rows", LinearQuery(), weight=Fraction(0)),
         )
 
-    def limits(self, request: Request) -> tuple[Limits, ...]:
+    def limits(self, inputs: Inputs) -> tuple[Limits, ...]:
         return (NONNEGATIVE,)
 
-    def items(self, request: Request) -> tuple[str, ...]:
-        people = [PEOPLE] * counts_people(request)
-        return ("rows", *people, *(column.name for column in request.checked))
+    def items(self, inputs: Inputs) -> tuple[str, ...]:
+        people = [PEOPLE] * counts_people(inputs)
+        return ("rows", *people, *(column.name for column in inputs.checked))
 
 
 QUALITY_COUNTS = QualityCounts()
 
 
-def counted_limits(request: Request) -> tuple[int, ...]:
+def counted_limits(inputs: Inputs) -> tuple[int, ...]:
     """The limits on rows for which the check counts people by their rows."""
-    limits: tuple[int, ...] = dict(request.options).get(LIMITS, ())
+    limits: tuple[int, ...] = dict(inputs.options).get(LIMITS, ())
     return limits
 
 
-def counts_people(request: Request) -> bool:
+def counts_people(inputs: Inputs) -> bool:
     """Whether the check counts people, because it requires a minimum of them."""
-    return PEOPLE in dict(request.options)
+    return PEOPLE in dict(inputs.options)
 
 
-def with_people(request: Request) -> Request:
-    """The request of a check that also counts people."""
-    return replace(request, options=(*request.options, (PEOPLE, True)))
+def with_people(inputs: Inputs) -> Inputs:
+    """The inputs of a check that also counts people."""
+    return replace(inputs, options=(*inputs.options, (PEOPLE, True)))
 
 
-def with_limits(request: Request, of: Iterable[Sequence[Design]], relation: Relation) -> Request:
-    """The request of a check that also counts people by their numbers of rows.
+def with_limits(inputs: Inputs, of: Iterable[Sequence[Design]], relation: Relation) -> Inputs:
+    """The inputs of a check that also counts people by their numbers of rows.
 
     The limits to check are those on rows per person that affect a query of the designs in `of`. The
-    request is unchanged if rows are the unit.
+    inputs are unchanged if rows are the unit.
     """
     unit = relation.unit
     if not isinstance(unit, PersonUnit):
-        return request
+        return inputs
     differ = unit.max_grouped_rows < unit.max_rows
     limits = {
         limit
@@ -198,8 +198,8 @@ def with_limits(request: Request, of: Iterable[Sequence[Design]], relation: Rela
         if (limit := part.query.row_limit(unit)) is not None
     }
     counted = ((LIMITS, tuple(sorted(limits))),) if limits else ()
-    options = (option for option in request.options if option[0] != LIMITS)
-    return replace(request, options=(*options, *counted))
+    options = (option for option in inputs.options if option[0] != LIMITS)
+    return replace(inputs, options=(*options, *counted))
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,11 +219,11 @@ class QualityAnswers:
     limits: tuple[int, ...]
 
     @classmethod
-    def of(cls, request: Request, answers: Sequence[NoisyAnswer]) -> QualityAnswers:
+    def of(cls, inputs: Inputs, answers: Sequence[NoisyAnswer]) -> QualityAnswers:
         """The answers to the queries of the check, in their order."""
-        limits, left = counted_limits(request), list(answers)
+        limits, left = counted_limits(inputs), list(answers)
         by_rows = left.pop() if limits else None
-        people = left.pop() if counts_people(request) else None
+        people = left.pop() if counts_people(inputs) else None
         if len(left) == 2:
             columns, rows = left
         else:

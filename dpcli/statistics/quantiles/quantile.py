@@ -18,7 +18,7 @@ from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.scores import Rank, ScoreQuery
 from dpcli.statistics.choices.candidates import Choices, candidate_values, classes_at_and_between
-from dpcli.statistics.design import Design, Measure, NoisyAnswer, Request, WeightedQuery, groups
+from dpcli.statistics.design import Design, Inputs, Measure, NoisyAnswer, WeightedQuery, groups
 from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
 from dpcli.statistics.quantiles.quantile_classes import classes_of_quantiles
 from dpcli.statistics.quantiles.rank_errors import RankErrors
@@ -46,12 +46,12 @@ worse than single choices. Public facts do not show whether rows share values:
 `python -m tests.benchmarks.quantile_designs` prints both errors for the same facts."""
 
 
-def may_count(request: Request, relation: Relation) -> bool:
+def may_count(inputs: Inputs, relation: Relation) -> bool:
     """Whether tree counts may answer: groups are public and not limited per person.
 
     A limit on the groups of a person would leave out different rows in each level of the tree.
     """
-    private = any(axis.is_private for axis in request.by)
+    private = any(axis.is_private for axis in inputs.by)
     return not relation.limits_groups and not private
 
 
@@ -64,23 +64,23 @@ class TreeOfCounts(Design):
     @classmethod
     def of(
         cls,
-        request: Request,
+        inputs: Inputs,
         quantiles: tuple[Fraction, ...],
         families: tuple[Family, ...],
         measure: Measure,
     ) -> TreeOfCounts:
         """The design for some quantiles; its levels share the loss in this measure."""
-        classes, _ = classes_at_and_between(request.numeric, request.candidates)
+        classes, _ = classes_at_and_between(inputs.numeric, inputs.candidates)
         tree = CountTree(len(classes))
         queries = tuple(
             WeightedQuery(
                 f"rows in {len(axis):,} ranges",
-                LinearQuery(by=request.by, items=(axis,), where=request.where),
+                LinearQuery(by=inputs.by, items=(axis,), where=inputs.where),
                 share,
             )
             for axis, share in zip(tree.axes(classes), tree.shares(POWERS[measure]), strict=True)
         )
-        return cls(request, queries, families, (measure,), quantiles=quantiles)
+        return cls(inputs, queries, families, (measure,), quantiles=quantiles)
 
     @property
     def tree(self) -> CountTree:
@@ -109,7 +109,7 @@ class TreeOfCounts(Design):
             f"evenly, a quantile misses by at most {rounded_text(error, 2)} rows with 95% "
             "confidence; where rows share values, by fewer"
         )
-        if not self.request.by:
+        if not self.inputs.by:
             return (counted,)
         rows = short_up(Fraction(self.rows_to_show(noises)), 2)
         return counted, (
@@ -130,10 +130,10 @@ class TreeOfCounts(Design):
         return needed
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        request, column = self.request, self.request.numeric
-        points = request.candidates
+        inputs, column = self.inputs, self.inputs.numeric
+        points = inputs.candidates
         _, known = classes_at_and_between(column, points)
-        counts = [answer.values.reshape(groups(request), -1) for answer in answers]
+        counts = [answer.values.reshape(groups(inputs), -1) for answer in answers]
         noises = [answer.noise for answer in answers]
         positions, last = np.asarray(known), len(points) - 1
         limits = points[0] * column.step, points[-1] * column.step
@@ -165,7 +165,7 @@ class QuantileChoices(Choices):
     def make_consistent(
         self, answers: Sequence[NoisyAnswer], estimates: Estimates, confidence: Fraction
     ) -> Estimates:
-        return _in_order(estimates, self.request.quantiles)
+        return _in_order(estimates, self.inputs.quantiles)
 
 
 def _in_order(estimates: Estimates, quantiles: tuple[Fraction, ...]) -> Estimates:
@@ -252,38 +252,38 @@ class Quantile(Statistic):
     in_column_unit = True
     steps: ClassVar[tuple[str, ...]] = ("consistent",)
 
-    def quantiles(self, request: Request) -> tuple[Fraction, ...]:
+    def quantiles(self, inputs: Inputs) -> tuple[Fraction, ...]:
         """The quantiles to choose."""
-        return request.quantiles
+        return inputs.quantiles
 
-    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
+    def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
         """Designs of tree counts for rho and for epsilon, then the design of choices.
 
         There are no tree counts unless `may_count` is true.
         """
-        quantiles = self.quantiles(request)
+        quantiles = self.quantiles(inputs)
         counts = (
             (
-                TreeOfCounts.of(request, quantiles, ADDITIVE, "rho"),
-                TreeOfCounts.of(request, quantiles, ("l1",), "epsilon"),
+                TreeOfCounts.of(inputs, quantiles, ADDITIVE, "rho"),
+                TreeOfCounts.of(inputs, quantiles, ("l1",), "epsilon"),
             )
-            if may_count(request, relation)
+            if may_count(inputs, relation)
             else ()
         )
-        return (*counts, self._choices(request, relation))
+        return (*counts, self._choices(inputs, relation))
 
-    def _choices(self, request: Request, relation: Relation) -> QuantileChoices:
+    def _choices(self, inputs: Inputs, relation: Relation) -> QuantileChoices:
         """The design that chooses each quantile by the scores of the candidates."""
-        column, quantiles = request.numeric, self.quantiles(request)
-        classes, indices = classes_at_and_between(column, request.candidates)
+        column, quantiles = inputs.numeric, self.quantiles(inputs)
+        classes, indices = classes_at_and_between(column, inputs.candidates)
         no_interval = "no interval can be given for what is chosen"
-        if may_count(request, relation):
+        if may_count(inputs, relation):
             no_interval += "; `mechanism: laplace` asks for counts, which have intervals"
         if len(quantiles) >= MIN_QUANTILES_FOR_RECURSION:
-            public = prod(len(key) for key in request.by if not key.is_private)
+            public = prod(len(key) for key in inputs.by if not key.is_private)
             whole = QuantilesQuery(
-                by=request.by,
-                where=request.where,
+                by=inputs.by,
+                where=inputs.where,
                 classes=(classes,),
                 candidate_classes=indices,
                 quantiles=quantiles,
@@ -294,13 +294,13 @@ class Quantile(Statistic):
                 "each quantile is chosen among the rows between those chosen before, the "
                 f"middle first. So results are in order, but {no_interval}"
             )
-            return QuantileChoices.of(request, relation, choice, reason=reason)
+            return QuantileChoices.of(inputs, relation, choice, reason=reason)
         choices = (
             (
                 f"rank of {plain_text(quantile)}",
                 ScoreQuery(
-                    by=request.by,
-                    where=request.where,
+                    by=inputs.by,
+                    where=inputs.where,
                     classes=(classes,),
                     score_function=Rank(indices, quantile, len(classes)),
                 ),
@@ -308,10 +308,10 @@ class Quantile(Statistic):
             )
             for quantile in quantiles
         )
-        return QuantileChoices.of(request, relation, *choices, reason=no_interval)
+        return QuantileChoices.of(inputs, relation, *choices, reason=no_interval)
 
-    def names(self, request: Request) -> tuple[str, ...]:
-        return tuple(plain_text(quantile) for quantile in request.quantiles)
+    def names(self, inputs: Inputs) -> tuple[str, ...]:
+        return tuple(plain_text(quantile) for quantile in inputs.quantiles)
 
 
 class Median(Quantile):
@@ -349,7 +349,7 @@ class Median(Quantile):
     steps = ()
     quantile: ClassVar[Fraction] = Fraction(1, 2)
 
-    def quantiles(self, request: Request) -> tuple[Fraction, ...]:
+    def quantiles(self, inputs: Inputs) -> tuple[Fraction, ...]:
         return (self.quantile,)
 
 

@@ -25,8 +25,8 @@ from dpcli.statistics.design import (
     TYPICAL_SQUARE,
     TYPICAL_VARIANCE,
     Design,
+    Inputs,
     NoisyAnswer,
-    Request,
     WeightedQuery,
 )
 from dpcli.statistics.estimates import HAS_INTERVAL, UNBOUNDED, Estimates
@@ -60,7 +60,7 @@ class ObjectiveDesign(Design):
     @classmethod
     def of(
         cls,
-        request: Request,
+        inputs: Inputs,
         relation: Relation,
         query: ObjectiveQuery,
         minimized: str,
@@ -92,7 +92,7 @@ class ObjectiveDesign(Design):
         )
         objective = WeightedQuery("objective", query, 1 - CURVATURE_SHARE, query.step)
         return cls(
-            request,
+            inputs,
             (objective, *parts),
             ("slope",),
             objective=query,

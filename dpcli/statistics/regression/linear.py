@@ -20,7 +20,7 @@ from dpcli.privacy.unit import Neighbors, Relation, RowUnit
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.messages import quote
 from dpcli.queries.sums import Factor
-from dpcli.statistics.design import TYPICAL_VARIANCE, Design, NoisyAnswer, Request, WeightedQuery
+from dpcli.statistics.design import TYPICAL_VARIANCE, Design, Inputs, NoisyAnswer, WeightedQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.intervals import FiducialInterval, Printed
 from dpcli.statistics.means.products import MomentsDesign, PublishedMoments
@@ -151,14 +151,14 @@ class NoisyMinimizer(Design):
     """The coefficients of a ridge regression, with noise."""
 
     @classmethod
-    def of(cls, request: Request) -> NoisyMinimizer:
-        """The design for a request that has the ridge and the number of rows."""
-        assert request.ridge is not None, "the spec has checked that there is a ridge"
-        query = ridge_query(request.columns, request.ridge, request.rows)
-        return cls(request, (WeightedQuery("coefficients", query, step=query.grid),))
+    def of(cls, inputs: Inputs) -> NoisyMinimizer:
+        """The design for inputs that have the ridge and the number of rows."""
+        assert inputs.ridge is not None, "the spec has checked that there is a ridge"
+        query = ridge_query(inputs.columns, inputs.ridge, inputs.rows)
+        return cls(inputs, (WeightedQuery("coefficients", query, step=query.grid),))
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        model = LeastSquares(self.request.columns)
+        model = LeastSquares(self.inputs.columns)
         return model.of_scaled(answers[0], self.queries[0].step, confidence)
 
 
@@ -166,7 +166,7 @@ class LeastSquaresObjective(ObjectiveDesign):
     """The coefficients that minimize the sum of squared errors, within bounds."""
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        model = LeastSquares(self.request.columns)
+        model = LeastSquares(self.inputs.columns)
         coefficients = NoisyAnswer(answers[0].values, NO_NOISE)
         estimates = model.of_scaled(coefficients, self.objective.grid, Fraction(1))
         origin = model.factors[-1].origin
@@ -259,7 +259,7 @@ class LinearRegression(Statistic):
     def variant(self, column: Column | None, method: str = "") -> Statistic:
         return OBJECTIVE if method == "objective" else self
 
-    def complete_request(self, bare: Request, given: Mapping[str, Any]) -> Request:
+    def complete_inputs(self, bare: Inputs, given: Mapping[str, Any]) -> Inputs:
         columns = (*given["on"], given["column"])
         method, ridge = given["method"] or METHODS[0], given["ridge"]
         rows = given["rows"] or 0
@@ -267,48 +267,48 @@ class LinearRegression(Statistic):
             bare, column=columns[-1], columns=columns, method=method, ridge=ridge, rows=rows
         )
 
-    def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
+    def faults(self, inputs: Inputs, relation: Relation) -> Iterable[FieldFault]:
         """Faults for a column that predicts itself, and for what the method cannot use.
 
         Output perturbation needs a ridge, and a number of rows that is stated, public and fixed.
         """
-        if request.column in request.columns[:-1]:
-            yield FieldFault("column-twice.itself", "on", column=request.numeric.name)
-        if request.method != "output":
-            if request.rows:
-                yield FieldFault("rows-not-taken", "rows", method=request.method or "moments")
+        if inputs.column in inputs.columns[:-1]:
+            yield FieldFault("column-twice.itself", "on", column=inputs.numeric.name)
+        if inputs.method != "output":
+            if inputs.rows:
+                yield FieldFault("rows-not-taken", "rows", method=inputs.method or "moments")
             return
-        if request.ridge is None:
+        if inputs.ridge is None:
             line = "`ridge: 0.1` or so: without it one row can move the minimizer without limit"
-            yield _needed_for_output("ridge", line, request)
-        if not request.rows:
+            yield _needed_for_output("ridge", line, inputs)
+        if not inputs.rows:
             line = "`rows: ...`, the number of rows, which is public under change-one"
-            yield _needed_for_output("rows", line, request)
-        skipped = any(column.missing is None for column in request.columns)
+            yield _needed_for_output("rows", line, inputs)
+        skipped = any(column.missing is None for column in inputs.columns)
         reasons = {
             "`neighbors` are not `change-one`": relation.neighbors is not Neighbors.CHANGE_ONE,
             "the unit is not `row`": not isinstance(relation.unit, RowUnit),
-            "it has `by` or `where`": bool(request.by or request.where),
+            "it has `by` or `where`": bool(inputs.by or inputs.where),
             "a cell may be missing, and its row skipped": skipped,
         }
         for reason, holds in reasons.items():
             if holds:
                 yield FieldFault("output-needs-fixed-rows", "method", reason=reason)
 
-    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
-        if request.method == "output":
-            return (NoisyMinimizer.of(request),)
-        slopes = [(index, len(request.columns) - 1) for index in range(len(request.columns) - 1)]
-        moments = LeastSquares(request.columns, request.ridge)
-        return MomentsDesign.choices(request, relation, moments, slopes)
+    def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
+        if inputs.method == "output":
+            return (NoisyMinimizer.of(inputs),)
+        slopes = [(index, len(inputs.columns) - 1) for index in range(len(inputs.columns) - 1)]
+        moments = LeastSquares(inputs.columns, inputs.ridge)
+        return MomentsDesign.choices(inputs, relation, moments, slopes)
 
-    def names(self, request: Request) -> tuple[str, ...]:
-        return ("intercept", *(column.name for column in request.columns[:-1]))
+    def names(self, inputs: Inputs) -> tuple[str, ...]:
+        return ("intercept", *(column.name for column in inputs.columns[:-1]))
 
-    def sentences(self, request: Request) -> tuple[str, ...]:
-        if request.method == "output":
+    def sentences(self, inputs: Inputs) -> tuple[str, ...]:
+        if inputs.method == "output":
             return ("noisy coefficients of scaled columns, brought to the columns' own units",)
-        return super().sentences(request)
+        return super().sentences(inputs)
 
 
 class ObjectiveLinearRegression(LinearRegression):
@@ -316,23 +316,23 @@ class ObjectiveLinearRegression(LinearRegression):
 
     families = ("slope",)
 
-    def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
+    def faults(self, inputs: Inputs, relation: Relation) -> Iterable[FieldFault]:
         """Faults for a column that predicts itself, groups, and stated rows or ridge."""
-        if request.column in request.columns[:-1]:
-            yield FieldFault("column-twice.itself", "on", column=request.numeric.name)
-        if request.rows:
+        if inputs.column in inputs.columns[:-1]:
+            yield FieldFault("column-twice.itself", "on", column=inputs.numeric.name)
+        if inputs.rows:
             yield FieldFault("rows-not-taken", "rows", method="objective")
-        if request.ridge is not None:
+        if inputs.ridge is not None:
             yield FieldFault("ridge-not-taken", "ridge")
-        if request.by:
+        if inputs.by:
             yield FieldFault("objective-without-groups", "by")
 
-    def designs(self, request: Request, relation: Relation) -> tuple[ObjectiveDesign]:
-        *inputs, outcome = map(Factor.centered, request.columns)
-        query = LeastSquaresQuery(outcome=outcome, inputs=tuple(inputs), where=request.where)
-        return (LeastSquaresObjective.of(request, relation, query, "sum of squared errors"),)
+    def designs(self, inputs: Inputs, relation: Relation) -> tuple[ObjectiveDesign]:
+        *factors, outcome = map(Factor.centered, inputs.columns)
+        query = LeastSquaresQuery(outcome=outcome, inputs=tuple(factors), where=inputs.where)
+        return (LeastSquaresObjective.of(inputs, relation, query, "sum of squared errors"),)
 
-    def sentences(self, request: Request) -> tuple[str, ...]:
+    def sentences(self, inputs: Inputs) -> tuple[str, ...]:
         fitted = (
             "the coefficients are those for which all predictions from inputs within bounds "
             "lie within the bounds of the outcome"
@@ -344,8 +344,8 @@ OBJECTIVE = ObjectiveLinearRegression()
 """The statistic that answers for `method: objective`."""
 
 
-def _needed_for_output(key: str, line: str, request: Request) -> FieldFault:
-    owner = f"{quote(request.name)} with `method: output`"
+def _needed_for_output(key: str, line: str, inputs: Inputs) -> FieldFault:
+    owner = f"{quote(inputs.name)} with `method: output`"
     return FieldFault("missing-field", "method", owner=owner, key=key, line=line)
 
 

@@ -17,7 +17,7 @@ from dpcli.numeric.arrays import integer_array
 from dpcli.numeric.minimizers import MAX_HALF_WIDTH
 from dpcli.privacy.unit import Relation
 from dpcli.queries.sums import Factor
-from dpcli.statistics.design import Design, NoisyAnswer, Request
+from dpcli.statistics.design import Design, Inputs, NoisyAnswer
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.intervals import EXTRA_DECIMALS
 from dpcli.statistics.means.ratio import TRUE, faults_of_values
@@ -98,29 +98,29 @@ class LogisticRegression(Statistic):
     mixed_units = True
     item = "coefficient"
 
-    def complete_request(self, bare: Request, given: Mapping[str, Any]) -> Request:
+    def complete_inputs(self, bare: Inputs, given: Mapping[str, Any]) -> Inputs:
         columns, options = tuple(given["on"]), (("values", given["values"]),)
         return replace(bare, column=given["column"], columns=columns, options=options)
 
-    def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
+    def faults(self, inputs: Inputs, relation: Relation) -> Iterable[FieldFault]:
         """Faults for `values` that are missing or all labels, for fine grids and groups."""
-        yield from faults_of_values(request)
-        for factor in _inputs(request):
+        yield from faults_of_values(inputs)
+        for factor in _inputs(inputs):
             if max(map(abs, factor.limits)) > MAX_HALF_WIDTH:
                 yield FieldFault("grid-too-fine.logistic", "on", column=factor.column.name)
-        if request.by:
+        if inputs.by:
             yield FieldFault("objective-without-groups", "by")
 
-    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
+    def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
         rarer = "; by more where one outcome is rarer than the other"
-        query = _query(request)
-        return (LogisticObjective.of(request, relation, query, "logistic loss", rarer),)
+        query = _query(inputs)
+        return (LogisticObjective.of(inputs, relation, query, "logistic loss", rarer),)
 
-    def names(self, request: Request) -> tuple[str, ...]:
-        return ("intercept", *(column.name for column in request.columns))
+    def names(self, inputs: Inputs) -> tuple[str, ...]:
+        return ("intercept", *(column.name for column in inputs.columns))
 
-    def sentences(self, request: Request) -> tuple[str, ...]:
-        outcome = _query(request).outcome.text
+    def sentences(self, inputs: Inputs) -> tuple[str, ...]:
+        outcome = _query(inputs).outcome.text
         predicted = (
             f"the log-odds of a row for `{outcome}` are the intercept plus each column times "
             "its coefficient"
@@ -128,10 +128,10 @@ class LogisticRegression(Statistic):
         return (predicted, curvature_sentence())
 
 
-def _query(request: Request) -> LogisticQuery:
-    outcome = InRanges(require_labeled(request.column), request.option("values") or TRUE)
-    return LogisticQuery(outcome=outcome, inputs=_inputs(request), where=request.where)
+def _query(inputs: Inputs) -> LogisticQuery:
+    outcome = InRanges(require_labeled(inputs.column), inputs.option("values") or TRUE)
+    return LogisticQuery(outcome=outcome, inputs=_inputs(inputs), where=inputs.where)
 
 
-def _inputs(request: Request) -> tuple[Factor, ...]:
-    return tuple(map(Factor.centered, request.columns))
+def _inputs(inputs: Inputs) -> tuple[Factor, ...]:
+    return tuple(map(Factor.centered, inputs.columns))

@@ -20,9 +20,9 @@ from dpcli.privacy.unit import Relation
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from dpcli.statistics.design import (
+    Inputs,
     NoisyAnswer,
     PublishedAnswer,
-    Request,
     SampleDesign,
     WeightedQuery,
 )
@@ -39,25 +39,25 @@ so.
 """
 
 
-def sample_of(request: Request) -> SampleDesign:
-    """The sample design of a request that has one.
+def sample_of(inputs: Inputs) -> SampleDesign:
+    """The sample design of inputs that have one.
 
     Raises TypeError if none is declared.
     """
-    if request.sample is None:
+    if inputs.sample is None:
         raise TypeError("no sample is declared")
-    return request.sample
+    return inputs.sample
 
 
 def mean_with_squares(
-    queries: Sequence[WeightedQuery], request: Request, relation: Relation
+    queries: Sequence[WeightedQuery], inputs: Inputs, relation: Relation
 ) -> tuple[WeightedQuery, ...]:
     """The queries of a mean, and the sum of squares over the same rows.
 
     Privacy: the squares are a third answer about the same rows, charged like the others. Squares
     are measured from the middle of the possible squares, as for `variance`.
     """
-    *_, squares = Moments((request.numeric,)).queries(request, relation)
+    *_, squares = Moments((inputs.numeric,)).queries(inputs, relation)
     weighted = [replace(query, weight=query.weight * (1 - MEAN_SQUARES)) for query in queries]
     return (*weighted, replace(squares, weight=MEAN_SQUARES))
 
@@ -66,7 +66,7 @@ class SampledCounts(PublishedAnswer):
     """Counts of a sample, from which those of the population follow."""
 
     def population(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        sample = sample_of(self.request)
+        sample = sample_of(self.inputs)
         size = float(sample.size or sample.population)
 
         def outcome(values: Floats) -> Floats:
@@ -77,13 +77,13 @@ class SampledCounts(PublishedAnswer):
             return numbers
 
         intervals = FiducialInterval(answers, outcome, confidence, sampled=True)
-        _unbound_private(intervals, self.request)
+        _unbound_private(intervals, self.inputs)
         limits = Fraction(0), Fraction(sample.population)
         return intervals.estimates(Printed(Fraction(1), 0, limits))
 
 
 def population_means(
-    request: Request,
+    inputs: Inputs,
     answers: Sequence[NoisyAnswer],
     to_moments: Callable[[Floats], tuple[Floats, Floats, Floats]],
     confidence: Fraction,
@@ -95,7 +95,7 @@ def population_means(
     middle of the bounds. The variance is clamped to the range from zero to the greatest that the
     bounds allow. Draws with less than one row in the answer `denominator` allow any mean.
     """
-    column, sample = request.numeric, sample_of(request)
+    column, sample = inputs.numeric, sample_of(inputs)
 
     def outcome(values: Floats) -> Floats:
         rows, mean, variance = to_moments(values[:-1])
@@ -118,18 +118,18 @@ class SampledSum(PublishedAnswer):
     """
 
     @classmethod
-    def of(cls, request: Request, total: WeightedQuery) -> SampledSum:
+    def of(cls, inputs: Inputs, total: WeightedQuery) -> SampledSum:
         """The design of the query of a sum, and the sum of squares over the same rows.
 
         Privacy: the squares are a second answer about the same rows, charged like the first. A row
         changes the sum of squares by at most the square of the greatest absolute value.
         """
-        column = request.numeric
+        column = inputs.numeric
         factor = Factor(column)
-        squares = LinearQuery(factors=(factor, factor), by=request.by, where=request.where)
+        squares = LinearQuery(factors=(factor, factor), by=inputs.by, where=inputs.where)
         role = f"squares of {column.name}"
         return cls(
-            request,
+            inputs,
             (
                 replace(total, weight=1 - SUM_SQUARES),
                 WeightedQuery(role, squares, SUM_SQUARES, column.step**2),
@@ -137,7 +137,7 @@ class SampledSum(PublishedAnswer):
         )
 
     def population(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        column, sample = self.request.numeric, sample_of(self.request)
+        column, sample = self.inputs.numeric, sample_of(self.inputs)
         size = float(sample.size or sample.population)
         low, high = min(column.lower, 0), max(column.upper, 0)
 
@@ -152,14 +152,14 @@ class SampledSum(PublishedAnswer):
             return numbers
 
         intervals = FiducialInterval(answers, outcome, confidence, sampled=True)
-        _unbound_private(intervals, self.request)
+        _unbound_private(intervals, self.inputs)
         unit, decimals = column.step * sample.population, decimal_places(column.step)
         return intervals.estimates(Printed(unit, decimals, (low * unit, high * unit)))
 
 
-def _unbound_private(intervals: FiducialInterval, request: Request) -> None:
+def _unbound_private(intervals: FiducialInterval, inputs: Inputs) -> None:
     """Make intervals of private groups infinite: groups are selected for being large."""
-    if any(key.is_private for key in request.by):
+    if any(key.is_private for key in inputs.by):
         cells = intervals.values.shape[1]
         intervals.replace_values(intervals.values, np.ones(cells, np.bool_))
 

@@ -24,10 +24,10 @@ from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.statistics.design import (
     Design,
+    Inputs,
     LinearDesign,
     Measure,
     NoisyAnswer,
-    Request,
     WeightedQuery,
 )
 from dpcli.statistics.estimates import Estimates
@@ -55,23 +55,23 @@ from dpcli.statistics.tables.shares import (
 )
 
 
-def sizes_of(request: Request) -> tuple[int, ...]:
+def sizes_of(inputs: Inputs) -> tuple[int, ...]:
     """The number of labels of each column of the tables."""
-    return tuple(map(len, request.margins))
+    return tuple(map(len, inputs.margins))
 
 
-def _columns(request: Request) -> tuple[Column, ...]:
-    return tuple(axis.column for axis in request.margins)
+def _columns(inputs: Inputs) -> tuple[Column, ...]:
+    return tuple(axis.column for axis in inputs.margins)
 
 
 def _names(axes: Axes) -> str:
     return ", ".join(axis.column.name for axis in axes)
 
 
-def published_tables(request: Request) -> list[Axes]:
+def published_tables(inputs: Inputs) -> list[Axes]:
     """The axes of each table that is published."""
-    indexes = wanted_tables(len(request.margins), request.ways)
-    return [tuple(request.margins[index] for index in table) for table in indexes]
+    indexes = wanted_tables(len(inputs.margins), inputs.ways)
+    return [tuple(inputs.margins[index] for index in table) for table in indexes]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,41 +80,41 @@ class MeasuredTables(LinearDesign):
 
     @classmethod
     def of(
-        cls, request: Request, shares: Shares, families: tuple[Family, ...], measure: Measure
+        cls, inputs: Inputs, shares: Shares, families: tuple[Family, ...], measure: Measure
     ) -> MeasuredTables:
         """The design that measures tables with these shares of the loss, in this measure."""
-        queries, present, summed = [], _columns(request), 1
+        queries, present, summed = [], _columns(inputs), 1
         if len(shares) == 1:
             # A published count sums at most as many cells as the columns have that the smallest
             # tables leave out.
-            left_out = combinations(request.margins, len(shares[0][0]) - request.ways[0])
+            left_out = combinations(inputs.margins, len(shares[0][0]) - inputs.ways[0])
             summed = max(map(cells, left_out))
         for indexes, share in shares:
-            table = tuple(request.margins[index] for index in indexes)
-            query = LinearQuery(by=request.by, items=table, where=request.where, present=present)
+            table = tuple(inputs.margins[index] for index in indexes)
+            query = LinearQuery(by=inputs.by, items=table, where=inputs.where, present=present)
             queries.append(WeightedQuery(f"table of {_names(table)}", query, share, summed=summed))
-        return cls(request, tuple(queries), families, (measure,))
+        return cls(inputs, tuple(queries), families, (measure,))
 
     def measures_effect(self, query: Query) -> bool:
         """Whether a query of the design is that of an effect."""
         return False
 
     def expected_error(self, errors: Sequence[float]) -> float:
-        request = self.request
-        indexes = {axis: index for index, axis in enumerate(request.margins)}
+        inputs = self.inputs
+        indexes = {axis: index for index, axis in enumerate(inputs.margins)}
         tables: list[tuple[Table, float]] = []
         effects: list[tuple[Table, float]] = []
         for weighted, error in zip(self.queries, errors, strict=True):
             measured = effects if self.measures_effect(weighted.query) else tables
             table = tuple(indexes[axis] for axis in weighted.query.items)
             measured.append((table, error**2))
-        sizes = sizes_of(request)
-        square = expected_square(sizes, request.ways, tables, effects)
-        return sqrt(square / count_cells(sizes, request.ways))
+        sizes = sizes_of(inputs)
+        square = expected_square(sizes, inputs.ways, tables, effects)
+        return sqrt(square / count_cells(sizes, inputs.ways))
 
     def reason_for(self, wanted: int) -> str:
         """Why these tables are measured for this number of published tables."""
-        columns, measured = len(self.request.margins), len(self.queries)
+        columns, measured = len(self.inputs.margins), len(self.queries)
         if measured == 1:
             return (
                 f"one table of all {columns:,} columns is measured, and the {wanted:,} "
@@ -122,7 +122,7 @@ class MeasuredTables(LinearDesign):
                 "epsilon for one table, they are expected to be closer to the exact counts "
                 "than tables with a part of epsilon each"
             )
-        if any(len(part.query.items) > self.request.ways[-1] for part in self.queries):
+        if any(len(part.query.items) > self.inputs.ways[-1] for part in self.queries):
             return (
                 f"{measured:,} tables of more columns are measured than the {wanted:,} "
                 "published tables have, which are sums of their cells. With larger parts of "
@@ -149,7 +149,7 @@ class MeasuredTables(LinearDesign):
         )
 
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
-        wanted = len(published_tables(self.request))
+        wanted = len(published_tables(self.inputs))
         if wanted == 1:
             return ()
         pairs = zip(self.queries, noises, strict=True)
@@ -168,7 +168,7 @@ class MeasuredTables(LinearDesign):
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         tables = [MeasuredTable(*table) for table in self.measured(answers)]
-        return summed_counts(published_tables(self.request), tables, confidence)
+        return summed_counts(published_tables(self.inputs), tables, confidence)
 
     def make_consistent(
         self, answers: Sequence[NoisyAnswer], estimates: Estimates, confidence: Fraction
@@ -178,7 +178,7 @@ class MeasuredTables(LinearDesign):
         if len(answers) == 1:
             return self.estimate(answers, confidence)
         tables = [MeasuredTable(*table) for table in self.measured(answers)]
-        return agreed_counts(published_tables(self.request), tables, confidence)
+        return agreed_counts(published_tables(self.inputs), tables, confidence)
 
 
 class MeasuredEffects(MeasuredTables):
@@ -205,7 +205,7 @@ class MeasuredEffects(MeasuredTables):
             MeasuredEffect(axes, numbers, noise) if axes else MeasuredTable(axes, numbers, noise)
             for axes, numbers, noise in self.measured(answers)
         ]
-        return agreed_counts(published_tables(self.request), measured, confidence)
+        return agreed_counts(published_tables(self.inputs), measured, confidence)
 
     def make_consistent(
         self, answers: Sequence[NoisyAnswer], estimates: Estimates, confidence: Fraction
@@ -213,18 +213,18 @@ class MeasuredEffects(MeasuredTables):
         return self.estimate(answers, confidence) if len(estimates) else estimates
 
 
-def measured_effects(request: Request, relation: Relation) -> tuple[MeasuredEffects, ...]:
+def measured_effects(inputs: Inputs, relation: Relation) -> tuple[MeasuredEffects, ...]:
     """The design that measures effects, with the best shares of rho.
 
     Empty if the published tables are as good, if they have too many axes, or if a limit on groups
     applies: then each effect would be about different rows.
     """
-    sizes, unit, neighbors = sizes_of(request), relation.unit, relation.neighbors
-    if request.ways[-1] > MAX_AXES or relation.limits_groups:
+    sizes, unit, neighbors = sizes_of(inputs), relation.unit, relation.neighbors
+    if inputs.ways[-1] > MAX_AXES or relation.limits_groups:
         return ()
-    is_private = any(axis.is_private for axis in request.by)
-    groups = None if is_private else prod(map(len, request.by))
-    counts = LinearQuery(by=request.by, where=request.where, present=_columns(request))
+    is_private = any(axis.is_private for axis in inputs.by)
+    groups = None if is_private else prod(map(len, inputs.by))
+    counts = LinearQuery(by=inputs.by, where=inputs.where, present=_columns(inputs))
 
     def of_table(table: Table) -> int:
         declared = None if groups is None else groups * prod(sizes[index] for index in table)
@@ -238,18 +238,18 @@ def measured_effects(request: Request, relation: Relation) -> tuple[MeasuredEffe
         return square / prod(axes) ** 2
 
     # The squares differ only if a table has a single cell.
-    largest = max(map(of_table, wanted_tables(len(sizes), request.ways)))
+    largest = max(map(of_table, wanted_tables(len(sizes), inputs.ways)))
     queries = []
-    for indexes, share in effects_design(sizes, request.ways, largest, of_effect) or ():
-        axes = tuple(request.margins[index] for index in indexes)
+    for indexes, share in effects_design(sizes, inputs.ways, largest, of_effect) or ():
+        axes = tuple(inputs.margins[index] for index in indexes)
         if not axes:
             queries.append(WeightedQuery("number of rows", counts, share))
             continue
-        query = EffectQuery(by=request.by, items=axes, where=request.where, present=counts.present)
+        query = EffectQuery(by=inputs.by, items=axes, where=inputs.where, present=counts.present)
         queries.append(
             WeightedQuery(f"effect of {_names(axes)}", query, share, Fraction(1, cells(axes)))
         )
-    return (MeasuredEffects(request, tuple(queries), ("l2",)),) if queries else ()
+    return (MeasuredEffects(inputs, tuple(queries), ("l2",)),) if queries else ()
 
 
 class Marginals(Statistic):
@@ -298,28 +298,28 @@ class Marginals(Statistic):
     default_steps = ("consistent",)
     item = "cell"
 
-    def complete_request(self, bare: Request, given: Mapping[str, Any]) -> Request:
+    def complete_inputs(self, bare: Inputs, given: Mapping[str, Any]) -> Inputs:
         return replace(bare, margins=given["columns"], ways=given["ways"])
 
-    def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
+    def faults(self, inputs: Inputs, relation: Relation) -> Iterable[FieldFault]:
         """Faults for too many `ways`, and for several `ways` under a limit on groups.
 
         If a limit on groups applies, tables of one column have other rows than tables of two, so
         that totals of one are not sums of the other.
         """
-        columns = len(request.margins)
-        if len(request.ways) > 1 and relation.limits_groups:
+        columns = len(inputs.margins)
+        if len(inputs.ways) > 1 and relation.limits_groups:
             yield FieldFault("several-ways", "ways")
-        yield from check_max(request.ways[-1], "ways", columns, "of the columns each table has")
+        yield from check_max(inputs.ways[-1], "ways", columns, "of the columns each table has")
 
-    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
+    def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
         """Designs of effects and of tables for rho, and a design of tables for epsilon.
 
         If a limit on groups applies, each wanted table is measured by itself: a finer table would
         lose rows of people with rows in several of its cells.
         """
-        sizes, ways = sizes_of(request), request.ways
-        groups = prod(len(axis) for axis in request.by if not axis.is_private)
+        sizes, ways = sizes_of(inputs), inputs.ways
+        groups = prod(len(axis) for axis in inputs.by if not axis.is_private)
         limited = relation.limits_groups
         by_rho = separate_design(sizes, ways, RHO)
         by_epsilon = (
@@ -327,19 +327,19 @@ class Marginals(Statistic):
             if limited
             else epsilon_design(sizes, ways, groups)
         )
-        effects = measured_effects(request, relation)
+        effects = measured_effects(inputs, relation)
         return (
             *effects,
-            MeasuredTables.of(request, by_rho, ("l1",) if effects else ADDITIVE, "rho"),
-            MeasuredTables.of(request, by_epsilon, ("l1",), "epsilon"),
+            MeasuredTables.of(inputs, by_rho, ("l1",) if effects else ADDITIVE, "rho"),
+            MeasuredTables.of(inputs, by_epsilon, ("l1",), "epsilon"),
         )
 
-    def names(self, request: Request) -> tuple[str, ...]:
+    def names(self, inputs: Inputs) -> tuple[str, ...]:
         return tuple(
             "; ".join(f"{key.column.name}={label}" for key, label in zip(table, cell, strict=True))
-            for table in published_tables(request)
+            for table in published_tables(inputs)
             for cell in product(*(key.labels for key in table))
         )
 
-    def item_count(self, request: Request) -> int:
-        return count_cells(sizes_of(request), request.ways)
+    def item_count(self, inputs: Inputs) -> int:
+        return count_cells(sizes_of(inputs), inputs.ways)

@@ -10,7 +10,7 @@ from pydantic import Field
 from dpcli.fields.section import field_types
 from dpcli.fields.values import NO_FIXED_LIMIT, whole_number
 from dpcli.privacy.unit import Relation
-from dpcli.statistics.design import Design, Request, WeightedQuery
+from dpcli.statistics.design import Design, Inputs, WeightedQuery
 from dpcli.statistics.estimates import Limits
 from dpcli.statistics.statistic import Statistic
 from tests.support.toy_family.capped_counts import CappedCountQuery
@@ -39,11 +39,11 @@ class CappedCount(Statistic):
     takes = field_types(cap=Cap)
     measure = "counts"
 
-    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
+    def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
         """The capped counts."""
-        query = CappedCountQuery(by=request.by, where=request.where, cap=request.option("cap"))
-        return (Design(request, (WeightedQuery("capped count", query),)),)
+        query = CappedCountQuery(by=inputs.by, where=inputs.where, cap=inputs.option("cap"))
+        return (Design(inputs, (WeightedQuery("capped count", query),)),)
 
-    def limits(self, request: Request) -> tuple[Limits, ...]:
+    def limits(self, inputs: Inputs) -> tuple[Limits, ...]:
         """From zero to the cap."""
-        return ((Fraction(0), Fraction(request.option("cap"))),)
+        return ((Fraction(0), Fraction(inputs.option("cap"))),)

@@ -114,7 +114,7 @@ def test_a_dialogue_ends_in_a_spec_that_is_ready(
     plan = dpcli("plan", spec)
     assert plan.status == 0 and "fits" in plan.out
     parsed = parse_central_spec(text, "spec.yaml")
-    assert sum(entry.budget_request.epsilon or 0 for entry in parsed.charged_entries) * 12 <= 2
+    assert sum(entry.budget_amount.epsilon or 0 for entry in parsed.charged_entries) * 12 <= 2
 
 
 def test_all_defaults_but_one_column(ask: Ask, dpcli: Command, tmp_path: Path) -> None:

@@ -117,17 +117,17 @@ def coverage(plan: CentralPlan, releases: int) -> dict[str, float]:
     expected = [
         truth(planned, [next(parts) for _ in planned.queries]) for planned in plan.statistics
     ]
-    held = dict.fromkeys((planned.entry.request.name for planned in plan.statistics), 0)
+    held = dict.fromkeys((planned.entry.inputs.name for planned in plan.statistics), 0)
     for _ in range(releases):
         for released, values in zip(estimates_of(plan, sealed), expected, strict=True):
             for estimate, value in zip(released.estimates, values, strict=True):
                 assert value.value is not None
                 assert estimate.lower is not None
                 assert estimate.upper is not None
-                name = released.planned.entry.request.name
+                name = released.planned.entry.inputs.name
                 held[name] += estimate.lower <= value.value <= estimate.upper
     return {
-        planned.entry.request.name: held[planned.entry.request.name] / releases / len(values)
+        planned.entry.inputs.name: held[planned.entry.inputs.name] / releases / len(values)
         for planned, values in zip(plan.statistics, expected, strict=True)
     }
 

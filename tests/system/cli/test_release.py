@@ -210,7 +210,7 @@ def test_wide_tables_have_four_columns_per_statistic(
 def test_a_budget_that_is_too_small_is_refused_before_any_read(
     dpcli: Command, tmp_path: Path
 ) -> None:
-    """Exit 5 states the request, the limit and what would fit; no file is opened."""
+    """Exit 5 states the inputs, the limit and what would fit; no file is opened."""
     spec = tmp_path / "spec.yaml"
     text = SPEC.replace("NEIGHBORS", "add-remove").replace("epsilon: 10", "epsilon: 4")
     spec.write_text(text, encoding="utf-8")

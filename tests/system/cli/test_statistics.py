@@ -160,8 +160,8 @@ def test_reports_state_the_fields_of_a_request(dpcli: Command, tmp_path: Path) -
     assert outcome.status == 0, outcome.err
     lines = report.read_text(encoding="utf-8").replace("\\", "").splitlines()
 
-    for request in REQUESTED:
-        assert f"Requested: {request}." in lines
+    for inputs in REQUESTED:
+        assert f"Requested: {inputs}." in lines
 
 
 @pytest.mark.parametrize("where", ["estimate", "make_consistent"])

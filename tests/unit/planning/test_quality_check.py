@@ -78,7 +78,7 @@ def exact_counts(
     vectors = (
         [[rows, *differences]] if asked[0].cells != len(differences) else [differences, [rows]]
     )
-    if counted_limits(plan.quality.entry.request):
+    if counted_limits(plan.quality.entry.inputs):
         # All people have as many rows as the limits allow, or fewer.
         vectors.append([rows, *[0] * ((asked[-1].cells or 0) - 1)])
     return [

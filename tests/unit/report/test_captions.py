@@ -88,7 +88,7 @@ def test_units_follow_from_columns() -> None:
     """A mean has the unit of its column; a count has none unless it states one."""
     spec = parse_central_spec(SPEC, "spec.yaml")
 
-    units = {entry.request.name: entry.caption.unit for entry in spec.entries}
+    units = {entry.inputs.name: entry.caption.unit for entry in spec.entries}
 
     assert units == {"people": "", "pay": "EUR", "total": "EUR", "ages": "visits"}
 

@@ -133,7 +133,7 @@ def test_conditions_have_rows_on_both_sides(plan: CentralPlan, dummy: Make, tmp_
     """Also where a condition holds for one two-hundredth of the possible values."""
     columns = table(dummy(plan, MANY, 3), tmp_path)
     for planned in plan.statistics:
-        for condition in planned.entry.request.where:
+        for condition in planned.entry.inputs.where:
             assert isinstance(condition, InRanges)
             cells = columns[condition.column.name]
             read = [value(condition.column, cell) for cell in cells]

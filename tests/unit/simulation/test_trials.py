@@ -111,7 +111,7 @@ def test_limits_on_people_bind(dummy: Make) -> None:
     dataset = dummy(plan, 2000, 5)
     free = SyntheticRun(plan, dataset, limited=False).exact()
     first, second = SyntheticRun(plan, dataset).exact(), SyntheticRun(plan, dataset).exact()
-    place = [planned.entry.request.name for planned in plan.statistics].index("by_sex")
+    place = [planned.entry.inputs.name for planned in plan.statistics].index("by_sex")
     assert sum(first[place].values[0]) < sum(free[place].values[0])
     both = [[one.values[0].tolist() for one in sample] for sample in (first, second)]
     assert both[0] != both[1]

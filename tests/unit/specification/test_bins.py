@@ -25,7 +25,7 @@ DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 def axis(declaration: str, bins: str) -> Axis:
     """The axis of a histogram of one column."""
     text = with_column(declaration, f"statistic: histogram, column: x, bins: {bins}")
-    histogram_axis = parse_central_spec(text, "spec.yaml").entries[0].request.bins
+    histogram_axis = parse_central_spec(text, "spec.yaml").entries[0].inputs.bins
     assert histogram_axis is not None
     return histogram_axis
 
@@ -214,9 +214,9 @@ def test_few_numbers_need_no_bins(kind: str, bounds: str, step: str) -> None:
     """Up to 200 numbers are the same groups and bins as with a width of one step."""
     declaration = f"{{type: {kind}, bounds: {bounds}, step: {step}}}"
     plain = with_column(declaration, "statistic: count, by: [x]")
-    (by,) = parse_central_spec(plain, "spec.yaml").entries[0].request.by
+    (by,) = parse_central_spec(plain, "spec.yaml").entries[0].inputs.by
     histogram = with_column(declaration, "statistic: histogram, column: x")
-    bins = parse_central_spec(histogram, "spec.yaml").entries[0].request.bins
+    bins = parse_central_spec(histogram, "spec.yaml").entries[0].inputs.bins
 
     assert by == axis(declaration, f"{{width: {step}}}")
     assert bins == by

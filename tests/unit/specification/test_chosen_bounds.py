@@ -86,7 +86,7 @@ def test_chosen_numbers_are_as_written(unit: str, statistic: str) -> None:
     assert made.privacy == written.privacy
     assert made.quality == written.quality
     for one, other in zip(made.entries, written.entries, strict=True):
-        assert (one.request, one.designs) == (other.request, other.designs)
+        assert (one.inputs, one.designs) == (other.inputs, other.designs)
         assert one.alternative_bounding == other.alternative_bounding
 
 

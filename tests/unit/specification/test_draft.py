@@ -67,7 +67,7 @@ def test_the_quality_check_of_a_draft_grows_with_its_columns() -> None:
     """More columns share more epsilon, within limits."""
     drafts = [draft_spec([f"c{place}" for place in range(count)], "survey") for count in (1, 4, 99)]
     checks = [parse_central_spec(filled(text), "draft.yaml").quality for text in drafts]
-    prices = [check.entry.budget_request.epsilon for check in checks if check is not None]
+    prices = [check.entry.budget_amount.epsilon for check in checks if check is not None]
     assert prices == [Fraction(1, 10), Fraction(1, 5), Fraction(1, 5)]
 
 

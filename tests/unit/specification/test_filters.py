@@ -39,7 +39,7 @@ def filters(where: str, columns: str = COLUMNS) -> tuple[Filter, ...]:
         f"  - {{name: n, statistic: count, where: {where}, epsilon: 1}}\n"
     )
     (entry,) = parse_central_spec(text, "spec.yaml").entries
-    return entry.request.where
+    return entry.inputs.where
 
 
 FORMS = {

@@ -14,7 +14,7 @@ from dpcli.data.filters import InRanges
 from dpcli.data.labels import BooleanColumn, CategoryColumn, IdColumn, UsualWords
 from dpcli.data.number_columns import IntegerColumn, NumberColumn
 from dpcli.mechanisms import MECHANISMS
-from dpcli.privacy.loss import BudgetRequest, Loss
+from dpcli.privacy.loss import BudgetAmount, Loss
 from dpcli.privacy.unit import Neighbors, RowUnit
 from dpcli.problems.errors import SpecError
 from dpcli.specification.entry_fields import EntryModel, entry_model
@@ -40,7 +40,7 @@ def entry(fields: str) -> Entry:
 
 def ranges(condition: str) -> tuple[tuple[int, int], ...]:
     """The ranges of one condition."""
-    (test,) = entry(f"statistic: count, where: {{{condition}}}").request.where
+    (test,) = entry(f"statistic: count, where: {{{condition}}}").inputs.where
     assert isinstance(test, InRanges)
     return test.ranges
 
@@ -61,11 +61,11 @@ def test_defaults() -> None:
     assert spec.privacy.budget == Loss(Fraction(1), Fraction(0))
     assert spec.privacy.composition.name == "sequential"
     (only,) = spec.entries
-    assert only.mechanisms == (MECHANISMS["laplace"],) and only.budget_request == BudgetRequest(
+    assert only.mechanisms == (MECHANISMS["laplace"],) and only.budget_amount == BudgetAmount(
         Fraction(1)
     )
     assert only.calibration == MECHANISMS["laplace"].calibrations[0]
-    assert not only.request.by and not only.request.where and only.request.bins is None
+    assert not only.inputs.by and not only.inputs.where and only.inputs.bins is None
 
 
 def test_privacy_numbers_are_exact() -> None:
@@ -158,14 +158,14 @@ def _quoted(name: str) -> str:
 
 def test_widths() -> None:
     """Bins begin at the lower bound; the last may be narrower and ends at the upper bound."""
-    request = entry("statistic: histogram, column: age, bins: {width: 30}").request
-    assert request.bins is not None and request.bins.starts == (0, 30, 60, 90)
-    request = entry("statistic: histogram, column: age, bins: {width: 1000}").request
-    assert request.bins is not None and request.bins.starts == (0,)
-    request = entry("statistic: histogram, column: income, bins: {width: 1e5}").request
-    assert request.bins is not None and request.bins.starts == (0, 1000, 2000)
-    request = entry("statistic: histogram, column: day, bins: {width: 183}").request
-    assert request.bins is not None and request.bins.labels == (
+    inputs = entry("statistic: histogram, column: age, bins: {width: 30}").inputs
+    assert inputs.bins is not None and inputs.bins.starts == (0, 30, 60, 90)
+    inputs = entry("statistic: histogram, column: age, bins: {width: 1000}").inputs
+    assert inputs.bins is not None and inputs.bins.starts == (0,)
+    inputs = entry("statistic: histogram, column: income, bins: {width: 1e5}").inputs
+    assert inputs.bins is not None and inputs.bins.starts == (0, 1000, 2000)
+    inputs = entry("statistic: histogram, column: day, bins: {width: 183}").inputs
+    assert inputs.bins is not None and inputs.bins.labels == (
         "2020-01-01..2020-07-01",
         "2020-07-02..2020-12-31",
     )
@@ -173,31 +173,31 @@ def test_widths() -> None:
 
 def test_edges() -> None:
     """Each edge but the last begins a bin, in steps."""
-    request = entry("statistic: histogram, column: age, bins: {edges: [0, 18, 65, 100]}").request
-    assert request.bins is not None and request.bins.starts == (0, 18, 65)
-    request = entry(
+    inputs = entry("statistic: histogram, column: age, bins: {edges: [0, 18, 65, 100]}").inputs
+    assert inputs.bins is not None and inputs.bins.starts == (0, 18, 65)
+    inputs = entry(
         "statistic: histogram, column: day, bins: {edges: [2020-01-01, 2020-02-01, 2020-12-31]}"
-    ).request
-    assert request.bins is not None and len(request.bins) == 2
+    ).inputs
+    assert inputs.bins is not None and len(inputs.bins) == 2
 
 
 def test_histogram_of_labels() -> None:
     """A category or boolean column is counted by its labels, without bins."""
-    request = entry("statistic: histogram, column: sex").request
-    assert request.bins is not None and request.bins.labels == ("male", "female")
-    request = entry("statistic: histogram, column: flag").request
-    assert request.bins is not None and request.bins.labels == ("false", "true")
+    inputs = entry("statistic: histogram, column: sex").inputs
+    assert inputs.bins is not None and inputs.bins.labels == ("male", "female")
+    inputs = entry("statistic: histogram, column: flag").inputs
+    assert inputs.bins is not None and inputs.bins.labels == ("false", "true")
 
 
 def test_groups() -> None:
     """Keys are resolved in the order written; a mapping may name a category, too."""
-    request = entry(
+    inputs = entry(
         "statistic: mean, column: income, "
         "by: [{column: age, bins: {width: 50}}, sex, {column: flag}]"
-    ).request
-    assert [key.column.name for key in request.by] == ["age", "sex", "flag"]
-    assert request.by[0].starts == (0, 50, 100) and request.by[1].starts == ()
-    assert request.column is not None and request.column.name == "income"
+    ).inputs
+    assert [key.column.name for key in inputs.by] == ["age", "sex", "flag"]
+    assert inputs.by[0].starts == (0, 50, 100) and inputs.by[1].starts == ()
+    assert inputs.column is not None and inputs.column.name == "income"
 
 
 @pytest.mark.parametrize(
@@ -230,20 +230,20 @@ def test_gaussian() -> None:
     gaussian = entry("statistic: count, mechanism: gaussian, delta: 1e-7, calibration: classic")
     assert [mechanism.name for mechanism in gaussian.mechanisms] == ["gaussian"]
     assert gaussian.calibration == "classic"
-    assert gaussian.budget_request == BudgetRequest(Fraction(1), Fraction(1, 10**7))
+    assert gaussian.budget_amount == BudgetAmount(Fraction(1), Fraction(1, 10**7))
 
 
 @pytest.mark.parametrize("field", ["column: x", "column: x, by: []", "where: {}"])
 def test_empty_groups_and_conditions(field: str) -> None:
     """An empty list of groups and an empty mapping of conditions are valid."""
-    request = (
+    inputs = (
         parse_central_spec(
             with_column("{type: integer, bounds: [0, 1]}", f"statistic: count, {field}"), "s"
         )
         .entries[0]
-        .request
+        .inputs
     )
-    assert request.by == () and request.where == ()
+    assert inputs.by == () and inputs.where == ()
 
 
 def test_an_entry_has_the_fields_of_its_statistic() -> None:

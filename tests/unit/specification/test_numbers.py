@@ -183,7 +183,7 @@ def test_every_number_in_a_spec(text: str) -> None:
     spec = completed(f"statistics:\n  - {{name: n, statistic: count, epsilon: {quoted}}}")
     value = EXACT.get(text)
     if value is not None and Fraction(1, 10**12) <= value <= 20:
-        assert parse_central_spec(spec, "spec.yaml").entries[0].budget_request.epsilon == value
+        assert parse_central_spec(spec, "spec.yaml").entries[0].budget_amount.epsilon == value
         return
     with pytest.raises(SpecError) as caught:
         parse_central_spec(spec, "spec.yaml")

@@ -69,7 +69,7 @@ def entry(fields: str) -> Entry:
 
 def groups(fields: str) -> list[tuple[str, ...]]:
     """The labels of each key of an entry."""
-    return [key.labels for key in entry(fields).request.by]
+    return [key.labels for key in entry(fields).inputs.by]
 
 
 MONTHS = (
@@ -169,16 +169,16 @@ def test_private_groups_stay_as_they_are() -> None:
     )
     first, second = parse_central_spec(text, "spec.yaml").entries
 
-    assert second.selected_by == first.request.name
-    assert second.request.by == first.request.by
+    assert second.selected_by == first.inputs.name
+    assert second.inputs.by == first.inputs.by
 
 
 def test_bins_tables_and_ranked_labels_are_those_of_rows_that_pass() -> None:
     """Items within a group are left out as groups are: bins, cells of tables, and ranks."""
     histogram = entry("statistic: histogram, column: rating, where: {rating: {below: 2}}")
-    assert histogram.statistic.items(histogram.request) == RATINGS[:3]
+    assert histogram.statistic.items(histogram.inputs) == RATINGS[:3]
     tables = entry("statistic: marginals, columns: [sex, quarter], ways: 2, where: {month: May}")
-    assert tables.statistic.items(tables.request) == (
+    assert tables.statistic.items(tables.inputs) == (
         "sex=f; quarter=Q2", "sex=m; quarter=Q2", "sex=x; quarter=Q2",
     )  # fmt: skip
     for mechanism in ("laplace", "permute_and_flip"):
@@ -196,7 +196,7 @@ def test_a_query_has_a_cell_for_each_group_that_is_left() -> None:
     both = entry("statistic: count, by: [year, month], where: {year: ['2018']}")
     for design in both.designs:
         assert design.queries[0].query.cells == 12
-    assert both.statistic.item_count(both.request) == 1
+    assert both.statistic.item_count(both.inputs) == 1
 
 
 OF_DAYS = (
@@ -234,7 +234,7 @@ def test_exactly_the_labels_of_values_that_pass_are_left(
     rows: list[Row] = [{column: value} for value in range(column.lower, column.upper + 1)]
     for row, part in product(rows, parts):
         row[named[part]] = derived(named[part], row)
-    wheres = [only.request.where for only in spec.entries]
+    wheres = [only.inputs.where for only in spec.entries]
     excluded = 0
     for tests in (first + second for first, second in combinations(wheres, 2)):
         passing = [row for row in rows if all(truth(test, row) for test in tests)]

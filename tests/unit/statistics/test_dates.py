@@ -25,7 +25,7 @@ from dpcli.queries.query import Query
 from dpcli.queries.scores import ScoreQuery
 from dpcli.report.json_report import number_of, number_texts
 from dpcli.specification.load import parse_central_spec
-from dpcli.statistics.design import NoisyAnswer, Request
+from dpcli.statistics.design import Inputs, NoisyAnswer
 from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
 from dpcli.statistics.means.mean import Mean
 from dpcli.statistics.means.spread import Variance
@@ -69,7 +69,7 @@ def mean_of(total: int, count: int, bounds: tuple[str, str]) -> Estimates:
     """The mean of dates from a noiseless sum of distances from the middle, and a count."""
     column = DateColumn("d", Fraction(1), (day(bounds[0]), day(bounds[1])))
     answers = [NoisyAnswer(integer_array([number]), NO_NOISE) for number in (total, count)]
-    design, *_ = Mean().designs(Request("m", column), ADDED)
+    design, *_ = Mean().designs(Inputs("m", column), ADDED)
     return design.estimate(answers, SURE)
 
 
@@ -103,8 +103,8 @@ def test_the_median_is_a_date_before_and_after_1970() -> None:
     """A chosen candidate is published as its date."""
     points = (day("1969-12-31"), day("1970-01-01"), day("2024-02-29"))
     column = DateColumn("d", Fraction(1), (points[0], points[-1]))
-    request = Request("m", column, candidates=points)
-    *_, design = Median().designs(request, ADDED)
+    inputs = Inputs("m", column, candidates=points)
+    *_, design = Median().designs(inputs, ADDED)
     given = [NoisyAnswer(integer_array(numbers), NO_NOISE) for numbers in ([0, 1, 2], [9, 9, 9])]
     chosen = design.estimate(given, SURE)
 
@@ -150,9 +150,9 @@ def test_no_neighbor_exceeds_the_sensitivity(statistic: Statistic, neighbors: Ne
     """Over all neighbors of small files of dates, by the oracle; sums reach what is stated."""
     bounds = day("1969-12-30"), day("1970-01-02")
     column = DateColumn("d", Fraction(1), bounds)
-    request = Request("m", column, candidates=range(bounds[0], bounds[1] + 1))
+    inputs = Inputs("m", column, candidates=range(bounds[0], bounds[1] + 1))
     relation = Relation(RowUnit(), neighbors)
-    queries = [weighted.query for weighted in statistic.designs(request, relation)[0].queries]
+    queries = [weighted.query for weighted in statistic.designs(inputs, relation)[0].queries]
     cells = ["1960-01-01", "1969-12-30", "1969-12-31", "1970-01-01", "1970-01-02 23:59", "", "x"]
     files = [files for size in range(4) for files in combinations_with_replacement(cells, size)]
     known = {tuple(sorted(rows)): answers(queries, rows) for rows in files}

@@ -9,7 +9,7 @@ import pytest
 from dpcli.data.number_columns import IntegerColumn, NumberColumn
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.numeric.arrays import integer_array
-from dpcli.statistics.design import NoisyAnswer, Request
+from dpcli.statistics.design import Inputs, NoisyAnswer
 from dpcli.statistics.means.mean import Mean
 from dpcli.statistics.means.spread import Variance
 from dpcli.statistics.postprocessing import Clamp, Integer, apply_steps, flags
@@ -20,10 +20,10 @@ from tests.support.objectives import ADDED
 def test_means_of_any_bounds_are_exact(power: int) -> None:
     """With bounds of any size, a mean is the exact quotient, and its interval is ordered."""
     column = NumberColumn("x", Fraction(1, 100), bounds=(0, 10**power))
-    request, noise = Request("m", column), DiscreteLaplace(Fraction(1, 10**6))
+    inputs, noise = Inputs("m", column), DiscreteLaplace(Fraction(1, 10**6))
     rows, sums = [3, 7, 0, -5, 10**6], [1, -(10**power), 5, 5, 10**5]
     given = [NoisyAnswer(integer_array(sums), noise), NoisyAnswer(integer_array(rows), noise)]
-    design, *_ = Mean().designs(request, ADDED)
+    design, *_ = Mean().designs(inputs, ADDED)
     means = design.estimate(given, Fraction(19, 20))
     middle = 10**power // 2
 
@@ -45,7 +45,7 @@ def test_steps_of_post_take_numbers_of_any_size(power: int) -> None:
     given = [
         NoisyAnswer(integer_array([size]), noise) for size in (50, 10**power, -(10 ** (2 * power)))
     ]
-    designs = Variance().designs(Request("v", column), ADDED)
+    designs = Variance().designs(Inputs("v", column), ADDED)
     (design,) = (one for one in designs if len(one.queries) == len(given))
     found = design.estimate(given, Fraction(19, 20))
     steps = [Clamp(Fraction(1, 3), Fraction(10 ** (2 * power), 3)), Integer()]

@@ -20,7 +20,7 @@ from dpcli.privacy.unit import Neighbors, PersonUnit, Relation
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.scores import SelectionQuery
 from dpcli.statistics import STATISTICS
-from dpcli.statistics.design import Request
+from dpcli.statistics.design import Inputs
 from dpcli.statistics.regression.queries import ObjectiveQuery
 from dpcli.statistics.statistic import Statistic
 from tests.laws.test_statistics import different, greatest_changes, number_of
@@ -53,7 +53,7 @@ def number(low: int, high: int) -> NumericColumn:
     return IntegerColumn("x", Fraction(1), (low, high))
 
 
-def requests(statistic: Statistic, *, every: bool = False) -> Iterator[Request]:
+def requests(statistic: Statistic, *, every: bool = False) -> Iterator[Inputs]:
     """Requests of every form of a statistic, with three groups or without.
 
     Unless `every`, one column is with groups, and the other one without.
@@ -62,12 +62,12 @@ def requests(statistic: Statistic, *, every: bool = False) -> Iterator[Request]:
     numbers = number(0, 2), number(-2, 1)
     for column, by in product(numbers, wards) if every else zip(numbers, wards, strict=True):
         columns = Columns(column, SECOND, WARD, FLAG, OTHER)
-        for request in forms(statistic, columns, by):
-            if by and request.column is WARD:
+        for inputs in forms(statistic, columns, by):
+            if by and inputs.column is WARD:
                 continue
-            yield request
+            yield inputs
             if "bound" in statistic.fields.model_fields:
-                yield replace(request, user_clamp=(-1, 3))
+                yield replace(inputs, user_clamp=(-1, 3))
 
 
 PRIORITIES = (2, 0, 1)
@@ -103,33 +103,33 @@ def test_no_person_exceeds_the_sensitivity_and_some_reach_it(
     distinct values and clamped totals are only bounded here.
     """
     unit = PersonUnit("who", *limits)
-    for request in requests(statistic, every=limits in MARKS):
+    for inputs in requests(statistic, every=limits in MARKS):
         known: dict[tuple[Query, ...], list[list[NDArray[np.int64]]]] = {}
         for neighbors in Neighbors:
             relation = Relation(unit, neighbors)
-            for design in statistic.designs(request, relation):
+            for design in statistic.designs(inputs, relation):
                 queries = tuple(
                     weighted.query
                     for weighted in design.queries
                     if not isinstance(weighted.query, ObjectiveQuery)
                 )
                 if queries not in known:
-                    known[queries] = answers_about_a_person(request, queries, unit)
+                    known[queries] = answers_about_a_person(inputs, queries, unit)
                 for index, query in enumerate(queries):
                     files = [answered[index] for answered in known[queries]]
                     check_sensitivity(query, relation, files)
 
 
-def rows_of_a_person(request: Request, queries: Sequence[Query]) -> list[str]:
+def rows_of_a_person(inputs: Inputs, queries: Sequence[Query]) -> list[str]:
     """The rows that a person may have: values at the bounds in each ward, and missing ones."""
-    column = number_of(request) or number(0, 2)
+    column = number_of(inputs) or number(0, 2)
     # Squares are measured from their middle, so a value at the center decreases them.
     squares = any(isinstance(query, LinearQuery) and query.offset for query in queries)
     values = {column.lower, column.upper, *([(column.lower + column.upper) // 2] * squares)}
-    several = request.columns or request.options
-    flags = ("0", "1") if request.label or request.margins or several else ("0",)
+    several = inputs.columns or inputs.options
+    flags = ("0", "1") if inputs.label or inputs.margins or several else ("0",)
     # The greatest weight is one.
-    flags = ("1",) if request.weight else flags
+    flags = ("1",) if inputs.weight else flags
     return [
         *(f",{ward},{ward},0,0" for ward in ("a", "b", "c")),
         *(
@@ -140,13 +140,13 @@ def rows_of_a_person(request: Request, queries: Sequence[Query]) -> list[str]:
 
 
 def answers_about_a_person(
-    request: Request, queries: Sequence[Query], unit: PersonUnit
+    inputs: Inputs, queries: Sequence[Query], unit: PersonUnit
 ) -> list[list[NDArray[np.int64]]]:
     """For each choice of other rows, and each query, the answers about up to three rows.
 
     The first answer is that without the person.
     """
-    lines = "".join(f"{row}\n" for row in rows_of_a_person(request, queries))
+    lines = "".join(f"{row}\n" for row in rows_of_a_person(inputs, queries))
     people = different(read_people(queries, f"x,ward,other,flag,y\n{lines}".encode()))
     rows = [row for ((_, row),) in people]
     persons = [

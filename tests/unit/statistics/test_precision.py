@@ -108,11 +108,11 @@ def drawn(statistic: str, unit: str, queries: int) -> tuple[Estimates, int]:
     statistic = statistic.replace("GAUSS", "mechanism: gaussian, delta: 1e-6")
     text = SPEC.replace("STATISTIC", f"statistic: {statistic}").replace("UNIT", unit)
     (planned,) = make_plan(parse_central_spec(text, "s")).statistics
-    request, used = planned.entry.request, planned.entry.statistic
+    inputs, used = planned.entry.inputs, planned.entry.statistic
     assert len(planned.queries) == queries
     tables = "marginals" in statistic
     estimates = estimated(planned, DRAWS // 4 if tables else DRAWS, consistent=tables)
-    return estimates, used.item_count(request) * max(len(request.by) * 7, 1)
+    return estimates, used.item_count(inputs) * max(len(inputs.by) * 7, 1)
 
 
 def estimated(planned: PlannedStatistic, draws: int, *, consistent: bool) -> Estimates:

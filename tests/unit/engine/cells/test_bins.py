@@ -100,7 +100,7 @@ def test_every_row_is_counted_in_the_bin_of_its_value(seed: int, unit: str, tmp_
     path = tmp_path / "data.csv"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     spec = parse_central_spec(SPEC.format(unit=unit), "spec.yaml")
-    queries = {entry.request.name: next(entry.queries) for entry in spec.entries}
+    queries = {entry.inputs.name: next(entry.queries) for entry in spec.entries}
     answers = engine(list(queries.values()), spec.privacy.unit, path)
     actual = {name: cells_of(cells) for name, cells in zip(queries, answers, strict=True)}
 

@@ -92,7 +92,7 @@ def test_no_neighbor_changes_the_counts_by_more_than_the_sensitivity(
 ) -> None:
     """Over all neighbors of small files, the greatest change in L1 is the stated sensitivity."""
     (design,) = BOUNDS_HISTOGRAM.designs(
-        choice((0, 10)).request, relation := Relation(unit, neighbors)
+        choice((0, 10)).inputs, relation := Relation(unit, neighbors)
     )
     (weighted,) = design.queries
     limit = 1 if isinstance(unit, RowUnit) else unit.max_rows

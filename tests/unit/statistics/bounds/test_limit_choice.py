@@ -68,7 +68,7 @@ def test_no_person_changes_the_counts_by_more_than_the_sensitivity(
     unit: PersonUnit, neighbors: Neighbors
 ) -> None:
     """Over all neighbors, the greatest change is the stated one, however many rows a person has."""
-    (design,) = ROWS_HISTOGRAM.designs(choice(5).request, relation := Relation(unit, neighbors))
+    (design,) = ROWS_HISTOGRAM.designs(choice(5).inputs, relation := Relation(unit, neighbors))
     (weighted,) = design.queries
     # Rows whose cells cannot be read count as well.
     people = ["".join(f"a,{'x' if row % 2 else 1}\n" for row in range(rows)) for rows in range(13)]

@@ -18,7 +18,7 @@ from dpcli.privacy.unit import Neighbors, Relation, RowUnit
 from dpcli.queries.scores import Points, Rank, ScoreQuery
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.choices.candidates import classes_at_and_between, classes_from_each
-from dpcli.statistics.design import NoisyAnswer, Request
+from dpcli.statistics.design import Inputs, NoisyAnswer
 from dpcli.statistics.quantiles.quantile import Quantile
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
@@ -118,7 +118,7 @@ def test_scores_do_not_overflow() -> None:
 
 def test_consistent_quantiles_increase() -> None:
     """Swapped quantiles are sorted within each group."""
-    request = Request(
+    inputs = Inputs(
         "q",
         COLUMN,
         candidates=range(5),
@@ -130,7 +130,7 @@ def test_consistent_quantiles_increase() -> None:
         NoisyAnswer(integer_array([100]), NO_NOISE),
     ]
     statistic = Quantile()
-    *_, design = statistic.designs(request, ADDED)
+    *_, design = statistic.designs(inputs, ADDED)
     crossed = design.estimate(given, Fraction(19, 20))
     assert [chosen.value for chosen in crossed] == [1, 4, 2]
     put = design.make_consistent(given, crossed, Fraction(19, 20))

@@ -25,7 +25,7 @@ from dpcli.privacy.unit import Neighbors, Relation, RowUnit
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.choices.top_values import PRIVATE_LABELS
-from dpcli.statistics.design import NoisyAnswer, Request
+from dpcli.statistics.design import Inputs, NoisyAnswer
 from tests.oracles.plain import evaluate
 from tests.support.estimates import estimates_of
 from tests.support.streams import Stream
@@ -59,9 +59,9 @@ def chosen(
     counts: dict[Group, int], k: int, by: tuple[Axis, ...] = ()
 ) -> list[tuple[str | None, int]]:
     """The labels and ranks that are published for these noisy counts."""
-    request = Request("t", CITY, by=by, k=k)
+    inputs = Inputs("t", CITY, by=by, k=k)
     answer = NoisyAnswer(integer_array(list(counts.values())), NO_NOISE, tuple(counts))
-    (design,) = TOP.designs(request, Relation(RowUnit(), Neighbors.ADD_REMOVE))
+    (design,) = TOP.designs(inputs, Relation(RowUnit(), Neighbors.ADD_REMOVE))
     estimates = design.estimate([answer], SURE)
     assert estimates.items is not None
     return list(zip(estimates.items.tolist(), estimates.value.tolist(), strict=True))
@@ -127,7 +127,7 @@ def test_no_neighbor_exceeds_the_sensitivity_and_some_reach_it(
 ) -> None:
     """Over all neighbors of small files, by the oracle; whatever the number of ranks is."""
     stated = Relation(RowUnit(), relation)
-    (design,) = TOP.designs(Request("t", CITY, by=by, k=5), stated)
+    (design,) = TOP.designs(Inputs("t", CITY, by=by, k=5), stated)
     (weighted,) = design.queries
     claim = query_sensitivity(weighted.query, stated)
     changes = [

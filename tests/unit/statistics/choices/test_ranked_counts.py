@@ -25,7 +25,7 @@ from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.choices.candidates import Choices
 from dpcli.statistics.choices.ranked_counts import RankedCounts, largest_difference
 from dpcli.statistics.choices.top_values import TopK
-from dpcli.statistics.design import NoisyAnswer, Request
+from dpcli.statistics.design import Inputs, NoisyAnswer
 from dpcli.statistics.estimates import Estimates
 from tests.support.cli import Command
 from tests.support.streams import Stream
@@ -45,7 +45,7 @@ def column(labels: int) -> CategoryColumn:
 def ranked(counts: Sequence[Sequence[int]] | Array, k: int, noise: Noise) -> Estimates:
     """The ranks of some labels in each group, and the counts before them, for noisy counts."""
     values = integer_array(np.asarray(counts, object))
-    design = RankedCounts.of(Request("t", column(values.shape[1]), k=k))
+    design = RankedCounts.of(Inputs("t", column(values.shape[1]), k=k))
     return TOP.possible_estimate(design, [NoisyAnswer(values.ravel(), noise)], SURE)
 
 
@@ -69,7 +69,7 @@ def test_labels_are_ordered_by_noisy_counts_and_ties_as_declared() -> None:
 def test_the_interval_of_a_rank_has_the_ranks_that_counts_leave_possible(factor: int) -> None:
     """A label is surely behind another only where their intervals have no number in common."""
     noise = DiscreteLaplace(Fraction(10 * factor))
-    design = RankedCounts.of(Request("t", column(4), k=4))
+    design = RankedCounts.of(Inputs("t", column(4), k=4))
     width = design.margin(noise, SURE).width
     counts = [[0, 2 * width, 4 * width + 1, 9 * width]]
     estimates = ranked(counts, 4, noise)
@@ -88,7 +88,7 @@ def test_groups_are_ordered_by_themselves() -> None:
     estimates = ranked([[1, 2], [2, 1]], 1, NO_NOISE)
 
     assert [label for label, *_ in lines(estimates)] == ["v01", "v02"]
-    design = RankedCounts.of(Request("t", column(2), k=2))
+    design = RankedCounts.of(Inputs("t", column(2), k=2))
     empty = NoisyAnswer(np.zeros(0, np.int64), LAPLACE, ())
     assert len(TOP.possible_estimate(design, [empty], SURE)) == 0
 
@@ -112,7 +112,7 @@ def test_no_neighbor_changes_the_counts_by_more_than_their_sensitivity(
 ) -> None:
     """Over all small files of a person with up to `rows` rows, the bound is reached, for any k."""
     unit = RowUnit() if rows == 1 else PersonUnit("who", rows, rows, rows)
-    design = RankedCounts.of(Request("t", column(3), k=k))
+    design = RankedCounts.of(Inputs("t", column(3), k=k))
     (weighted,) = design.queries
     stated = query_sensitivity(weighted.query, Relation(unit, neighbors))
     assert weighted.weight == 1
@@ -185,7 +185,7 @@ def test_no_label_falls_short_by_more_than_the_stated_error(
     """In 95% of groups, every label after a published one is better by at most the error."""
     exact = np.array(SHAPES[shape])
     labels = len(exact)
-    design = RankedCounts.of(Request("t", column(labels), k=k))
+    design = RankedCounts.of(Inputs("t", column(labels), k=k))
     samples = np.asarray(noise.sample(GROUPS * labels, many=True)).reshape(GROUPS, labels)
     order = np.argsort(-(exact + samples), axis=1, kind="stable")
     following = exact[order]

@@ -170,7 +170,7 @@ def population_coverage(size: int, runs: int, fields: str) -> float:
         query.calibrated.noise,
     )
     entry = statistic.entry
-    assert entry.statistic.has_population(entry.request)
+    assert entry.statistic.has_population(entry.inputs)
     estimates = statistic.design.population([answer], CONFIDENCE)
     return covered(estimates, Fraction(1, 4))
 

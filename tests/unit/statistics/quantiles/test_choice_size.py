@@ -148,7 +148,7 @@ def test_the_flag_follows_from_the_noisy_size(name: str) -> None:
                  ceil(4 * error) - 1, 10**6, 10**30, -(10**30)}:  # fmt: skip
         given = [
             NoisyAnswer(
-                integer_array([0] * planned.entry.statistic.item_count(planned.entry.request)
+                integer_array([0] * planned.entry.statistic.item_count(planned.entry.inputs)
                               if len(choices) == 1 else [0]),
                 query.calibrated.noise,
             )

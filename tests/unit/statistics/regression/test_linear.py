@@ -15,7 +15,7 @@ from dpcli.data.number_columns import IntegerColumn
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.unit import Neighbors, Relation, RowUnit
-from dpcli.statistics.design import NoisyAnswer, Request
+from dpcli.statistics.design import Inputs, NoisyAnswer
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.means.products import MomentsDesign, ProductsOfDistances
 from dpcli.statistics.regression.linear import (
@@ -111,20 +111,20 @@ def test_coefficients_are_those_of_an_independent_solver() -> None:
     assert max(map(abs, solved(query, rows * 50))) * query.grid <= 4
 
 
-def separate_sums(request: Request) -> MomentsDesign:
+def separate_sums(inputs: Inputs) -> MomentsDesign:
     """The design with noise for each moment."""
-    designs = LinearRegression().designs(request, Relation(RowUnit(), Neighbors.ADD_REMOVE))
+    designs = LinearRegression().designs(inputs, Relation(RowUnit(), Neighbors.ADD_REMOVE))
     (design,) = (one for one in designs if not isinstance(one, ProductsOfDistances))
     assert isinstance(design, MomentsDesign)
     return design
 
 
-def lines(request: Request, rows: Sequence[tuple[int, ...]], *, jointly: bool = False) -> Estimates:
+def lines(inputs: Inputs, rows: Sequence[tuple[int, ...]], *, jointly: bool = False) -> Estimates:
     """The coefficients for these rows, almost without noise."""
     statistic = LinearRegression()
-    designs = statistic.designs(request, Relation(RowUnit(), Neighbors.ADD_REMOVE))
+    designs = statistic.designs(inputs, Relation(RowUnit(), Neighbors.ADD_REMOVE))
     (design,) = (one for one in designs if isinstance(one, ProductsOfDistances) == jointly)
-    names = [column.name for column in request.columns]
+    names = [column.name for column in inputs.columns]
     body = "".join(",".join(map(str, row)) + "\n" for row in rows)
     data = f"{','.join(names)}\n{body}".encode()
     exact = evaluate([weighted.query for weighted in design.queries], data)
@@ -136,18 +136,18 @@ def lines(request: Request, rows: Sequence[tuple[int, ...]], *, jointly: bool = 
 def test_moments_give_least_squares_in_the_units_of_the_columns(*, jointly: bool) -> None:
     """Intercept and slopes are those of an independent solver, for any centers."""
     rows = [(1, 2, 3), (0, 4, 1), (-1, 3, 4), (1, 4, 0), (0, 2, 2), (-1, 2, 4)]
-    request = Request("line", Y, columns=(X, Z, Y), method="moments")
+    inputs = Inputs("line", Y, columns=(X, Z, Y), method="moments")
     design = np.array([[1.0, x, z] for x, z, _ in rows])
     expected, *_ = np.linalg.lstsq(design, np.array([y for *_, y in rows]), rcond=None)
-    for estimate, value in zip(lines(request, rows, jointly=jointly), expected, strict=True):
+    for estimate, value in zip(lines(inputs, rows, jointly=jointly), expected, strict=True):
         assert estimate.value is not None
         assert float(estimate.value) == pytest.approx(value, abs=1e-3)
 
 
 def test_a_constant_column_gets_a_ridge_and_no_interval() -> None:
     """If all inputs are equal, coefficients are finite and have no interval."""
-    request = Request("line", Y, columns=(X, Y), method="moments")
-    for estimate in lines(request, [(1, 2)] * 20):
+    inputs = Inputs("line", Y, columns=(X, Y), method="moments")
+    for estimate in lines(inputs, [(1, 2)] * 20):
         assert estimate.value is not None
         assert abs(estimate.value) <= 4
         assert estimate.lower is estimate.upper is None
@@ -156,10 +156,10 @@ def test_a_constant_column_gets_a_ridge_and_no_interval() -> None:
 def test_the_rows_for_an_interval_are_about_right() -> None:
     """With a third of the stated rows few releases have an interval, and with thrice most."""
     wide = IntegerColumn("x", bounds=(-100, 100))
-    request = Request("plane", wide, columns=(wide, wide, wide), method="moments")
+    inputs = Inputs("plane", wide, columns=(wide, wide, wide), method="moments")
     scales = [4, *([400] * 3), *([40_000] * 6)]
     noises = [DiscreteLaplace(Fraction(scale)) for scale in scales]
-    design = separate_sums(request)
+    design = separate_sums(inputs)
     stated = design.rows_for_interval(noises)
     widths = design.half_widths(noises, RIDGE_CONFIDENCE)
     # Inputs of variance 0.1 squared half-widths, which are not correlated.
@@ -171,7 +171,7 @@ def test_the_rows_for_an_interval_are_about_right() -> None:
             for exact, noise in zip(sums, noises, strict=True)
         ]
         values = np.array([answer.values for answer in answers], dtype=np.float64)
-        _, none = LeastSquares(request.columns).solve_stably(values, widths)
+        _, none = LeastSquares(inputs.columns).solve_stably(values, widths)
         shares.append(none.mean())
     assert shares[0] > 0.95 and shares[1] < 0.05, shares
 
@@ -179,16 +179,16 @@ def test_the_rows_for_an_interval_are_about_right() -> None:
 def test_a_declared_ridge_leaves_an_interval_for_any_number_of_rows() -> None:
     """Then no number of rows is stated."""
     noises = [DiscreteLaplace(Fraction(10))] * 6
-    request = Request("line", Y, columns=(X, Y), method="moments", ridge=Fraction(1, 10))
-    assert separate_sums(request).rows_for_interval(noises) == 0
-    without = separate_sums(replace(request, ridge=None))
+    inputs = Inputs("line", Y, columns=(X, Y), method="moments", ridge=Fraction(1, 10))
+    assert separate_sums(inputs).rows_for_interval(noises) == 0
+    without = separate_sums(replace(inputs, ridge=None))
     assert without.rows_for_interval(noises)
 
 
 def test_coefficients_are_finite_if_noise_dominates() -> None:
     """Huge noisy answers about few rows give an intercept near the bounds."""
-    request = Request("line", Y, columns=(X, Z, Y), method="moments")
-    design = separate_sums(request)
+    inputs = Inputs("line", Y, columns=(X, Z, Y), method="moments")
+    design = separate_sums(inputs)
     for count in (-50, 0, 3, 10**6):
         for size in (10**3, 10**9, -(10**9)):
             values = [count, *([size] * (len(design.queries) - 1))]

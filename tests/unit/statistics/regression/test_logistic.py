@@ -16,7 +16,7 @@ from dpcli.noise.distribution import NO_NOISE
 from dpcli.numeric.arrays import Floats, integer_array, np
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit
 from dpcli.specification.load import parse_central_spec
-from dpcli.statistics.design import NoisyAnswer, Request
+from dpcli.statistics.design import Inputs, NoisyAnswer
 from dpcli.statistics.regression.logistic import LogisticRegression
 from dpcli.statistics.regression.queries import LogisticQuery
 from tests.oracles.opened import engine
@@ -40,15 +40,15 @@ statistics:
 ADDED = Relation(RowUnit(), Neighbors.ADD_REMOVE)
 
 
-def request(entry: str = "column: y", unit: str = "row") -> Request:
-    """The request of an entry about these columns."""
+def inputs(entry: str = "column: y", unit: str = "row") -> Inputs:
+    """The inputs of an entry about these columns."""
     text = SPEC.replace("ENTRY", entry).replace("UNIT", unit)
-    return parse_central_spec(text, "test").entries[0].request
+    return parse_central_spec(text, "test").entries[0].inputs
 
 
 def query(entry: str = "column: y") -> LogisticQuery:
     """The query of an entry."""
-    (design,) = LogisticRegression().designs(request(entry), ADDED)
+    (design,) = LogisticRegression().designs(inputs(entry), ADDED)
     found = design.queries[0].query
     assert isinstance(found, LogisticQuery)
     return found
@@ -110,7 +110,7 @@ def test_rows_of_a_person_are_limited(tmp_path: Path) -> None:
 
 def test_without_noise_coefficients_are_those_of_the_columns(tmp_path: Path) -> None:
     """The maximum of the likelihood, for ages in years and x in its own unit."""
-    path, asked, statistic = tmp_path / "data.csv", request(), LogisticRegression()
+    path, asked, statistic = tmp_path / "data.csv", inputs(), LogisticRegression()
     path.write_text(table(2000, 3), encoding="utf-8")
     objective = query()
     lines = np.array(evaluate([objective], path.read_bytes())[0]).reshape(-1, 4)
@@ -136,7 +136,7 @@ def test_without_noise_coefficients_are_those_of_the_columns(tmp_path: Path) -> 
 def test_a_note_names_the_labels_that_are_predicted() -> None:
     """Coefficients of a category are about some of its labels, those of a boolean about true."""
     stated = [
-        LogisticRegression().sentences(request(entry))[0]
+        LogisticRegression().sentences(inputs(entry))[0]
         for entry in ("column: sort, values: [p, r]", "column: y")
     ]
     assert "`sort is p or r`" in stated[0]

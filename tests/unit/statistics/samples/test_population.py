@@ -221,7 +221,7 @@ def test_a_sample_of_the_whole_population_has_no_error() -> None:
 def test_a_group_without_rows_has_the_widest_interval_or_a_finite_one(fields: str) -> None:
     """Any noisy answer, however extreme, gives an ordered interval within the possible."""
     statistic = planned(fields)
-    size = statistic.entry.statistic.item_count(statistic.entry.request)
+    size = statistic.entry.statistic.item_count(statistic.entry.inputs)
     for extreme in (0, -1, 10**30, -(10**30)):
         answers = [
             NoisyAnswer(
@@ -268,7 +268,7 @@ def test_counts_of_private_groups_say_nothing_about_the_population() -> None:
 def test_other_numbers_are_those_of_the_file_alone(fields: str, sized: bool) -> None:
     """Without a public size, with weights, or of other statistics, there is no second line."""
     statistic = planned(fields, sized=sized)
-    assert not statistic.entry.statistic.has_population(statistic.entry.request)
+    assert not statistic.entry.statistic.has_population(statistic.entry.inputs)
 
 
 def test_a_mean_of_dates_in_the_population_is_a_date() -> None:
@@ -288,9 +288,9 @@ def test_a_mean_of_dates_in_the_population_is_a_date() -> None:
 def test_the_loss_and_the_noise_of_a_count_are_the_same_without_a_sample() -> None:
     """A sample does not amplify privacy: the plan of a count does not depend on it."""
     statistic = planned("statistic: count, column: f, epsilon: 1")
-    request = replace(statistic.entry.request, sample=None)
+    inputs = replace(statistic.entry.inputs, sample=None)
     relation = statistic.queries[0].calibrated.relation
-    (without_sample,) = statistic.entry.statistic.designs(request, relation)
+    (without_sample,) = statistic.entry.statistic.designs(inputs, relation)
 
     assert statistic.design.queries == without_sample.queries
     assert statistic.queries[0].calibrated.loss.epsilon == 1

@@ -418,7 +418,7 @@ LIMITED = "{column: id, max_rows: 3, max_groups: 2}"
 def test_mixed_tables_follow_their_number_of_columns() -> None:
     """The tables of one column come first, whatever the order in the spec."""
     plan = planned((2, 3), (2, 1), LAPLACE)
-    names = plan.entry.statistic.names(plan.entry.request)
+    names = plan.entry.statistic.names(plan.entry.inputs)
     assert names[:5] == ("c0=v0", "c0=v1", "c1=v0", "c1=v1", "c1=v2")
     assert names[5:7] == ("c0=v0; c1=v0", "c0=v0; c1=v1")
     assert len(names) == 11
@@ -431,7 +431,7 @@ def test_mixed_tables_need_less_than_an_entry_for_each_number_of_columns(loss: s
     mixed = planned(sizes, (1, 2), loss)
     half = loss.replace("epsilon: 0.2", "epsilon: 0.1")
     parts = [planned(sizes, (count,), half) for count in (1, 2)]
-    counts = [plan.entry.statistic.item_count(plan.entry.request) for plan in parts]
+    counts = [plan.entry.statistic.item_count(plan.entry.inputs) for plan in parts]
     squares = [count * expected_error(plan) ** 2 for count, plan in zip(counts, parts, strict=True)]
     assert 1.3 * expected_error(mixed) < sqrt(sum(squares) / sum(counts))
 

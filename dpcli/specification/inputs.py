@@ -1,4 +1,4 @@
-"""Resolves the fields of a statistic to a `Request`, and checks it."""
+"""Resolves the fields of a statistic to `Inputs`, and checks it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import MAX_PRODUCT
 from dpcli.specification.context import SpecContext
 from dpcli.specification.entry_fields import EntryModel
-from dpcli.statistics.design import Design, Request
+from dpcli.statistics.design import Design, Inputs
 from dpcli.statistics.statistic import Statistic
 
 if TYPE_CHECKING:
@@ -101,24 +101,24 @@ def read_axis(
     return Axis(column)
 
 
-def with_possible_groups(request: Request) -> Request:
-    """The request with the groups, bins and cells that a row can be in.
+def with_possible_groups(inputs: Inputs) -> Inputs:
+    """The inputs with the groups, bins and cells that a row can be in.
 
     Private groups stay as they are: only those with rows are counted.
     """
-    if not (request.by or request.bins or request.margins):
-        return request
+    if not (inputs.by or inputs.bins or inputs.margins):
+        return inputs
     from dpcli.data.possible_values import possible_values
 
-    values = possible_values(request.where)
+    values = possible_values(inputs.where)
     if values is None:
-        return request
-    is_private = any(key.is_private for key in request.by)
+        return inputs
+    is_private = any(key.is_private for key in inputs.by)
     return replace(
-        request,
-        by=request.by if is_private else tuple(map(values.axis, request.by)),
-        bins=request.bins and values.axis(request.bins),
-        margins=tuple(map(values.axis, request.margins)),
+        inputs,
+        by=inputs.by if is_private else tuple(map(values.axis, inputs.by)),
+        bins=inputs.bins and values.axis(inputs.bins),
+        margins=tuple(map(values.axis, inputs.margins)),
     )
 
 
@@ -160,11 +160,11 @@ MAX_COMBINATIONS = 1 << 58
 ROWS = "rows"
 """The word for the part of a ratio that is the number of rows."""
 
-NOT_IN_REQUEST = ("bound", "unit_bounds", "keys")
+NOT_INPUTS = ("bound", "unit_bounds", "keys")
 """Fields of statistics on how an entry is bounded or selected, not what it asks."""
 
 
-class RequestReader:
+class InputsReader:
     """Reads the fields of the statistic of one entry."""
 
     def __init__(
@@ -178,26 +178,26 @@ class RequestReader:
         self._fields: dict[str, Attempt[Any]] = {}
         self._designs: dict[int, tuple[Design, ...]] = {}
 
-    def request(self, where: Attempt[tuple[Filter, ...]]) -> Request:
-        """The request of all fields; raises `AlreadyReportedError` if any is invalid."""
+    def inputs(self, where: Attempt[tuple[Filter, ...]]) -> Inputs:
+        """The inputs of all fields; raises `AlreadyReportedError` if any is invalid."""
         section, fields = self._section, type(self._section).model_fields
         for key in self._statistic.takes:
-            if key not in NOT_IN_REQUEST:
+            if key not in NOT_INPUTS:
                 self._fields[key] = attempt(self._field, key, column_role(fields[key]))
         values = {key: read.value for key, read in self._fields.items()}
         section.require("name", *self._statistic.takes)
-        named = Request(section.name, by=self._by.value, where=where.value)
-        request = replace(named, sample=self._context.sample)
-        complete = with_possible_groups(self._statistic.complete_request(request, values))
+        named = Inputs(section.name, by=self._by.value, where=where.value)
+        inputs = replace(named, sample=self._context.sample)
+        complete = with_possible_groups(self._statistic.complete_inputs(inputs, values))
         if self._statistic.counts_blanks:
             self._context.blank_answers.update(column.name for column in complete.checked)
         return complete
 
-    def designs(self, request: Request) -> tuple[Design, ...]:
-        """The designs for a request; a second call returns the first result."""
-        if id(request) not in self._designs:
-            self._designs[id(request)] = self._statistic.designs(request, self._context.relation)
-        return self._designs[id(request)]
+    def designs(self, inputs: Inputs) -> tuple[Design, ...]:
+        """The designs for inputs; a second call returns the first result."""
+        if id(inputs) not in self._designs:
+            self._designs[id(inputs)] = self._statistic.designs(inputs, self._context.relation)
+        return self._designs[id(inputs)]
 
     def _field(self, key: str, role: ColumnRole | None) -> Any:
         """The value of a field, with names of columns, bins and candidates resolved."""
@@ -324,23 +324,23 @@ class RequestReader:
             raise self._section.report_key("too-many-candidates", key, count=count, most=limit)
         return points
 
-    def require_consistent(self, request: Request) -> None:
-        """Checks that valid fields fit together, and that a request is within the limits.
+    def require_consistent(self, inputs: Inputs) -> None:
+        """Checks that valid fields fit together, and that inputs are within the limits.
 
         Raises `AlreadyReportedError` after the problems are recorded.
         """
         section, context, statistic = self._section, self._context, self._statistic
-        faults = list(statistic.faults(request, context.relation))
+        faults = list(statistic.faults(inputs, context.relation))
         for fault in faults:
             report = section.report if fault.at_value else section.report_key
             report(fault.code, fault.key, **fault.arguments)
-        if statistic.counts_people and request.column is None and isinstance(context.unit, RowUnit):
+        if statistic.counts_people and inputs.column is None and isinstance(context.unit, RowUnit):
             raise section.report("nobody-to-count")
         if faults:
             raise AlreadyReportedError
-        numbers, scores = count_numbers_and_scores(statistic, request)
+        numbers, scores = count_numbers_and_scores(statistic, inputs)
         for code, unit, count, limit in (
-            ("too-many-cells.joint", "", _count_combinations(request), MAX_COMBINATIONS),
+            ("too-many-cells.joint", "", _count_combinations(inputs), MAX_COMBINATIONS),
             ("too-many-cells", "cells", numbers, MAX_CELLS),
             ("too-many-cells", "scores of candidates", scores, MAX_SCORES),
         ):
@@ -348,25 +348,25 @@ class RequestReader:
                 raise section.report(code, items=unit, count=count, most=limit)
         if statistic.chooses:
             return
-        items = statistic.items(request) if request.columns or request.margins else ()
+        items = statistic.items(inputs) if inputs.columns or inputs.margins else ()
         if len(set(items)) < len(items):
             raise section.report("ambiguous-items")
-        for weighted in self.designs(request)[0].queries:
+        for weighted in self.designs(inputs)[0].queries:
             if weighted.query.largest_product >= MAX_PRODUCT:
                 raise section.report("grid-too-fine.product")
 
-    def with_bounds(self, request: Request) -> tuple[Request, Request | None]:
-        """The request with the declared contribution bounding, and with the other one.
+    def with_bounds(self, inputs: Inputs) -> tuple[Inputs, Inputs | None]:
+        """The inputs with the declared contribution bounding, and with the other one.
 
-        Bounds are on single rows, or on the total of all rows of a person. The second request is
+        Bounds are on single rows, or on the total of all rows of a person. The second inputs are
         None if the other bounding is not possible.
         """
         section = self._section
         if "bound" not in self._statistic.takes:
-            return request, None
+            return inputs, None
         fields: Any = section  # The model of the statistic has both.
         bound, limits = fields.bound, fields.unit_bounds
-        clamp = None if limits is None else self._clamp(request, limits)
+        clamp = None if limits is None else self._clamp(inputs, limits)
         if bound is None and clamp is not None:
             raise section.report_key("bound-required", "unit_bounds")
         if bound is not None and isinstance(self._context.unit, RowUnit):
@@ -374,13 +374,13 @@ class RequestReader:
         if bound == "sum" and clamp is None:
             raise section.report_key("unit-bounds-required", "bound")
         if clamp is None:
-            return request, None
-        summed = replace(request, user_clamp=clamp)
-        return (summed, request) if bound == "sum" else (request, summed)
+            return inputs, None
+        summed = replace(inputs, user_clamp=clamp)
+        return (summed, inputs) if bound == "sum" else (inputs, summed)
 
-    def _clamp(self, request: Request, bounds: Sequence[Fraction]) -> tuple[int, int]:
+    def _clamp(self, inputs: Inputs, bounds: Sequence[Fraction]) -> tuple[int, int]:
         """The `unit_bounds` on the total of one person, in steps of the answer."""
-        step = self._statistic.step(request)
+        step = self._statistic.step(inputs)
         scalars = scalars_of(self._section.node.value("unit_bounds"))
 
         def read(side: tuple[Fraction, ScalarNode, str]) -> int:
@@ -395,19 +395,19 @@ class RequestReader:
         raise self._section.report_key(code, "unit_bounds", **arguments)
 
 
-def _count_combinations(request: Request) -> int:
+def _count_combinations(inputs: Inputs) -> int:
     """How many combinations of cells, missing ones included, the engine may see."""
-    axes = [*request.by, *request.margins, *([request.bins] if request.bins else [])]
+    axes = [*inputs.by, *inputs.margins, *([inputs.bins] if inputs.bins else [])]
     sizes = [len(key) for key in axes if not key.is_private]
-    columns = (request.column, request.label)
+    columns = (inputs.column, inputs.label)
     sizes += [len(column.labels) for column in columns if column is not None and column.labels]
-    return prod(size + 1 for size in sizes) * (2 * len(request.candidates) + 3)
+    return prod(size + 1 for size in sizes) * (2 * len(inputs.candidates) + 3)
 
 
-def count_numbers_and_scores(statistic: Statistic, request: Request) -> tuple[int, int]:
+def count_numbers_and_scores(statistic: Statistic, inputs: Inputs) -> tuple[int, int]:
     """The counts of numbers that an entry publishes and of candidate scores it needs.
 
     With private keys, both are counted for each private group.
     """
-    groups = prod(len(key) for key in request.by if not key.is_private)
-    return groups * statistic.item_count(request), groups * len(request.candidates)
+    groups = prod(len(key) for key in inputs.by if not key.is_private)
+    return groups * statistic.item_count(inputs), groups * len(inputs.candidates)
