@@ -11,6 +11,7 @@ from contextlib import closing, suppress
 from dataclasses import fields, replace
 from difflib import get_close_matches
 from fractions import Fraction
+from math import ceil, floor
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -33,14 +34,7 @@ from dpcli.ledger.chain import LedgerEntry
 from dpcli.ledger.charge import SUFFIX
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.options import DEFAULT, NAMED, checked_day
-from dpcli.numeric.exact import (
-    plain_decimal,
-    plain_decimal_down,
-    plain_text,
-    readable_down,
-    readable_up,
-    with_exponent,
-)
+from dpcli.numeric.exact import plain_text, readable_text, with_exponent
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.loss import Loss, remaining_text
@@ -197,8 +191,10 @@ def _with_numbers(facts: JsonObject) -> dict[str, Fact]:
     for name in (*COUNTED, "epsilon", "delta"):
         if name in facts:
             text = str(facts[name] or "?")
-            digits = plain_decimal_down if name.startswith("remaining") else plain_decimal
-            numbers[name] = None if text == "?" else JsonNumber(digits(Fraction(text)))
+            rounding = floor if name.startswith("remaining") else ceil
+            numbers[name] = (
+                None if text == "?" else JsonNumber(plain_text(Fraction(text), rounding))
+            )
     if "frees" in facts:
         numbers["frees"] = [
             {"from": free["from"], "remaining": _loss_down(free["remaining"])}
@@ -210,7 +206,7 @@ def _with_numbers(facts: JsonObject) -> dict[str, Fact]:
 def _loss_down(loss: Loss) -> dict[str, Fact]:
     measures = {field.name: getattr(loss, field.name) for field in fields(loss)}
     return {
-        name: None if size is None else JsonNumber(plain_decimal_down(size))
+        name: None if size is None else JsonNumber(plain_text(size, floor))
         for name, size in measures.items()
     }
 
@@ -302,6 +298,5 @@ def _write(title: str, facts: Sequence[JsonObject], columns: Sequence[str]) -> N
 def _cell(name: str, text: str) -> str:
     """A cell of a table; a loss that no decimal writes is rounded."""
     if name.endswith(("epsilon", "delta", "rho")) and "/" in text:
-        rounded = readable_down if name.startswith("remaining") else readable_up
-        return rounded(Fraction(text))
+        return readable_text(Fraction(text), floor if name.startswith("remaining") else ceil)
     return with_exponent(text)

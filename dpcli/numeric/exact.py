@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from fractions import Fraction
-from math import ceil, floor, isqrt, log10
+from math import ceil, isqrt, log10
 
 from dpcli.numeric.arrays import Array, add_exact, multiply_exact, np, widened
 
@@ -99,29 +98,57 @@ def short_down(value: Fraction, digits: int = 12) -> Fraction:
     return -short_up(-value, digits)
 
 
-def plain_text(value: Fraction) -> str:
-    """A rational exactly, as a decimal if possible, otherwise as a fraction."""
+MAX_DECIMALS = 60
+"""A number with more decimals is rounded."""
+
+ROUNDED_DIGITS = 12
+"""Significant digits of a number rounded because it has too many decimals."""
+
+MAX_CELL_LENGTH = 10
+"""Characters of a number that fits into a column of a table."""
+
+Rounding = Callable[[Fraction], int]
+"""Rounds to a whole number: `ceil` for a loss, `floor` for the rest of a budget."""
+
+
+def plain_text(value: Fraction, rounding: Rounding | None = None) -> str:
+    """A rational exactly, as a decimal if possible, otherwise as a fraction.
+
+    With `rounding`, a decimal: exact if that is short, else of `ROUNDED_DIGITS` digits.
+    """
     try:
-        return decimal_text(value, decimal_places(value))
+        decimals = decimal_places(value)
     except ValueError:
-        return f"{value.numerator}/{value.denominator}"
+        if rounding is None:
+            return f"{value.numerator}/{value.denominator}"
+        decimals = MAX_TESTED_DECIMALS
+    if rounding is None or decimals <= MAX_DECIMALS:
+        return decimal_text(value, decimals)
+    scale = 10 ** _decimals_for(value, ROUNDED_DIGITS)
+    return plain_text(Fraction(rounding(value * scale), scale))
 
 
-def readable_text(value: Fraction) -> str:
-    """An exact rational, for people: `1e-7`, where `plain_text` has `0.0000001`."""
-    return with_exponent(plain_text(value))
+def readable_text(value: Fraction, rounding: Rounding | None = None) -> str:
+    """The text of a rational for people: `1e-7`, where `plain_text` has `0.0000001`."""
+    return with_exponent(plain_text(value, rounding))
 
 
-def readable_up(value: Fraction) -> str:
-    """A rational for people to read: exactly if a decimal can be, else rounded up."""
-    text = readable_text(value)
-    return readable_text(short_up(value)) if "/" in text else text
+def exact_or_up(value: Fraction) -> str:
+    """`value` for people to read: exact if that is short, else rounded up."""
+    return readable_text(value, ceil)
 
 
-def readable_down(value: Fraction) -> str:
-    """A rational for people to read: exactly if a decimal can be, else rounded down."""
-    text = readable_text(value)
-    return readable_text(short_down(value)) if "/" in text else text
+def rounded_text(value: Fraction, digits: int = 4, *, plain: bool = False) -> str:
+    """`value` rounded to nearest with a few significant digits; `plain` for programs."""
+    decimals = _decimals_for(value, digits)
+    text = plain_text(Fraction(_in_last_place(value, decimals), 10**decimals))
+    return text if plain else with_exponent(text)
+
+
+def exact_or_rounded(value: Fraction) -> str:
+    """`value` for a table column: exact if short, else six significant digits."""
+    text = exact_or_up(value)
+    return text if len(text) <= MAX_CELL_LENGTH else rounded_text(value, 6)
 
 
 def with_exponent(text: str) -> str:
@@ -137,71 +164,12 @@ def with_exponent(text: str) -> str:
     return f"{sign}{first}{rest and '.'}{rest}e-{len(zeros) + 1}"
 
 
-MAX_DECIMALS = 60
-"""A number with more decimals is rounded."""
-
-ROUNDED_DIGITS = 12
-"""Significant digits of a number rounded because it has too many decimals."""
-
-MAX_CELL_LENGTH = 10
-"""Characters of a number that fits into a column of a table."""
-
-
-def plain_decimal(value: Fraction, digits: int | None = None) -> str:
-    """`value` as a plain decimal: exact if that is short, else rounded up.
-
-    With `digits`, rounded to nearest with that number of significant digits.
-    """
-    if digits is not None:
-        decimals = _decimals_for(value, digits)
-        return plain_text(Fraction(_in_last_place(value, decimals), 10**decimals))
-    return _exact(value) or _rounded(value, ceil)
-
-
-def plain_decimal_down(value: Fraction) -> str:
-    """`value` as a plain decimal: exact if that is short, else rounded down.
-
-    For the rest of a budget, which must not be stated larger than it is.
-    """
-    return _exact(value) or _rounded(value, floor)
-
-
-def _exact(value: Fraction) -> str:
-    """`value` as a decimal if that is short, else empty."""
-    with suppress(ValueError):
-        decimals = decimal_places(value)
-        if decimals <= MAX_DECIMALS:
-            return decimal_text(value, decimals)
-    return ""
-
-
-def _rounded(value: Fraction, rounding: Callable[[Fraction], int]) -> str:
-    scale = 10 ** _decimals_for(value, ROUNDED_DIGITS)
-    return plain_text(Fraction(rounding(value * scale), scale))
-
-
 def _decimals_for(value: Fraction, digits: int) -> int:
     """The number of decimals with which a value has `digits` significant digits."""
     decimals = 0
     while value and abs(value) * 10**decimals < 10 ** (digits - 1) and decimals < MAX_DECIMALS * 2:
         decimals += 1
     return decimals
-
-
-def exact_or_up(value: Fraction) -> str:
-    """`value` for people to read: exact if that is short, else rounded up."""
-    return with_exponent(plain_decimal(value))
-
-
-def rounded_text(value: Fraction, digits: int = 4) -> str:
-    """`value` for people to read, rounded to nearest with a few significant digits."""
-    return with_exponent(plain_decimal(value, digits))
-
-
-def exact_or_rounded(value: Fraction) -> str:
-    """`value` for a table column: exact if short, else six significant digits."""
-    text = exact_or_up(value)
-    return text if len(text) <= MAX_CELL_LENGTH else rounded_text(value, 6)
 
 
 def decimal_sqrt_up(square: Fraction) -> Fraction:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from fractions import Fraction
-from math import ceil, exp, expm1, sqrt
+from functools import partial
+from math import ceil, exp, expm1, floor, sqrt
 
 from dpcli.numeric.arrays import Floats, np
-from dpcli.numeric.exact import readable_down, readable_up, require_exact
+from dpcli.numeric.exact import Rounding, readable_text, require_exact
 from dpcli.problems.light_dataclasses import dataclass
 
 LARGEST_SUMMED = 1000.0
@@ -211,15 +212,16 @@ def loss_text(loss: Loss) -> str:
 
     A number without an exact decimal is rounded up.
     """
-    return _loss_text(loss, readable_up)
+    return _loss_text(loss, ceil)
 
 
 def remaining_text(loss: Loss) -> str:
     """The text of a remaining budget; a number without exact decimal is rounded down."""
-    return _loss_text(loss, readable_down)
+    return _loss_text(loss, floor)
 
 
-def _loss_text(loss: Loss, text: Callable[[Fraction], str]) -> str:
+def _loss_text(loss: Loss, rounding: Rounding) -> str:
+    text = partial(readable_text, rounding=rounding)
     rho = "" if loss.rho is None else f" (rho {text(loss.rho)})"
     delta = f", delta {text(loss.delta)}" if loss.delta else ""
     return f"epsilon {text(loss.epsilon)}{delta}{rho}"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dpcli.data.column import Ranges
 from dpcli.data.filters import joint_texts
 from dpcli.data.grid_columns import NumericColumn, require_numeric
-from dpcli.numeric.exact import decimal_places, decimal_text, plain_decimal
+from dpcli.numeric.exact import decimal_places, decimal_text, rounded_text
 from dpcli.planning.guarantee import protection
 from dpcli.planning.limit_notes import (
     choices,
@@ -339,7 +339,7 @@ def response_report(response: Response, records: int | None = None) -> ResponseR
     from dpcli.planning.compare import standard_error
 
     error = standard_error(response, records)
-    digits = None if error is None else JsonNumber(plain_decimal(Fraction(error), 6))
+    digits = None if error is None else JsonNumber(rounded_text(Fraction(error), 6, plain=True))
     return report.extended(PlannedResponseReport, standard_error=digits)
 
 

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import MISSING, fields
 from fractions import Fraction
 from functools import cache
+from math import ceil
 from types import UnionType
 from typing import (
     TYPE_CHECKING,
@@ -23,7 +24,7 @@ from typing import (
     get_type_hints,
 )
 
-from dpcli.numeric.exact import plain_decimal
+from dpcli.numeric.exact import plain_text
 from dpcli.privacy.loss import Loss
 
 Value = TypeVar("Value")
@@ -43,7 +44,7 @@ class JsonNumber(str):
     @classmethod
     def of(cls, value: Fraction | int) -> JsonNumber:
         """A rational as a decimal: exact if that is short, else rounded up."""
-        return cls(plain_decimal(Fraction(value)))
+        return cls(plain_text(Fraction(value), ceil))
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _source: object, handler: Any) -> Any:
@@ -200,7 +201,7 @@ def _encodable(fact: Any) -> Any:
         case JsonRow():
             return f"{_MARK}[{', '.join(fact)}]"
         case Fraction():
-            return _MARK + plain_decimal(fact)
+            return _MARK + plain_text(fact, ceil)
         case None | bool() | int() | str():
             return fact
         case Loss():

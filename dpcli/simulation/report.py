@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dpcli.numeric.exact import exact_or_up, plain_decimal, rounded_text
+from dpcli.numeric.exact import exact_or_up, rounded_text
 from dpcli.planning.limit_notes import simulated_bounds
 from dpcli.planning.notes import SELECTION_BIAS, count_text
 from dpcli.privacy.unit import PersonUnit
@@ -122,7 +122,9 @@ def _row_report(row: Observed) -> Facts:
 
 
 def _value(value: int | str | Fraction | None) -> Fact:
-    return JsonNumber(plain_decimal(value, DIGITS)) if isinstance(value, Fraction) else value
+    if not isinstance(value, Fraction):
+        return value
+    return JsonNumber(rounded_text(value, DIGITS, plain=True))
 
 
 def _table(

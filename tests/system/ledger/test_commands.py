@@ -13,12 +13,13 @@ import subprocess
 import sys
 from contextlib import closing
 from fractions import Fraction
+from math import ceil, floor
 from pathlib import Path
 
 import pytest
 
 from dpcli.ledger.ledger import OpenLedger
-from dpcli.numeric.exact import plain_decimal, plain_decimal_down
+from dpcli.numeric.exact import plain_text
 from tests.support.cli import Command, data, digits, dpcli, remove_ledger, spec
 from tests.support.rules import mostly_extended
 
@@ -136,8 +137,8 @@ def test_balances_in_json_are_numbers_as_in_a_release(
     assert account["spent_rho"] is None
     (plain,) = json.loads(dpcli("ledger", "show", "--json").out)
     assert plain["remaining_epsilon"] > 1 and plain["spent_delta"] > 0
-    assert plain_decimal(Fraction(1, 3)) == "0.333333333334"
-    assert plain_decimal_down(Fraction(2, 3)) == "0.666666666666"
+    assert plain_text(Fraction(1, 3), ceil) == "0.333333333334"
+    assert plain_text(Fraction(2, 3), floor) == "0.666666666666"
 
 
 def test_the_number_of_runs_that_fit(dpcli: Command, folder: Path, data: Path) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import ceil, floor
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from dpcli.numeric.exact import plain_text, readable_down, readable_text, readable_up, with_exponent
+from dpcli.numeric.exact import plain_text, readable_text, with_exponent
 from dpcli.privacy.loss import Loss, loss_text
 
 
@@ -53,9 +54,8 @@ def test_losses_are_readable() -> None:
 @given(some.fractions(min_value=0, max_value=1000))
 def test_a_readable_number_is_exact_or_rounded_in_its_direction(exact: Fraction) -> None:
     """What no decimal writes is rounded to twelve digits, up or down as the name says."""
-    up, down = Fraction(readable_up(exact)), Fraction(readable_down(exact))
+    up, down = (Fraction(readable_text(exact, rounding)) for rounding in (ceil, floor))
 
     assert down <= exact <= up
     assert up - down <= exact / 10**10
     assert (up == exact) == (down == exact)
-    assert "/" not in readable_up(exact) + readable_down(exact)
