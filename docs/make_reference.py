@@ -41,7 +41,7 @@ PLACES = {
     "WithholdModel": "`withhold: {...}`",
     "ConditionModel": "A condition of `where:`",
     "response": "An entry of `responses:`",
-    "DeclarationsModel": "`declarations:`",
+    "declarations": "`declarations:`",
 }
 """Definitions of the schema whose keys are listed, and their headings."""
 

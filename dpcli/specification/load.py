@@ -37,7 +37,6 @@ from dpcli.specification.chosen_bounds import require_choices_fit
 from dpcli.specification.columns import MAX_COLUMNS, declare_columns
 from dpcli.specification.context import SpecContext
 from dpcli.specification.dataset_names import DATASET_PATTERN, dataset_name_fault
-from dpcli.specification.declarations import DeclarationsModel
 from dpcli.specification.entries import MAX_STATISTICS, choose_entry, resolve_entries
 from dpcli.specification.entry_fields import EntryModel
 from dpcli.specification.model import (
@@ -132,7 +131,9 @@ class SpecModel(SectionModel):
     privacy: Annotated[PrivacyModel, SeparateSection()]
     columns: dict[str, Any]
     derive: Annotated[dict[str, Any], SeparateSections(_choose_derived, MAX_COLUMNS)] | None = None
-    declarations: DeclarationsModel | None = None
+    declarations: (
+        Annotated[Any, SeparateSection(f"{HERE}.declarations:DeclarationsModel")] | None
+    ) = None
     title: Title | None = None
     note: Note | None = None
 

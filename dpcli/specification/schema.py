@@ -22,6 +22,7 @@ from dpcli.mechanisms.local import LOCAL_MECHANISMS
 from dpcli.problems.reference import word_pages
 from dpcli.specification.column_types import COLUMN_TYPES
 from dpcli.specification.csv_form import CsvModel
+from dpcli.specification.declarations import DeclarationsModel
 from dpcli.specification.entries import MAX_STATISTICS
 from dpcli.specification.entry_fields import AUTO, BUDGET_KEYS, EntryModel
 from dpcli.specification.load import LOCAL, CentralSpecModel, LocalSpecModel
@@ -75,6 +76,16 @@ class _SchemaForEditors(GenerateJsonSchema):
         return False
 
 
+SECTIONS: dict[str, type[SectionModel]] = {
+    "privacy": PrivacyModel,
+    "csv": CsvModel,
+    "sample": SampleModel,
+    "output": OutputModel,
+    "declarations": DeclarationsModel,
+}
+"""The sections that are read by themselves, with their models."""
+
+
 def spec_schema() -> dict[str, object]:
     """The JSON Schema of a spec, in the dialect 2020-12."""
     definitions: Json = {}
@@ -84,16 +95,14 @@ def spec_schema() -> dict[str, object]:
     )
     for model in COLUMN_TYPES:
         definitions[f"{model.kind}_column"] = _model_schema(model, definitions, model.kind)
-    definitions["privacy"] = _model_schema(PrivacyModel, definitions)
-    definitions["csv"] = _model_schema(CsvModel, definitions)
-    definitions["sample"] = _model_schema(SampleModel, definitions)
-    definitions["output"] = _model_schema(OutputModel, definitions)
+    for section, own_model in SECTIONS.items():
+        definitions[section] = _model_schema(own_model, definitions)
     definitions["quality"] = _quality_schema(definitions)
     definitions["statistic"] = _statistic_schema(definitions)
     definitions["derived"] = _derived_schema(definitions)
     definitions["column"] = _column_schema()
     fields, own = document["properties"], local["properties"]
-    for section in ("csv", "privacy", "quality", "sample", "output"):
+    for section in (*SECTIONS, "quality"):
         field = {"$ref": f"#/$defs/{section}", **fields[section]}
         fields[section] = {key: field[key] for key in (*PAGE_KEYS, "$ref")}
     check = fields["quality"]
