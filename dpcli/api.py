@@ -43,7 +43,7 @@ from dpcli.report.formats import (
     render_outputs,
     require_table_name,
 )
-from dpcli.report.json_report import Report
+from dpcli.report.report import Report
 from dpcli.report.table import estimate_table
 from dpcli.specification.load import read_spec_file, require_model
 from dpcli.specification.model import LocalSpec, Spec

@@ -40,7 +40,7 @@ from dpcli.planning.planner import make_plan
 from dpcli.privacy.loss import Loss, remaining_text
 from dpcli.problems.errors import DpcliError, LedgerError
 from dpcli.problems.messages import did_you_mean
-from dpcli.report.json_values import Fact, JsonNumber, json_text
+from dpcli.report.json import Fact, JsonNumber, json_text
 from dpcli.specification.load import read_spec_file
 
 COUNTED = {

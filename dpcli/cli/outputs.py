@@ -39,14 +39,8 @@ from dpcli.report.formats import (
     render_output,
     require_table_name,
 )
-from dpcli.report.json_report import (
-    CellText,
-    NumberTable,
-    Report,
-    flags_of,
-    number_of,
-    without_numbers,
-)
+from dpcli.report.numbers import CellText, NumberTable, flags_of, number_of
+from dpcli.report.report import Report, without_numbers
 from dpcli.statistics.postprocessing import Flag
 
 if TYPE_CHECKING:

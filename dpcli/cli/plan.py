@@ -136,7 +136,7 @@ def plan(
     records = records or shuffle
     if as_json:
         from dpcli.report.facts import plan_report
-        from dpcli.report.json_values import json_text
+        from dpcli.report.json import json_text
 
         report = plan_report(current, forecast, records, shuffled, compared=compare)
         write_json(json_text(report))

@@ -32,8 +32,8 @@ from dpcli.releasing.request import ReleaseRequest, check_again_error
 from dpcli.releasing.run import ReleaseRun
 from dpcli.releasing.steps import Engine, pack_data, reading_warnings, require_data, require_quality
 from dpcli.report.formats import FACTS, render_outputs
-from dpcli.report.json_report import Report, without_numbers
-from dpcli.report.json_values import json_text
+from dpcli.report.json import json_text
+from dpcli.report.report import Report, without_numbers
 from dpcli.report.table import wide_layout
 from dpcli.specification.load import read_central_spec
 

@@ -18,7 +18,7 @@ from dpcli.planning.planner import make_plan, require_plan_fits
 from dpcli.problems.errors import DpcliError, OutputError, UsageError
 from dpcli.releasing.publishing import publish_file
 from dpcli.report.formats import require_table_name
-from dpcli.report.json_values import json_text
+from dpcli.report.json import json_text
 from dpcli.simulation.report import HEADING, SimulationReport, simulation_report, violation_problems
 from dpcli.simulation.synthetic import SyntheticDataset
 from dpcli.simulation.trials import simulate as run_trials

@@ -14,8 +14,8 @@ from dpcli.cli.options import AsJson
 from dpcli.cli.terminal import write_table
 from dpcli.numeric.exact import exact_or_up
 from dpcli.problems.errors import UsageError
-from dpcli.report.json_report import Report
-from dpcli.report.json_values import Fact, JsonNumber, NotStatedError, json_text
+from dpcli.report.json import Fact, JsonNumber, NotStatedError, json_text
+from dpcli.report.report import Report
 from dpcli.report.sums import Basis, Conditions, PublishedSum, sum_of
 
 

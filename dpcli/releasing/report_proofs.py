@@ -38,8 +38,7 @@ from dpcli.report.entry_model import (
     StatisticReport,
 )
 from dpcli.report.facts import plan_report
-from dpcli.report.json_report import without_numbers
-from dpcli.report.json_values import REPORT_VERSION, Fact, json_text, parsed_json
+from dpcli.report.json import REPORT_VERSION, Fact, json_text, parsed_json
 from dpcli.report.model import (
     CollectionReport,
     LocalPlanReport,
@@ -48,6 +47,7 @@ from dpcli.report.model import (
     ReleaseReport,
     load_report,
 )
+from dpcli.report.report import without_numbers
 from dpcli.specification.chosen_bounds import with_chosen_bounds
 from dpcli.specification.load import parse_spec, require_model
 from dpcli.specification.model import CentralSpec, Spec

@@ -1,10 +1,10 @@
 """Reports and tables of a release, rendered to bytes.
 
-`facts` collects what a report states, with `entry_facts` for one statistic; `json_report.Report`
+`facts` collects what a report states, with `entry_facts` for one statistic; `report.Report`
 holds these facts and the published numbers, and is stored as JSON. All other outputs are made from
 it: `table` (CSV and Parquet), `render` with `charts` (HTML, Markdown and the registry record), and
 `formats` (the list of formats). `sums` adds published numbers of a stored report.
 
 Reports depend on the spec, the released numbers, the version, the ledger entry, and the name and
-date of the release; on nothing else. Open `json_report.py` first.
+date of the release; on nothing else. Open `report.py` first.
 """

@@ -16,7 +16,7 @@ from math import ceil, floor
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from dpcli.numeric.exact import decimal_text
-from dpcli.report.json_report import CellText
+from dpcli.report.numbers import CellText
 from dpcli.statistics.postprocessing import Flag
 
 if TYPE_CHECKING:

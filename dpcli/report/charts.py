@@ -16,7 +16,7 @@ from dpcli.data.kinds import Axis
 from dpcli.numeric.days import day_of
 from dpcli.numeric.exact import exact_or_up
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.report.json_report import CellText, number_of
+from dpcli.report.numbers import CellText, number_of
 
 STEPS = (1, 2, 5, 10)
 """A step between ticks is one of these numbers times a power of ten."""

@@ -42,8 +42,8 @@ from dpcli.report.entry_model import (
     StatisticReport,
     WiderIntervalReport,
 )
-from dpcli.report.json_report import DATE_UNIT
-from dpcli.report.json_values import JsonNumber, JsonRow, if_known
+from dpcli.report.json import JsonNumber, JsonRow, if_known
+from dpcli.report.numbers import DATE_UNIT
 from dpcli.specification.model import Caption, CentralSpec, Response
 from dpcli.statistics.bounds.chosen_bounds import BoundsChoice
 from dpcli.statistics.design import Inputs, NoiseOfNumbers

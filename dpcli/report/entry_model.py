@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.report.columns import ADDED_COLUMNS, COLUMNS
-from dpcli.report.json_values import CELLS_PLACE, JsonNumber, JsonObject, JsonRow
+from dpcli.report.json import CELLS_PLACE, JsonNumber, JsonObject, JsonRow
+from dpcli.report.numbers import ADDED_COLUMNS, COLUMNS
 
 
 class Keywords:

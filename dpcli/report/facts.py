@@ -34,8 +34,7 @@ from dpcli.report.entry_model import (
     QualityReport,
     QualityRuleReport,
 )
-from dpcli.report.json_report import Report, published_numbers
-from dpcli.report.json_values import REPORT_VERSION, JsonNumber, if_known, json_text
+from dpcli.report.json import REPORT_VERSION, JsonNumber, if_known, json_text
 from dpcli.report.model import (
     AccountReport,
     CollectionReport,
@@ -59,6 +58,8 @@ from dpcli.report.model import (
     UnitReport,
     WindowReport,
 )
+from dpcli.report.numbers import published_numbers
+from dpcli.report.report import Report
 from dpcli.report.table import wide_layout
 from dpcli.specification.model import Caption, Spec
 from dpcli.statistics.design import NoiseOfNumbers

@@ -13,8 +13,9 @@ from dpcli.engine.files.dataset import ENDINGS, GZIP_ENDING, PARQUET_ENDINGS, ZI
 from dpcli.ledger.charge import STOPPED
 from dpcli.problems.errors import UsageError
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.report.json_report import NumberTable, Report
 from dpcli.report.model import CollectionReport, ReleaseReport
+from dpcli.report.numbers import NumberTable
+from dpcli.report.report import Report
 from dpcli.report.table import (
     Table,
     csvw_metadata,

@@ -24,7 +24,7 @@ from dpcli.report.entry_model import (
     Sentences,
     StatisticReport,
 )
-from dpcli.report.json_values import JsonNumber, JsonObject, if_known
+from dpcli.report.json import JsonNumber, JsonObject, if_known
 from dpcli.statistics.postprocessing import Flag
 from dpcli.statistics.precision import OPTIONAL_COLUMNS
 

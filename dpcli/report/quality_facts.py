@@ -21,7 +21,7 @@ from dpcli.planning.quality_check import (
 )
 from dpcli.report.entry_facts import queries_of
 from dpcli.report.entry_model import EstimateReport, LeftOutReport, QualityReport, QualityRuleReport
-from dpcli.report.json_values import JsonNumber, if_known
+from dpcli.report.json import JsonNumber, if_known
 from dpcli.statistics.estimates import Estimate
 
 

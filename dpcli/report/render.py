@@ -44,10 +44,10 @@ from dpcli.report.captions import (
     reader_of,
 )
 from dpcli.report.charts import Chart, Scale, chart_over_bins, interval_ends, tick_text
-from dpcli.report.columns import COLUMNS
 from dpcli.report.entry_facts import BINS_COLUMNS, option_words
-from dpcli.report.json_report import CellText, NumberTable, Report, flags_of, number_of
 from dpcli.report.model import CollectionReport, RiskReport
+from dpcli.report.numbers import COLUMNS, CellText, NumberTable, flags_of, number_of
+from dpcli.report.report import Report
 from dpcli.specification.model import Caption
 
 NUMERIC_COLUMNS = {kind.kind: kind for kind in (IntegerColumn, NumberColumn, DateColumn)}

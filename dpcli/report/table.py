@@ -21,10 +21,10 @@ from dpcli.numeric.exact import decimal_text
 from dpcli.planning.plan import CentralPlan
 from dpcli.privacy.loss import loss_text
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.report.columns import COLUMNS, TableColumn, columns_with
 from dpcli.report.entry_model import StatisticReport
-from dpcli.report.json_report import ISO_DATE, NumberTable, Report
 from dpcli.report.model import ColumnReport
+from dpcli.report.numbers import COLUMNS, ISO_DATE, NumberTable, TableColumn, columns_with
+from dpcli.report.report import Report
 from dpcli.specification.inputs import ESTIMATE_COLUMNS
 from dpcli.statistics.postprocessing import Flag
 

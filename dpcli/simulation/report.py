@@ -12,7 +12,7 @@ from dpcli.planning.notes import SELECTION_BIAS, count_text
 from dpcli.privacy.unit import PersonUnit
 from dpcli.problems.errors import Problem, make_problem
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.report.json_values import REPORT_VERSION, Fact, Facts, JsonNumber
+from dpcli.report.json import REPORT_VERSION, Fact, Facts, JsonNumber
 from dpcli.version import __version__
 
 if TYPE_CHECKING:

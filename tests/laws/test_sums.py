@@ -17,7 +17,7 @@ import pytest
 import dpcli
 from dpcli.numeric.arrays import Floats
 from dpcli.problems.errors import UsageError
-from dpcli.report.json_report import Report
+from dpcli.report.report import Report
 from dpcli.report.sums import Basis, PublishedSum, sum_of
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.design import Design, NoiseOfNumbers, PublishedAnswer

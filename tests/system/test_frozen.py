@@ -13,7 +13,7 @@ import pytest
 from dpcli import __version__
 from dpcli.noise import entropy
 from dpcli.report.formats import render_output
-from dpcli.report.json_report import Report
+from dpcli.report.report import Report
 from tests.support.cli import Command
 from tests.support.frozen import (
     COMPLETE,

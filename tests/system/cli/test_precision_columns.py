@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 
 from dpcli.problems.errors import LedgerError
 from dpcli.report.formats import report_schema
-from dpcli.report.json_report import Report
+from dpcli.report.report import Report
 from tests.support.cli import Command
 
 SPEC = """\

@@ -19,7 +19,7 @@ from dpcli.noise import entropy
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.sums import summed_margin
 from dpcli.report.formats import report_schema
-from dpcli.report.json_report import Report
+from dpcli.report.report import Report
 from dpcli.report.sums import sum_of
 from tests.support.cli import Command, Outcome
 from tests.support.frozen import FROZEN

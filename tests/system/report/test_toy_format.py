@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from dpcli.report import formats
-from dpcli.report.json_report import Report
 from dpcli.report.model import ReleaseReport
+from dpcli.report.report import Report
 from tests.support.cli import LOCAL, PEOPLE, ROOT, Command
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dpcli.numeric.exact import decimal_text
 from dpcli.report.captions import any_rounded, reader_of, supported
-from dpcli.report.json_report import CellText
+from dpcli.report.numbers import CellText
 from dpcli.statistics.postprocessing import Flag
 
 

@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from dpcli.report.formats import render_output
-from dpcli.report.json_report import Report, without_numbers
+from dpcli.report.report import Report, without_numbers
 from tests.support.cli import Command
 from tests.support.report_keys import version_1, version_2
 from tests.support.reports import Reports

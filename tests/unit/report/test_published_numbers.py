@@ -10,7 +10,7 @@ import pytest
 
 from dpcli.numeric.arrays import SAFE_INTEGER, integer_array, np
 from dpcli.numeric.exact import decimal_text
-from dpcli.report.json_report import number_texts
+from dpcli.report.numbers import number_texts
 from dpcli.statistics.estimates import Estimates
 
 STEPS = (Fraction(1), Fraction(1, 100), Fraction(3, 8), Fraction(7), Fraction(1, 3 * 10**9))

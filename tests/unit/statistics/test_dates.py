@@ -23,7 +23,7 @@ from dpcli.privacy.confidential import Confidential
 from dpcli.privacy.unit import Neighbors, Relation, RowUnit
 from dpcli.queries.query import Query
 from dpcli.queries.scores import ScoreQuery
-from dpcli.report.json_report import number_of, number_texts
+from dpcli.report.numbers import number_of, number_texts
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.design import Inputs, NoisyAnswer
 from dpcli.statistics.estimates import HAS_INTERVAL, Estimates

@@ -312,8 +312,9 @@ def test_a_report_keeps_the_numbers_of_the_population() -> None:
     import polars as pl
 
     from dpcli.report.entry_model import CELLS
-    from dpcli.report.json_report import NumberTable, Report
     from dpcli.report.model import ReleaseReport
+    from dpcli.report.numbers import NumberTable
+    from dpcli.report.report import Report
 
     def numbers(name: str, value: str) -> NumberTable:
         texts = {"key0": "north", "item": "", "value": value, "lower": "", "upper": "", "flag": ""}

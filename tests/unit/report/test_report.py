@@ -11,13 +11,14 @@ import polars as pl
 import pytest
 from jsonschema import Draft202012Validator
 
-from dpcli.report import json_report
+from dpcli.report import report as reports
 from dpcli.report.entry_model import CELLS
 from dpcli.report.formats import report_schema
-from dpcli.report.json_report import RAW, NumberTable, Report, without_numbers
-from dpcli.report.json_values import json_text
+from dpcli.report.json import json_text
 from dpcli.report.model import ReleaseReport
+from dpcli.report.numbers import RAW, NumberTable
 from dpcli.report.render import render_page
+from dpcli.report.report import Report, without_numbers
 from tests.support.cli import DATA, LOCAL, PEOPLE, SPEC, Command
 
 HOSTILE = ('a"b', "\\", "\n", "null", "", '","value":9', "é\u2028", "1.50", "{}", "]")
@@ -61,7 +62,7 @@ def test_a_parsed_report_equals_the_one_that_was_written(
     slice_: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Labels, items, digits, flags and raw numbers survive, however many are written at a time."""
-    monkeypatch.setattr(json_report, "SLICE", slice_)
+    monkeypatch.setattr(reports, "SLICE", slice_)
     composed = composed_report(
         [statistic("a", raw=True), statistic("b"), statistic("c", 0), statistic("d", raw=True)],
         [
@@ -169,5 +170,5 @@ def test_any_bytes_are_split_without_an_error() -> None:
 
     assert [stated["cells"] for stated in facts["statistics"]] == [1, []]
     assert facts["declarations"] is None
-    for odd in (b"", b"odd", cut, json_report.FIRST, json_report.FIRST * 3, json_report.LAST * 2):
+    for odd in (b"", b"odd", cut, reports.FIRST, reports.FIRST * 3, reports.LAST * 2):
         assert without_numbers(odd) == odd

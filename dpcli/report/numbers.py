@@ -1,0 +1,333 @@
+"""Published numbers as texts, and their columns in every table, report and page.
+
+Dates are written as in ISO 8601, `2024-03-05`. Where they are drawn or compared, they are numbers
+of days since 1970-01-01.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+from math import prod
+from typing import TYPE_CHECKING, Any, Literal
+
+from dpcli.numeric.arrays import Array, np
+from dpcli.problems.errors import LedgerError
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.statistics.estimates import HAS_INTERVAL, SUPPRESSED, Estimates
+from dpcli.statistics.postprocessing import FLAGS, Flag, flags
+from dpcli.statistics.precision import OPTIONAL_COLUMNS, OptionalColumn, Precision
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from dpcli.planning.results import EstimatedStatistic
+    from dpcli.statistics.precision import ColumnNumbers
+
+FLAG_TEXTS = [flag.value for flag in Flag if flag]
+
+FLAG_TYPE = {"base": "string", "format": "|".join(FLAG_TEXTS)}
+
+NUMBER_OR_DATE = {"base": "string", "format": r"-?[0-9]+(\.[0-9]+)?|[0-9]{4}-[0-9]{2}-[0-9]{2}"}
+"""The type of the texts in a column that has both numbers and dates."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumn:
+    """A column of published numbers.
+
+    It has numbers in the `unit` of their statistic, which may be dates, `flag`s, or `own` numbers
+    that a spec adds, which are absent from JSON where they are blank. Metadata say that a column
+    has `in_long` or `in_wide`, with the words of a report, and the JSON Schema says `in_json`.
+    """
+
+    name: str
+    in_long: str
+    in_wide: str
+    in_json: str = ""
+    has: Literal["unit", "flag", "own"] = "unit"
+
+    @property
+    def ending(self) -> str:
+        """What follows the name of a statistic in the header of a wide table."""
+        return f"_{self.name}" if self.in_wide else ""
+
+    @property
+    def form(self) -> str:
+        """Its part at the end of a line of JSON."""
+        form = f',"{self.name}":(?<{self.name}>[^,}}]*)'
+        return f"({form})?" if self.has == "own" else form
+
+    def json(self, *, dates: bool) -> Iterator[str | pl.Expr]:
+        """The parts of a line of JSON that have it, from the text in a table."""
+        import polars as pl
+
+        text, key = pl.col(self.name), f',"{self.name}":'
+        is_quoted = self.has == "flag" or (dates and self.has == "unit")
+        shown = pl.format('"{}"', text) if is_quoted else text
+        if self.has == "own":
+            yield pl.when(text == "").then(pl.lit("")).otherwise(pl.format(key + "{}", text))
+        else:
+            yield key
+            yield pl.when(text == "").then(pl.lit("null")).otherwise(shown)
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of its values."""
+        said = {"description": self.in_json} if self.in_json else {}
+        date, flag = {"type": "string", "format": "date"}, {"type": "string", "enum": FLAG_TEXTS}
+        if self.has == "own":
+            return {"type": "number", **said}
+        types = [flag] if self.has == "flag" else [{"type": "number"}, date]
+        return {"anyOf": [*types, {"type": "null"}], **said}
+
+    def datatype(self, *, dated: bool = False) -> object:
+        """Its type in metadata; columns of a unit may be `dated` as well."""
+        unit = NUMBER_OR_DATE if dated else "decimal"
+        return {"unit": unit, "flag": FLAG_TYPE, "own": "decimal"}[self.has]
+
+
+COLUMNS = (
+    TableColumn(
+        "value", "The number, in the unit of its statistic.", "", "Null where it is suppressed."
+    ),
+    *(
+        TableColumn(
+            end,
+            f"The {end} end of the {{percent}} interval{{abouts}}; empty without one.",
+            f"The {end} end of its {{percent}} interval{{about}}.",
+        )
+        for end in ("lower", "upper")
+    ),
+    TableColumn(
+        "flag",
+        "Empty, or a mark. {marks}.",
+        "Empty, or its flag. {marks}.",
+        "What a reader must know of the number; null if nothing.",
+        "flag",
+    ),
+)
+"""The columns of every table."""
+
+ADDED_COLUMNS = tuple(
+    TableColumn(column.name, "{meaning}.", "{meaning}.", column.in_json, "own")
+    for column in OPTIONAL_COLUMNS
+)
+"""The columns that a spec may add."""
+
+
+def columns_with(names: Iterable[str]) -> tuple[TableColumn, ...]:
+    """All columns of a table to which the spec adds those with these `names`.
+
+    Raises LedgerError for a column that this version does not know.
+    """
+    known = {column.name: column for column in ADDED_COLUMNS}
+    added = []
+    for name in names:
+        if name not in known:
+            raise LedgerError.about("report-unusable.columns", column=name)
+        added.append(known[name])
+    return (*COLUMNS, *added)
+
+
+ISO_DATE = "%Y-%m-%d"
+
+DATE_UNIT = "date"
+"""The unit in the layout of a statistic whose published numbers are dates."""
+
+RAW = ".raw"
+"""Appended to the name of a statistic for its numbers before post-processing."""
+
+POPULATION = ".population"
+"""Appended to the name of a statistic for its numbers of the population."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellText:
+    """One published number as text, with its group, item, interval and flag.
+
+    `optional` are the texts of the optional columns.
+    """
+
+    statistic: str
+    keys: dict[str, str]
+    item: str
+    value: str
+    lower: str
+    upper: str
+    flag: Flag
+    optional: tuple[str, ...] = ()
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts of all columns of the number, in their order."""
+        return (self.value, self.lower, self.upper, self.flag.value, *self.optional)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the group, and the item if it has a name."""
+        return (*self.keys.values(), *([self.item] if self.item else []))
+
+    @property
+    def exact(self) -> bool:
+        """Whether the number has no interval: the ends are blank, or equal."""
+        return self.lower == self.upper
+
+
+@dataclass(frozen=True, slots=True)
+class NumberTable:
+    """Published numbers of one statistic under one name.
+
+    All columns of `frame` are String: key0, key1 and so on for the labels of `keys`, then item, and
+    the `columns` of the number. Blank cells are empty strings. If labels were `chosen`, they are
+    the items, and the values are their ranks. With `dates`, values and ends are dates.
+    """
+
+    name: str
+    keys: tuple[str, ...]
+    frame: pl.DataFrame
+    chosen: bool = False
+    dates: bool = False
+
+    @property
+    def ending(self) -> str:
+        """`RAW` or `POPULATION`; empty for the numbers of the statistic itself."""
+        _, dot, kind = self.name.partition(".")
+        return dot + kind
+
+    @property
+    def columns(self) -> tuple[TableColumn, ...]:
+        """The columns of the number; those that the spec adds come last."""
+        names = self.frame.columns
+        return (*COLUMNS, *(column for column in ADDED_COLUMNS if column.name in names))
+
+    def cells(self, max_cells: int | None = None) -> tuple[CellText, ...]:
+        """The numbers one by one; with `max_cells`, only the first of them."""
+        shown = self.frame if max_cells is None else self.frame.head(max_cells)
+        first = len(self.keys)
+        return tuple(
+            CellText(
+                self.name,
+                dict(zip(self.keys, row[:first], strict=True)),
+                item, value, lower, upper, Flag(flag), tuple(optional),
+            )
+            for row in shown.iter_rows()
+            for item, value, lower, upper, flag, *optional in (row[first:],)
+        )  # fmt: skip
+
+
+def published_numbers(
+    published: EstimatedStatistic, columns: Sequence[OptionalColumn], confidence: Fraction
+) -> tuple[NumberTable, ...]:
+    """The published numbers of a statistic, with the optional `columns`.
+
+    If numbers before post-processing, or of the population, are published too, they follow under
+    their own names.
+    """
+    entry, cells = published.planned.entry, _cell_names(published)
+    keys = tuple(key.column.name for key in entry.inputs.by)
+    named = {published.planned.name: published.estimates}
+    if published.raw is not None:
+        named[published.planned.name + RAW] = published.raw
+    if published.population is not None:
+        named[published.planned.name + POPULATION] = published.population
+    return tuple(
+        NumberTable(
+            name,
+            keys,
+            _texts(cells, estimates).with_columns(
+                _optional_texts(column.printed(precision)).alias(column.name) for column in columns
+            ),
+            entry.statistic.chooses_labels and estimates is published.estimates,
+            estimates.date_range is not None,
+        )
+        for name, estimates in named.items()
+        for precision in (Precision(estimates, confidence),)
+    )
+
+
+def _cell_names(published: EstimatedStatistic) -> pl.DataFrame:
+    """The group and the item of every number; items change fastest."""
+    import polars as pl
+
+    entry, groups = published.planned.entry, published.groups
+    labels: list[Sequence[str]] = []
+    if groups is None:
+        labels = [key.labels for key in entry.inputs.by]
+    items = entry.statistic.items(entry.inputs)
+    sizes = [*map(len, labels), *([] if groups is None else [len(groups)]), len(items)]
+    *indices, item = np.unravel_index(np.arange(prod(sizes)), sizes)
+    if groups is not None:
+        count = len(entry.inputs.by)
+        labels, indices = [[group[at] for group in groups] for at in range(count)], indices * count
+    columns = {f"key{at}": key for at, key in enumerate(zip(labels, indices, strict=True))}
+    columns["item"] = items, item
+    return pl.DataFrame(
+        [pl.Series(name, texts, pl.String).gather(at) for name, (texts, at) in columns.items()]
+    )
+
+
+def _texts(cells: pl.DataFrame, estimates: Estimates) -> pl.DataFrame:
+    import polars as pl
+
+    names = pl.Series("flag", [str(flag) for flag in FLAGS], pl.String)
+    has_ends = pl.Series(estimates.status == HAS_INTERVAL)
+    masks = {
+        # A rank stands also where no label is left for it.
+        "value": pl.Series((estimates.status != SUPPRESSED) | (estimates.items is not None)),
+        "lower": has_ends,
+        "upper": has_ends,
+    }
+    texts = {
+        name: number_texts(estimates, getattr(estimates, name)).zip_with(mask, pl.Series([""]))
+        for name, mask in masks.items()
+    }
+    if estimates.items is not None:
+        texts["item"] = pl.Series(estimates.items, dtype=pl.String)
+    return cells.with_columns(**texts, flag=names.gather(flags(estimates)))
+
+
+def _optional_texts(numbers: ColumnNumbers) -> pl.Series:
+    """The texts of an optional column, blank where its number is not known."""
+    import polars as pl
+
+    from dpcli.engine.files.pieces import decimal_texts
+
+    texts = _taking_turns([*map(decimal_texts, numbers.units, numbers.decimals)])
+    return texts.zip_with(pl.Series(numbers.known), pl.Series([""]))
+
+
+def number_texts(estimates: Estimates, numbers: Array) -> pl.Series:
+    """Numbers of estimates, in steps, as a String series of decimals or dates."""
+    import polars as pl
+
+    from dpcli.engine.files.pieces import decimal_texts
+
+    rounded = estimates.rounded(numbers)
+    if estimates.date_range is None:
+        return _taking_turns([*map(decimal_texts, rounded, estimates.decimals)])
+    days = [pl.Series(part, dtype=pl.Int32).cast(pl.Date) for part in rounded]
+    return _taking_turns([part.dt.strftime(ISO_DATE) for part in days])
+
+
+def _taking_turns(texts: Sequence[pl.Series]) -> pl.Series:
+    """The texts of items, which take turns."""
+    import polars as pl
+
+    joined = pl.concat(texts)
+    return joined.gather(np.arange(len(joined)).reshape(len(texts), -1).T.ravel())
+
+
+def number_of(text: str) -> Fraction:
+    """The number that a published text states; for a date, days since 1970-01-01."""
+    if text.count("-", 1) < 2:
+        return Fraction(text)
+    from dpcli.numeric.days import days_of
+
+    return Fraction(days_of(text))
+
+
+def flags_of(published: Iterable[NumberTable]) -> list[Flag]:
+    """The flags that occur in these numbers, in a fixed order."""
+    flags = {flag for numbers in published for flag in numbers.frame["flag"].unique()}
+    return [flag for flag in Flag if flag and flag in flags]

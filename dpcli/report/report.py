@@ -1,0 +1,220 @@
+"""A report as data: what it states, its published numbers, and both as JSON.
+
+All other outputs are made from it alone, so a stored report is enough to make them again.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Self, cast
+
+from dpcli.numeric.exact import exact_or_up
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.report.json import CELLS_PLACE, json_text, parsed_json
+from dpcli.report.numbers import (
+    ADDED_COLUMNS,
+    COLUMNS,
+    DATE_UNIT,
+    POPULATION,
+    RAW,
+    NumberTable,
+    TableColumn,
+    columns_with,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from dpcli.report.entry_model import PublishedStatisticReport
+    from dpcli.report.model import CollectionReport, ReleaseReport
+
+SLICE = 1 << 14
+"""Numbers that are written or read at a time, to bound the memory."""
+
+BETWEEN = ",\n        "
+
+FIRST, LAST = b'"cells": [\n        {"', b"\n      ]"
+"""The text around the numbers of a statistic; no JSON string contains it."""
+
+FORM = r"(?<named>\{.*)" + "".join(column.form for column in (*COLUMNS, *ADDED_COLUMNS)) + r"\},?$"
+"""The form of a line with a number; no JSON string can end like that."""
+
+MARKS = {RAW: "raw", POPULATION: "population"}
+"""The JSON key that marks raw or population numbers, by the ending of their name."""
+
+_PLACE = json.dumps(CELLS_PLACE)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What is stated about a release or collection, and the numbers it publishes.
+
+    `content` is the JSON of all that is `stated`, with the published `numbers` of each statistic.
+    """
+
+    content: bytes
+    stated: ReleaseReport | CollectionReport
+    numbers: tuple[tuple[NumberTable, ...], ...] = ()
+
+    @property
+    def release(self) -> ReleaseReport:
+        """What the report of a release states; not for the report of a collection."""
+        return cast("ReleaseReport", self.stated)
+
+    @property
+    def percent(self) -> str:
+        """The confidence of intervals, in percent."""
+        return f"{exact_or_up(Fraction(self.stated.confidence) * 100)}%"
+
+    @classmethod
+    def compose(
+        cls,
+        stated: ReleaseReport | CollectionReport,
+        numbers: Sequence[tuple[NumberTable, ...]] = (),
+    ) -> Self:
+        """The report of these facts; `numbers` are published, in the order of statistics."""
+        text, content = json_text(stated), io.BytesIO()
+        *before, last = text.split(_PLACE)
+        for part, named in zip(before, numbers, strict=True):
+            content.write(part.encode())
+            _write(named, content)
+        content.write(last.encode())
+        return cls(content.getvalue(), stated, tuple(numbers))
+
+    @classmethod
+    def parse(cls, content: bytes) -> Self:
+        """A report, read from its JSON.
+
+        Raises KeyError if an earlier version wrote it and a needed fact is absent, LedgerError if
+        it has a column that this version does not know.
+        """
+        from dpcli.report.model import CollectionReport, load_report
+
+        text, blocks = _split_numbers(content)
+        parsed = parsed_json(text)
+        indices = [_replace_block(statistic) for statistic in parsed.get("statistics", ())]
+        stated = load_report(parsed)
+        if isinstance(stated, CollectionReport):
+            return cls(content, stated)
+        added = stated.optional_columns
+        columns = columns_with(column.name for column in added) if added else COLUMNS
+        numbers = (
+            tuple(_numbers(statistic, blocks[index], columns))
+            for statistic, index in zip(stated.statistics, indices, strict=True)
+        )
+        return cls(content, stated, tuple(numbers))
+
+
+def without_numbers(content: bytes) -> bytes:
+    """A report's JSON without its published numbers, which may be millions."""
+    return _split_numbers(content)[0]
+
+
+def _split_numbers(content: bytes) -> tuple[bytes, list[bytes]]:
+    """The JSON of a report with indices for numbers, and the blocks of numbers."""
+    parts, blocks, position = [b""], [b""], 0
+    while 0 <= (start := content.find(FIRST, position)) < (end := content.find(LAST, start)):
+        parts += [content[position:start], b'"cells": %d' % len(blocks)]
+        blocks.append(content[start + len(FIRST) - 2 : end])
+        position = end + len(LAST)
+    return b"".join([*parts, content[position:]]), blocks
+
+
+def _replace_block(statistic: dict[str, Any]) -> int:
+    """The index of a statistic's block of numbers; `CELLS` takes its place.
+
+    Raises KeyError if the statistic has no index of a block of numbers.
+    """
+    from dpcli.report.entry_model import CELLS
+
+    index, statistic["cells"] = statistic["cells"] or "0", CELLS
+    if not isinstance(index, str):
+        raise KeyError("cells")
+    return int(index)
+
+
+def _write(named: Sequence[NumberTable], content: io.BytesIO) -> None:
+    if not any(numbers.frame.height for numbers in named):
+        content.write(b"[]")
+        return
+    content.write(b"[\n        ")
+    for numbers in named:
+        line = _line(numbers)
+        for part in numbers.frame.iter_slices(SLICE):
+            part.select(line).write_csv(
+                content, include_header=False, quote_style="never", line_terminator=BETWEEN
+            )
+    # No comma after the last one.
+    content.seek(-len(BETWEEN), io.SEEK_CUR)
+    content.truncate()
+    content.write(b"\n      ]")
+
+
+def _line(numbers: NumberTable) -> pl.Expr:
+    import polars as pl
+
+    labels = [pl.col(f"key{index}").alias(key) for index, key in enumerate(numbers.keys)]
+    keys = pl.struct(labels).struct.json_encode() if labels else pl.lit("{}")
+    item = pl.struct(pl.when(pl.col("item") != "").then("item")).struct.json_encode()
+    marks = [key for ending, key in MARKS.items() if numbers.name.endswith(ending)]
+    first = f'{{"{marks[0]}":true,"keys":' if marks else '{"keys":'
+    parts: list[str | pl.Expr] = [first, keys, ","]
+    parts += [item.str.strip_prefix("{").str.strip_suffix("}")]
+    for column in numbers.columns:
+        parts += column.json(dates=numbers.dates)
+    parts += ["}"]
+    return pl.concat_str(pl.lit(part) if isinstance(part, str) else part for part in parts)
+
+
+def _numbers(
+    statistic: PublishedStatisticReport, block: bytes, columns: Sequence[TableColumn]
+) -> Iterator[NumberTable]:
+    """The numbers of a statistic from their block, in the order of `MARKS`."""
+    import polars as pl
+
+    keys, layout = tuple(statistic.by), statistic.layout
+    lines = pl.read_lines(block, name="line")
+    parts = [_read(part, keys, columns) for part in lines.iter_slices(SLICE)]
+    frame = pl.concat([_read(lines.clear(), keys, columns), *parts])
+    for ending, key in {"": "", **MARKS}.items():
+        if not key or getattr(statistic, key):
+            selected = frame.filter(pl.col("ending") == ending).drop("ending")
+            name, dates = statistic.name + ending, layout.unit == DATE_UNIT
+            yield NumberTable(name, keys, selected, layout.chosen and not ending, dates)
+
+
+def _read(lines: pl.DataFrame, keys: Sequence[str], columns: Sequence[TableColumn]) -> pl.DataFrame:
+    """The published numbers in lines of a JSON report; digits stay strings.
+
+    Raises ValueError for keys or items that are not text.
+    """
+    import polars as pl
+
+    fields = [f"key{at}" for at in range(len(keys))]
+    labels = pl.Struct(dict.fromkeys(keys, pl.String))
+    marks = dict.fromkeys(MARKS.values(), pl.Boolean)
+    named = pl.Struct({**marks, "keys": labels, "item": pl.String})
+    parts = lines.select(pl.col("line").str.extract_groups(FORM)).unnest("line")
+    names = [column.name for column in columns]
+    found = pl.col(names)
+    texts = pl.when(found != "null").then(found.str.strip_chars('"')).otherwise(pl.lit(""))
+    try:
+        read = parts.select((pl.col("named") + "}").str.json_decode(named), texts)
+    except pl.exceptions.ComputeError:
+        raise ValueError("keys or items that are not text") from None
+    group = pl.col("named").struct.field("keys").struct.rename_fields(fields).struct.unnest()
+    return read.select(
+        *([group] if fields else []),
+        pl.col("named").struct.field("item").fill_null(""),
+        *names,
+        pl.coalesce(
+            *(
+                pl.when(pl.col("named").struct.field(key)).then(pl.lit(ending))
+                for ending, key in MARKS.items()
+            ),
+            pl.lit(""),
+        ).alias("ending"),
+    )
