@@ -1,7 +1,4 @@
-"""Intervals of quantiles from counts hold as often as they say, and are no wider than that takes.
-
-`python -m tests.benchmarks.quantile_intervals` prints the figures.
-"""
+"""Intervals of quantiles from counts hold as often as they say, and hardly more often."""
 
 from __future__ import annotations
 

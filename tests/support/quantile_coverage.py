@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -12,7 +11,7 @@ from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Array, Floats
-from dpcli.statistics.quantiles.quantile_classes import ClassOfQuantile, classes_of_quantiles
+from dpcli.statistics.quantiles.quantile_classes import classes_of_quantiles
 from dpcli.statistics.quantiles.tree import CountTree
 
 BLOCK = 500
@@ -48,11 +47,6 @@ class Setting:
             places = generator.lognormal(7.5, 0.6, rows) / 10_000 * last
         elif self.shape == "even":
             places = generator.integers(0, last + 1, rows)
-        elif self.shape == "distinct":
-            places = generator.choice(self.candidates, rows, replace=False)
-        elif self.shape == "half rounded":
-            incomes = generator.lognormal(7.5, 0.6, rows) / 10_000
-            places = np.where(half, np.rint(incomes * 40) / 40, incomes) * last
         elif self.shape == "tied":
             places = generator.choice(
                 generator.choice(last, 40, replace=False), rows, p=generator.dirichlet([2.0] * 40)
@@ -77,14 +71,10 @@ TWELVE = [
 
 @dataclass(frozen=True)
 class Coverage:
-    """For each quantile: how often its interval has the exact class, and how often it is the value.
-
-    `widths` are mean numbers of candidates.
-    """
+    """For each quantile, how often its interval has the exact class, and its value is exact."""
 
     held: Floats
     exact: Floats
-    widths: Floats
 
 
 def noises_of(tree: CountTree, kind: type[Noise]) -> list[Noise]:
@@ -98,22 +88,6 @@ def noises_of(tree: CountTree, kind: type[Noise]) -> list[Noise]:
     return [DiscreteLaplace(1 / (EPSILON * share)) for share in tree.shares(1)]
 
 
-def found_classes(
-    counts: Array,
-    runs: int,
-    noises: Sequence[Noise],
-    quantiles: Sequence[Fraction],
-    confidence: Fraction,
-) -> list[ClassOfQuantile]:
-    """What as many runs as stated find, each with new noise."""
-    tree, levels = CountTree(len(counts)), []
-    for leaves, noise in zip(tree.node_leaves, noises, strict=True):
-        exact = np.add.reduceat(counts, np.arange(0, len(counts), leaves))
-        drawn = np.asarray(noise.sample(runs * len(exact), many=True), np.int64)
-        levels.append(exact + drawn.reshape(runs, -1))
-    return classes_of_quantiles(tree, levels, noises, quantiles, confidence)
-
-
 def coverage(
     setting: Setting,
     runs: int,
@@ -122,21 +96,23 @@ def coverage(
 ) -> Coverage:
     """The coverage of each quantile over some runs, of epsilon 1 or rho 1/2."""
     counts, shares = setting.counts(), setting.shares
-    noises = noises_of(CountTree(len(counts)), kind)
+    tree = CountTree(len(counts))
+    noises = noises_of(tree, kind)
     # The first class up to which there are at least the wanted rows, in whole numbers.
     up_to = np.cumsum(counts)
     exact = [
         int(np.searchsorted(up_to * one.denominator, one.numerator * setting.rows))
         for one in shares
     ]
-    sums, done = np.zeros((3, len(shares))), 0
-    while done < runs:
-        count = min(BLOCK, runs - done)
-        done += count
-        found = found_classes(counts, count, noises, shares, confidence)
+    sums = np.zeros((2, len(shares)))
+    for start in range(0, runs, BLOCK):
+        count, levels = min(BLOCK, runs - start), []
+        for leaves, noise in zip(tree.node_leaves, noises, strict=True):
+            nodes = np.add.reduceat(counts, np.arange(0, len(counts), leaves))
+            drawn = np.asarray(noise.sample(count * len(nodes), many=True), np.int64)
+            levels.append(nodes + drawn.reshape(count, -1))
+        found = classes_of_quantiles(tree, levels, noises, shares, confidence)
         for index, (one, place) in enumerate(zip(found, exact, strict=True)):
             sums[0, index] += ((one.lowest <= place) & (place <= one.highest)).sum()
             sums[1, index] += (one.index == place).sum()
-            sums[2, index] += (one.highest - one.lowest + 1).sum()
-    held, alone, widths = sums / runs
-    return Coverage(held, alone, widths)
+    return Coverage(*(sums / runs))

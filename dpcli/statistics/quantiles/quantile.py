@@ -42,8 +42,8 @@ USUAL_PART = 0.5
 
 Counts that are not negative have smaller errors, for incomes and for even values about half on
 average. Where rows share values, counts are better than that by far, and choices in rounds can be
-worse than single choices. Public facts do not show whether rows share values:
-`python -m tests.benchmarks.quantile_designs` prints both errors for the same facts."""
+worse than single choices. Public facts do not show whether rows share values (`docs/statistics.md`
+has both errors for the same facts)."""
 
 
 def may_count(inputs: Inputs, relation: Relation) -> bool:

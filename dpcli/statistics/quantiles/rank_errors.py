@@ -20,7 +20,7 @@ TEST_SHARE = Fraction(17, 20)
 """The part of an error probability that each of two tests of single ranks has.
 
 More than half: a class that holds rows is hardly at risk in both tests.
-`python -m tests.benchmarks.quantile_intervals` shows which coverage follows.
+`tests/laws/test_quantile_intervals.py` shows which coverage follows.
 """
 
 EMPTY_SHARE = Fraction(1, 5)

@@ -9,8 +9,8 @@ import pytest
 
 from dpcli.numeric.arrays import Floats
 from dpcli.statistics.regression.queries import ObjectiveQuery
-from tests.benchmarks.regression import coefficients, likeliest, people, texts, with_ones
 from tests.support.cli import ROOT
+from tests.support.regressions import coefficients, likeliest, people, texts, with_ones
 from tests.support.surveys import CONFIDENCE, planned_statistic
 
 SPEC = """\
@@ -101,7 +101,7 @@ def exact_slope(design: Floats, outcomes: Floats, ridge: float, *, logistic: boo
 
 @pytest.mark.parametrize("statistic", [LINEAR, LOGISTIC])
 def test_the_page_states_what_the_ridge_does(statistic: str) -> None:
-    """The figures of the page are those of the benchmark's rows, at epsilon 1."""
+    """The figures of the page are those of known rows, at epsilon 1."""
     logistic = statistic is LOGISTIC
     spec = SPEC.format(statistic=statistic, epsilon="1").replace("[x1, x2]", "[x1]")
     plan = planned_statistic(spec)
