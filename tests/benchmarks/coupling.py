@@ -20,7 +20,10 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
+from statistics import median
 from types import FrameType
+
+from dpcli.statistics import STATISTICS
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "dpcli"
@@ -205,12 +208,16 @@ def _body_lines(node: ast.FunctionDef) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What one statistic passes: named functions, modules, and changes of module by calls."""
+    """What one statistic passes: named functions, modules, and changes of module by calls.
+
+    `classes` counts those of which it makes objects.
+    """
 
     functions: int
     modules: int
     changes: int
     designs_built: int
+    classes: int
 
 
 def trace_of_a_mean() -> Trace:
@@ -219,12 +226,15 @@ def trace_of_a_mean() -> Trace:
     from dpcli.statistics.means.mean import Mean
 
     calls: list[tuple[str, str]] = []
+    classes: set[type] = set()
     package = str(PACKAGE)
     # Those of the standard library, which these replace, stand in no file either.
     made = str(PACKAGE / "problems" / "light_dataclasses.py")
 
     def profile(frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code
+        if event == "call" and code.co_name == "__init__" and code.co_filename.startswith(package):
+            classes.add(type(frame.f_locals[code.co_varnames[0]]))
         # A comprehension or lambda belongs to the function around it.
         is_named = code.co_filename.startswith(package) and not code.co_name.startswith("<")
         if event == "call" and is_named and code.co_filename != made:
@@ -243,7 +253,8 @@ def trace_of_a_mean() -> Trace:
     changes = sum(before[0] != after[0] for before, after in pairwise(calls))
     home = sys.modules[Mean.__module__].__file__
     built = sum(file == home and name == "Mean.designs" for file, name in calls)
-    return Trace(len(set(calls)), len({file for file, _ in calls}), changes, built)
+    modules = {file for file, _ in calls}
+    return Trace(len(set(calls)), len(modules), changes, built, len(classes))
 
 
 LOADED = """
@@ -268,6 +279,14 @@ def modules_loaded_by_a_mean() -> list[str]:
     return sorted(done.stdout.split())
 
 
+def files_touched_by_features(commits: int = 30) -> float:
+    """The median number of files of the package that each of the last `feat` commits changed."""
+    log = ["git", "log", "--grep=^feat", f"--max-count={commits}", "--format=%x00", "--name-only"]
+    done = subprocess.run(log, cwd=ROOT, capture_output=True, text=True, check=True)
+    files = [commit.split() for commit in done.stdout.split("\0")[1:]]
+    return median(sum(name.startswith("dpcli/") for name in names) for names in files)
+
+
 def main() -> None:
     """Print all numbers."""
     texts = sources()
@@ -283,6 +302,9 @@ def main() -> None:
     print(f"modules with require_plan_fits: {len(checked)}")
     print(f"functions of more than 60 lines: {long_functions(trees)}")
     print(f"import cycles: {cycles(imports(trees))}")
+    designs = len(subclasses(trees, "Design"))
+    print(f"classes of designs: {designs}, of {len(STATISTICS.names)} statistics")
+    print(f"files that a feature touched (median): {files_touched_by_features()}")
     print(trace_of_a_mean())
     print(f"modules that a release of one mean imports: {len(modules_loaded_by_a_mean())}")
 

@@ -10,7 +10,9 @@ import ast
 import pytest
 
 from tests.benchmarks.coupling import (
+    ROOT,
     column_kinds,
+    files_touched_by_features,
     lines_with,
     long_functions,
     modules_loaded_by_a_mean,
@@ -84,6 +86,7 @@ def test_a_mean_passes_few_functions() -> None:
     assert trace.functions <= 726
     assert trace.modules <= 96
     assert trace.changes <= 1_200
+    assert trace.classes <= 101
 
 
 def test_a_release_loads_few_modules() -> None:
@@ -93,3 +96,14 @@ def test_a_release_loads_few_modules() -> None:
     assert "dpcli.statistics.means.mean" in loaded
     assert not {"dpcli.mechanisms.gaussian", "dpcli.data.labels", "dpcli.data.dates"} & {*loaded}
     assert len(loaded) <= 146
+
+
+def test_designs_are_few() -> None:
+    """Statistics share designs, so that a new one seldom needs a class for its answers."""
+    assert len(subclasses(trees(), "Design")) <= 38
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="a copy without its history")
+def test_a_feature_touches_few_files() -> None:
+    """Half of the last features changed at most this many files of the package."""
+    assert files_touched_by_features() <= 8
