@@ -33,7 +33,6 @@ from dpcli.releasing.request import (
 )
 from dpcli.releasing.run import CollectionRun, ReleaseRun
 from dpcli.releasing.steps import require_quality
-from dpcli.report.facts import collection_report, release_report
 from dpcli.report.formats import (
     FACTS,
     LONG,
@@ -43,7 +42,7 @@ from dpcli.report.formats import (
     render_outputs,
     require_table_name,
 )
-from dpcli.report.report import Report
+from dpcli.report.report import Report, collection_report, release_report
 from dpcli.report.table import estimate_table
 from dpcli.specification.load import read_spec_file, require_model
 from dpcli.specification.model import LocalSpec, Spec

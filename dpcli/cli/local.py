@@ -27,8 +27,8 @@ from dpcli.problems.errors import SpecError, UsageError
 from dpcli.releasing.publishing import publish, publish_to_stdout, require_writable
 from dpcli.releasing.request import ReleaseRequest
 from dpcli.releasing.run import CollectionRun
-from dpcli.report.facts import collection_report
 from dpcli.report.formats import render_outputs, require_table_name
+from dpcli.report.report import collection_report
 from dpcli.report.table import csv_text, estimate_lines
 from dpcli.specification.load import read_local_spec
 from dpcli.specification.responses import MAX_BYTES, read_table_file, table_from_csv

@@ -46,7 +46,8 @@ from dpcli.statistics.postprocessing import Flag
 if TYPE_CHECKING:
     from dpcli.releasing.publishing import ChargedResponses
     from dpcli.report.captions import Digits
-    from dpcli.report.entry_model import QualityReport, StatisticReport
+    from dpcli.report.quality import QualityReport
+    from dpcli.report.statistic import StatisticReport
 
 
 def output_file(output: Path | None) -> Path | None:

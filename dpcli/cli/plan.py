@@ -135,8 +135,8 @@ def plan(
     forecast = forecast_balance(current, spec, ledger, period, times=times, any_period=any_period)
     records = records or shuffle
     if as_json:
-        from dpcli.report.facts import plan_report
         from dpcli.report.json import json_text
+        from dpcli.report.plan import plan_report
 
         report = plan_report(current, forecast, records, shuffled, compared=compare)
         write_json(json_text(report))
@@ -189,7 +189,7 @@ def _difference(
 
     reasons = list(weaker_guarantees(older, current))
     if as_json:
-        from dpcli.report.facts import difference_json
+        from dpcli.report.plan import difference_json
 
         write_json(difference_json(older, current, reasons))
     else:

@@ -33,8 +33,8 @@ from dpcli.releasing.run import ReleaseRun
 from dpcli.releasing.steps import Engine, pack_data, reading_warnings, require_data, require_quality
 from dpcli.report.formats import FACTS, render_outputs
 from dpcli.report.json import json_text
+from dpcli.report.numbers import wide_layout
 from dpcli.report.report import Report, without_numbers
-from dpcli.report.table import wide_layout
 from dpcli.specification.load import read_central_spec
 
 QUALITY = ("passed", "missed", "rows", "people", "readable")
@@ -116,7 +116,7 @@ def release(
 
     def rendered(release: NoisyRelease) -> dict[str, bytes]:
         # The types of reports load where one is made.
-        from dpcli.report.facts import release_report
+        from dpcli.report.report import release_report
 
         reports.append(release_report(release))
         return render_outputs(reports[0], tables.wanted)
@@ -203,7 +203,7 @@ def _dry_run(
     forecast.raise_refusal()
     require_data(plan, request.files, engine)
     if as_json:
-        from dpcli.report.facts import plan_report
+        from dpcli.report.plan import plan_report
 
         write_json(json_text(plan_report(plan, forecast)))
     else:

@@ -31,23 +31,15 @@ from dpcli.privacy.events import RECOVERED, MechanismEvent
 from dpcli.privacy.loss import Loss, sum_losses
 from dpcli.problems.errors import LedgerError, Problem, SpecError, UsageError
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.report.entry_model import (
-    ChoiceRuleReport,
-    QualityRuleReport,
-    ResponseReport,
-    StatisticReport,
-)
-from dpcli.report.facts import plan_report
+from dpcli.report.choices import ChoiceRuleReport
+from dpcli.report.collection import CollectionReport, ResponseReport
 from dpcli.report.json import REPORT_VERSION, Fact, json_text, parsed_json
-from dpcli.report.model import (
-    CollectionReport,
-    LocalPlanReport,
-    LossReport,
-    PlanReport,
-    ReleaseReport,
-    load_report,
-)
-from dpcli.report.report import without_numbers
+from dpcli.report.plan import LocalPlanReport, PlanReport, plan_report
+from dpcli.report.privacy import LossReport
+from dpcli.report.quality import QualityRuleReport
+from dpcli.report.release import ReleaseReport
+from dpcli.report.report import load_report, without_numbers
+from dpcli.report.statistic import StatisticReport
 from dpcli.specification.chosen_bounds import with_chosen_bounds
 from dpcli.specification.load import parse_spec, require_model
 from dpcli.specification.model import CentralSpec, Spec

@@ -1,8 +1,9 @@
 """Reports and tables of a release, rendered to bytes.
 
-`facts` collects what a report states, with `entry_facts` for one statistic; `report.Report`
-holds these facts and the published numbers, and is stored as JSON. All other outputs are made from
-it: `table` (CSV and Parquet), `render` with `charts` (HTML, Markdown and the registry record), and
+`release`, `collection` and `plan` have the types of what is stated, and how each is made, with
+`statistic`, `privacy`, `quality` and `choices` for its parts. `report.Report` holds what is stated
+and the published `numbers`, and is stored as JSON. All other outputs are made from it:
+`table` (CSV and Parquet), `render` with `charts` (HTML, Markdown and the registry record), and
 `formats` (the list of formats). `sums` adds published numbers of a stored report.
 
 Reports depend on the spec, the released numbers, the version, the ledger entry, and the name and

@@ -20,8 +20,8 @@ from dpcli.report.numbers import CellText
 from dpcli.statistics.postprocessing import Flag
 
 if TYPE_CHECKING:
-    from dpcli.report.entry_model import StatisticReport
-    from dpcli.report.model import ColumnReport, SpecReport
+    from dpcli.report.release import ColumnReport, SpecReport
+    from dpcli.report.statistic import StatisticReport
     from dpcli.specification.model import Caption
 
     Captioned: TypeAlias = Caption | ColumnReport | StatisticReport

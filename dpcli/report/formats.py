@@ -13,7 +13,6 @@ from dpcli.engine.files.dataset import ENDINGS, GZIP_ENDING, PARQUET_ENDINGS, ZI
 from dpcli.ledger.charge import STOPPED
 from dpcli.problems.errors import UsageError
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.report.model import CollectionReport, ReleaseReport
 from dpcli.report.numbers import NumberTable
 from dpcli.report.report import Report
 from dpcli.report.table import (
@@ -213,11 +212,29 @@ def report_schema() -> str:
     from pydantic import TypeAdapter
     from pydantic.json_schema import GenerateJsonSchema
 
+    from dpcli.report.collection import CollectionReport
+    from dpcli.report.json import json_key, ordered_fields
+    from dpcli.report.release import AnyReport, CentralReport, ReleaseReport
+
     class Generator(GenerateJsonSchema):
         """Schemas without field titles; what has a default is absent rather than null."""
 
         def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - for any field
             return False
+
+        def dataclass_schema(self, schema: Any) -> dict[str, Any]:
+            made, kind = super().dataclass_schema(schema), schema["cls"]
+            # Pydantic reads the docstrings of the class alone, and lists inherited fields first.
+            for base in (AnyReport, CentralReport):
+                if issubclass(kind, base):
+                    for key, inherited in TypeAdapter(base).json_schema()["properties"].items():
+                        said = inherited.keys() & {"description"}
+                        made["properties"][key] |= {word: inherited[word] for word in said}
+            keys = [json_key(field.name) for field in ordered_fields(kind)]
+            stated = made["properties"]
+            made["properties"] = {key: stated[key] for key in keys}
+            made["required"].sort(key=keys.index)
+            return made
 
         def default_schema(self, schema: Any) -> dict[str, Any]:
             inner = schema["schema"]

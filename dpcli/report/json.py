@@ -6,13 +6,14 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, Field, fields
 from fractions import Fraction
 from functools import cache
 from math import ceil
 from types import UnionType
 from typing import (
     TYPE_CHECKING,
+    Annotated,
     Any,
     ClassVar,
     Literal,
@@ -51,6 +52,9 @@ class JsonNumber(str):
         return handler(float)
 
 
+number = JsonNumber.of
+
+
 class JsonRow(tuple[JsonNumber, ...]):
     """Numbers that JSON shows on one line."""
 
@@ -61,13 +65,31 @@ class JsonRow(tuple[JsonNumber, ...]):
         return handler(list[JsonNumber])
 
 
+class Keywords:
+    """Keywords that are added to the JSON Schema of a type."""
+
+    def __init__(self, **keywords: Any) -> None:
+        self.keywords = keywords
+
+    def __get_pydantic_json_schema__(self, core_schema: Any, handler: Any) -> Any:
+        return handler(core_schema) | self.keywords
+
+
+Count = Annotated[int, Keywords(minimum=0)]
+Positive = Annotated[int, Keywords(minimum=1)]
+Date = Annotated[str, Keywords(format="date")]
+Sentences = list[str]
+Ends = tuple[JsonNumber, JsonNumber]
+
+
 REPORT_VERSION = 2
 """The version of the keys of reports, and of the JSON of plans and simulations."""
 
 CELLS_PLACE = "\u0000cells"
 """What stands in JSON for a statistic's numbers; no spec can contain this text."""
 
-KEYS = {"no_information": "no-information"}
+KEYS = {"no_information": "no-information", "is_shuffled": "shuffled"}
+"""Keys that differ from the names of their fields."""
 
 FORMER_KEYS = {
     "description": ("question", "told"),
@@ -95,10 +117,11 @@ class JsonObject:
 
     A field is absent from the JSON if its value is its default. JSON of earlier versions may lack
     a field without a default, or have a value of another form: such a field is not set, and
-    reading it raises `NotStatedError`.
+    reading it raises `NotStatedError`. Keys that are named in `order` come first.
     """
 
     __slots__ = ()
+    order: ClassVar[tuple[str, ...]] = ()
     __pydantic_config__: ClassVar = {
         "alias_generator": json_key,
         "extra": "forbid",
@@ -133,8 +156,16 @@ class JsonObject:
 
     def extended(self, kind: type[Made], **more: Any) -> Made:
         """An object of the subclass `kind`, with the fields of this one and `more`."""
-        own = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        cls: Any = type(self)
+        own = {field.name: getattr(self, field.name) for field in ordered_fields(cls)}
         return kind(**own, **more)
+
+
+@cache
+def ordered_fields(cls: Any) -> list[Field[Any]]:
+    """The fields of a subclass of `JsonObject`, in the order of its JSON."""
+    first = {name: position for position, name in enumerate(cls.order)}
+    return sorted(fields(cls), key=lambda field: first.get(field.name, len(first)))
 
 
 @cache
@@ -208,11 +239,11 @@ def _encodable(fact: Any) -> Any:
             return {field.name: _encodable(getattr(fact, field.name)) for field in fields(fact)}
         case JsonObject():
             # Values that are not set are absent, as are those of defaults.
-            values = ((field, getattr(fact, field.name, field.default)) for field in fields(fact))  # type: ignore[arg-type]
+            kind: Any = type(fact)
             return {
                 json_key(field.name): _encodable(value)
-                for field, value in values
-                if value is not field.default
+                for field in ordered_fields(kind)
+                if (value := getattr(fact, field.name, field.default)) is not field.default
             }
         case Mapping():
             return {key: _encodable(value) for key, value in fact.items()}

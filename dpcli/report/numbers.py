@@ -21,6 +21,7 @@ from dpcli.statistics.precision import OPTIONAL_COLUMNS, OptionalColumn, Precisi
 if TYPE_CHECKING:
     import polars as pl
 
+    from dpcli.planning.plan import CentralPlan
     from dpcli.planning.results import EstimatedStatistic
     from dpcli.statistics.precision import ColumnNumbers
 
@@ -331,3 +332,33 @@ def flags_of(published: Iterable[NumberTable]) -> list[Flag]:
     """The flags that occur in these numbers, in a fixed order."""
     flags = {flag for numbers in published for flag in numbers.frame["flag"].unique()}
     return [flag for flag in Flag if flag and flag in flags]
+
+
+def wide_layout(plan: CentralPlan) -> dict[str, tuple[str, list[str]]]:
+    """For each statistic of a plan, the name and the key columns of its wide table.
+
+    The layout is known before any row is read. Two statistics share a table if they have the same
+    keys and items and, with private keys, if the same statistic selects their groups.
+    """
+    tables: dict[object, tuple[list[str], list[str]]] = {}
+    for entry in (planned.entry for planned in plan.statistics):
+        inputs, used = entry.inputs, entry.statistic
+        heading = [*(key.column.name for key in inputs.by), used.item_heading(inputs)]
+        lines = (inputs.by, heading[-1], used.items(inputs), entry.selected_by)
+        tables.setdefault(lines, (list(filter(None, heading)), []))[1].append(inputs.name)
+    words = ["-".join(heading) or "total" for heading, _ in tables.values()]
+    plain = ["".join(letter if letter.isalnum() else "-" for letter in word)[:80] for word in words]
+    named = zip(distinct(plain, "-"), tables.values(), strict=True)
+    return {member: (table, heading) for table, (heading, members) in named for member in members}
+
+
+def distinct(words: Iterable[str], mark: str = "_") -> list[str]:
+    """The words made distinct: `mark` and a number are appended to a repeated word."""
+    names: list[str] = []
+    for word in words:
+        name, number = word, 1
+        while name in names:
+            number += 1
+            name = f"{word}{mark}{number}"
+        names.append(name)
+    return names

@@ -44,9 +44,10 @@ from dpcli.report.captions import (
     reader_of,
 )
 from dpcli.report.charts import Chart, Scale, chart_over_bins, interval_ends, tick_text
-from dpcli.report.entry_facts import BINS_COLUMNS, option_words
-from dpcli.report.model import CollectionReport, RiskReport
+from dpcli.report.choices import BINS_COLUMNS
+from dpcli.report.collection import CollectionReport
 from dpcli.report.numbers import COLUMNS, CellText, NumberTable, flags_of, number_of
+from dpcli.report.release import RiskReport
 from dpcli.report.report import Report
 from dpcli.specification.model import Caption
 
@@ -302,7 +303,7 @@ class StatisticView:
         words = [stated.statistic]
         words += [f"of {stated.column}"] if stated.column else []
         words += [f"{'on' if stated.column else 'of'} {', '.join(others)}"] if others else []
-        words += option_words(stated)
+        words += stated.options
         words += [f"by {', '.join(stated.by)}"] if stated.by else []
         words += [f"where {' and '.join(stated.where)}"] if stated.where else []
         return f"Requested: {' '.join(words)}."

@@ -23,13 +23,16 @@ from dpcli.report.numbers import (
     NumberTable,
     TableColumn,
     columns_with,
+    published_numbers,
 )
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from dpcli.report.entry_model import PublishedStatisticReport
-    from dpcli.report.model import CollectionReport, ReleaseReport
+    from dpcli.ledger.charge import NoisyRelease, RandomizedCollection
+    from dpcli.report.collection import CollectionReport
+    from dpcli.report.release import ReleaseReport
+    from dpcli.report.statistic import PublishedStatisticReport
 
 SLICE = 1 << 14
 """Numbers that are written or read at a time, to bound the memory."""
@@ -91,21 +94,56 @@ class Report:
         Raises KeyError if an earlier version wrote it and a needed fact is absent, LedgerError if
         it has a column that this version does not know.
         """
-        from dpcli.report.model import CollectionReport, load_report
-
         text, blocks = _split_numbers(content)
         parsed = parsed_json(text)
         indices = [_replace_block(statistic) for statistic in parsed.get("statistics", ())]
         stated = load_report(parsed)
-        if isinstance(stated, CollectionReport):
+        if parsed.get("model") == "local":
             return cls(content, stated)
-        added = stated.optional_columns
+        added = cast("ReleaseReport", stated).optional_columns
         columns = columns_with(column.name for column in added) if added else COLUMNS
         numbers = (
             tuple(_numbers(statistic, blocks[index], columns))
-            for statistic, index in zip(stated.statistics, indices, strict=True)
+            for statistic, index in zip(
+                cast("ReleaseReport", stated).statistics, indices, strict=True
+            )
         )
         return cls(content, stated, tuple(numbers))
+
+
+def load_report(parsed: Any) -> ReleaseReport | CollectionReport:
+    """What a report states, from the JSON object that `parsed_json` returned."""
+    from dpcli.report.release import ReleaseReport
+
+    # Early reports state bounds and limits apart.
+    if apart := [*parsed.get("chosen_bounds", ()), *parsed.get("chosen_limits", ())]:
+        parsed = {"choices": apart, **parsed}
+    if parsed.get("model") == "local":
+        from dpcli.report.collection import CollectionReport
+
+        return CollectionReport.load(parsed)
+    return ReleaseReport.load(parsed)
+
+
+def release_report(release: NoisyRelease) -> Report:
+    """The report of a release, with its numbers."""
+    from dpcli.report.release import ReleaseReport
+
+    spec = release.numbers.plan.spec
+    return Report.compose(
+        ReleaseReport.of(release),
+        [
+            published_numbers(published, spec.output_columns, spec.confidence)
+            for published in release.numbers.statistics
+        ],
+    )
+
+
+def collection_report(collection: RandomizedCollection) -> Report:
+    """The report of a local collection."""
+    from dpcli.report.collection import CollectionReport
+
+    return Report.compose(CollectionReport.of(collection))
 
 
 def without_numbers(content: bytes) -> bytes:
@@ -128,7 +166,7 @@ def _replace_block(statistic: dict[str, Any]) -> int:
 
     Raises KeyError if the statistic has no index of a block of numbers.
     """
-    from dpcli.report.entry_model import CELLS
+    from dpcli.report.statistic import CELLS
 
     index, statistic["cells"] = statistic["cells"] or "0", CELLS
     if not isinstance(index, str):

@@ -27,10 +27,10 @@ from dpcli.numeric.exact import decimal_text
 from dpcli.problems.errors import UsageError
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.messages import closest_match, did_you_mean
-from dpcli.report.model import CollectionReport
-from dpcli.report.numbers import POPULATION, NumberTable
+from dpcli.report.collection import CollectionReport
+from dpcli.report.numbers import POPULATION, NumberTable, distinct
 from dpcli.report.report import Report
-from dpcli.report.table import distinct, long_table
+from dpcli.report.table import long_table
 from dpcli.statistics.design import NoiseOfNumbers
 from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.postprocessing import Flag
@@ -38,8 +38,9 @@ from dpcli.statistics.postprocessing import Flag
 if TYPE_CHECKING:
     import polars as pl
 
-    from dpcli.report.entry_model import MechanismReport, PublishedStatisticReport
     from dpcli.report.json import JsonRow
+    from dpcli.report.privacy import MechanismReport
+    from dpcli.report.statistic import PublishedStatisticReport
 
 MIN_CONFIDENCE = Fraction(1, 2)
 """A bound that holds in at most this share of cases is refused."""

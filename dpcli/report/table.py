@@ -18,13 +18,12 @@ from urllib.parse import quote
 
 from dpcli.data.declared_texts import FORMULA_STARTS
 from dpcli.numeric.exact import decimal_text
-from dpcli.planning.plan import CentralPlan
 from dpcli.privacy.loss import loss_text
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.report.entry_model import StatisticReport
-from dpcli.report.model import ColumnReport
-from dpcli.report.numbers import COLUMNS, ISO_DATE, NumberTable, TableColumn, columns_with
+from dpcli.report.numbers import COLUMNS, ISO_DATE, NumberTable, TableColumn, columns_with, distinct
+from dpcli.report.release import ColumnReport
 from dpcli.report.report import Report
+from dpcli.report.statistic import StatisticReport
 from dpcli.specification.inputs import ESTIMATE_COLUMNS
 from dpcli.statistics.postprocessing import Flag
 
@@ -163,36 +162,6 @@ def wide_table(published: Sequence[NumberTable], heading: Sequence[str]) -> Tabl
             (dates if numbers.dates and column.has == "unit" else numeric).add(name)
     named = (column.alias(name) for column, name in zip(series, header, strict=True))
     return Table(pl.DataFrame(named), frozenset(numeric), frozenset(dates))
-
-
-def wide_layout(plan: CentralPlan) -> dict[str, tuple[str, list[str]]]:
-    """For each statistic of a plan, the name and the key columns of its wide table.
-
-    The layout is known before any row is read. Two statistics share a table if they have the same
-    keys and items and, with private keys, if the same statistic selects their groups.
-    """
-    tables: dict[object, tuple[list[str], list[str]]] = {}
-    for entry in (planned.entry for planned in plan.statistics):
-        inputs, used = entry.inputs, entry.statistic
-        heading = [*(key.column.name for key in inputs.by), used.item_heading(inputs)]
-        lines = (inputs.by, heading[-1], used.items(inputs), entry.selected_by)
-        tables.setdefault(lines, (list(filter(None, heading)), []))[1].append(inputs.name)
-    words = ["-".join(heading) or "total" for heading, _ in tables.values()]
-    plain = ["".join(letter if letter.isalnum() else "-" for letter in word)[:80] for word in words]
-    named = zip(distinct(plain, "-"), tables.values(), strict=True)
-    return {member: (table, heading) for table, (heading, members) in named for member in members}
-
-
-def distinct(words: Iterable[str], mark: str = "_") -> list[str]:
-    """The words made distinct: `mark` and a number are appended to a repeated word."""
-    names: list[str] = []
-    for word in words:
-        name, number = word, 1
-        while name in names:
-            number += 1
-            name = f"{word}{mark}{number}"
-        names.append(name)
-    return names
 
 
 def csv_text(lines: Iterable[Iterable[str]]) -> bytes:

@@ -456,4 +456,4 @@ def test_the_engine_alone_asks_for_answers() -> None:
 )
 def test_a_planted_use_is_found(text: str) -> None:
     """Every form of asking a query for its answer is found."""
-    assert [*uses_of_answers("dpcli/report/facts.py", ast.parse(text))]
+    assert [*uses_of_answers("dpcli/report/release.py", ast.parse(text))]

@@ -47,11 +47,13 @@ USER_TEXTS = {
     "mechanisms/local/labels.py": {"Matrix", "GeneralizedRandomizedResponse", "UnaryEncoding"},
     "privacy/accounting/advanced.py": {"AdvancedComposition"},
     "privacy/accounting/zcdp.py": {"ZcdpComposition"},
-    "report/entry_model.py": {
+    "report/statistic.py": {
         *("BinsReport", "CellReport", "PublishedStatisticReport"),
-        *("scale", "possible", "table"),
+        *("scale", "possible"),
     },
-    "report/model.py": {"unreliable_above", "first_release", "after_check"},
+    "report/quality.py": {"table"},
+    "report/release.py": {"unreliable_above"},
+    "report/privacy.py": {"first_release", "after_check"},
     "data/conditions.py": {"ConditionModel"},
     "statistics/means/ratio.py": {"Ratio"},
     "statistics/means/comparison.py": {"Comparison"},

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.report import formats
-from dpcli.report.model import ReleaseReport
+from dpcli.report.release import ReleaseReport
 from dpcli.report.report import Report
 from tests.support.cli import LOCAL, PEOPLE, ROOT, Command
 

@@ -12,13 +12,13 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from dpcli.report import report as reports
-from dpcli.report.entry_model import CELLS
 from dpcli.report.formats import report_schema
 from dpcli.report.json import json_text
-from dpcli.report.model import ReleaseReport
 from dpcli.report.numbers import RAW, NumberTable
+from dpcli.report.release import ReleaseReport
 from dpcli.report.render import render_page
 from dpcli.report.report import Report, without_numbers
+from dpcli.report.statistic import CELLS
 from tests.support.cli import DATA, LOCAL, PEOPLE, SPEC, Command
 
 HOSTILE = ('a"b', "\\", "\n", "null", "", '","value":9', "é\u2028", "1.50", "{}", "]")

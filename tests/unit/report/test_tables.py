@@ -13,7 +13,7 @@ import pytest
 
 from dpcli.data.declared_texts import FORMULA_STARTS
 from dpcli.ledger.ledger import OpenLedger
-from dpcli.report.entry_model import LayoutReport
+from dpcli.report.statistic import LayoutReport
 from tests.support.cli import PEOPLE, SPECS, Command
 from tests.support.rules import mostly_extended
 
@@ -210,9 +210,9 @@ def test_a_page_is_refused_if_an_old_report_lacks_its_facts(
     spec = tmp_path / "spec.yaml"
     spec.write_text(SAMPLES[0].read_text(encoding="utf-8"), encoding="utf-8")
     with monkeypatch.context() as older:
-        older.setattr("dpcli.report.facts.headline", lambda _: None)
+        older.setattr("dpcli.report.privacy.headline", lambda _: None)
         layout = LayoutReport.load({"chosen": False})
-        older.setattr("dpcli.report.facts.layout_report", lambda *_: layout)
+        older.setattr(LayoutReport, "of", lambda *_: layout)
         released = dpcli("release", spec, PEOPLE, "-q", "--release-id", "old")
     assert released.status == 0, released.err
     book, page, table = (tmp_path / name for name in ("dpcli-ledger.sqlite", "r.html", "t.csv"))

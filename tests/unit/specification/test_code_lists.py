@@ -10,8 +10,7 @@ import pytest
 
 from dpcli.data.labels import LabeledColumn
 from dpcli.problems.errors import SpecError
-from dpcli.report.facts import spec_report
-from dpcli.report.model import FileReport
+from dpcli.report.release import FileReport, SpecReport
 from dpcli.specification.load import parse_spec
 from dpcli.specification.model import Spec, SpecFile
 from tests.support.specs import with_column
@@ -70,7 +69,7 @@ def test_the_digest_of_the_spec_covers_the_file(tmp_path: Path) -> None:
     path = tmp_path / "districts.csv"
     assert first.named_files == (SpecFile("districts.csv", path, digest),)
     assert first.files == (path,)
-    assert spec_report(first).files == [FileReport(name="districts.csv", sha256=digest)]
+    assert SpecReport.of(first).files == [FileReport(name="districts.csv", sha256=digest)]
 
 
 @pytest.mark.parametrize(

@@ -311,10 +311,10 @@ def test_a_report_keeps_the_numbers_of_the_population() -> None:
     """A stored report has the lines of the population, and reads them back."""
     import polars as pl
 
-    from dpcli.report.entry_model import CELLS
-    from dpcli.report.model import ReleaseReport
     from dpcli.report.numbers import NumberTable
+    from dpcli.report.release import ReleaseReport
     from dpcli.report.report import Report
+    from dpcli.report.statistic import CELLS
 
     def numbers(name: str, value: str) -> NumberTable:
         texts = {"key0": "north", "item": "", "value": value, "lower": "", "upper": "", "flag": ""}

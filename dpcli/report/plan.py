@@ -1,0 +1,216 @@
+"""What the JSON of plans states, and that of their differences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Literal
+
+from dpcli.planning import notes
+from dpcli.planning.limit_notes import limit_warnings
+from dpcli.planning.plan import CentralPlan, LocalPlan, Plan
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.report.choices import ChoiceRuleReport, choice_reports
+from dpcli.report.collection import PlannedResponseReport, ResponseReport
+from dpcli.report.json import Count, JsonNumber, JsonObject, Sentences, if_known, json_text, number
+from dpcli.report.privacy import LossReport
+from dpcli.report.quality import QualityRuleReport
+from dpcli.report.release import AnyReport, CentralReport, any_fields, central_fields
+from dpcli.report.statistic import StatisticReport
+
+if TYPE_CHECKING:
+    from dpcli.ledger.account import BalanceForecast
+    from dpcli.privacy.shuffling import ShuffledGuarantee
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusalReport(JsonObject):
+    """A reason why an account would refuse a release."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountReport(JsonObject):
+    """The account that would pay: its ledger, and why it would refuse the release.
+
+    `opened` is whether it exists, `window` the days that its budget covers. `shares_files_with`
+    names other accounts that were charged for the same data files.
+    """
+
+    ledger: str
+    ledger_exists: bool
+    opened: bool
+    window: Count | None
+    refused: list[RefusalReport]
+    shares_files_with: list[str]
+
+    @classmethod
+    def of(cls, forecast: BalanceForecast) -> AccountReport:
+        """The account of a forecast."""
+        refused = forecast.refused.problems if forecast.refused else ()
+        return cls(
+            ledger=str(forecast.ledger),
+            ledger_exists=forecast.exists,
+            opened=forecast.terms is not None,
+            window=forecast.window,
+            refused=[
+                RefusalReport(code=problem.code, message=problem.message) for problem in refused
+            ],
+            shares_files_with=list(forecast.shared),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunsReport(JsonObject):
+    """Repeated releases of a plan."""
+
+    requested: Count
+    fits: bool
+    needed: LossReport
+    most: Count
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonReport(JsonObject):
+    """What a composition states of the same noise."""
+
+    composition: str
+    total: LossReport | None
+    bound: str | None
+    fits: bool
+    cheapest: bool
+    needs: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanReport(CentralReport):
+    """The JSON of a plan."""
+
+    fits: bool
+    account: AccountReport
+    times: RunsReport | None
+    choices: list[ChoiceRuleReport] | None = None
+    quality: QualityRuleReport | None
+    statistics: list[StatisticReport]
+    warnings: Sentences
+    compared: list[ComparisonReport] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShuffledReport(JsonObject):
+    """The central guarantee of responses in random order."""
+
+    records: Count
+    delta: JsonNumber
+    epsilon: JsonNumber | None
+    enough_records: Count | None
+    condition: str
+
+    @classmethod
+    def of(cls, plan: LocalPlan, amplified: ShuffledGuarantee) -> ShuffledReport:
+        """The guarantee of the responses of a plan in random order."""
+        return cls(
+            records=amplified.records,
+            delta=number(amplified.delta),
+            epsilon=if_known(number, amplified.epsilon),
+            enough_records=amplified.needed_records,
+            condition=notes.shuffle_condition(plan),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalPlanReport(AnyReport):
+    """The JSON of a plan of the local model."""
+
+    model: Literal["local"]
+    fits: bool
+    account: AccountReport
+    times: RunsReport | None
+    records: Count | None
+    responses: list[ResponseReport] | list[PlannedResponseReport]
+    shuffled: ShuffledReport | None = None
+    compared: list[ComparisonReport] | None = None
+
+
+def plan_report(
+    plan: Plan,
+    forecast: BalanceForecast,
+    records: int | None = None,
+    amplified: ShuffledGuarantee | None = None,
+    *,
+    compared: bool = False,
+) -> PlanReport | LocalPlanReport:
+    """What a plan and its account state, known before any row is read.
+
+    The remaining budget is that after the release; it is null if the release is refused. With
+    `compared`, there is the cost under every composition. In the local model, `records` gives
+    expected errors, and `amplified` is the central guarantee of responses in random order.
+    """
+    before, runs = forecast.before, forecast.runs
+    outlook: dict[str, Any] = {
+        **any_fields(plan, before.spent if before else None, forecast.after, forecast.window),
+        "fits": forecast.refused is None,
+        "account": AccountReport.of(forecast),
+        "times": runs
+        and RunsReport(
+            requested=runs.asked,
+            fits=runs.fits,
+            needed=LossReport.of(runs.needed),
+            most=runs.most,
+            exact=runs.exact,
+        ),
+        "compared": _compared(plan) if compared else None,
+    }
+    if isinstance(plan, LocalPlan):
+        return LocalPlanReport(
+            **outlook,
+            model="local",
+            records=records,
+            responses=[
+                ResponseReport.of(response)
+                if records is None
+                else PlannedResponseReport.expect(response, records)
+                for response in plan.spec.responses
+            ],
+            unprotected=notes.unprotected_notes(plan),
+            limits=notes.collection_limitations(plan, shuffled=amplified is not None),
+            shuffled=ShuffledReport.of(plan, amplified) if amplified else None,
+        )
+    limits = limit_warnings(plan)
+    quality = (*notes.quality_warnings(plan), *notes.kept_rows_warnings(plan))
+    return PlanReport(
+        **outlook,
+        **central_fields(plan),
+        choices=choice_reports(plan),
+        quality=QualityRuleReport.of(plan) if plan.quality else None,
+        statistics=[StatisticReport.of(planned, plan.spec) for planned in plan.statistics],
+        limits=[*notes.limitations(plan), *limits],
+        warnings=[*notes.unit_warnings(plan), *notes.column_warnings(plan), *limits, *quality],
+    )
+
+
+def _compared(plan: Plan) -> list[ComparisonReport]:
+    from dpcli.planning.compare import compare_compositions
+
+    return [
+        ComparisonReport(
+            composition=row.composition,
+            total=if_known(LossReport.of, row.total),
+            bound=row.bound,
+            fits=row.fits,
+            cheapest=row.cheapest,
+            needs=row.needs,
+        )
+        for row in compare_compositions(plan)
+    ]
+
+
+def difference_json(old: CentralPlan, new: CentralPlan, weaker: Sequence[str]) -> str:
+    """The changes between two plans as JSON, and why the new plan is `weaker`."""
+    from dpcli.planning.compare import statistic_changes
+
+    statistics, spent = list(map(asdict, statistic_changes(old, new))), [old.cost, new.cost]
+    return json_text({"statistics": statistics, "spent": spent, "weaker": weaker})

@@ -1,0 +1,281 @@
+"""What a report states about privacy: of queries, a release and an account."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal
+
+from dpcli.ledger.balance import DAYS_A_YEAR
+from dpcli.planning.guarantee import headline, meaning, promise, protection
+from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
+from dpcli.privacy.loss import Loss
+from dpcli.privacy.unit import RowUnit
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.report.json import Count, Ends, JsonNumber, JsonObject, Sentences, if_known, number
+from dpcli.specification.model import CentralSpec
+
+if TYPE_CHECKING:
+    from dpcli.ledger.balance import Balance
+    from dpcli.ledger.charge import Receipt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MechanismReport(JsonObject):
+    """How a query was answered."""
+
+    kind: str
+    """discrete-laplace, discrete-gaussian, the name of a choice, or exact."""
+    scale: JsonNumber
+    """In the unit of the answer."""
+    grid: JsonNumber
+    """The step on which noise and answer lie."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SensitivityReport(JsonObject):
+    """How far one unit can change the answer, in the unit of the answer."""
+
+    l0: Count | None
+    """How many numbers one unit can change."""
+    l1: JsonNumber
+    l2: JsonNumber
+    linf: JsonNumber
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryReport(JsonObject):
+    """A query of a statistic."""
+
+    role: str
+    """What the query is for."""
+    joint: bool
+    """Whether its loss means something only together with the others."""
+    cells: Count | None
+    """How many numbers; null where groups are private."""
+    row_contribution: Ends
+    """The least and the most that one row adds to one number."""
+    mechanism: MechanismReport
+    sensitivity: SensitivityReport
+    epsilon: JsonNumber
+    delta: JsonNumber
+    rho: JsonNumber
+    """What its answer reveals, in rho."""
+    error95: JsonNumber
+    """The half-width of the noise at the confidence of the report."""
+
+    @classmethod
+    def of(cls, planned: PlannedQuery, confidence: Fraction, *, joint: bool) -> QueryReport:
+        """What a report states about one query, in the unit of the answer."""
+        weighted, calibrated = planned.weighted, planned.calibrated
+        low, high = map(number, planned.row_contribution)
+        return cls(
+            role=weighted.role,
+            joint=joint,
+            cells=weighted.query.cells,
+            row_contribution=(low, high),
+            mechanism=MechanismReport(
+                kind=planned.mechanism_kind, scale=number(planned.scale), grid=number(weighted.step)
+            ),
+            sensitivity=SensitivityReport(
+                l0=calibrated.sensitivity.l0,
+                l1=number(planned.l1),
+                l2=number(planned.l2),
+                linf=number(planned.linf),
+            ),
+            epsilon=number(calibrated.loss.epsilon),
+            delta=number(calibrated.loss.delta),
+            rho=number(calibrated.guarantee.rho),
+            error95=number(planned.error(confidence)),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswersReport(JsonObject):
+    """How the queries of the quality check, or of a choice, are answered."""
+
+    mechanism: MechanismReport
+    sensitivity: SensitivityReport
+    epsilon: JsonNumber
+    delta: JsonNumber
+    rho: JsonNumber
+    protected: Sentences
+    """How each query was protected, in words."""
+    queries: list[QueryReport]
+
+
+def answers(planned: PlannedStatistic, spec: CentralSpec) -> dict[str, Any]:
+    """The fields of `AnswersReport`, which every statistic has, by name."""
+    queries = [
+        QueryReport.of(query, spec.confidence, joint=planned.is_joint) for query in planned.queries
+    ]
+    return {
+        "mechanism": queries[0].mechanism,
+        "sensitivity": queries[0].sensitivity,
+        "epsilon": number(planned.target.epsilon),
+        "delta": number(planned.target.delta),
+        "rho": number(planned.rho),
+        "protected": [protection(query, spec) for query in planned.queries],
+        "queries": queries,
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossReport(JsonObject):
+    """A privacy loss."""
+
+    epsilon: JsonNumber
+    """Rounded up where it has no short decimal."""
+    delta: JsonNumber
+    rho: JsonNumber | None
+    """Where the composition counts in it."""
+
+    @classmethod
+    def of(cls, loss: Loss) -> LossReport:
+        """The report of a loss."""
+        epsilon, delta = number(loss.epsilon), number(loss.delta)
+        return cls(epsilon=epsilon, delta=delta, rho=if_known(number, loss.rho))
+
+    @property
+    def loss(self) -> Loss:
+        """The loss that is stated."""
+        rho = None if self.rho is None else Fraction(self.rho)
+        return Loss(Fraction(self.epsilon), Fraction(self.delta), rho)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitReport(JsonObject):
+    """A person as the privacy unit."""
+
+    column: str
+    max_rows: Count
+    max_groups: Count
+    max_rows_per_group: Count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivacyReport(JsonObject):
+    """The guarantee, and what it costs and means."""
+
+    unit: Literal["row"] | UnitReport
+    """Who is protected."""
+    neighbors: Literal["add-remove", "change-one"]
+    composition: str
+    requested: LossReport
+    """The plain sum of what the entries ask for."""
+    spent: LossReport
+    """By this release, by the composition."""
+    bound: str
+    """The theorem that gives it."""
+    budget: LossReport
+    """Of the account."""
+    before: LossReport | None
+    """What the account had spent before."""
+    after: LossReport | None
+    """What the account had spent after it."""
+    remaining: LossReport | None
+    """What it has left."""
+    promise: str
+    """What is promised, in words."""
+    headline: str
+    """What the loss means, in one sentence."""
+    meaning: Sentences
+    """What the loss of this release means for one person or row, in words."""
+
+    @classmethod
+    def of(cls, plan: Plan, before: Loss | None, after: Balance | None) -> PrivacyReport:
+        """The guarantee of a plan.
+
+        The losses `before` and `after`, and what remains, are stated if they are known.
+        """
+        spec, privacy, unit = plan.spec, plan.spec.privacy, plan.spec.privacy.unit
+        return cls(
+            unit="row"
+            if isinstance(unit, RowUnit)
+            else UnitReport(
+                column=unit.column,
+                max_rows=unit.max_rows,
+                max_groups=unit.max_groups,
+                max_rows_per_group=unit.max_rows_per_group,
+            ),
+            neighbors=privacy.neighbors.value,
+            composition=privacy.composition.name,
+            requested=LossReport.of(plan.requested_loss),
+            spent=LossReport.of(plan.cost),
+            bound=plan.bound.name,
+            budget=LossReport.of(privacy.budget),
+            before=if_known(LossReport.of, before),
+            after=LossReport.of(after.spent) if after else None,
+            remaining=LossReport.of(after.remaining) if after else None,
+            promise=promise(spec),
+            headline=headline(plan),
+            meaning=list(meaning(plan)),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowReport(JsonObject):
+    """What a window protects, and the loss of each span of time."""
+
+    periods: Count
+    period: str | None
+    per_window: LossReport
+    per_year_at_most: LossReport
+    lifetime: LossReport
+    protects: str
+    does_not_protect: str
+
+    @classmethod
+    def of(cls, receipt: Receipt) -> WindowReport | None:
+        """What the window of an account protects, and its losses; None without a window.
+
+        The losses are those of the worst window, of a year at most, and of all releases.
+        """
+        days = receipt.terms.window
+        if days is None:
+            return None
+        # This number of windows covers a year.
+        windows, budget = -(-DAYS_A_YEAR // days), receipt.terms.budget
+        return cls(
+            periods=days,
+            period=receipt.period,
+            per_window=LossReport.of(receipt.balance.spent),
+            per_year_at_most=LossReport.of(Loss(budget.epsilon * windows, budget.delta * windows)),
+            lifetime=LossReport.of(receipt.balance.lifetime),
+            protects=(
+                f"what any person did within any {days:,} consecutive days, whatever is known of "
+                "the other days, provided that the data of each release contain only what was "
+                "done on the day that it names"
+            ),
+            does_not_protect=(
+                "a person who is in the data in every window: what they reveal adds up over "
+                "windows, to the loss per year and over the lifetime"
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerReport(JsonObject):
+    """The entry of the ledger that was charged."""
+
+    name: str
+    entry: Count
+    head: str
+    """SHA-256 of the chain of entries up to this one."""
+    first_release: bool
+    """Whether it is the first release of its account in this ledger; true also where a new ledger
+    took the place of a lost one."""
+    after_check: str | None = None
+    """The release whose quality check failed before, and is charged as well; absent otherwise."""
+    window: WindowReport | None = None
+
+    @classmethod
+    def of(cls, receipt: Receipt) -> LedgerReport:
+        """The entry that a receipt names."""
+        return cls(
+            name=receipt.ledger,
+            entry=receipt.entry,
+            head=receipt.head,
+            first_release=receipt.first,
+            after_check=receipt.after_check or None,
+            window=WindowReport.of(receipt),
+        )

@@ -1,0 +1,173 @@
+"""What a report states about the quality check, and about its noisy counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from dpcli.numeric.exact import decimal_text, short_down
+from dpcli.planning.limit_notes import uncounted_names
+from dpcli.planning.plan import CentralPlan
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.report.json import JsonNumber, JsonObject, Positive, Sentences, if_known, number
+from dpcli.report.privacy import AnswersReport, answers
+
+if TYPE_CHECKING:
+    from dpcli.planning.quality_check import MinimumKey, QualityResult
+    from dpcli.statistics.estimates import Estimate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QualityRuleReport(AnswersReport):
+    """The check that comes before all statistics."""
+
+    min_rows: Positive | None
+    min_readable: dict[str, JsonNumber]
+    min_people: Positive | None = None
+    """The least number of people in a complete file; absent if none is required."""
+    max_limited: JsonNumber | None = None
+    """The largest share of the rows that limits on a person's rows may leave out."""
+    false_stop: JsonNumber
+    """Probability with which a file that meets all minimums is stopped, at most."""
+    rule: Sentences
+    counted: str | None
+    """Which rows are counted, where people have limits."""
+
+    @classmethod
+    def of(cls, plan: CentralPlan) -> QualityRuleReport:
+        """The quality check of a plan that has one."""
+        quality = plan.spec.quality
+        assert plan.quality is not None
+        assert quality is not None
+        from dpcli.planning.quality_check import FALSE_STOP, check_rule, counted_rows_note
+
+        return QualityRuleReport(
+            **answers(plan.quality, plan.spec),
+            min_rows=quality.min_rows,
+            min_readable={name: number(share) for name, share in quality.min_readable.items()},
+            min_people=quality.min_people,
+            max_limited=if_known(number, quality.max_limited),
+            false_stop=number(FALSE_STOP),
+            rule=list(check_rule(plan)),
+            counted=counted_rows_note(plan) or None,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EstimateReport(JsonObject):
+    """A noisy number and its interval."""
+
+    value: JsonNumber
+    lower: JsonNumber
+    upper: JsonNumber
+
+    @classmethod
+    def of(cls, estimate: Estimate) -> EstimateReport:
+        """An estimate, with its decimals."""
+        value, lower, upper = (
+            JsonNumber(decimal_text(end, estimate.decimals)) for end in _numbers(estimate)
+        )
+        return cls(value=value, lower=lower, upper=upper)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOutReport(JsonObject):
+    """A lower bound of the share of rows that a limit on rows per person leaves out."""
+
+    limit: Positive
+    share_at_least: JsonNumber
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QualityReport(QualityRuleReport):
+    """The check that comes before all statistics, with its noisy counts."""
+
+    passed: bool
+    missed: Sentences
+    """Why the release was stopped."""
+    rows: EstimateReport
+    people: EstimateReport | None = None
+    readable: dict[str, EstimateReport]
+    """Readable cells by column."""
+    left_out: list[LeftOutReport] | None = None
+    table: list[list[str]]
+    """For the rows and each column: what is counted, the noisy number, its lower and upper end,
+    the minimum, and the verdict."""
+
+    @classmethod
+    def judge(cls, plan: CentralPlan, result: QualityResult) -> QualityReport:
+        """The quality check with its noisy counts."""
+        rule = QualityRuleReport.of(plan)
+        rows, *columns = map(EstimateReport.of, result.estimates)
+        people = None if rule.min_people is None else columns.pop(0)
+        left_out = [
+            LeftOutReport(limit=limited.limit, share_at_least=number(short_down(limited.least, 3)))
+            for limited in result.left_out
+        ]
+        return rule.extended(
+            cls,
+            passed=not result.reasons,
+            missed=list(result.reasons),
+            rows=rows,
+            people=people,
+            readable=dict(zip(rule.min_readable, columns, strict=True)),
+            left_out=left_out or None,
+            table=[*_quality_rows(plan, result), *_left_out_rows(plan, result)],
+        )
+
+
+def _numbers(estimate: Estimate) -> list[Fraction]:
+    return [end or Fraction(0) for end in (estimate.value, estimate.lower, estimate.upper)]
+
+
+def _quality_rows(plan: CentralPlan, result: QualityResult) -> Iterator[list[str]]:
+    """Table lines: the noisy rows and people, then the readable share of each column."""
+    from dpcli.planning.quality_check import PEOPLE, ROWS, cells_of
+
+    quality = plan.spec.quality
+    assert quality is not None
+    estimates = list(result.estimates)
+    count = max(estimates[0].value or Fraction(0), Fraction(1))
+    required: dict[MinimumKey, Fraction | int | None] = {ROWS: quality.min_rows}
+    required |= {} if quality.min_people is None else {PEOPLE: quality.min_people}
+    required |= {cells_of(name): share * count for name, share in quality.min_readable.items()}
+    names = {ROWS: plan.spec.rows_are, PEOPLE: "people"}
+    for (key, minimum), estimate in zip(required.items(), estimates, strict=True):
+        total = count if key[0] == "cells" else None
+        numbers, verdict = _numbers(estimate), "met"
+        if minimum is None:
+            verdict = "not checked"
+        elif key in result.missed:
+            verdict = "missed"
+        elif numbers[0] < minimum:
+            verdict = "below, within the noise"
+        yield [
+            names.get(key, f"readable: {key[1]}"),
+            *(_count_or_share(number, total) for number in numbers),
+            "" if minimum is None else _count_or_share(Fraction(minimum), total),
+            verdict,
+        ]
+
+
+def _left_out_rows(plan: CentralPlan, result: QualityResult) -> Iterator[list[str]]:
+    """Table lines: for each limit on rows, the least share that it leaves out."""
+    from dpcli.planning.quality_check import percent_text
+
+    rows = plan.spec.rows_are
+    unknown = "; by limits on groups: not counted" if uncounted_names(plan) else ""
+    for left_out in result.left_out:
+        what = f"{rows} left out by a limit of {left_out.limit:,}{unknown}"
+        share = f"at least {percent_text(short_down(left_out.least, 3))}"
+        allowed = ""
+        if left_out.allowed is not None:
+            allowed = f"at most {percent_text(left_out.allowed)}"
+        yield [what, share, "", "", allowed, left_out.verdict]
+
+
+def _count_or_share(value: Fraction, total: Fraction | None) -> str:
+    if total is None:
+        return f"{max(0, round(value)):,}"
+    from dpcli.planning.quality_check import percent_text
+
+    return percent_text(min(max(value / total, Fraction(0)), Fraction(1)))
