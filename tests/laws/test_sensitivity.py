@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, product
 from math import comb
@@ -66,23 +67,27 @@ def _sums(
         yield tuple(vector)
 
 
-def worst(
-    contribution: RowContribution, neighbors: Neighbors, unit: Unit, cells: int
-) -> Sensitivity:
-    """The greatest change in each norm over all pairs of neighbors."""
-    vectors = contributions(contribution, unit, cells)
-    others = vectors if neighbors is Neighbors.CHANGE_ONE else {(0,) * cells}
-    changes = {
-        tuple(abs(a - b) for a, b in zip(one, other, strict=True))
-        for one in vectors
-        for other in others
-    }
-    return Sensitivity(
-        l0=max(sum(1 for part in change if part) for change in changes),
-        l1=max(map(sum, changes)),
-        l2_squared=max(sum(part**2 for part in change) for change in changes),
-        linf=max(map(max, changes)),
-    )
+def greatest_change(vectors: Iterable[tuple[int, ...]], neighbors: Neighbors) -> Sensitivity:
+    """The greatest change in each norm, if one unit can add any of these vectors.
+
+    Under add-remove a unit without rows has zeros; under change-one each vector may replace each.
+    """
+    added = np.array(sorted(vectors), np.int64)
+    others = added if neighbors is Neighbors.CHANGE_ONE else np.zeros_like(added[:1])
+    norms = []
+    for other in others:
+        changes = abs(added - other)
+        sums = ((changes > 0), changes, changes**2)
+        norms.append([*(part.sum(axis=1).max() for part in sums), changes.max(initial=0)])
+    return Sensitivity(*(int(norm) for norm in np.max(norms, axis=0)))
+
+
+def require_within(reached: Sensitivity, claimed: Sensitivity) -> None:
+    """No norm of what is reached exceeds what is claimed."""
+    assert reached.l0 <= claimed.l0
+    assert reached.l1 <= claimed.l1
+    assert reached.l2_squared <= claimed.l2_squared
+    assert reached.linf <= claimed.linf
 
 
 @pytest.mark.parametrize("neighbors", Neighbors)
@@ -94,14 +99,10 @@ def test_the_table_for_rows_is_reached_and_never_exceeded(
     """No neighbor exceeds the table for rows, and some neighbor reaches it in each norm."""
     contribution = RowContribution(*low_high)
     claimed = sensitivity(contribution, neighbors, RowUnit(), cells)
-    reached = worst(contribution, neighbors, RowUnit(), cells)
+    reached = greatest_change(contributions(contribution, RowUnit(), cells), neighbors)
 
-    assert (claimed.l1, claimed.l2_squared, claimed.linf) == (
-        reached.l1,
-        reached.l2_squared,
-        reached.linf,
-    )
-    assert claimed.l0 >= reached.l0
+    require_within(reached, claimed)
+    assert replace(reached, l0=claimed.l0) == claimed
 
 
 LIMITS = [
@@ -141,12 +142,10 @@ def test_the_table_for_persons_is_reached_and_never_exceeded(
     unit = PersonUnit("id", per_cell, groups, rows)
     claimed = sensitivity(contribution, neighbors, unit, cells)
     enough = 2 * min(groups, rows)
-    reached = worst(contribution, neighbors, unit, enough if cells is None else cells)
+    vectors = contributions(contribution, unit, enough if cells is None else cells)
+    reached = greatest_change(vectors, neighbors)
 
-    assert reached.l0 <= claimed.l0
-    assert reached.l1 <= claimed.l1
-    assert reached.l2_squared <= claimed.l2_squared
-    assert reached.linf <= claimed.linf
+    require_within(reached, claimed)
     one_sign = low_high[0] * low_high[1] >= 0
     if cells is None or cells >= enough or cells == 1 or one_sign:
         assert reached == claimed
@@ -172,171 +171,20 @@ def test_textbook_histogram() -> None:
     assert (changed.l1, changed.l2_squared) == (2, 2)
 
 
-def indicator_vectors(tests: int, most: int, groups: int, unit: Unit) -> set[tuple[int, ...]]:
-    """Every vector that one unit can add to the counts of tests in each group."""
-    nothing = (0,) * (tests * groups)
-    singles = {
-        (0,) * (tests * group) + flags + (0,) * (tests * (groups - group - 1))
-        for group in range(groups)
-        for flags in product((0, 1), repeat=tests)
-        if sum(flags) <= most
-    }
-    if isinstance(unit, RowUnit):
-        return singles
-    vectors = set()
-    for count in range(unit.max_rows + 1):
-        for rows in combinations_with_replacement(sorted(singles), count):
-            # A row without a true test may lie in any group; it changes nothing.
-            inside = [
-                sum(any(row[at : at + tests]) for row in rows)
-                for at in range(0, tests * groups, tests)
-            ]
-            if max(inside) <= unit.max_rows_per_group and sum(map(bool, inside)) <= unit.max_groups:
-                vectors.add(tuple(map(sum, zip(nothing, *rows, strict=True))))
-    return vectors
+def vectors_in_groups(
+    parts: Iterable[tuple[int, ...]], groups: int, unit: Unit
+) -> set[tuple[int, ...]]:
+    """Every vector that one unit can add, if a row adds one of some parts to one group.
 
-
-@pytest.mark.parametrize("neighbors", Neighbors)
-@pytest.mark.parametrize(("tests", "most"), [(1, 1), (2, 1), (2, 2), (3, 1), (3, 2), (3, 3)])
-@pytest.mark.parametrize("groups", [1, 2])
-@pytest.mark.parametrize("limits", [None, (1, 1, 1), (2, 1, 2), (1, 2, 2), (2, 2, 2), (2, 2, 3)])
-def test_the_table_of_tests_is_never_exceeded_and_reached_with_enough_cells(
-    neighbors: Neighbors, tests: int, most: int, groups: int, limits: tuple[int, int, int] | None
-) -> None:
-    """No unit exceeds the table of tests; where units fit side by side, one reaches it."""
-    unit: Unit = RowUnit() if limits is None else PersonUnit("id", *limits)
-    vectors = indicator_vectors(tests, most, groups, unit)
-    others = vectors if neighbors is Neighbors.CHANGE_ONE else {(0,) * (tests * groups)}
-    changes = {
-        tuple(abs(a - b) for a, b in zip(one, other, strict=True))
-        for one in vectors
-        for other in others
-    }
-    claimed = indicator_sensitivity(tests, most, neighbors, unit, groups)
-    reached = Sensitivity(
-        l0=max(sum(map(bool, change)) for change in changes),
-        l1=max(map(sum, changes)),
-        l2_squared=max(sum(part**2 for part in change) for change in changes),
-        linf=max(map(max, changes)),
-    )
-
-    assert reached.l0 <= claimed.l0
-    assert reached.l1 <= claimed.l1
-    assert reached.l2_squared <= claimed.l2_squared
-    assert reached.linf <= claimed.linf
-    if neighbors is Neighbors.ADD_REMOVE and (limits is None or groups >= limits[1]):
-        assert (reached.l1, reached.l2_squared) == (claimed.l1, claimed.l2_squared)
-    if limits is None:
-        assert reached == claimed
-
-
-def combination_vectors(sizes: tuple[int, ...], groups: int, unit: Unit) -> set[tuple[int, ...]]:
-    """Every vector that one unit can add to the rows by combinations in blocks of tests."""
-    blocks = [[tuple(int(at == true) for at in range(2**b)) for true in range(2**b)] for b in sizes]
-    rows = [sum(chosen, ()) for chosen in product(*blocks)]
-    width = len(rows[0])
-    singles = {
-        (0,) * (width * group) + row + (0,) * (width * (groups - group - 1))
-        for group in range(groups)
-        for row in rows
-    }
-    # A row that does not count adds nothing.
+    A row that adds nothing may lie in any group, or does not count.
+    """
+    every = sorted({*parts})
+    width = len(every[0])
     nothing = (0,) * (width * groups)
-    if isinstance(unit, RowUnit):
-        return singles | {nothing}
-    vectors = {nothing}
-    for count in range(1, unit.max_rows + 1):
-        for several in combinations_with_replacement(sorted(singles), count):
-            vector = tuple(map(sum, zip(*several, strict=True)))
-            inside = [
-                sum(vector[at : at + width]) // len(sizes) for at in range(0, len(vector), width)
-            ]
-            if max(inside) <= unit.max_rows_per_group and sum(map(bool, inside)) <= unit.max_groups:
-                vectors.add(vector)
-    return vectors
-
-
-@pytest.mark.parametrize("neighbors", Neighbors)
-@pytest.mark.parametrize("sizes", [(1,), (1, 1), (2,), (2, 1), (3,), (1, 1, 1)])
-@pytest.mark.parametrize("groups", [1, 2])
-@pytest.mark.parametrize("limits", [None, (1, 1, 1), (2, 1, 2), (1, 2, 2), (2, 2, 2)])
-def test_rows_by_combinations_change_as_stated_and_no_more(
-    neighbors: Neighbors, sizes: tuple[int, ...], groups: int, limits: tuple[int, int, int] | None
-) -> None:
-    """No unit exceeds the sensitivity; a row reaches it, and a person in enough groups."""
-    flags = [BooleanColumn(f"c{at}", (("0", "0"), ("1", "1"))) for at in range(sum(sizes))]
-    tests = tuple(InRanges(column, ((1, 1),)) for column in flags)
-    axis = Axis(BooleanColumn("g", (("0", "0"), ("1", "1"))))
-    query = CombinationQuery(by=(axis,) * (groups - 1), tests=tests, blocks=len(sizes))
-    assert query.sizes == sizes
-    unit: Unit = RowUnit() if limits is None else PersonUnit("id", *limits)
-    claimed = query.sensitivity(Relation(unit, neighbors))
-    vectors = combination_vectors(sizes, groups, query.bounded_unit(unit))
-    others = vectors if neighbors is Neighbors.CHANGE_ONE else {(0,) * query.cells}
-    reached = Sensitivity(0, 0, 0, 0)
-    several = np.array(sorted(others))
-    for vector in vectors:
-        changes = abs(several - np.array(vector))
-        reached = Sensitivity(
-            max(reached.l0, int((changes > 0).sum(axis=1).max())),
-            max(reached.l1, int(changes.sum(axis=1).max())),
-            max(reached.l2_squared, int((changes**2).sum(axis=1).max())),
-            max(reached.linf, int(changes.max())),
-        )
-
-    assert reached.l0 <= claimed.l0
-    assert reached.l1 <= claimed.l1
-    assert reached.l2_squared <= claimed.l2_squared
-    assert reached.linf <= claimed.linf
-    if limits is None or (neighbors is Neighbors.ADD_REMOVE and groups >= limits[1]):
-        assert reached == claimed
-
-
-@pytest.mark.parametrize("neighbors", Neighbors)
-@pytest.mark.parametrize("cells", [2, 3, 4])
-@pytest.mark.parametrize("limits", [None, (1, 1, 1), (1, 2, 2), (2, 1, 2), (2, 2, 4), (1, 4, 4)])
-def test_differences_and_sums_change_as_stated_and_no_more(
-    neighbors: Neighbors, cells: int, limits: tuple[int, int, int] | None
-) -> None:
-    """No unit exceeds the sensitivity of pairs of counts, and L2 is that of some unit."""
-    query = LinearQuery(by=(Axis(IntegerColumn("g", bounds=(0, cells - 1)), range(cells)),))
-    unit: Unit = RowUnit() if limits is None else PersonUnit("id", *limits)
-    claimed = paired(query).sensitivity(Relation(unit, neighbors))
-    vectors = contributions(RowContribution(1, 1), unit, cells) | {(0,) * cells}
-    # A row may be skipped, because its group may be missing.
-    others = vectors if neighbors is Neighbors.CHANGE_ONE else {(0,) * cells}
-    changes = set()
-    for one, other in product(vectors, others):
-        parts = [a - b for a, b in zip(one, other, strict=True)] + [0] * (cells % 2)
-        pairs = list(zip(parts[::2], parts[1::2], strict=True))
-        changes.add(tuple(abs(number) for a, b in pairs for number in (a - b, a + b)))
-    reached = Sensitivity(
-        l0=max(sum(1 for part in change if part) for change in changes),
-        l1=max(map(sum, changes)),
-        l2_squared=max(sum(part**2 for part in change) for change in changes),
-        linf=max(map(max, changes)),
-    )
-
-    assert reached.l0 <= claimed.l0
-    assert reached.l1 <= claimed.l1
-    assert reached.l2_squared == claimed.l2_squared
-    assert reached.linf <= claimed.linf
-    if limits is None or cells == 2:
-        assert (reached.l1, reached.linf) == (claimed.l1, claimed.linf)
-
-
-def bernstein_vectors(degree: int, groups: int, unit: Unit) -> set[tuple[int, ...]]:
-    """Every vector that one unit can add to the sums of polynomials of a value from 0 to 2."""
-    parts = [
-        tuple(comb(degree, j) * value**j * (2 - value) ** (degree - j) for j in range(degree + 1))
-        for value in range(3)
-    ]
-    nothing = (0,) * (len(parts[0]) * groups)
-    width = degree + 1
     singles = {
         (0,) * (width * group) + part + (0,) * (width * (groups - group - 1))
         for group in range(groups)
-        for part in parts
+        for part in every
     }
     if isinstance(unit, RowUnit):
         return singles | {nothing}
@@ -352,6 +200,85 @@ def bernstein_vectors(degree: int, groups: int, unit: Unit) -> set[tuple[int, ..
     return vectors
 
 
+def unit_of(limits: tuple[int, int, int] | None) -> Unit:
+    """A row, or a person with these limits."""
+    return RowUnit() if limits is None else PersonUnit("id", *limits)
+
+
+def require_reached(
+    vectors: set[tuple[int, ...]], claimed: Sensitivity, relation: Relation, groups: int
+) -> None:
+    """No unit exceeds a claim; a row reaches it, and in L1 and L2 a person with enough groups."""
+    reached, unit = greatest_change(vectors, relation.neighbors), relation.unit
+    require_within(reached, claimed)
+    if isinstance(unit, RowUnit):
+        assert reached == claimed
+    elif relation.neighbors is Neighbors.ADD_REMOVE and groups >= unit.max_groups:
+        assert (reached.l1, reached.l2_squared) == (claimed.l1, claimed.l2_squared)
+
+
+@pytest.mark.parametrize("neighbors", Neighbors)
+@pytest.mark.parametrize(("tests", "most"), [(1, 1), (2, 1), (2, 2), (3, 1), (3, 2), (3, 3)])
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("limits", [None, (1, 1, 1), (2, 1, 2), (1, 2, 2), (2, 2, 2), (2, 2, 3)])
+def test_the_table_of_tests_is_never_exceeded_and_reached_with_enough_cells(
+    neighbors: Neighbors, tests: int, most: int, groups: int, limits: tuple[int, int, int] | None
+) -> None:
+    """No unit exceeds the table of tests; where units fit side by side, one reaches it."""
+    unit = unit_of(limits)
+    parts = [flags for flags in product((0, 1), repeat=tests) if sum(flags) <= most]
+    claimed = indicator_sensitivity(tests, most, neighbors, unit, groups)
+    vectors = vectors_in_groups(parts, groups, unit)
+    require_reached(vectors, claimed, Relation(unit, neighbors), groups)
+
+
+@pytest.mark.parametrize("neighbors", Neighbors)
+@pytest.mark.parametrize("sizes", [(1,), (1, 1), (2,), (2, 1), (3,), (1, 1, 1)])
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("limits", [None, (1, 1, 1), (2, 1, 2), (1, 2, 2), (2, 2, 2)])
+def test_rows_by_combinations_change_as_stated_and_no_more(
+    neighbors: Neighbors, sizes: tuple[int, ...], groups: int, limits: tuple[int, int, int] | None
+) -> None:
+    """No unit exceeds the sensitivity; a row reaches it, and a person in enough groups."""
+    flags = [BooleanColumn(f"c{at}", (("0", "0"), ("1", "1"))) for at in range(sum(sizes))]
+    tests = tuple(InRanges(column, ((1, 1),)) for column in flags)
+    axis = Axis(BooleanColumn("g", (("0", "0"), ("1", "1"))))
+    query = CombinationQuery(by=(axis,) * (groups - 1), tests=tests, blocks=len(sizes))
+    assert query.sizes == sizes
+    relation = Relation(unit_of(limits), neighbors)
+    blocks = [[tuple(int(at == true) for at in range(2**b)) for true in range(2**b)] for b in sizes]
+    parts = [sum(chosen, ()) for chosen in product(*blocks)]
+    vectors = vectors_in_groups(parts, groups, query.bounded_unit(relation.unit))
+    claimed = query.sensitivity(relation)
+    require_reached(vectors, claimed, relation, groups)
+    if limits is not None and neighbors is Neighbors.ADD_REMOVE and groups >= limits[1]:
+        assert greatest_change(vectors, neighbors) == claimed
+
+
+@pytest.mark.parametrize("neighbors", Neighbors)
+@pytest.mark.parametrize("cells", [2, 3, 4])
+@pytest.mark.parametrize("limits", [None, (1, 1, 1), (1, 2, 2), (2, 1, 2), (2, 2, 4), (1, 4, 4)])
+def test_differences_and_sums_change_as_stated_and_no_more(
+    neighbors: Neighbors, cells: int, limits: tuple[int, int, int] | None
+) -> None:
+    """No unit exceeds the sensitivity of pairs of counts, and L2 is that of some unit."""
+    query = LinearQuery(by=(Axis(IntegerColumn("g", bounds=(0, cells - 1)), range(cells)),))
+    unit = unit_of(limits)
+    claimed = paired(query).sensitivity(Relation(unit, neighbors))
+    # A row may be skipped, because its group may be missing.
+    pairs = set()
+    for vector in contributions(RowContribution(1, 1), unit, cells) | {(0,) * cells}:
+        even = [*vector, *[0] * (cells % 2)]
+        both = zip(even[::2], even[1::2], strict=True)
+        pairs.add(tuple(number for a, b in both for number in (a - b, a + b)))
+    reached = greatest_change(pairs, neighbors)
+
+    require_within(reached, claimed)
+    assert reached.l2_squared == claimed.l2_squared
+    if limits is None or cells == 2:
+        assert (reached.l1, reached.linf) == (claimed.l1, claimed.linf)
+
+
 @pytest.mark.parametrize("neighbors", Neighbors)
 @pytest.mark.parametrize("degree", [1, 2])
 @pytest.mark.parametrize("groups", [1, 2])
@@ -360,30 +287,15 @@ def test_the_table_of_divided_rows_is_never_exceeded_and_reached_with_enough_cel
     neighbors: Neighbors, degree: int, groups: int, limits: tuple[int, int, int] | None
 ) -> None:
     """No unit changes such sums by more than the table states, and some unit reaches it."""
-    unit: Unit = RowUnit() if limits is None else PersonUnit("id", *limits)
-    vectors = bernstein_vectors(degree, groups, unit)
-    others = vectors if neighbors is Neighbors.CHANGE_ONE else {(0,) * ((degree + 1) * groups)}
-    changes = {
-        tuple(abs(a - b) for a, b in zip(one, other, strict=True))
-        for one in vectors
-        for other in others
-    }
+    unit, powers = unit_of(limits), range(degree + 1)
+    # The sums of polynomials of a value from 0 to 2.
+    parts = [
+        tuple(comb(degree, j) * value**j * (2 - value) ** (degree - j) for j in powers)
+        for value in range(3)
+    ]
     claimed = divided_sensitivity(degree + 1, neighbors, unit, groups).scaled(2**degree)
-    reached = Sensitivity(
-        l0=max(sum(map(bool, change)) for change in changes),
-        l1=max(map(sum, changes)),
-        l2_squared=max(sum(part**2 for part in change) for change in changes),
-        linf=max(map(max, changes)),
-    )
-
-    assert reached.l0 <= claimed.l0
-    assert reached.l1 <= claimed.l1
-    assert reached.l2_squared <= claimed.l2_squared
-    assert reached.linf <= claimed.linf
-    if neighbors is Neighbors.ADD_REMOVE and (limits is None or groups >= limits[1]):
-        assert (reached.l1, reached.l2_squared) == (claimed.l1, claimed.l2_squared)
-    if limits is None:
-        assert reached == claimed
+    vectors = vectors_in_groups(parts, groups, unit)
+    require_reached(vectors, claimed, Relation(unit, neighbors), groups)
 
 
 @pytest.mark.parametrize("neighbors", Neighbors)
@@ -399,16 +311,9 @@ def test_a_centered_sum_and_a_number_of_rows_change_as_stated_and_no_more(
     rows = [(0, 0), *((low + high - 2 * x, high - low) for x in range(low, high + 1))]
     several = combinations_with_replacement(rows, max_rows or 1)
     vectors = {tuple(map(sum, zip(*chosen, strict=True))) for chosen in several}
-    others = vectors if neighbors is Neighbors.CHANGE_ONE else {(0, 0)}
-    changes = [(abs(a - c), abs(b - d)) for a, b in vectors for c, d in others]
     unit: Unit = RowUnit() if max_rows is None else PersonUnit("id", max_rows, 1, max_rows)
 
-    assert query.sensitivity(Relation(unit, neighbors)) == Sensitivity(
-        l0=2,
-        l1=max(map(sum, changes)),
-        l2_squared=max(a**2 + b**2 for a, b in changes),
-        linf=max(map(max, changes)),
-    )
+    assert query.sensitivity(Relation(unit, neighbors)) == greatest_change(vectors, neighbors)
 
 
 @pytest.mark.parametrize("neighbors", Neighbors)
@@ -431,16 +336,8 @@ def test_quadratic_sums_and_a_number_of_rows_change_as_stated_and_no_more(
         assert min(map(min, rows)) == query.row_contribution.low
         several = combinations_with_replacement([(0, 0, 0), *rows], max_rows or 1)
         vectors = {tuple(map(sum, zip(*chosen, strict=True))) for chosen in several}
-        others = vectors if neighbors is Neighbors.CHANGE_ONE else {(0, 0, 0)}
-        changes = [
-            (abs(a - d), abs(b - e), abs(c - f)) for a, b, c in vectors for d, e, f in others
-        ]
-        assert query.sensitivity(Relation(unit, neighbors)) == Sensitivity(
-            l0=3,
-            l1=max(map(sum, changes)),
-            l2_squared=max(a**2 + b**2 + c**2 for a, b, c in changes),
-            linf=max(map(max, changes)),
-        )
+        reached = greatest_change(vectors, neighbors)
+        assert query.sensitivity(Relation(unit, neighbors)) == replace(reached, l0=3)
 
 
 def test_quadratic_sums_change_as_stated_for_wide_bounds() -> None:
@@ -479,22 +376,10 @@ def test_the_table_of_quality_counts_is_reached_and_never_exceeded(
     """No unit exceeds the table of quality counts, and some unit reaches it in each norm."""
     unit: Unit = RowUnit() if rows is None else PersonUnit("id", 1, 1, rows)
     vectors = readability_vectors(columns, rows or 1, with_rows=with_rows)
-    others = {(0,) * (columns + with_rows)}
-    if neighbors is Neighbors.CHANGE_ONE:
-        others = vectors
-        if rows is None:
-            # A row gives way to a row: there is one on either side.
-            vectors = others = vectors - {(0,) * (columns + with_rows)} or others
-    changes = {
-        tuple(abs(a - b) for a, b in zip(one, other, strict=True))
-        for one in vectors
-        for other in others
-    }
+    if rows is None and neighbors is Neighbors.CHANGE_ONE:
+        # A row gives way to a row: there is one on either side.
+        nothing = {(0,) * (columns + with_rows)}
+        vectors = vectors - nothing or nothing
     claimed = readability_sensitivity(columns, neighbors, unit, with_rows=with_rows)
 
-    assert claimed == Sensitivity(
-        l0=max(sum(map(bool, change)) for change in changes),
-        l1=max(map(sum, changes)),
-        l2_squared=max(sum(part**2 for part in change) for change in changes),
-        linf=max((max(change, default=0) for change in changes), default=0),
-    )
+    assert claimed == greatest_change(vectors, neighbors)
