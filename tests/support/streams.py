@@ -37,6 +37,16 @@ def stream(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> S
     return replacement
 
 
+def stream_named(name: str) -> object:
+    """A fixture for a module whose tests all draw from a stream of this name."""
+
+    @pytest.fixture(autouse=True)
+    def named(monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(entropy, "source", Stream(name))
+
+    return named
+
+
 class Script:
     """A source of prepared bytes, which then ends."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from dpcli.noise import entropy
 from dpcli.noise.distribution import normal_quantile
 from dpcli.numeric.arrays import Floats, np
 from dpcli.planning.plan import PlannedStatistic
@@ -14,10 +13,13 @@ from dpcli.statistics import covariance
 from dpcli.statistics.covariance import covariance_of
 from dpcli.statistics.design import NoiseOfNumbers
 from tests.support.rules import mostly_extended
-from tests.support.streams import Stream
-from tests.unit.statistics.test_precision import CONFIDENCE, SPEC, estimated, floats
+from tests.support.streams import stream_named
+from tests.support.surveys import CONFIDENCE
+from tests.unit.statistics.test_precision import SPEC, estimated, floats
 
 DRAWS = 10_000
+
+same_noise = stream_named("covariance")
 
 EACH_DAY = "{column: who, max_rows: 7, max_groups: 7, max_rows_per_group: 1}"
 
@@ -46,12 +48,6 @@ SUMS = 20
 """Sums of numbers that are chosen at random."""
 
 DEFAULT = [CASES[0], CASES[6], CASES[14], *CASES[-6::2]]
-
-
-@pytest.fixture(autouse=True)
-def same_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The noise is the same in every run."""
-    monkeypatch.setattr(entropy, "source", Stream("covariance"))
 
 
 def planned_statistic(statistic: str, unit: str, epsilon: str) -> PlannedStatistic:

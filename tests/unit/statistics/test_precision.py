@@ -8,21 +8,21 @@ from statistics import NormalDist
 
 import pytest
 
-from dpcli.noise import entropy
 from dpcli.noise.distribution import Margin
 from dpcli.numeric.arrays import Array, Floats, integer_array, np
 from dpcli.numeric.exact import fixed_point_text
 from dpcli.planning.plan import PlannedStatistic
-from dpcli.planning.planner import make_plan
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import ANY, NO_INTERVAL, SUPPRESSED, UNBOUNDED, Estimates
 from dpcli.statistics.postprocessing import Clamp, Integer, Nonnegative
 from dpcli.statistics.precision import OPTIONAL_COLUMNS, ColumnNumbers, Precision
-from tests.support.streams import Stream
+from tests.support.streams import stream_named
+from tests.support.surveys import CONFIDENCE, noise_alone, planned_statistic
 
-CONFIDENCE = Fraction(19, 20)
 DRAWS = 10_000
+
+same_noise = stream_named("precision")
 
 SPEC = """
 dpcli: 1
@@ -43,12 +43,6 @@ columns:
 statistics:
   - {name: n, STATISTIC}
 """
-
-
-@pytest.fixture(autouse=True)
-def same_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The noise is the same in every run."""
-    monkeypatch.setattr(entropy, "source", Stream("precision"))
 
 
 def texts(printed: ColumnNumbers) -> list[str]:
@@ -107,7 +101,7 @@ def drawn(statistic: str, unit: str, queries: int) -> tuple[Estimates, int]:
     """The estimates from many draws of noise alone, and how many numbers each draw has."""
     statistic = statistic.replace("GAUSS", "mechanism: gaussian, delta: 1e-6")
     text = SPEC.replace("STATISTIC", f"statistic: {statistic}").replace("UNIT", unit)
-    (planned,) = make_plan(parse_central_spec(text, "s")).statistics
+    planned = planned_statistic(text)
     inputs, used = planned.entry.inputs, planned.entry.statistic
     assert len(planned.queries) == queries
     tables = "marginals" in statistic
@@ -117,11 +111,7 @@ def drawn(statistic: str, unit: str, queries: int) -> tuple[Estimates, int]:
 
 def estimated(planned: PlannedStatistic, draws: int, *, consistent: bool) -> Estimates:
     """The estimates from many draws of noise alone, each as many as a file has."""
-    answers = []
-    for part, noise in zip(planned.queries, planned.noises, strict=True):
-        cells = part.weighted.query.cells
-        assert cells is not None
-        answers.append(NoisyAnswer(np.asarray(noise.sample(draws * cells, many=True)), noise))
+    answers = noise_alone(planned, draws)
     estimates = planned.design.estimate(answers, CONFIDENCE)
     if consistent:
         estimates = planned.design.make_consistent(answers, estimates, CONFIDENCE)
@@ -169,7 +159,7 @@ def test_the_sum_of_gaussian_half_widths_holds_for_the_sum_of_numbers(
 def test_the_error_of_a_mean_is_near_that_of_its_noise() -> None:
     """It is an estimate from the interval of each mean, and not below the deviation by much."""
     text = SPEC.replace("STATISTIC", "statistic: mean, column: x, epsilon: 1")
-    (planned,) = make_plan(parse_central_spec(text.replace("UNIT", "row"), "s")).statistics
+    planned = planned_statistic(text.replace("UNIT", "row"))
     (part,) = planned.queries
     noise, sums = planned.noises[0], part.weighted.query.cells
     assert sums == 2

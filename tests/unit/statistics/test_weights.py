@@ -8,12 +8,18 @@ import numpy as np
 import pytest
 
 from dpcli.numeric.arrays import integer_array
-from dpcli.planning.planner import make_plan
 from dpcli.problems.errors import SpecError
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.design import NoisyAnswer
 from tests.support.streams import Stream
-from tests.support.surveys import CONFIDENCE, covered, noisy_answers, planned_statistic
+from tests.support.surveys import (
+    CONFIDENCE,
+    assert_covers,
+    few_and_many_runs,
+    noisy_answers,
+    planned_statistic,
+    released,
+)
 
 SPEC = """
 dpcli: 1
@@ -42,63 +48,38 @@ def spec(fields: str, neighbors: str = "add-remove", unit: str = "row") -> str:
     return SPEC.format(fields=fields, neighbors=neighbors, unit=unit)
 
 
-def coverage(name: str, runs: int) -> float:
-    """The share of runs whose interval contains the weighted number of the file."""
+SHARES = {"some": (0.2, 0.5), "most": (0.9, 0.5), "few": (0.02, 1), "noisy": (0.4, 0.03)}
+"""Shares of the rows, and the epsilons of their proportions."""
+
+
+@few_and_many_runs
+@pytest.mark.parametrize("name", SHARES)
+def test_intervals_of_weighted_proportions_cover_them(
+    name: str, runs: int, least: float, most: float, stream: Stream
+) -> None:
+    """About 95% of the intervals contain the weighted proportion of the file."""
+    random, (share, epsilon) = np.random.default_rng(12), SHARES[name]
+    fields = f"statistic: proportion, column: f, weight: w, epsilon: {epsilon}"
+    weights, inside = random.integers(50, 301, 1000), random.random(1000) < share
+    cells = [int(weights[~inside].sum()), int(weights[inside].sum())]
+    estimates = released(planned_statistic(spec(fields)), [cells], runs)
+    assert_covers(estimates, cells[1] / sum(cells), least, most)
+
+
+@few_and_many_runs
+@pytest.mark.parametrize("name", FORMS)
+def test_intervals_of_weighted_numbers_cover_them(
+    name: str, runs: int, least: float, most: float, stream: Stream
+) -> None:
+    """About 95% of the intervals contain the weighted number of the file."""
     random = np.random.default_rng(11)
     x = random.integers(0, 101, (1, 800))
     w = random.integers(50, 301, (1, 800))
     planned = planned_statistic(spec(FORMS[name]))
     answers = noisy_answers(planned, {"x": x, "w": w}, runs)
-    estimates = planned.design.estimate(answers, CONFIDENCE)
-    size = Fraction(int(w.sum()), 100)
-    total = Fraction(int((x * w).sum()), 100)
+    size, total = w.sum() / 100, (x * w).sum() / 100
     truth = {"count": size, "sum": total}.get(name, total / size)
-    return covered(estimates, truth)
-
-
-SHARES = {"some": (0.2, 0.5), "most": (0.9, 0.5), "few": (0.02, 1), "noisy": (0.4, 0.03)}
-"""Shares of the rows, and the epsilons of their proportions."""
-
-
-def coverage_of_share(name: str, runs: int) -> float:
-    """The share of runs whose interval contains the weighted proportion of the file."""
-    random, (share, epsilon) = np.random.default_rng(12), SHARES[name]
-    planned = planned_statistic(
-        spec(f"statistic: proportion, column: f, weight: w, epsilon: {epsilon}")
-    )
-    weights, inside = random.integers(50, 301, 1000), random.random(1000) < share
-    (query,) = planned.queries
-    cells = np.tile([int(weights[~inside].sum()), int(weights[inside].sum())], runs)
-    noise = np.array(query.calibrated.noise.sample(2 * runs))
-    answers = [NoisyAnswer(integer_array(cells + noise), query.calibrated.noise)]
-    estimates = planned.design.estimate(answers, CONFIDENCE)
-    return covered(estimates, Fraction(int(cells[1]), int(weights.sum())))
-
-
-@pytest.mark.parametrize("name", SHARES)
-def test_intervals_of_weighted_proportions_cover_them(name: str, stream: Stream) -> None:
-    """In 300 runs, 91% of the intervals or more contain the weighted proportion of the file."""
-    assert 0.91 <= coverage_of_share(name, 300) <= 0.995
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SHARES)
-def test_intervals_of_weighted_proportions_cover_them_in_many_runs(name: str) -> None:
-    """In 1,000 runs, 93% to 97% of the intervals contain the weighted proportion of the file."""
-    assert 0.93 <= coverage_of_share(name, 1000) <= 0.97
-
-
-@pytest.mark.parametrize("name", FORMS)
-def test_intervals_of_weighted_numbers_cover_them(name: str, stream: Stream) -> None:
-    """In 300 runs, 91% of the intervals or more contain the weighted number of the file."""
-    assert 0.91 <= coverage(name, 300) <= 0.995
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", FORMS)
-def test_intervals_of_weighted_numbers_cover_them_in_many_runs(name: str) -> None:
-    """In 1,000 runs, 93% to 97% of the intervals contain the weighted number of the file."""
-    assert 0.93 <= coverage(name, 1000) <= 0.97
+    assert_covers(planned.design.estimate(answers, CONFIDENCE), truth, least, most)
 
 
 def test_a_public_number_of_rows_does_not_make_a_sum_of_weights_public() -> None:
@@ -116,7 +97,7 @@ def test_the_bounds_of_a_total_are_in_the_unit_of_the_weights() -> None:
     total = "statistic: sum, column: x, weight: w, bound: sum, unit_bounds: [0, 200], epsilon: 1"
 
     for fields, most in ((count, Fraction(9, 2)), (total, 200)):
-        (planned,) = make_plan(parse_central_spec(spec(fields, unit=unit), "s")).statistics
+        planned = planned_statistic(spec(fields, unit=unit))
         assert planned.queries[0].l1 == most
 
 
@@ -124,7 +105,7 @@ def test_the_bounds_of_a_count_of_numbers_are_rows() -> None:
     """`unit_bounds` of a count of a column are rows, whatever the step of the column is."""
     unit = "{column: id, max_rows: 5}"
     fields = "statistic: count, column: w, bound: sum, unit_bounds: [0, 3], epsilon: 1"
-    (planned,) = make_plan(parse_central_spec(spec(fields, unit=unit), "s")).statistics
+    planned = planned_statistic(spec(fields, unit=unit))
 
     assert planned.queries[0].l1 == 3
 

@@ -19,9 +19,9 @@ from dpcli.statistics.counts.combinations import (
 from dpcli.statistics.design import NoisyAnswer
 from tests.laws.test_audit import least_epsilon
 from tests.support.streams import Stream
+from tests.support.surveys import CONFIDENCE, assert_covers, by_item
 from tests.unit.statistics.counts.test_selections import planned
 
-CONFIDENCE = Fraction(19, 20)
 RUNS = 10_000
 
 
@@ -82,14 +82,10 @@ def test_published_counts_have_the_stated_errors(count: int, scale: int, stream:
     exact = np.tile(rows, RUNS)
     answer = NoisyAnswer(exact + np.array(noise.sample(len(exact))), noise)
     estimates = chosen.estimate([answer], CONFIDENCE)
-    steps = np.tile(np.array(truth) * estimates.step.denominator, RUNS)
-    errors = (estimates.value - steps).astype(float) * float(estimates.step)
+    errors = by_item(estimates, estimates.value, count) - truth
     expected = chosen.expected_error([sqrt(noise.discrete_variance)])
     assert sqrt(np.mean(errors**2)) == pytest.approx(expected, rel=0.03)
-    inside = (estimates.lower <= steps) & (steps <= estimates.upper)
-    by_column = inside.astype(float).reshape(RUNS, -1).mean(axis=0)
-    assert by_column.min() >= 0.94
-    assert by_column.max() <= 0.965
+    assert_covers(estimates, truth, 0.94, 0.965)
     widths = estimates.upper - estimates.value
     assert max(widths) * estimates.step == chosen.known_error([noise], CONFIDENCE)
 
@@ -128,12 +124,8 @@ def test_intervals_of_counts_with_little_noise_cover(
     exact = np.tile(np.concatenate(parts), runs)
     answer = NoisyAnswer(exact + np.array(noise.sample(exact.size)), noise)
     estimates = chosen.estimate([answer], CONFIDENCE)
-    truth = 512 * estimates.step.denominator
-    lower, upper = (
-        end.reshape(runs, count).astype(float) for end in (estimates.lower, estimates.upper)
-    )
-    held = ((lower <= truth) & (truth <= upper)).mean(axis=0)
-    assert (held > 0.95 - 4 * (0.05 * 0.95 / runs) ** 0.5).all(), held
+    least = 0.95 - 4 * (0.05 * 0.95 / runs) ** 0.5
+    assert_covers(estimates, np.full(count, 512), least, 1)
 
 
 def test_without_noise_counts_are_exact() -> None:

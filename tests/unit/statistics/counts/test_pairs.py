@@ -25,9 +25,10 @@ from dpcli.statistics.means.comparison import ComparedPair
 from dpcli.statistics.means.ratio import QuotientOfPair
 from tests.oracles.opened import engine
 from tests.oracles.plain import evaluate
+from tests.support import surveys
 from tests.support.rules import for_each
 from tests.support.streams import Stream
-from tests.support.surveys import CONFIDENCE, covered, planned_statistic
+from tests.support.surveys import CONFIDENCE, assert_covers, by_item, held, planned_statistic
 
 SPEC = """
 dpcli: 1
@@ -53,16 +54,12 @@ def planned(
     )
 
 
-def released(statistic: PlannedStatistic, cells: Ints, runs: int = 10_000) -> Estimates:
+def released(statistic: PlannedStatistic, cells: Ints) -> Estimates:
     """Many releases of two cells."""
     (part,) = statistic.queries
-    query, exact = part.weighted.query, cells
-    if isinstance(query, PairedQuery):
-        exact = np.array([cells[0] - cells[1], cells.sum()])
-    noise = part.calibrated.noise
-    noisy = np.tile(exact, runs) + np.array(noise.sample(2 * runs))
-    answers = [NoisyAnswer(noisy, noise)]
-    return statistic.design.estimate(answers, CONFIDENCE)
+    paired = isinstance(part.weighted.query, PairedQuery)
+    exact = [cells[0] - cells[1], cells.sum()] if paired else cells
+    return surveys.released(statistic, [exact], 10_000)
 
 
 @for_each(
@@ -115,11 +112,9 @@ def test_cells_have_half_the_variance_and_intervals_that_hold(
     statistic, exact = planned(entry), np.array(cells)
     found = released(statistic, exact)
     (noise,) = statistic.noises
-    errors = found.value.astype(float).reshape(-1, 2) * float(found.step) - exact
+    errors = by_item(found, found.value, 2) - exact
     assert (errors**2).mean() == pytest.approx(noise.discrete_variance / 2, rel=0.05)
-    steps = np.tile(exact, len(errors)) / float(found.step)
-    inside = ((found.lower <= steps) & (steps <= found.upper)).mean()
-    assert 0.94 <= inside <= (0.965 if noise.scale > 1 else 1)
+    assert 0.94 <= held(found, exact).mean() <= (0.965 if noise.scale > 1 else 1)
     width = statistic.error(CONFIDENCE)
     assert width == (found.upper[0] - found.lower[0]) * found.step / 2
 
@@ -135,12 +130,11 @@ def test_shares_have_root_two_times_smaller_errors_and_intervals_that_hold(
     found, separate = (released(statistic, cells) for statistic in (pairs, planned(entry)))
     truth = inside / 400
     errors = [
-        np.sqrt(np.mean((one.value.astype(float) * float(one.step) - truth) ** 2))
-        for one in (found, separate)
+        np.sqrt(np.mean((by_item(one, one.value, 1) - truth) ** 2)) for one in (found, separate)
     ]
     assert errors[1] / errors[0] == pytest.approx(sqrt(2), rel=0.04)
     assert (found.status == HAS_INTERVAL).all()
-    assert 0.93 <= covered(found, Fraction(inside, 400)) <= 0.97
+    assert_covers(found, truth)
 
 
 @for_each(
@@ -175,14 +169,8 @@ def test_compared_groups_have_root_two_times_smaller_errors_and_intervals_that_h
     errors = []
     for statistic in statistics:
         found = released(statistic, np.array(cells))
-        step, held = float(found.step), found.status == HAS_INTERVAL
-        values, lower, upper = (
-            part.astype(float).reshape(-1, 4) * step
-            for part in (found.value, found.lower, found.upper)
-        )
-        errors.append(np.sqrt(((values - truth) ** 2).mean(axis=0)))
-        inside = (lower <= truth) & (truth <= upper) & held.reshape(-1, 4)
-        assert (inside.mean(axis=0) >= 0.94).all() and (inside.mean(axis=0) <= 0.97).all()
+        errors.append(np.sqrt(((by_item(found, found.value, 4) - truth) ** 2).mean(axis=0)))
+        assert_covers(found, truth, 0.94)
     gains = errors[1] / errors[0]
     assert gains[:3] == pytest.approx(sqrt(2), rel=0.05)
     # An index has larger errors than its noise where the first number is small.

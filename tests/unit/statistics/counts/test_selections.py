@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from math import sqrt
 
 import numpy as np
@@ -11,9 +10,8 @@ import pytest
 from dpcli.data.filters import InRanges
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.statistics.counts.multiple_answers import IndicatorQuery
-from dpcli.statistics.design import NoisyAnswer
 from tests.support.streams import Stream
-from tests.support.surveys import planned_statistic
+from tests.support.surveys import by_item, held, planned_statistic, released
 
 SPEC = """
 dpcli: 1
@@ -86,24 +84,12 @@ def test_other_plans_count_each_column_alone(neighbors: str, mechanism: str, fie
 def test_half_of_both_answers_is_the_count(stream: Stream) -> None:
     """The published counts are near the truth by the stated deviation, within their intervals."""
     statistic = planned(6)
-    signed, rows = statistic.queries
-    size, truth = 5000, np.array([0, 5000, 17, 2500, 4999, 1])
-    runs = 4000
-    exact = np.tile(2 * truth - size, runs), np.full(runs, size)
-    answers = [
-        NoisyAnswer(
-            values + np.array(query.calibrated.noise.sample(len(values))), query.calibrated.noise
-        )
-        for query, values in zip((signed, rows), exact, strict=True)
-    ]
-    estimates = statistic.design.estimate(answers, Fraction(19, 20))
-    errors = estimates.value * float(estimates.step) - np.tile(truth, runs)
+    size, truth, runs = 5000, np.array([0, 5000, 17, 2500, 4999, 1]), 4000
+    estimates = released(statistic, [2 * truth - size, [size]], runs)
+    errors = by_item(estimates, estimates.value, 6) - truth
     assert np.sqrt(np.mean(errors**2)) == pytest.approx(deviation(statistic), rel=0.03)
     assert abs(errors.mean()) < 4 * deviation(statistic) / sqrt(runs)
-    inside = (estimates.lower <= np.tile(2 * truth, runs)) & (
-        np.tile(2 * truth, runs) <= estimates.upper
-    )
-    assert 0.94 <= inside.mean() <= 0.97
+    assert 0.94 <= held(estimates, truth).mean() <= 0.97
 
 
 def test_signed_counts_are_of_all_tests() -> None:

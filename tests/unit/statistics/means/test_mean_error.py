@@ -13,7 +13,7 @@ from dpcli.statistics.design import TYPICAL_MEAN
 from tests.support.cli import ROOT
 from tests.support.rules import mostly_extended
 from tests.support.streams import Stream
-from tests.support.surveys import CONFIDENCE, covered, noisy_answers, planned_statistic
+from tests.support.surveys import CONFIDENCE, assert_covers, noisy_answers, planned_statistic
 
 ROWS, HALF, RUNS = 2000, 50, 20_000
 
@@ -74,7 +74,7 @@ def test_intervals_of_means_cover_as_stated(
     values = np.full((1, 300), round(HALF * (1 + place)))
     answers = noisy_answers(plan, {"x": values}, 10_000)
     estimates = plan.design.estimate(answers, CONFIDENCE)
-    assert 0.94 <= covered(estimates, int(values[0, 0])) <= 0.965
+    assert_covers(estimates, values[0, 0], 0.94, 0.965)
 
 
 def test_the_bound_on_an_error_allows_for_both_noises_at_once() -> None:

@@ -21,7 +21,7 @@ from tests.oracles.opened import engine
 from tests.oracles.plain import evaluate
 from tests.support.rules import for_each, mostly_extended
 from tests.support.streams import Stream
-from tests.support.surveys import CONFIDENCE, covered, noisy_answers, planned_statistic
+from tests.support.surveys import CONFIDENCE, assert_covers, noisy_answers, planned_statistic
 
 HALF = 1_000
 """Half the width of the bounds, in steps of one hundredth."""
@@ -162,32 +162,18 @@ FORMS = [
 ]
 
 
+@pytest.mark.parametrize("runs", [4_000, pytest.param(10_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("place", "kind", "unit", "missing"), mostly_extended(FORMS, *FORMS[::5], unpack=True)
 )
 def test_intervals_cover_as_stated(
-    place: float, kind: str, unit: str, missing: str, stream: Stream
+    place: float, kind: str, unit: str, missing: str, runs: int, stream: Stream
 ) -> None:
-    """Of 4,000 intervals, 93 to 97% contain the number, also where the number of rows matters."""
-    check_coverage(place, kind, unit, missing, 4_000)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("place", "kind", "unit", "missing"), FORMS)
-def test_more_intervals_cover_as_stated(
-    place: float, kind: str, unit: str, missing: str, stream: Stream
-) -> None:
-    """Of 10,000 intervals too."""
-    check_coverage(place, kind, unit, missing, 10_000)
-
-
-def check_coverage(place: float, kind: str, unit: str, missing: str, runs: int) -> None:
-    """93 to 97% of the intervals of many releases contain the number."""
+    """Of as many intervals, 93 to 97% contain the number, also where that of rows matters."""
     values = file_of(place, 600)
     estimates = released(planned(unit, missing, f"{kind}, column: x, epsilon: 1"), values, runs)
     truth = values.var() / 100**2
-    share = covered(estimates, truth if kind == "variance" else sqrt(truth))
-    assert 0.93 <= share <= 0.97
+    assert_covers(estimates, truth if kind == "variance" else sqrt(truth))
 
 
 @for_each(

@@ -8,18 +8,20 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpcli.noise import entropy
 from dpcli.numeric.arrays import integer_array
 from dpcli.planning.plan import PlannedStatistic
-from dpcli.planning.planner import make_plan
 from dpcli.problems.errors import SpecError
-from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import HAS_INTERVAL, UNBOUNDED, Estimates
 from dpcli.statistics.means.quotient import SUM_WEIGHT
-from tests.support.streams import Stream
-
-CONFIDENCE = Fraction(19, 20)
+from tests.support import surveys
+from tests.support.surveys import (
+    CONFIDENCE,
+    assert_covers,
+    few_and_many_runs,
+    planned_statistic,
+    with_noise,
+)
 
 SPEC = """
 dpcli: 1
@@ -90,109 +92,57 @@ COMPARED: dict[str, tuple[str, list[int]]] = {
 }
 
 
-@pytest.fixture(autouse=True)
-def repeatable_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The noise of each test is the same in every run."""
-    monkeypatch.setattr(entropy, "source", Stream("ratios"))
+pytestmark = pytest.mark.usefixtures("stream")
 
 
 def planned(fields: str, neighbors: str = "add-remove", sample: str = "") -> PlannedStatistic:
     """The only statistic of a spec."""
-    text = SPEC.format(fields=fields, neighbors=neighbors, sample=sample)
-    (statistic,) = make_plan(parse_central_spec(text, "shares")).statistics
-    return statistic
+    return planned_statistic(SPEC.format(fields=fields, neighbors=neighbors, sample=sample))
 
 
 def released(fields: str, exact: Sequence[int], runs: int) -> Estimates:
-    """The estimates of many releases, each as one group of the same release."""
-    statistic, left, answers = planned(fields), list(exact), []
-    for query in statistic.queries:
-        cells = query.weighted.query.cells or 1
-        values, left = left[:cells], left[cells:]
-        noise = integer_array(query.calibrated.noise.sample(runs * cells))
-        answers.append(NoisyAnswer(integer_array(values * runs) + noise, query.calibrated.noise))
-    assert not left
-    return statistic.design.estimate(answers, CONFIDENCE)
+    """The estimates of many releases of these numbers, one query after the other."""
+    statistic = planned(fields)
+    sizes = [query.weighted.query.cells or 1 for query in statistic.queries]
+    assert sum(sizes) == len(exact)
+    return surveys.released(statistic, np.split(np.array(exact), np.cumsum(sizes)[:-1]), runs)
 
 
-def covered(estimates: Estimates, truth: Fraction, item: int = 0, items: int = 1) -> float:
-    """The share of intervals of an item that contain a number."""
-    steps = truth / estimates.step
-    lower, upper, status = (
-        numbers[item::items] for numbers in (estimates.lower, estimates.upper, estimates.status)
-    )
-    inside = (lower <= float(steps)) & (float(steps) <= upper)
-    return float(np.mean(inside & (status == HAS_INTERVAL)))
+@few_and_many_runs
+@pytest.mark.parametrize("name", FORMS)
+def test_intervals_of_ratios_cover_them(name: str, runs: int, least: float, most: float) -> None:
+    """About 95% of the intervals contain the exact ratio."""
+    fields, exact, truth = FORMS[name]
+    assert_covers(released(fields, exact, runs), float(truth), least, most)
 
 
-def ratio_coverage(name: str, runs: int) -> float:
-    """The share of intervals that contain the exact ratio."""
-    fields, exact, truth = (FORMS | ENDS)[name]
-    return covered(released(fields, exact, runs), truth)
-
-
-def comparison_coverage(name: str, runs: int) -> list[float]:
+@few_and_many_runs
+@pytest.mark.parametrize("name", COMPARED)
+def test_intervals_of_comparisons_cover_them(
+    name: str, runs: int, least: float, most: float
+) -> None:
     """The same for both numbers, their difference and the index."""
     fields, (first, second) = COMPARED[name]
-    truths = [Fraction(number) for number in (first, second, second - first)]
-    truths.append(Fraction(100 * second, first))
-    estimates = released(fields, [first, second], runs)
-    return [covered(estimates, truth, item, 4) for item, truth in enumerate(truths)]
-
-
-@pytest.mark.parametrize("name", FORMS)
-def test_intervals_of_ratios_cover_them(name: str) -> None:
-    """In 300 runs, 91% of the intervals or more contain the exact ratio."""
-    assert 0.91 <= ratio_coverage(name, 300) <= 0.995
-
-
-@pytest.mark.parametrize("name", COMPARED)
-def test_intervals_of_comparisons_cover_them(name: str) -> None:
-    """In 300 runs, 91% of the intervals or more contain the exact number, for each item."""
-    assert all(0.91 <= share <= 0.995 for share in comparison_coverage(name, 300))
+    truths = [first, second, second - first, 100 * second / first]
+    assert_covers(released(fields, [first, second], runs), truths, least, most)
 
 
 @pytest.mark.parametrize("name", ENDS)
 def test_intervals_at_the_ends_cover_at_least_as_often_as_stated(name: str) -> None:
     """For shares of zero or one, and for a few rows, 95% of the intervals or more cover them."""
-    assert ratio_coverage(name, 1000) >= 0.95
-
-
-def population_coverage(size: int, runs: int, fields: str) -> float:
-    """The share of intervals for the population, over samples of 600 of 6000 units."""
-    sample = f"sample: {{design: simple-random, population: 6000, size: {size}}}"
-    statistic = planned(fields, sample=sample)
-    inside = np.random.default_rng(7).hypergeometric(1500, 4500, size, runs)
-    exact = np.stack([size - inside, inside], axis=1).ravel()
-    (query,) = statistic.queries
-    answer = NoisyAnswer(
-        integer_array(exact) + integer_array(query.calibrated.noise.sample(2 * runs)),
-        query.calibrated.noise,
-    )
-    entry = statistic.entry
-    assert entry.statistic.has_population(entry.inputs)
-    estimates = statistic.design.population([answer], CONFIDENCE)
-    return covered(estimates, Fraction(1, 4))
+    fields, exact, truth = ENDS[name]
+    assert_covers(released(fields, exact, 1000), float(truth), 0.95, 1)
 
 
 @pytest.mark.parametrize("fields", [PROPORTION, "statistic: mean, column: flag"])
 def test_intervals_of_the_population_cover_its_share(fields: str) -> None:
-    """Over 1,000 samples, 93% to 97% of the intervals contain the share of the population."""
-    assert 0.93 <= population_coverage(600, 1000, f"{fields}, epsilon: 0.1") <= 0.97
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", FORMS)
-def test_intervals_of_ratios_cover_them_in_many_runs(name: str) -> None:
-    """In 1,000 runs, 93% to 97% of the intervals contain the exact ratio."""
-    assert 0.93 <= ratio_coverage(name, 1000) <= 0.97
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", COMPARED)
-def test_intervals_of_comparisons_cover_them_in_many_runs(name: str) -> None:
-    """In 1,000 runs, 93% to 97% of the intervals contain the exact number, for each item."""
-    assert all(0.93 <= share <= 0.97 for share in comparison_coverage(name, 1000))
+    """Over 1,000 samples of 600 of 6000 units, 93% to 97% contain the share of all of them."""
+    sample = "sample: {design: simple-random, population: 6000, size: 600}"
+    statistic = planned(f"{fields}, epsilon: 0.1", sample=sample)
+    inside = np.random.default_rng(7).hypergeometric(1500, 4500, 600, 1000)
+    answers = with_noise(statistic, [np.stack([600 - inside, inside], axis=1)])
+    assert statistic.entry.statistic.has_population(statistic.entry.inputs)
+    assert_covers(statistic.design.population(answers, CONFIDENCE), 0.25)
 
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "change-one"])

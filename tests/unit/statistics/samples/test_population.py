@@ -14,9 +14,18 @@ from dpcli.planning.plan import PlannedStatistic
 from dpcli.planning.results import NoisyStatistic
 from dpcli.releasing.steps import estimate_statistic
 from dpcli.statistics.design import NoisyAnswer, SampleDesign
+from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.postprocessing import FLAGS, Flag, flags
 from dpcli.statistics.samples.population import share_of_population
-from tests.support.surveys import CONFIDENCE, covered, noisy_answers, planned_statistic
+from tests.support.surveys import (
+    CONFIDENCE,
+    assert_covers,
+    noisy_answers,
+    planned_statistic,
+    with_noise,
+)
+
+pytestmark = pytest.mark.usefixtures("stream")
 
 POPULATION, SIZE = 6000, 600
 
@@ -74,28 +83,8 @@ MEANS = {
 """The budget of a mean of one of these populations."""
 
 
-def coverage_of_mean(name: str, runs: int, **changes: str) -> float:
-    """The share of intervals that contain the mean of the population."""
-    population = NUMBERS[name.partition(" ")[0]]
-    statistic = planned(f"statistic: mean, column: x, {MEANS[name]}", sized=False, **changes)
-    samples = draw_samples(population, runs, 5)
-    answers = noisy_answers(statistic, {"x": samples}, runs)
-    estimates = statistic.design.population(answers, CONFIDENCE)
-    return covered(estimates, Fraction(int(population.sum()), POPULATION))
-
-
 SUMS = {"even": "epsilon: 0.5", "skewed": "epsilon: 1", "narrow": "epsilon: 2"}
 """The budget of a sum over one of these populations."""
-
-
-def coverage_of_sum(name: str, runs: int) -> float:
-    """The share of intervals that contain the total of the population."""
-    population = NUMBERS[name]
-    statistic = planned(f"statistic: sum, column: x, {SUMS[name]}")
-    samples = draw_samples(population, runs, 7)
-    answers = noisy_answers(statistic, {"x": samples}, runs)
-    estimates = statistic.design.population(answers, CONFIDENCE)
-    return covered(estimates, int(population.sum()))
 
 
 COUNTS = {
@@ -108,93 +97,79 @@ COUNTS = {
 """A share of the population, and the budget of its count."""
 
 
-def coverage_of_count(name: str, runs: int) -> float:
-    """The share of intervals that contain the number of the population."""
+samples = pytest.mark.parametrize(
+    ("runs", "least", "most"),
+    [(200, 0.9, 1), pytest.param(1000, 0.93, 0.97, marks=pytest.mark.slow)],
+)
+"""Few or many samples, and the least and greatest share of intervals that hold."""
+
+
+def surveyed(statistic: PlannedStatistic, name: str, runs: int) -> Estimates:
+    """The estimates about one of the populations of numbers, from as many samples."""
+    drawn = draw_samples(NUMBERS[name.partition(" ")[0]], runs, 5)
+    answers = noisy_answers(statistic, {"x": drawn}, runs)
+    return statistic.design.population(answers, CONFIDENCE)
+
+
+@samples
+@pytest.mark.parametrize("name", COUNTS)
+def test_intervals_of_proportions_cover_the_population(
+    name: str, runs: int, least: float, most: float
+) -> None:
+    """They contain the proportion of the population."""
+    share, budget = COUNTS[name]
+    number = round(share * POPULATION)
+    statistic = planned(f"statistic: proportion, column: f, {budget}", sized=False)
+    inside = np.random.default_rng(8).hypergeometric(number, POPULATION - number, SIZE, runs)
+    answers = with_noise(statistic, [np.stack([SIZE - inside, inside], axis=1)])
+    estimates = statistic.design.population(answers, CONFIDENCE)
+    assert_covers(estimates, number / POPULATION, least, most)
+
+
+@samples
+@pytest.mark.parametrize("name", COUNTS)
+def test_intervals_of_counts_cover_the_population(
+    name: str, runs: int, least: float, most: float
+) -> None:
+    """They contain the number of the population."""
     share, budget = COUNTS[name]
     number = round(share * POPULATION)
     statistic = planned(f"statistic: count, column: f, {budget}")
-    random, (query,) = np.random.default_rng(6), statistic.queries
-    exact = random.hypergeometric(number, POPULATION - number, SIZE, runs)
-    answer = NoisyAnswer(
-        integer_array(exact + np.array(query.calibrated.noise.sample(runs))), query.calibrated.noise
-    )
-    estimates = statistic.design.population([answer], CONFIDENCE)
-    return covered(estimates, number)
+    exact = np.random.default_rng(6).hypergeometric(number, POPULATION - number, SIZE, runs)
+    estimates = statistic.design.population(with_noise(statistic, [exact]), CONFIDENCE)
+    assert_covers(estimates, number, least, most)
 
 
-def coverage_of_share(name: str, runs: int, **changes: str) -> float:
-    """The share of intervals that contain the proportion of the population."""
-    share, budget = COUNTS[name]
-    number = round(share * POPULATION)
-    statistic = planned(f"statistic: proportion, column: f, {budget}", sized=False, **changes)
-    (query,) = statistic.queries
-    inside = np.random.default_rng(8).hypergeometric(number, POPULATION - number, SIZE, runs)
-    cells = np.stack([SIZE - inside, inside], axis=1).ravel()
-    noise = np.array(query.calibrated.noise.sample(2 * runs))
-    answers = [NoisyAnswer(integer_array(cells + noise), query.calibrated.noise)]
-    estimates = statistic.design.population(answers, CONFIDENCE)
-    return covered(estimates, Fraction(number, POPULATION))
-
-
-@pytest.mark.parametrize("name", COUNTS)
-def test_intervals_of_proportions_cover_the_population(name: str) -> None:
-    """In 200 samples, 90% of the intervals or more contain the proportion of the population."""
-    assert coverage_of_share(name, 200) >= 0.9
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", COUNTS)
-def test_intervals_of_proportions_cover_the_population_in_many_samples(name: str) -> None:
-    """In 1,000 samples, 93% to 97% of the intervals contain the proportion of the population."""
-    assert 0.93 <= coverage_of_share(name, 1000) <= 0.97
-
-
+@samples
 @pytest.mark.parametrize("name", MEANS)
-def test_intervals_of_means_cover_the_population(name: str) -> None:
-    """In 200 samples, 90% of the intervals or more contain the mean of the population."""
-    assert coverage_of_mean(name, 200) >= 0.9
+def test_intervals_of_means_cover_the_population(
+    name: str, runs: int, least: float, most: float
+) -> None:
+    """They contain the mean of the population."""
+    statistic = planned(f"statistic: mean, column: x, {MEANS[name]}", sized=False)
+    truth = NUMBERS[name.partition(" ")[0]].mean()
+    assert_covers(surveyed(statistic, name, runs), truth, least, most)
 
 
+@samples
 @pytest.mark.parametrize("name", SUMS)
-def test_intervals_of_sums_cover_the_population(name: str) -> None:
-    """In 200 samples, 90% of the intervals or more contain the total of the population."""
-    assert coverage_of_sum(name, 200) >= 0.9
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SUMS)
-def test_intervals_of_sums_cover_the_population_in_many_samples(name: str) -> None:
-    """In 1,000 samples, 93% of the intervals or more contain the total of the population."""
-    assert coverage_of_sum(name, 1000) >= 0.93
-
-
-@pytest.mark.parametrize("name", COUNTS)
-def test_intervals_of_counts_cover_the_population(name: str) -> None:
-    """In 200 samples, 90% of the intervals or more contain the number of the population."""
-    assert coverage_of_count(name, 200) >= 0.9
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", MEANS)
-def test_intervals_of_means_cover_the_population_in_many_samples(name: str) -> None:
-    """In 1,000 samples, 93% to 97% of the intervals contain the mean of the population."""
-    assert 0.93 <= coverage_of_mean(name, 1000) <= 0.97
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", COUNTS)
-def test_intervals_of_counts_cover_the_population_in_many_samples(name: str) -> None:
-    """In 1,000 samples, 93% to 97% of the intervals contain the number of the population."""
-    assert 0.93 <= coverage_of_count(name, 1000) <= 0.97
+def test_intervals_of_sums_cover_the_population(
+    name: str, runs: int, least: float, most: float
+) -> None:
+    """They contain the total of the population; many samples more often than stated."""
+    statistic = planned(f"statistic: sum, column: x, {SUMS[name]}")
+    assert_covers(surveyed(statistic, name, runs), NUMBERS[name].sum(), least, 1)
 
 
 def test_a_mean_over_a_public_number_of_rows_has_squares_too() -> None:
     """Under change-one, the sum gets nine tenths of epsilon and the squares one tenth."""
     fields = "statistic: mean, column: x, epsilon: 1"
-    queries = planned(fields, neighbors="change-one", missing=", missing: 0").queries
+    facts = {"neighbors": "change-one", "missing": ", missing: 0"}
+    queries = planned(fields, sized=True, **facts).queries
 
     assert [query.weighted.weight for query in queries] == [Fraction(9, 10), 0, Fraction(1, 10)]
-    assert coverage_of_mean("even", 200, neighbors="change-one", missing=", missing: 0") >= 0.9
+    statistic = planned(f"statistic: mean, column: x, {MEANS['even']}", sized=False, **facts)
+    assert_covers(surveyed(statistic, "even", 200), NUMBERS["even"].mean(), 0.9, 1)
 
 
 def test_a_sample_of_the_whole_population_has_no_error() -> None:

@@ -35,7 +35,7 @@ from tests.oracles.plain import evaluate
 from tests.support.cli import ROOT
 from tests.support.rules import EXTENDED
 from tests.support.streams import Stream
-from tests.support.surveys import CONFIDENCE, planned_statistic
+from tests.support.surveys import CONFIDENCE, held, noise_alone, planned_statistic
 
 RUNS = 1000
 
@@ -89,19 +89,6 @@ def planned(sizes: Sequence[int], ways: Ways, loss: str, **changes: str) -> Plan
     )
 
 
-def noise_alone(plan: PlannedStatistic, runs: int) -> list[NoisyAnswer]:
-    """The noisy answers about an empty file: runs take the place of groups."""
-    return [
-        NoisyAnswer(
-            integer_array(
-                np.array(part.calibrated.noise.sample(runs * (part.weighted.query.cells or 0)))
-            ),
-            part.calibrated.noise,
-        )
-        for part in plan.queries
-    ]
-
-
 def consistent(plan: PlannedStatistic, answers: Sequence[NoisyAnswer]) -> Estimates:
     """The numbers after agreement."""
     estimates = plan.design.estimate(answers, CONFIDENCE)
@@ -115,11 +102,6 @@ def expected_error(plan: PlannedStatistic) -> float:
         for part in plan.queries
     ]
     return plan.design.expected_error(errors)
-
-
-def coverage(estimates: Estimates) -> float:
-    """How many intervals contain zero, which is the exact count."""
-    return float(((estimates.lower <= 0) & (estimates.upper >= 0)).mean())
 
 
 @pytest.mark.parametrize(
@@ -139,17 +121,17 @@ def test_errors_are_those_of_the_closed_form_and_intervals_hold(
     agreed = consistent(plan, answers)
     values = agreed.value.astype(float) * float(agreed.step)
     assert sqrt((values**2).mean()) == pytest.approx(expected_error(plan), rel=0.02)
-    assert 0.93 <= coverage(agreed) <= 0.97
+    assert 0.93 <= held(agreed, 0)[0] <= 0.97
 
     raw = plan.design.estimate(answers, CONFIDENCE)
-    assert 0.93 <= coverage(raw) <= 0.97
+    assert 0.93 <= held(raw, 0)[0] <= 0.97
 
 
 def test_intervals_of_few_noises_hold_where_noise_is_small(stream: Stream) -> None:
     """Where the noise is about one step, no table has intervals that hold less than stated."""
     plan = planned((3, 5, 2, 3), (2,), "epsilon: 2")
     agreed = consistent(plan, noise_alone(plan, RUNS))
-    assert coverage(agreed) >= 0.945
+    assert held(agreed, 0)[0] >= 0.945
 
 
 @pytest.mark.parametrize("power", [EPSILON, RHO])
