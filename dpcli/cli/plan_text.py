@@ -209,7 +209,7 @@ def _expected_errors(plan: CentralPlan, rows: int | None) -> Iterator[str]:
             continue
         if statistic.name == "mean" and known and not inputs.where:
             of_one = Fraction(known, cells)
-            error = planned.design.error_of_rows(planned.noises, of_one, spec.confidence)
+            error = planned.design.error(planned.noises, spec.confidence, of_one)
             size = f"{known // cells:,} {spec.rows_are}{' in a group' * (cells > 1)}"
             if error is not None:
                 widest = ", if the outermost bounds are chosen" if plan.chooses_bounds else ""

@@ -275,7 +275,7 @@ def bounding_comparisons(plan: CentralPlan) -> list[str]:
         if not planned.alternative_bounding:
             continue
         used, unused = (
-            design.known_error([query.calibrated.noise for query in queries], confidence)
+            design.error([query.calibrated.noise for query in queries], confidence)
             or queries[0].error(confidence)
             for design, queries in ((planned.design, planned.queries), planned.alternative_bounding)
         )

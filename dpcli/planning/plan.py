@@ -163,7 +163,7 @@ class PlannedStatistic:
 
     def error(self, confidence: Fraction) -> Fraction | None:
         """The half-width of a published number; None if it depends on the answers."""
-        return self.design.known_error(self.noises, confidence)
+        return self.design.error(self.noises, confidence)
 
     @property
     def noises(self) -> list[Noise]:

@@ -371,11 +371,14 @@ class StatisticPlanner:
 
         An error of zero counts as a very small one, so that sums stay finite.
         """
-        # No published number has the error of a supporting query.
-        published = (query for query in planned.queries if not query.weighted.supports)
         confidence = self.spec.confidence
-        errors = [float(query.error(confidence)) for query in published]
-        error = planned.design.compared_error(errors, planned.noises, confidence)
+        if planned.design.is_compared_by_error:
+            error = float(planned.error(confidence) or 0)
+        else:
+            # No published number has the error of a supporting query.
+            published = (query for query in planned.queries if not query.weighted.supports)
+            errors = [float(query.error(confidence)) for query in published]
+            error = planned.design.expected_error(errors)
         return log(max(error, 1e-300))
 
     def total_loss(self, statistics: Sequence[PlannedStatistic]) -> Loss:
@@ -456,13 +459,7 @@ class StatisticPlanner:
         if entry.selects_partitions and target.delta <= 0:
             raise SpecError.about("cannot-calibrate.no-delta", name=entry.inputs.name)
         measure: Measure = "epsilon" if target.rho is None else "rho"
-        counts_rho = self.spec.privacy.composition.takes_rho
-        design = next(
-            candidate
-            for candidate in entry.designs
-            if candidate.serves(mechanism.family, measure)
-            and not (counts_rho and candidate.gains_by_epsilon)
-        )
+        design = entry.design_for(mechanism.family, measure, self.spec.privacy.composition)
         planned: list[PlannedQuery] = []
         if target.rho is not None:
             design = replace(design, queries=_with_parts_of_rho(design.queries))

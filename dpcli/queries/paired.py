@@ -27,6 +27,8 @@ class PairedQuery(Query):
     most their L1, and at most twice their Linf.
     """
 
+    numbers_of_cell = 2
+
     of: Query
 
     def __post_init__(self) -> None:
@@ -80,6 +82,13 @@ class PairedQuery(Query):
         first, second = np.append(cells, added).reshape(-1, 2).T
         return np.stack([add_exact(first, -second), add_exact(first, second)], axis=1).ravel()
 
+    def cells_from(self, numbers: Array) -> Array:
+        """Twice the cells, from their differences and sums."""
+        differences, sums = numbers.reshape(-1, 2).T
+        both = [add_exact(sums, differences), add_exact(sums, -differences)]
+        cells = prod(map(len, self.axes))
+        return np.stack(both, axis=1).reshape(-1, cells + cells % 2)[:, :cells].ravel()
+
     def sensitivity(self, relation: Relation) -> Sensitivity:
         one = self.of.sensitivity(relation)
         return Sensitivity(
@@ -93,11 +102,3 @@ class PairedQuery(Query):
 def paired(of: Query) -> PairedQuery:
     """The query of the differences and sums of the cells of another one."""
     return PairedQuery(by=of.by, items=of.items, where=of.where, present=of.present, of=of)
-
-
-def doubled_cells(numbers: Array, query: Query) -> Array:
-    """Twice the cells, from noisy differences and sums; `query` has their axes."""
-    differences, sums = numbers.reshape(-1, 2).T
-    both = [add_exact(sums, differences), add_exact(sums, -differences)]
-    cells = prod(map(len, query.axes))
-    return np.stack(both, axis=1).reshape(-1, cells + cells % 2)[:, :cells].ravel()

@@ -73,6 +73,9 @@ class Query:
     minimizes: ClassVar[bool] = False
     """Whether the answer is the minimizer of an objective."""
 
+    numbers_of_cell: ClassVar[int] = 1
+    """Of how many numbers a cell is the mean, with noise of their own."""
+
     @property
     @abstractmethod
     def row_contribution(self) -> RowContribution:
@@ -102,6 +105,10 @@ class Query:
         The default, for a query with one part, is the answer to that part.
         """
         return answer
+
+    def cells_from(self, numbers: Array) -> Array:
+        """The cells from the numbers of an answer, times `numbers_of_cell`."""
+        return numbers
 
     def sensitivity(self, relation: Relation) -> Sensitivity:
         """How far one unit can change the answer, in steps of its grid.

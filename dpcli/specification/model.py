@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar, final
 from dpcli.data.column import Column, ValuedColumn
 from dpcli.data.formats import UNDECLARED_DIALECT, Dialect
 from dpcli.mechanisms.mechanism import Mechanism
+from dpcli.noise.distribution import Family
 from dpcli.privacy.accounting.composition import Composition
 from dpcli.privacy.loss import BudgetAmount, Loss
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, Unit
@@ -22,7 +23,7 @@ from dpcli.problems.errors import Place
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import Query
 from dpcli.statistics.bounds.chosen_bounds import BoundsChoice, BoundsHistogram
-from dpcli.statistics.design import Design, Inputs, SampleDesign
+from dpcli.statistics.design import Design, Inputs, Measure, SampleDesign
 from dpcli.statistics.postprocessing import PostProcessingStep
 from dpcli.statistics.precision import OptionalColumn
 from dpcli.statistics.statistic import Statistic
@@ -87,6 +88,12 @@ class Entry:
     def queries(self) -> Iterator[Query]:
         """The queries of the first design."""
         return (weighted.query for weighted in self.designs[0].queries)
+
+    def design_for(self, family: Family, measure: Measure, composition: Composition) -> Design:
+        """The first design that serves this noise, unit of the budget and composition."""
+        return next(
+            design for design in self.designs if design.serves(family, measure, composition)
+        )
 
     def answered_for(self, relation: Relation, change: Callable[[Column], Column]) -> Entry:
         """A copy of the entry for changed columns and another relation, with new designs.

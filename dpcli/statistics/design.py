@@ -24,6 +24,7 @@ from dpcli.statistics.estimates import Estimates
 
 if TYPE_CHECKING:
     from dpcli.data.labels import LabeledColumn
+    from dpcli.privacy.accounting.composition import Composition
     from dpcli.queries.scores import Points
 
 Measure = Literal["epsilon", "rho"]
@@ -218,6 +219,10 @@ class LostByBin:
     above: tuple[Fraction, ...]
 
 
+PopulationOf = Callable[[Any, Sequence[NoisyAnswer], Fraction], Estimates]
+"""Numbers of a population from a design, noisy answers and the confidence."""
+
+
 @dataclass(frozen=True)
 class Design:
     """Queries that answer inputs, with errors and the estimate from the answers.
@@ -227,10 +232,12 @@ class Design:
         families: The families of noise that the design is meant for.
         measures: The units of the budget that the weights divide, unless noise is Gaussian.
         reason: A sentence on why these queries are answered, or an empty text.
-        publishes_answers: Whether the noisy answers are published before the numbers.
-        derivation: How the published numbers follow from the noisy answers, or an empty text.
         gains_by_epsilon: Whether it has less noise than others at the same epsilon, but not at the
             same rho.
+        population_of: How the numbers of the population of a sample follow from the answers.
+        publishes_answers: Whether the noisy answers are published before the numbers.
+        derivation: How the published numbers follow from the noisy answers, or an empty text.
+        is_compared_by_error: Whether plans compare it by `error`, not by `expected_error`.
         noise_of_numbers: What is known of the noise of several published numbers together.
     """
 
@@ -239,17 +246,21 @@ class Design:
     families: tuple[Family, ...] = ADDITIVE
     measures: tuple[Measure, ...] = MEASURES
     reason: str = ""
+    gains_by_epsilon: bool = False
+    population_of: PopulationOf | None = None
     publishes_answers: ClassVar[bool] = False
     derivation: ClassVar[str] = ""
-    gains_by_epsilon: ClassVar[bool] = False
+    is_compared_by_error: ClassVar[bool] = False
     noise_of_numbers: ClassVar[NoiseOfNumbers] = NoiseOfNumbers.UNKNOWN
 
-    def serves(self, family: Family, measure: Measure) -> bool:
-        """Whether the design is meant for noise of this family and a budget in this unit.
+    def serves(self, family: Family, measure: Measure, composition: Composition) -> bool:
+        """Whether the design is meant for this noise, unit of the budget and composition.
 
         With Gaussian noise, any unit is served: answers are protected together, and weights divide
         rho.
         """
+        if composition.takes_rho and self.gains_by_epsilon:
+            return False
         return family in self.families and (family == "l2" or measure in self.measures)
 
     @property
@@ -277,27 +288,20 @@ class Design:
         """
         return prod(error for error in errors if error) ** (1 / max(len(errors), 1))
 
-    def compared_error(
-        self, errors: Sequence[float], noises: Sequence[Noise], confidence: Fraction
-    ) -> float:
-        """The error by which the plan compares designs; by default, `expected_error`."""
-        return self.expected_error(errors)
+    def error(
+        self, noises: Sequence[Noise], confidence: Fraction, rows: Fraction | None = None
+    ) -> Fraction | None:
+        """How far a published number may be from the noise-free one, at this confidence.
 
-    def known_error(self, noises: Sequence[Noise], confidence: Fraction) -> Fraction | None:
-        """The half-width of a published interval; None if it depends on the answers.
-
-        If several numbers are chosen one by one, it is the largest half-width.
+        Without `rows`, it is known before any answer: the half-width of a published interval, and
+        the largest one if several numbers are chosen one by one. With `rows`, it is a bound for a
+        number of a group of that many rows. None if it depends on the answers, or on more than the
+        number of rows.
         """
         if len(self.queries) > 1:
             return None
         (weighted,) = self.queries
         return summed_margin(noises[0], weighted.summed, confidence).width * weighted.step
-
-    def error_of_rows(
-        self, noises: Sequence[Noise], rows: Fraction, confidence: Fraction
-    ) -> Fraction | None:
-        """A bound on the error of a mean of `rows` rows; None if no bound is known."""
-        return None
 
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
         """Why these queries answer the inputs, if designs are several, and their error."""
@@ -326,7 +330,9 @@ class Design:
 
         Only for requests for which `has_population` of the statistic is true.
         """
-        raise NotImplementedError
+        if self.population_of is None:
+            raise TypeError("no sample is declared")
+        return self.population_of(self, answers, confidence)
 
     def unclamped(
         self, answers: Sequence[NoisyAnswer], lost: LostByBin, limits: Ends, confidence: Fraction
@@ -363,7 +369,7 @@ class LinearDesign(Design):
     noise_of_numbers = NoiseOfNumbers.LINEAR
 
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
-        reason, error = super().sentences(noises, confidence), self.known_error(noises, confidence)
+        reason, error = super().sentences(noises, confidence), self.error(noises, confidence)
         return reason if error is None else (*reason, _error_sentence(error, confidence))
 
 

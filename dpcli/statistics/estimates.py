@@ -211,6 +211,16 @@ class Estimates:
         }
         return replace(self, **changed)
 
+    def in_order_of(self, quantiles: Sequence[Fraction]) -> Estimates:
+        """The estimates with the values of each group in the order of their quantiles."""
+        if len(quantiles) < 2:
+            return self
+        values = self.value.reshape(-1, len(quantiles))
+        order = sorted(range(len(quantiles)), key=lambda index: quantiles[index])
+        ordered = np.empty_like(values)
+        ordered[:, order] = np.sort(values, axis=1)
+        return replace(self, value=ordered.ravel())
+
     def rounded(self, numbers: Array) -> list[Array]:
         """Whole numbers of `step` in units of the last printed decimal.
 

@@ -22,6 +22,7 @@ from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import integer_array
+from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.unit import Neighbors, Relation, RowUnit
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.scores import ScoreQuery, SelectionQuery
@@ -280,13 +281,13 @@ def test_weights_sum_to_one(statistic: Statistic, neighbors: Neighbors) -> None:
 @pytest.mark.parametrize("neighbors", Neighbors)
 @pytest.mark.parametrize("statistic", STATISTICS, ids=lambda statistic: statistic.name)
 def test_a_design_serves_each_family_of_noise(statistic: Statistic, neighbors: Neighbors) -> None:
-    """Noise of every family that inputs can have finds a design, in both units of the budget."""
+    """Noise of every family finds a design, for each unit of the budget and composition."""
     for inputs in requests(statistic):
         designs = statistic.designs(inputs, relation(neighbors))
         families = {family for design in designs for family in design.families}
         assert families <= set(statistic.families)
-        for family, measure in product(families, MEASURES):
-            design = next(one for one in designs if one.serves(family, measure))
+        for family, measure, rule in product(families, MEASURES, COMPOSITIONS):
+            design = next(one for one in designs if one.serves(family, measure, rule))
             assert design.chooses == (family == "choice")
             assert design.queries[0].query.minimizes == (family == "slope")
 

@@ -151,7 +151,9 @@ class Choices(Design):
         scores = tuple(query for _, query, _ in choices)
         return cls(inputs, queries, ("choice",), reason=reason, choices=scores)
 
-    def known_error(self, noises: Sequence[Noise], confidence: Fraction) -> Fraction:
+    def error(
+        self, noises: Sequence[Noise], confidence: Fraction, rows: Fraction | None = None
+    ) -> Fraction:
         return max(
             query.expected_error(noise, confidence) * weighted.step
             for query, noise, weighted in zip(self.choices, noises, self.queries, strict=False)
@@ -192,3 +194,8 @@ class Choices(Design):
         values = candidate_values(self.inputs.candidates, chosen)
         estimates = replace(Estimates.chosen(values, column.step), date_range=column.date_range)
         return self.flag_sizes(estimates, answers)
+
+    def make_consistent(
+        self, answers: Sequence[NoisyAnswer], estimates: Estimates, confidence: Fraction
+    ) -> Estimates:
+        return estimates.in_order_of(self.inputs.quantiles)

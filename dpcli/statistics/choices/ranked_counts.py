@@ -51,6 +51,7 @@ class RankedCounts(Design):
     """
 
     publishes_answers: ClassVar[bool] = True
+    is_compared_by_error: ClassVar[bool] = True
     derivation = "labels are put in order by their noisy counts"
 
     @classmethod
@@ -69,12 +70,9 @@ class RankedCounts(Design):
         """The number of labels."""
         return self.queries[0].query.cells_per_group
 
-    def compared_error(
-        self, errors: Sequence[float], noises: Sequence[Noise], confidence: Fraction
-    ) -> float:
-        return float(self.known_error(noises, confidence))
-
-    def known_error(self, noises: Sequence[Noise], confidence: Fraction) -> Fraction:
+    def error(
+        self, noises: Sequence[Noise], confidence: Fraction, rows: Fraction | None = None
+    ) -> Fraction:
         """The most rows by which a published label falls short of a better one after it."""
         pairs = self.inputs.k * (self.labels - 1)
         return Fraction(largest_difference(noises[0], pairs, confidence))
@@ -86,7 +84,7 @@ class RankedCounts(Design):
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
         percent, in_group = exact_or_up(confidence * 100), " of a group" if self.inputs.by else ""
         width = self.margin(noises[0], confidence).width
-        error = exact_or_up(self.known_error(noises, confidence))
+        error = exact_or_up(self.error(noises, confidence))
         stated = (
             f"in {percent}% of cases all published counts{in_group} are within {width:,} of the "
             f"noise-free ones, and all ranks in their intervals; in {percent}% of cases no label "

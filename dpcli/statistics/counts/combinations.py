@@ -221,7 +221,9 @@ class CountsFromCombinations(LinearDesign):
     def expected_error(self, errors: Sequence[float]) -> float:
         return errors[0] * sqrt(count_variance(self.combinations.sizes))
 
-    def known_error(self, noises: Sequence[Noise], confidence: Fraction) -> Fraction:
+    def error(
+        self, noises: Sequence[Noise], confidence: Fraction, rows: Fraction | None = None
+    ) -> Fraction:
         widths = (margin.width for margin in self._margins(noises[0], confidence))
         return max(widths) * self._unit
 

@@ -28,7 +28,7 @@ from dpcli.statistics.counts.pairs import CellsFromPairs
 from dpcli.statistics.counts.person_counts import PersonCounts
 from dpcli.statistics.design import Design, Inputs, PublishedAnswer, WeightedQuery
 from dpcli.statistics.estimates import Limits
-from dpcli.statistics.samples.population import SampledCounts, SampledSum
+from dpcli.statistics.samples.population import sampled_counts, sampled_sum
 from dpcli.statistics.weights import WeightedStatistic, weight_factors, weight_step
 
 
@@ -87,7 +87,7 @@ class Count(PersonCounts, WeightedStatistic):
                 PublishedAnswer(inputs, (weights,)),
             )
         if inputs.sample:
-            return (SampledCounts(inputs, (WeightedQuery("count", query),)),)
+            return (sampled_counts(inputs, query),)
         return self.by_people(inputs, query, "count", relation)
 
     def has_population(self, inputs: Inputs) -> bool:
@@ -149,7 +149,7 @@ class Sum(WeightedStatistic):
         role = "weighted sum" if inputs.weight else "sum"
         total = WeightedQuery(role, query, step=self.step(inputs))
         if self.has_population(inputs):
-            return (SampledSum.of(inputs, total),)
+            return (sampled_sum(inputs, total),)
         return (*CellsFromPairs.of(inputs, total, relation), PublishedAnswer(inputs, (total,)))
 
     def limits(self, inputs: Inputs) -> tuple[Limits, ...]:
@@ -292,7 +292,7 @@ class Histogram(PersonCounts):
     def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
         query = LinearQuery(by=inputs.by, items=(histogram_axis(inputs),), where=inputs.where)
         if inputs.sample:
-            return (SampledCounts(inputs, (WeightedQuery("count", query),)),)
+            return (sampled_counts(inputs, query),)
         return self.by_people(inputs, query, "count", relation)
 
     def has_population(self, inputs: Inputs) -> bool:

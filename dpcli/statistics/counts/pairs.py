@@ -11,7 +11,7 @@ from dpcli.noise.distribution import Margin, Noise
 from dpcli.noise.sums import summed_margin
 from dpcli.privacy.unit import Neighbors, Relation
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.queries.paired import PairedQuery, doubled_cells, paired
+from dpcli.queries.paired import PairedQuery, paired
 from dpcli.statistics.design import Inputs, LinearDesign, NoisyAnswer, WeightedQuery
 from dpcli.statistics.estimates import Estimates
 
@@ -41,15 +41,15 @@ class CellsFromPairs(LinearDesign):
     At the same rho, separate cells have as little noise: differences and sums change by more.
     """
 
-    gains_by_epsilon = True
-
     @classmethod
     def of(
         cls, inputs: Inputs, separate: WeightedQuery, relation: Relation
     ) -> tuple[CellsFromPairs, ...]:
         """The design instead of `separate` cells; empty unless it has less noise."""
         pairs = pairs_instead(inputs, separate, relation)
-        return (cls(inputs, (pairs,), ("l1",), reason=REASON),) if pairs else ()
+        if pairs is None:
+            return ()
+        return (cls(inputs, (pairs,), ("l1",), reason=REASON, gains_by_epsilon=True),)
 
     @property
     def block(self) -> tuple[int, ...]:
@@ -58,12 +58,14 @@ class CellsFromPairs(LinearDesign):
     def expected_error(self, errors: Sequence[float]) -> float:
         return errors[0] / sqrt(2)
 
-    def known_error(self, noises: Sequence[Noise], confidence: Fraction) -> Fraction:
+    def error(
+        self, noises: Sequence[Noise], confidence: Fraction, rows: Fraction | None = None
+    ) -> Fraction:
         return double_margin(noises[0], confidence).width * self.queries[0].step / 2
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         (answer,), unit = answers, self.queries[0].step / 2
-        cells = doubled_cells(answer.values, self.queries[0].query)
+        cells = self.queries[0].query.cells_from(answer.values)
         return Estimates.around(cells, double_margin(answer.noise, confidence), unit)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from math import ceil, hypot, sqrt
-from typing import ClassVar
 
 from dpcli.noise.distribution import Family, Margin, Noise
 from dpcli.noise.sums import blended_margin, weighted_margin
@@ -14,7 +13,7 @@ from dpcli.numeric.interval_arithmetic import sqrt_down
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.queries.paired import doubled_cells, paired
+from dpcli.queries.paired import paired
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.statistics.counts.centered_counts import CenteredCountQuery
 from dpcli.statistics.counts.pairs import MAX_RELATIVE_DEVIATION, CellsFromPairs, less_noise
@@ -36,6 +35,11 @@ REASON = (
     "{times:,} times each count is measured less {less:,} for each person with a row that counts, "
     "and these people once; the sum of both gives the count. One person can change many groups, so "
     "this needs less noise than separate counts; the groups share a part of it"
+)
+
+PAIRS_REASON = (
+    ". Counts less people are answered in pairs, by their difference and their sum, which "
+    "together change no more than both do, and a count is half of what they add up to"
 )
 
 
@@ -76,10 +80,10 @@ class PersonCounts(Statistic):
         if not by_person or counts.factors or counts.user_clamp not in {None, (0, 1)}:
             return (*pairs, plain)
         return (
-            *self._centered(inputs, separate, relation, "l2", SharedNoise),
-            *self._centered(inputs, separate, relation, "l1", SharedNoiseOfPairs),
+            *self._centered(inputs, separate, relation, "l2"),
+            *self._centered(inputs, separate, relation, "l1", in_pairs=True),
             *pairs,
-            *self._centered(inputs, separate, relation, "l1", SharedNoise),
+            *self._centered(inputs, separate, relation, "l1"),
             plain,
         )
 
@@ -89,16 +93,17 @@ class PersonCounts(Statistic):
         separate: WeightedQuery,
         relation: Relation,
         family: Family,
-        form: type[SharedNoise],
+        *,
+        in_pairs: bool = False,
     ) -> tuple[Design, ...]:
-        """The design of this form, of centered counts, with the least noise of a family.
+        """Centered counts, or pairs of them, with the least noise of a family.
 
         It is empty if separate counts, or pairs of them, have about as little noise.
         """
         best: tuple[Design, ...] = ()
         counts, one = separate.query, separate.query.sensitivity(relation)
         max_deviation = sqrt(one.l2_squared) if family == "l2" else float(one.l1)
-        if form.gains_by_epsilon:
+        if in_pairs:
             max_deviation *= min(less_noise(paired(counts), relation), 1.0)
         max_deviation *= MAX_RELATIVE_DEVIATION
         for times in PARTS:
@@ -106,8 +111,9 @@ class PersonCounts(Statistic):
                 by=counts.by, items=counts.items, where=counts.where, present=counts.present,
                 times=times, less=one.linf, of_people=counts.total_clamp is not None,
             )  # fmt: skip
-            query = form.answered(centered)
-            ratio = form.ratio(query.sensitivity(relation), one.linf, family)
+            query: Query = paired(centered) if in_pairs else centered
+            change = query.sensitivity(relation)
+            ratio = _ratio(change, one.linf, family, query.numbers_of_cell)
             power = 1.0 if family == "l2" else 1.5
             deviation = one.linf * (float(ratio) + 1) ** power / times
             if deviation > max_deviation:
@@ -117,13 +123,12 @@ class PersonCounts(Statistic):
                 WeightedQuery(f"{separate.role} less people", query, weight),
                 WeightedQuery("people", centered.people, 1 - weight),
             )
-            reason = REASON.format(times=times, less=one.linf) + form.more_reason
-            best = (
-                form(
-                    inputs, queries, (family,), ("epsilon",), reason=reason,
-                    times=times, less=one.linf,
-                ),
+            reason = REASON.format(times=times, less=one.linf) + PAIRS_REASON * in_pairs
+            design = SharedNoise(
+                inputs, queries, (family,), ("epsilon",), reason, times=times, less=one.linf,
+                gains_by_epsilon=in_pairs,
             )  # fmt: skip
+            best = (design,)
         return best
 
 
@@ -133,42 +138,32 @@ class SharedNoise(LinearDesign):
 
     For each count, c = `times` count - `less` number. So the count is (c + `less` number) /
     `times`. Several counts share the same number, and so its noise.
+
+    Centered counts may be answered in pairs: each is half of what the difference and the sum of its
+    pair add up to, so it has half the variance of either. Together they change no more than the two
+    counts do, if each of these changes as much as it can.
     """
 
     times: int
     less: int = 1
-
-    more_reason: ClassVar[str] = ""
-    numbers_of_cell: ClassVar[int] = 1
-    """How many numbers of the first answer make a centered count, as their mean."""
-
-    @classmethod
-    def answered(cls, centered: CenteredCountQuery) -> Query:
-        """The query of the first answer."""
-        return centered
-
-    @classmethod
-    def ratio(cls, counts: Sensitivity, people: int, family: Family) -> Fraction:
-        """The ratio of the weights of both answers for which a count has the least noise.
-
-        `people` is the sensitivity of the numbers, times `less`. Variances are inverse to shares of
-        rho, and to the squares of shares of epsilon.
-        """
-        if family == "l2":
-            return sqrt_down(Fraction(counts.l2_squared), bits=16) / people
-        size = counts.l1 / sqrt(cls.numbers_of_cell) / people
-        return Fraction(round(size ** (2 / 3) * 2**16), 2**16)
 
     @property
     def block(self) -> tuple[int, ...]:
         counts, numbers = (part.query.cells for part in self.queries)
         return (counts // numbers, 1) if counts and numbers else super().block
 
+    @property
+    def numbers_of_cell(self) -> int:
+        """How many numbers of the first answer make a centered count, as their mean."""
+        return self.queries[0].query.numbers_of_cell
+
     def expected_error(self, errors: Sequence[float]) -> float:
         of_counts, of_numbers = errors
         return hypot(of_counts / sqrt(self.numbers_of_cell), self.less * of_numbers) / self.times
 
-    def known_error(self, noises: Sequence[Noise], confidence: Fraction) -> Fraction:
+    def error(
+        self, noises: Sequence[Noise], confidence: Fraction, rows: Fraction | None = None
+    ) -> Fraction:
         return self._margin(noises, confidence).width * self._unit
 
     @property
@@ -176,47 +171,33 @@ class SharedNoise(LinearDesign):
         return Fraction(1, self.times * self.numbers_of_cell)
 
     def _margin(self, noises: Sequence[Noise], confidence: Fraction) -> Margin:
-        (counts, numbers), outside = noises, float(1 - confidence) / 2
+        counts, numbers = noises
+        if self.numbers_of_cell > 1:
+            terms = ((counts, 1, 2), (numbers, 2 * self.less, 1))
+            return weighted_margin(terms, confidence)
+        outside = float(1 - confidence) / 2
         width = blended_margin(counts, Fraction(1), numbers, Fraction(self.less), outside)
         variance = counts.discrete_variance + self.less**2 * numbers.discrete_variance
         return Margin(ceil(width), variance)
 
-    def centered(self, answer: NoisyAnswer) -> Array:
-        """The noisy centered counts, times `numbers_of_cell`."""
-        return answer.values
-
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         counts, numbers = answers
         margin = self._margin([counts.noise, numbers.noise], confidence)
-        centered, less = self.centered(counts), self.less * self.numbers_of_cell
+        centered, less = self._centered(counts), self.less * self.numbers_of_cell
         added = multiply_exact(numbers.values, less).repeat(len(centered) // len(numbers.values))
         return Estimates.around(add_exact(centered, added), margin, self._unit)
 
+    def _centered(self, answer: NoisyAnswer) -> Array:
+        return self.queries[0].query.cells_from(answer.values)
 
-@dataclass(frozen=True, kw_only=True)
-class SharedNoiseOfPairs(SharedNoise):
-    """Shared noise of centered counts in pairs.
 
-    Their differences and sums are answered. A centered count is half of what the difference and the
-    sum of its pair add up to, so it has half the variance of either. Together they change no more
-    than the two counts do, if each of these changes as much as it can.
+def _ratio(counts: Sensitivity, people: int, family: Family, numbers_of_cell: int) -> Fraction:
+    """The ratio of the weights of centered counts and people with the least noise.
+
+    `people` is the sensitivity of the number of people, times `less`. Variances are inverse to
+    shares of rho, and to the squares of shares of epsilon.
     """
-
-    gains_by_epsilon = True
-    more_reason: ClassVar[str] = (
-        ". Counts less people are answered in pairs, by their difference and their sum, which "
-        "together change no more than both do, and a count is half of what they add up to"
-    )
-    numbers_of_cell: ClassVar[int] = 2
-
-    @classmethod
-    def answered(cls, centered: CenteredCountQuery) -> Query:
-        return paired(centered)
-
-    def _margin(self, noises: Sequence[Noise], confidence: Fraction) -> Margin:
-        counts, numbers = noises
-        terms = ((counts, 1, 2), (numbers, 2 * self.less, 1))
-        return weighted_margin(terms, confidence)
-
-    def centered(self, answer: NoisyAnswer) -> Array:
-        return doubled_cells(answer.values, self.queries[0].query)
+    if family == "l2":
+        return sqrt_down(Fraction(counts.l2_squared), bits=16) / people
+    size = counts.l1 / sqrt(numbers_of_cell) / people
+    return Fraction(round(size ** (2 / 3) * 2**16), 2**16)

@@ -18,13 +18,12 @@ from dpcli.fields.statistic_fields import ComparedLabels, FieldFault, ValuedColu
 from dpcli.fields.values import Choice
 from dpcli.noise.distribution import Margin, Noise
 from dpcli.noise.sums import blended_margin
-from dpcli.numeric.arrays import Array, add_exact, multiply_exact, np
+from dpcli.numeric.arrays import add_exact, multiply_exact, np
 from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.queries.paired import doubled_cells
-from dpcli.queries.query import LinearQuery
+from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import Factor
-from dpcli.statistics.counts.pairs import REASON, double_margin, pairs_instead
+from dpcli.statistics.counts.pairs import double_margin
 from dpcli.statistics.design import Design, Inputs, NoisyAnswer, WeightedQuery
 from dpcli.statistics.estimates import ANY, NONNEGATIVE, SIGNED_PART, Estimates, Limits
 from dpcli.statistics.intervals import Printed
@@ -107,9 +106,11 @@ class Comparison(Statistic):
             present=(column,) if column else (),
         )
         role = "compared totals" if summed else "compared counts"
-        return ComparedCells.choices(
-            inputs, WeightedQuery(role, query, step=_step(inputs)), relation
-        )
+        step = summed.step if summed else Fraction(1)
+        # A hundred times the second cell over the first, which is at least one step.
+        index = Quotient((0, 1), (1, 0), Printed(Fraction(100), INDEX_DECIMALS, NONNEGATIVE))
+        apart = ComparedCells(inputs, (WeightedQuery(role, query, step=step),), quotient=index)
+        return (*apart.in_pairs(relation), apart)
 
     def limits(self, inputs: Inputs) -> tuple[Limits, ...]:
         return NONNEGATIVE, NONNEGATIVE, ANY, NONNEGATIVE
@@ -123,39 +124,12 @@ class Comparison(Statistic):
 class ComparedCells(QuotientDesign):
     """The two cells, their difference, and the index of the second: a `quotient`."""
 
-    @classmethod
-    def choices(
-        cls, inputs: Inputs, cells: WeightedQuery, relation: Relation
-    ) -> tuple[Design, ...]:
-        """Cells by their difference and sum, if that has less noise, then apart."""
-        # A hundred times the second cell over the first, which is at least one step.
-        index = Quotient((0, 1), (1, 0), Printed(Fraction(100), INDEX_DECIMALS, NONNEGATIVE))
-        apart = cls(inputs, (cells,), quotient=index)
-        pairs = pairs_instead(inputs, cells, relation)
-        if pairs is None:
-            return (apart,)
-        joint = ComparedPair(inputs, (pairs,), ("l1",), reason=REASON, quotient=index.of_pair)
-        return joint, apart
-
-    @property
-    def unit(self) -> Fraction:
-        """The unit of `numbers`."""
-        return self.queries[0].step
-
-    def numbers(self, answer: NoisyAnswer) -> tuple[Array, Array, Array]:
-        """The first cells, the second cells, and the second less the first."""
-        first, second = answer.values.reshape(-1, 2).T
-        return first, second, add_exact(second, -first)
-
-    def margins(self, noise: Noise, confidence: Fraction) -> tuple[Margin, Margin]:
-        """The margins of a cell and of a difference."""
-        width = blended_margin(noise, ONE, noise, ONE, float(1 - confidence) / 2)
-        return noise.margin(confidence), Margin(ceil(width), 2 * noise.discrete_variance)
-
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        (answer,), unit = answers, self.unit
-        of_cell, of_difference = self.margins(answer.noise, confidence)
-        first, second, change = self.numbers(answer)
+        (answer,), query = answers, self.queries[0].query
+        of_cell, of_difference = _margins(query, answer.noise, confidence)
+        unit = self.queries[0].step / query.numbers_of_cell
+        first, second = query.cells_from(answer.values).reshape(-1, 2).T
+        change = add_exact(second, -first)
         index = super().estimate(answers, confidence)
         # A difference is near zero where two large numbers are alike, and then no less precise.
         both_sizes = add_exact(abs(first), abs(second))
@@ -172,30 +146,17 @@ class ComparedCells(QuotientDesign):
         return Estimates.interleaved(items)
 
 
-class ComparedPair(ComparedCells):
-    """Two cells from their noisy difference and sum, and the difference itself."""
-
-    gains_by_epsilon = True
-
-    @property
-    def unit(self) -> Fraction:
-        return self.queries[0].step / 2
-
-    def numbers(self, answer: NoisyAnswer) -> tuple[Array, Array, Array]:
-        first, second = doubled_cells(answer.values, self.queries[0].query).reshape(-1, 2).T
-        return first, second, add_exact(second, -first)
-
-    def margins(self, noise: Noise, confidence: Fraction) -> tuple[Margin, Margin]:
+def _margins(query: Query, noise: Noise, confidence: Fraction) -> tuple[Margin, Margin]:
+    """The margins of a cell and of a difference, in the steps of `Query.cells_from`."""
+    if query.numbers_of_cell == 2:
+        # The difference of the cells of a pair is answered by itself.
         of_difference = Margin(2 * noise.half_width(confidence), 4 * noise.discrete_variance)
         return double_margin(noise, confidence), of_difference
+    width = blended_margin(noise, ONE, noise, ONE, float(1 - confidence) / 2)
+    return noise.margin(confidence), Margin(ceil(width), 2 * noise.discrete_variance)
 
 
 def _added_column(inputs: Inputs) -> NumericColumn | None:
     """The column whose totals are compared; None if numbers of rows are compared."""
     column = inputs.column if inputs.option("of") == "sum" else None
     return column if isinstance(column, NumericColumn) else None
-
-
-def _step(inputs: Inputs) -> Fraction:
-    summed = _added_column(inputs)
-    return summed.step if summed else Fraction(1)

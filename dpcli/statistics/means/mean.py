@@ -11,7 +11,7 @@ from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from dpcli.statistics.design import Design, Inputs, Queries, WeightedQuery
 from dpcli.statistics.intervals import Printed
-from dpcli.statistics.means.quotient import SUM_WEIGHT, CenteredMean, DistancesFromBounds
+from dpcli.statistics.means.quotient import SUM_WEIGHT, centered_mean, distances_from_bounds
 from dpcli.statistics.statistic import Statistic
 from dpcli.statistics.weights import WeightedStatistic, weight_factors, weight_step
 
@@ -62,7 +62,7 @@ class Mean(WeightedStatistic):
     number of rows is public: the divisor is exact at no privacy cost, the average of n rows has
     sensitivity (U-L)/n, and a centered sum gets all of epsilon. With weights up to W, a row
     changes the answers by at most W times as much. With a `sample`, the distances are those of
-    `variance`, for the same loss. `CenteredPair` has the proof for a centered sum and a number of
+    `variance`, for the same loss. `centered_pair` has the proof for a centered sum and a number of
     rows that are answered together.
 
     >>> l1("statistic: mean, column: x", x="{type: integer, bounds: [0, 10]}")
@@ -112,13 +112,12 @@ class Mean(WeightedStatistic):
         limits = column.lower * column.step, column.upper * column.step
         printed = Printed(Fraction(1), column.mean_decimals, limits, column.date_range)
         changes = relation.neighbors is Neighbors.CHANGE_ONE and rows.may_skip and not sampled
-        pair: tuple[Design, ...] = ()
+        pure = distances_from_bounds(inputs, column, printed, degree=2 if sampled else 1)
         if changes:
-            from dpcli.statistics.means.centered_pair import CenteredPair
+            from dpcli.statistics.means.centered_pair import centered_pair
 
-            pair = CenteredPair.of(inputs, column, printed)
-        pure = pair or DistancesFromBounds.of(inputs, column, printed, degree=2 if sampled else 1)
-        return CenteredMean.choices(inputs, queries, column, printed, pure)
+            pure = tuple(map(centered_pair, pure))
+        return centered_mean(inputs, queries, column, printed, pure)
 
     def has_population(self, inputs: Inputs) -> bool:
         if _is_share(inputs):

@@ -13,7 +13,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from math import hypot, prod, sqrt
+from math import prod, sqrt
 
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.noise.distribution import Noise
@@ -101,8 +101,18 @@ class MomentsDesign(Design):
         joint = self.as_products()
         return (self,) if joint is None else _chosen(joint, self, relation)
 
-    def as_products(self) -> ProductsOfDistances | None:
-        """The design with products; None if they are too many, too large, or zero."""
+    def as_products(self) -> JointMoments | None:
+        """The design with products; None if they are too many, too large, or zero.
+
+        Products are of quadratic Bernstein polynomials of all columns, for pure noise. With u from
+        0 to 1 where a value lies between its bounds, the polynomials (1-u)^2, 2u(1-u) and u^2 sum
+        to 1. The distance from the middle, 2u - 1, has the coefficients -1, 0 and 1, and its square
+        has 1, -1 and 1. So moments have products of these as coefficients.
+
+        Privacy: a row adds weights to the sums that are not negative and sum to the product of the
+        squared widths, so adding or removing a row changes them by that in L1, and replacing one by
+        at most twice that. `BernsteinQuery` has the proof.
+        """
         columns, inputs = self.moments.columns, self.inputs
         if 3 ** len(columns) > MAX_PRODUCTS:
             return None
@@ -112,9 +122,32 @@ class MomentsDesign(Design):
         step = prod((column.step**2 for column in columns), start=Fraction(1))
         queries = (WeightedQuery("products of distances from bounds", query, step=step),)
         reason = PRODUCTS_REASON.format(numbers=query.cells_per_group)
-        return ProductsOfDistances(
-            inputs, queries, ("l1",), reason=reason, moments=self.moments, pairs=self.pairs
-        )
+        return self.jointly(queries, reason, self._of_products() / float(query.largest))
+
+    def _of_products(self) -> Floats:
+        """What products of distances between 0 and 1 add to answers of `Moments`."""
+        moments, count = self.moments, len(self.moments.columns)
+        one, distance, square = (1, 1, 1), (-1, 0, 1), (1, -1, 1)
+
+        def mixed(parts: Mapping[int, Coefficients]) -> Floats:
+            numbers = [parts.get(index, one) for index in range(count)]
+            return np.array([prod(part) for part in product(*numbers)], dtype=np.float64)
+
+        rows = mixed({})
+        lines = [rows, *(mixed({i: distance}) * moments.halves[i] for i in range(count))]
+        for i, j in moments.pairs:
+            parts = {i: square} if i == j else {i: distance, j: distance}
+            area = moments.halves[i] * moments.halves[j]
+            lines.append(mixed(parts) * area - moments.middle(i, j) * rows)
+        return np.array(lines)
+
+    def jointly(self, queries: Queries, reason: str, matrix: Floats) -> JointMoments:
+        """The design of other sums, for pure noise; moments follow by a `matrix`."""
+        rows = tuple(map(tuple, matrix.tolist()))
+        return JointMoments(
+            self.inputs, queries, ("l1",), reason=reason, moments=self.moments, pairs=self.pairs,
+            rows=rows,
+        )  # fmt: skip
 
     @property
     def matrix(self) -> Floats:
@@ -150,7 +183,9 @@ class MomentsDesign(Design):
         changes[1 + len(moments.columns) + moments.pairs.index((i, j))] = 1 / area
         return changes
 
-    def known_error(self, noises: Sequence[Noise], confidence: Fraction) -> None:
+    def error(
+        self, noises: Sequence[Noise], confidence: Fraction, rows: Fraction | None = None
+    ) -> None:
         """None: the error depends on the moments."""
 
     def half_widths(self, noises: Sequence[Noise], confidence: Fraction) -> Floats:
@@ -191,7 +226,16 @@ class MomentsDesign(Design):
 
 @dataclass(frozen=True, kw_only=True)
 class JointMoments(MomentsDesign):
-    """Sums that are answered together, from which all moments follow by the `matrix`."""
+    """Sums that are answered together, from which moments follow by a matrix.
+
+    Each of its `rows` has what the sums add to an answer of `Moments`.
+    """
+
+    rows: tuple[tuple[float, ...], ...]
+
+    @cached_property
+    def matrix(self) -> Floats:
+        return np.array(self.rows)
 
     def half_widths(self, noises: Sequence[Noise], confidence: Fraction) -> Floats:
         """Bounds on the noise in each answer of `Moments`.
@@ -219,111 +263,47 @@ class JointMoments(MomentsDesign):
         return intervals
 
 
-@dataclass(frozen=True, kw_only=True)
-class ProductsOfDistances(JointMoments):
-    """Products of quadratic Bernstein polynomials of all columns, for pure noise.
+def ratio_of_sums(
+    inputs: Inputs,
+    relation: Relation,
+    queries: Queries,
+    parts: tuple[NumericColumn, NumericColumn],
+    printed: Printed,
+) -> tuple[Design, ...]:
+    """Two sums apart; products for pure noise where the error is smaller.
 
-    With u from 0 to 1 where a value lies between its bounds, the polynomials (1-u)^2, 2u(1-u) and
-    u^2 sum to 1. The distance from the middle, 2u - 1, has the coefficients -1, 0 and 1, and its
-    square has 1, -1 and 1. So moments have products of these as coefficients.
+    Products are of the distances of both values from either bound. A value is the average of its
+    bounds, weighted by its distances from the other bound. So a row divides a weight of one among
+    the four corners of the bounds, and both sums are averages of the values at the corners.
 
-    Privacy: a row adds weights to the sums that are not negative and sum to the product of the
-    squared widths, so adding or removing a row changes them by that in L1, and replacing one by at
-    most twice that. `BernsteinQuery` has the proof.
-    """
-
-    @cached_property
-    def matrix(self) -> Floats:
-        moments = self.moments
-        (weighted,) = self.queries
-        one, distance, square = (1, 1, 1), (-1, 0, 1), (1, -1, 1)
-        count = len(moments.columns)
-        rows = np.ones(3**count)
-
-        def mixed(parts: Mapping[int, Coefficients]) -> Floats:
-            numbers = [parts.get(index, one) for index in range(count)]
-            return np.array([prod(part) for part in product(*numbers)], dtype=np.float64)
-
-        lines = [rows]
-        lines += [mixed({i: distance}) * moments.halves[i] for i in range(count)]
-        for i, j in moments.pairs:
-            parts = {i: square} if i == j else {i: distance, j: distance}
-            area = moments.halves[i] * moments.halves[j]
-            lines.append(mixed(parts) * area - moments.middle(i, j) * rows)
-        return np.array(lines) / float(weighted.query.row_contribution.high)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SumsOfRatio(QuotientDesign):
-    """Two sums, `above` and `below`, each with its own noise."""
-
-    above: NumericColumn
-    below: NumericColumn
-
-    @classmethod
-    def choices(
-        cls,
-        inputs: Inputs,
-        relation: Relation,
-        queries: Queries,
-        parts: tuple[NumericColumn, NumericColumn],
-        printed: Printed,
-    ) -> tuple[Design, ...]:
-        """These `queries`; products for pure noise where they have the smaller error.
-
-        Products are for rows or people that are added or removed. Where they are changed, a sum
-        changes by the width of its bounds, but products change by twice that of all.
-        """
-        above, below = parts
-        quotient = Quotient((1, 0), (0, 1), printed, above.step / below.step)
-        separate = cls(inputs, queries, quotient=quotient, above=above, below=below)
-        query = BernsteinQuery.of(inputs, parts, degree=1)
-        if relation.neighbors is not Neighbors.ADD_REMOVE or query is None:
-            return (separate,)
-        weighted = WeightedQuery(
-            "products of distances from bounds", query, step=above.step * below.step
-        )
-        corners = tuple(product(above.limits, below.limits))
-        of_above, of_below = (tuple(corner[index] for corner in corners) for index in (0, 1))
-        # The sum below is at least one step.
-        quotient = replace(quotient, above=of_above, below=of_below, min_below=query.largest)
-        joint = CornersOfRatio(
-            inputs, (weighted,), ("l1",), reason=CORNERS_REASON, quotient=quotient,
-            above=above, below=below,
-        )  # fmt: skip
-        return _chosen(joint, separate, relation)
-
-    @property
-    def typical_ratio(self) -> float:
-        """The ratio of a value a quarter above its lower bound to a middle."""
-        (low, high), (min_below, max_below) = self.above.limits, self.below.limits
-        value = (low + high - TYPICAL_MEAN * (high - low)) * float(self.above.step)
-        return value / ((min_below + max_below) * float(self.below.step))
-
-    def expected_error(self, errors: Sequence[float]) -> float:
-        """The error of a typical ratio, times the sum below."""
-        return hypot(errors[0], self.typical_ratio * errors[1])
-
-
-@dataclass(frozen=True, kw_only=True)
-class CornersOfRatio(SumsOfRatio):
-    """Products of the distances of both values from either bound, for pure noise.
-
-    A value is the average of its bounds, weighted by its distances from the other bound. So a row
-    divides a weight of one among the four corners of the bounds, and both sums are averages of the
-    values at the corners.
+    Products are for rows or people that are added or removed. Where they are changed, a sum changes
+    by the width of its bounds, but products change by twice that of all.
 
     Privacy: the products of a row are never negative and sum to the product of the widths, so
     adding or removing it changes them by that in L1. `BernsteinQuery` has the proof.
     """
-
-    def expected_error(self, errors: Sequence[float]) -> float:
-        (weighted,) = self.queries
-        contribution = weighted.query.row_contribution.high * float(weighted.step)
-        steps = float(self.above.step), self.typical_ratio * float(self.below.step)
-        corners = zip(self.quotient.above, self.quotient.below, strict=True)
-        parts = (above * steps[0] - below * steps[1] for above, below in corners)
-        return errors[0] / contribution * hypot(*parts)
+    above, below = parts
+    quotient = Quotient((1, 0), (0, 1), printed, above.step / below.step)
+    # A value a quarter above its lower bound, over a middle.
+    value = sum(above.limits) - Fraction(TYPICAL_MEAN) * (above.upper - above.lower)
+    typical = printed.unit * quotient.step * value / sum(below.limits)
+    separate = QuotientDesign(inputs, queries, quotient=quotient, typical=typical)
+    query = BernsteinQuery.of(inputs, parts, degree=1)
+    if relation.neighbors is not Neighbors.ADD_REMOVE or query is None:
+        return (separate,)
+    role, step = "products of distances from bounds", above.step * below.step
+    corners = tuple(product(above.limits, below.limits))
+    of_above, of_below = (tuple(corner[index] for corner in corners) for index in (0, 1))
+    joint = QuotientDesign(
+        inputs,
+        (WeightedQuery(role, query, step=step),),
+        ("l1",),
+        reason=CORNERS_REASON,
+        # The sum below is at least one step.
+        quotient=replace(quotient, above=of_above, below=of_below, min_below=query.largest),
+        typical=typical,
+    )
+    return _chosen(joint, separate, relation)
 
 
 def _chosen(joint: Design, separate: Design, relation: Relation) -> tuple[Design, ...]:

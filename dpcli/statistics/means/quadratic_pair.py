@@ -9,14 +9,14 @@ from math import isqrt
 
 from dpcli.data.column import Column
 from dpcli.data.grid_columns import NumericColumn
-from dpcli.numeric.arrays import Floats, np
+from dpcli.numeric.arrays import np
 from dpcli.privacy.sensitivity import RowContribution, Sensitivity, limits
 from dpcli.privacy.unit import Neighbors, Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import MAX_PRODUCT, LinearQuery, Query
 from dpcli.queries.sums import Factor, RowSums, Shape
 from dpcli.statistics.design import Design, WeightedQuery
-from dpcli.statistics.means.products import JointMoments, MomentsDesign
+from dpcli.statistics.means.products import MomentsDesign
 
 REASON = (
     "two sums are answered, of a quadratic polynomial of the distances of the values from the "
@@ -134,39 +134,28 @@ class QuadraticPairQuery(Query):
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class QuadraticPair(JointMoments):
-    """Two quadratic sums and the number of rows, for pure noise under change-one.
+def quadratic_pair(separate: MomentsDesign) -> tuple[Design, ...]:
+    """Quadratic sums and the number of rows, instead of separate answers.
 
     In half-widths from the middle, a value is (y - z)/w, and its square ((2 d^2 - w^2)/w^2 + 1)/2.
     If the number of rows is public, its exact answer follows, and takes the place of the noisy one.
+    Empty by groups, without a width, or if sums are too large.
     """
-
-    @classmethod
-    def of(cls, separate: MomentsDesign) -> tuple[Design, ...]:
-        """The design instead of separate answers.
-
-        Empty by groups, without a width, or if sums are too large.
-        """
-        inputs, moments = separate.inputs, separate.moments
-        (column,) = moments.columns
-        if inputs.by or not 0 < (column.upper - column.lower) ** 2 < MAX_PRODUCT:
-            return ()
-        query = QuadraticPairQuery(column=column, where=inputs.where)
-        role = "quadratic sums and number of rows"
-        public = tuple(weighted for weighted in separate.queries if not weighted.weight)
-        queries = (WeightedQuery(role, query, step=column.step**2), *public)
-        reason = REASON + PUBLIC_REASON * len(public)
-        return (cls(inputs, queries, ("l1",), reason=reason, moments=moments, pairs=((0, 0),)),)
-
-    @cached_property
-    def matrix(self) -> Floats:
-        half, middle = self.moments.halves[0], self.moments.middle(0, 0)
-        scale, squares = float(self.queries[0].query.row_contribution.high), half**2 / 2
-        rows = np.array([1 / scale, 0, (squares - middle) / scale])
-        sums = np.array([(0, 0), (half, -half), (squares, squares)]) / scale
-        exact = [np.zeros(3), rows * scale] if len(self.queries) > 1 else [rows]
-        return np.column_stack([sums, *exact])
+    inputs, moments = separate.inputs, separate.moments
+    (column,) = moments.columns
+    if inputs.by or not 0 < (column.upper - column.lower) ** 2 < MAX_PRODUCT:
+        return ()
+    query = QuadraticPairQuery(column=column, where=inputs.where)
+    role = "quadratic sums and number of rows"
+    public = tuple(weighted for weighted in separate.queries if not weighted.weight)
+    queries = (WeightedQuery(role, query, step=column.step**2), *public)
+    half, middle = moments.halves[0], moments.middle(0, 0)
+    scale, squares = float(query.row_contribution.high), half**2 / 2
+    rows = np.array([1 / scale, 0, (squares - middle) / scale])
+    sums = np.array([(0, 0), (half, -half), (squares, squares)]) / scale
+    exact = [np.zeros(3), rows * scale] if public else [rows]
+    matrix = np.column_stack([sums, *exact])
+    return (separate.jointly(queries, REASON + PUBLIC_REASON * len(public), matrix),)
 
 
 def designs_of_one(
@@ -177,6 +166,6 @@ def designs_of_one(
     Separate answers are for all other noise and budgets. If the number of rows is public, they get
     all of the loss, so `joint` ones are not better.
     """
-    pair = QuadraticPair.of(separate) if relation.neighbors is Neighbors.CHANGE_ONE else ()
+    pair = quadratic_pair(separate) if relation.neighbors is Neighbors.CHANGE_ONE else ()
     is_public = not separate.queries[0].weight
     return (*(pair or (() if is_public else joint)), separate)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property, reduce
 from itertools import product
 from math import ceil, comb, floor, hypot, isfinite, prod
+from operator import mul
+from typing import Self, TypeVar
 
 from dpcli.data.column import Column
 from dpcli.data.grid_columns import NumericColumn
@@ -40,6 +42,8 @@ from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.intervals import FiducialInterval, Printed
 from dpcli.statistics.means.quotient_interval import QuotientInterval
 from dpcli.statistics.weights import min_denominator, weight_step
+
+Number = TypeVar("Number", int, float)
 
 Coefficients = tuple[int, ...]
 """Whole coefficients of answers, or of the powers of a value from zero on."""
@@ -203,7 +207,8 @@ class Quotient:
 
     `above` and `below` are the coefficients of the answers in the dividend and the divisor. The
     divisor is at least `min_below`. The published number is the unit of `printed` times a `step`
-    times the sum of the quotient and the public number `shift`.
+    times the sum of the quotient and the public number `shift`. Without weights, the least divisor
+    of a mean is what one row adds to the divisor.
     """
 
     above: Coefficients
@@ -212,6 +217,36 @@ class Quotient:
     step: Fraction = Fraction(1)
     shift: int = 0
     min_below: int = 1
+
+    def expected_error(self, number: Fraction, errors: Sequence[float]) -> float:
+        """The error near a published `number`, times the number of rows.
+
+        `errors` are those of the answers, in steps. Rows with weights have the least weight.
+        """
+        unit = self.printed.unit * self.step
+        changes = self._changes(number / unit - self.shift)
+        parts = [float(change) * error for change, error in zip(changes, errors, strict=True)]
+        return float(unit / self.min_below) * hypot(*parts)
+
+    def error_of_rows(self, rows: Fraction, widths: Sequence[int]) -> Fraction | None:
+        """A bound on the error of a mean of `rows` rows, for noise within these widths.
+
+        Let q be the exact quotient, which lies between the limits. That of noisy sums differs from
+        it by the noise of the dividend less q times that of the divisor, over the noisy divisor.
+        That is largest for a q at a limit. None if the divisor may not be positive.
+        """
+        unit, noise = self.printed.unit * self.step, Fraction(0)
+        min_divisor = rows * self.min_below - sum(map(mul, map(abs, self.below), widths))
+        for limit in self.printed.limits:
+            assert limit is not None, "a mean lies between bounds"
+            changes = self._changes(limit / unit - self.shift)
+            noise = max(noise, sum(map(mul, changes, widths)))
+        return unit * noise / min_divisor if min_divisor > 0 else None
+
+    def _changes(self, quotient: Fraction) -> list[Fraction]:
+        """How much each answer changes the quotient near this one, times the divisor."""
+        pairs = zip(self.above, self.below, strict=True)
+        return [abs(above - quotient * below) for above, below in pairs]
 
     @property
     def of_pair(self) -> Quotient:
@@ -320,107 +355,73 @@ class QuotientDesign(Design):
 
     Its error depends on the answers. Numbers after those that the quotient needs are for other
     purposes.
+
+    Attributes:
+        typical: A typical published number, for which the plan compares designs.
+        is_mean: Whether the number is a mean: a sum of values that lie between the limits, divided
+            by the number of their rows, or by the sum of their weights.
     """
 
     quotient: Quotient
+    typical: Fraction | None = None
+    is_mean: bool = False
 
-    def known_error(self, noises: Sequence[Noise], confidence: Fraction) -> None:
-        """None: the error of a quotient depends on the divisor."""
+    def in_pairs(self, relation: Relation) -> tuple[Self, ...]:
+        """The design that answers both cells as a pair; empty unless it has less noise."""
+        from dpcli.statistics.counts.pairs import REASON, pairs_instead
+
+        (cells,) = self.queries
+        pairs = pairs_instead(self.inputs, cells, relation)
+        if pairs is None or len(self.quotient.above) > 2:
+            return ()
+        paired = replace(self, queries=(pairs,), families=("l1",), reason=REASON)
+        return (replace(paired, gains_by_epsilon=True, quotient=self.quotient.of_pair),)
+
+    def expected_error(self, errors: Sequence[float]) -> float:
+        """The error of the typical number, times the number of rows."""
+        if self.typical is None:
+            return super().expected_error(errors)
+        pairs = zip(self.queries, errors, strict=True)
+        steps = [error / float(part.step) for part, error in pairs]
+        return self.quotient.expected_error(self.typical, self._by_number(steps))
+
+    def error(
+        self, noises: Sequence[Noise], confidence: Fraction, rows: Fraction | None = None
+    ) -> Fraction | None:
+        """The error of a mean of `rows` rows; None if it is another quotient.
+
+        The noises of all numbers of a group have equal parts of the allowed risk.
+        """
+        if rows is None or not self.is_mean:
+            return None
+        confidence = 1 - (1 - confidence) / len(self.quotient.above)
+        widths = (noise.half_width(confidence) for noise in noises)
+        return self.quotient.error_of_rows(rows, self._by_number(widths))
+
+    def _by_number(self, by_answer: Iterable[Number]) -> list[Number]:
+        """What each number of the quotient has, from what each answer has."""
+        pairs = zip(self.queries, by_answer, strict=True)
+        by_number = [own for part, own in pairs for _ in range(part.query.cells_per_group)]
+        return by_number[: len(self.quotient.above)]
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         quotient = self.quotient
         return quotient.estimates(self.divided(answers)[: len(quotient.above)], confidence)
 
-
-class MeanDesign(QuotientDesign):
-    """A sum of values, divided by the number of their rows or the sum of weights.
-
-    Without weights, the least divisor of the quotient is what one row adds to the divisor.
-    """
-
     def unclamped(
         self, answers: Sequence[NoisyAnswer], lost: LostByBin, limits: Ends, confidence: Fraction
     ) -> Ends | None:
-        if self.inputs.weight is not None:
+        if not self.is_mean or self.inputs.weight is not None:
             return None
         sums = self.divided(answers)[: len(self.quotient.above)]
         return self.quotient.unclamped(sums, lost, limits, confidence)
 
 
-@dataclass(frozen=True, kw_only=True)
-class CenteredMean(MeanDesign):
-    """A sum of distances from the middle of the bounds, and the number of rows."""
-
-    column: NumericColumn
-
-    @classmethod
-    def choices(
-        cls,
-        inputs: Inputs,
-        queries: Queries,
-        column: NumericColumn,
-        printed: Printed,
-        pure: tuple[Design, ...],
-    ) -> tuple[Design, ...]:
-        """The design for Gaussian noise, and others for pure noise.
-
-        The first two queries are the sum and the number of rows. The design is alone if that
-        number is public, or if there are no others.
-        """
-        distance, smallest = Factor.centered(column), min_denominator(inputs)
-        quotient = Quotient(
-            (1, 0), (0, 1), printed, distance.step, shift=distance.offset, min_below=smallest
-        )
-        design = cls(inputs, queries, quotient=quotient, column=column)
-        is_public = not queries[1].weight
-        return (design,) if is_public or not pure else (replace(design, families=("l2",)), *pure)
-
-    def expected_error(self, errors: Sequence[float]) -> float:
-        """The error of the mean times the number of rows, for a typical mean.
-
-        The typical mean lies halfway between the middle and a bound.
-        """
-        half = float((self.column.upper - self.column.lower) * self.column.step) / 2
-        return hypot(errors[0], TYPICAL_MEAN * half * errors[1])
-
-    def error_of_rows(
-        self, noises: Sequence[Noise], rows: Fraction, confidence: Fraction
-    ) -> Fraction | None:
-        """A bound on the error of a mean of `rows` rows; None if there are too few rows.
-
-        The noises of a sum and a count have equal parts of the allowed risk. Let s be the noise in
-        the sum of distances from the center, h the largest distance, and c the noise in the count
-        n. The mean changes by at most (s + h c) / (n - c).
-        """
-        confidence = (1 + confidence) / 2
-        total, count = self.queries[:2]
-        noise = noises[0].half_width(confidence) * total.step
-        fewer = noises[1].half_width(confidence) * count.step
-        farthest = total.query.row_contribution.high * total.step
-        return (noise + farthest * fewer) / (rows - fewer) if rows > fewer else None
-
-    def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
-        answered = [part for part in self.queries if part.weight]
-        reason = (
-            "the sum of the distances from the middle of the bounds and the number of rows "
-            "are answered. A value lies at most half the width of the bounds from their "
-            "middle, so this sum needs less noise than one of the values themselves"
-        )
-        return (reason,) if len(answered) == 2 else ()
-
-    def population(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        from dpcli.statistics.moments import Moments
-        from dpcli.statistics.samples.population import population_means
-
-        moments = Moments((self.column,))
-
-        def to_moments(sums: Floats) -> tuple[Floats, Floats, Floats]:
-            answered = np.stack([sums[index] for index in (1, 0, 2)])
-            rows, (mean,), ((variance,),) = moments.centered(answered, clamp=True)
-            return rows, mean, variance
-
-        return population_means(self.inputs, answers, to_moments, confidence, denominator=1)
-
+CENTERED = (
+    "the sum of the distances from the middle of the bounds and the number of rows are answered. A "
+    "value lies at most half the width of the bounds from their middle, so this sum needs less "
+    "noise than one of the values themselves"
+)
 
 DISTANCES = (
     "two sums are answered, of the distances of the values from either bound. Together they "
@@ -440,70 +441,81 @@ SQUARED_DISTANCES = (
     "twice their product. Together they are the squared width for each value, whatever it is, "
     "so all cost no more than one; they give the mean and the variance"
 )
-"""Reasons for sums of distances from both bounds: plain, weighted, and squared."""
+"""Reasons for a centered sum, and for distances: plain, weighted, and squared."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class DistancesFromBounds(MeanDesign):
-    """Sums of a column's distances from bounds and of their products, for pure noise."""
+def mean_design(
+    inputs: Inputs, queries: Queries, column: NumericColumn, quotient: Quotient, reason: str
+) -> QuotientDesign:
+    """A design of the mean of a column, by any quotient.
 
-    distances: BernsteinQuery
+    The typical mean lies halfway between the middle and the upper bound.
+    """
+    middle, half = column.upper + column.lower, column.upper - column.lower
+    typical = (middle + Fraction(TYPICAL_MEAN) * half) * column.step / 2
+    return QuotientDesign(
+        inputs,
+        queries,
+        reason=reason,
+        quotient=quotient,
+        typical=quotient.printed.unit * typical,
+        is_mean=True,
+    )
 
-    @classmethod
-    def of(
-        cls, inputs: Inputs, column: NumericColumn, printed: Printed, degree: int = 1
-    ) -> tuple[DistancesFromBounds, ...]:
-        """The design of this degree; empty if bounds are equal, or sums are too large."""
-        query = BernsteinQuery.of(inputs, (column,), degree, inputs.weight)
-        if query is None:
-            return ()
-        step = column.step**degree * weight_step(inputs)
-        queries = (WeightedQuery("distances from both bounds", query, step=step),)
-        reason = DISTANCES if query.weight is None else WEIGHTED_DISTANCES
-        reason = SQUARED_DISTANCES if degree > 1 else reason
-        (width,) = query.widths
-        # The polynomials sum to a power of the width for each row.
-        quotient = Quotient(
-            above=tuple(width * index for index in range(degree + 1)),
-            below=(degree,) * (degree + 1),
-            printed=printed,
-            step=column.step,
-            shift=column.lower,
-            min_below=min_denominator(inputs) * degree * width**degree,
-        )
-        return (cls(inputs, queries, ("l1",), reason=reason, quotient=quotient, distances=query),)
 
-    def expected_error(self, errors: Sequence[float]) -> float:
-        if self.distances.degree == 1:
-            return errors[0] * hypot(1 - TYPICAL_MEAN, 1 + TYPICAL_MEAN) / 2
-        (column,) = self.distances.numeric_columns
-        width = float((column.upper - column.lower) * column.step)
-        return errors[0] * hypot(1 - TYPICAL_MEAN, TYPICAL_MEAN, 1 + TYPICAL_MEAN) / (2 * width)
+def centered_mean(
+    inputs: Inputs,
+    queries: Queries,
+    column: NumericColumn,
+    printed: Printed,
+    pure: tuple[Design, ...],
+) -> tuple[Design, ...]:
+    """A sum of distances from the middle of the bounds, and the number of rows.
 
-    def population(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        from dpcli.statistics.moments import bernstein_moments
-        from dpcli.statistics.samples.population import population_means
+    The first two queries are these. The design is for Gaussian noise, if there are others for
+    `pure` noise and the number of rows is not public.
+    """
+    distance, smallest = Factor.centered(column), min_denominator(inputs)
+    quotient = Quotient(
+        (1, 0), (0, 1), printed, distance.step, shift=distance.offset, min_below=smallest
+    )
+    are_both = sum(bool(part.weight) for part in queries) == 2
+    design = mean_design(inputs, queries, column, quotient, CENTERED if are_both else "")
+    if inputs.sample:
+        from dpcli.statistics.samples.population import mean_by_centered_sums
 
-        (width,) = self.distances.widths
+        design = replace(design, population_of=mean_by_centered_sums)
+    is_public = not queries[1].weight
+    return (design,) if is_public or not pure else (replace(design, families=("l2",)), *pure)
 
-        def to_moments(sums: Floats) -> tuple[Floats, Floats, Floats]:
-            # A mean is not a number where the rows are fewer than one.
-            rows, mean, variance = bernstein_moments(sums, width)
-            return np.maximum(rows, 1.0), np.clip(mean, -1.0, 1.0), variance
 
-        return population_means(self.inputs, self.divided(answers), to_moments, confidence)
+def distances_from_bounds(
+    inputs: Inputs, column: NumericColumn, printed: Printed, degree: int = 1
+) -> tuple[QuotientDesign, ...]:
+    """Sums of a column's distances from bounds and of their products, for pure noise.
 
-    def error_of_rows(
-        self, noises: Sequence[Noise], rows: Fraction, confidence: Fraction
-    ) -> Fraction | None:
-        """A bound on the error of the mean, for noise of at most s in d + 1 sums.
+    Empty if bounds are equal, or sums are too large.
+    """
+    query = BernsteinQuery.of(inputs, (column,), degree, inputs.weight)
+    if query is None:
+        return ()
+    step = column.step**degree * weight_step(inputs)
+    queries = (WeightedQuery("distances from both bounds", query, step=step),)
+    reason = DISTANCES if query.weight is None else WEIGHTED_DISTANCES
+    (width,) = query.widths
+    # The polynomials sum to a power of the width for each row.
+    quotient = Quotient(
+        above=tuple(width * index for index in range(degree + 1)),
+        below=(degree,) * (degree + 1),
+        printed=printed,
+        step=column.step,
+        shift=column.lower,
+        min_below=min_denominator(inputs) * degree * width**degree,
+    )
+    design = mean_design(inputs, queries, column, quotient, reason)
+    design = replace(design, families=("l1",))
+    if degree > 1:
+        from dpcli.statistics.samples.population import mean_by_squared_distances
 
-        Each noise has an equal part of the allowed risk. The mean is a weighted average of d + 1
-        numbers from zero to the width of the bounds, with the sums as weights. It changes by at
-        most (d + 1)/2 s times the width, over the noisy total. None if this may not be positive.
-        """
-        query, step, sums = self.distances, self.queries[0].step, self.distances.cells_per_group
-        noise = noises[0].half_width(1 - (1 - confidence) / sums) * step
-        min_total = rows * query.largest * step - sums * noise
-        width = query.widths[0] * query.numeric_columns[0].step
-        return width * noise * sums / 2 / min_total if min_total > 0 else None
+        design = replace(design, reason=SQUARED_DISTANCES, population_of=mean_by_squared_distances)
+    return (design,)

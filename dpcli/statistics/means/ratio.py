@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import floor, log10
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from pydantic import Field
 
@@ -31,18 +31,17 @@ from dpcli.privacy.unit import Neighbors, Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
-from dpcli.statistics.counts.pairs import REASON, pairs_instead
-from dpcli.statistics.design import Design, Inputs, NoisyAnswer, WeightedQuery
+from dpcli.statistics.design import Design, Inputs, NoisyAnswer, Queries, WeightedQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.intervals import FiducialInterval, Printed
-from dpcli.statistics.means.centered_pair import CenteredPair
-from dpcli.statistics.means.products import SumsOfRatio
+from dpcli.statistics.means.centered_pair import centered_pair
+from dpcli.statistics.means.products import ratio_of_sums
 from dpcli.statistics.means.quotient import (
     SUM_WEIGHT,
-    CenteredMean,
-    DistancesFromBounds,
     Quotient,
     QuotientDesign,
+    centered_mean,
+    distances_from_bounds,
 )
 from dpcli.statistics.samples.population import sample_of, share_of_population
 from dpcli.statistics.weights import WeightedStatistic, min_denominator, weight_factors, weight_step
@@ -109,7 +108,6 @@ class Ratio(WeightedStatistic):
     # `Proportion` takes a weight as well; a ratio of weighted sums has no use that was asked for.
     takes = field_types(numerator=RatioPart, denominator=RatioBase, per=Per | None)
     derivation = "noisy numerator divided by noisy denominator (at least one step)"
-    plain_design: ClassVar[type[QuotientDesign]] = QuotientDesign
 
     def parts(self, inputs: Inputs) -> tuple[Part, Part]:
         """The numerator and the denominator."""
@@ -140,9 +138,8 @@ class Ratio(WeightedStatistic):
         if len(tests) == len(present) and not public:
             kinds = replace(rows, items=tuple(map(Axis, tests)), present=())
             counts = WeightedQuery("rows of each kind", kinds, step=step)
-            quotient = self._quotient_of_kinds(inputs)
-            pairs = QuotientOfPair.of(inputs, counts, relation, quotient)
-            return (*pairs, self.plain_design(inputs, (counts,), quotient=quotient))
+            design = self._design(inputs, (counts,), self._quotient_of_kinds(inputs))
+            return (*design.in_pairs(relation), design)
         weight = Fraction(1) if public else SUM_WEIGHT if below is None else HALF
         # A sum that is divided by the number of rows is centered.
         numerator, denominator = _Summed.of(above, centered=below is None), _Summed.of(below)
@@ -154,15 +151,18 @@ class Ratio(WeightedStatistic):
         )
         printed = self.printed(inputs)
         if isinstance(above, NumericColumn) and isinstance(below, NumericColumn):
-            return SumsOfRatio.choices(inputs, relation, queries, (above, below), printed)
+            return ratio_of_sums(inputs, relation, queries, (above, below), printed)
         if below is not None or not isinstance(above, NumericColumn):
             step, smallest = numerator.step / denominator.step, min_denominator(inputs)
             quotient = Quotient((1, 0), (0, 1), printed, step, min_below=smallest)
-            return (self.plain_design(inputs, queries, quotient=quotient),)
-        changes = relation.neighbors is Neighbors.CHANGE_ONE and rows.may_skip
-        pair = CenteredPair.of(inputs, above, printed) if changes else ()
-        distances = pair or DistancesFromBounds.of(inputs, above, printed)
-        return CenteredMean.choices(inputs, queries, above, printed, distances)
+            return (self._design(inputs, queries, quotient),)
+        pure = distances_from_bounds(inputs, above, printed)
+        if relation.neighbors is Neighbors.CHANGE_ONE and rows.may_skip:
+            pure = tuple(map(centered_pair, pure))
+        return centered_mean(inputs, queries, above, printed, pure)
+
+    def _design(self, inputs: Inputs, queries: Queries, quotient: Quotient) -> QuotientDesign:
+        return QuotientDesign(inputs, queries, quotient=quotient)
 
     def _quotient_of_kinds(self, inputs: Inputs) -> Quotient:
         """The quotient of numbers of rows of each kind.
@@ -186,23 +186,6 @@ class Ratio(WeightedStatistic):
         decimals = min(max(DECIMALS - floor(log10(largest)), 0), MAX_DECIMALS)
         limits = (low, high) if below is None else (Fraction(0) if low >= 0 else None, None)
         return Printed(per, decimals, limits)
-
-
-@dataclass(frozen=True, kw_only=True)
-class QuotientOfPair(QuotientDesign):
-    """A ratio, from the rows outside less those inside, and their sum."""
-
-    gains_by_epsilon = True
-
-    @classmethod
-    def of(
-        cls, inputs: Inputs, kinds: WeightedQuery, relation: Relation, quotient: Quotient
-    ) -> tuple[QuotientOfPair, ...]:
-        """The design instead of rows of two `kinds`, if it has less noise."""
-        pairs = pairs_instead(inputs, kinds, relation)
-        if pairs is None or len(quotient.above) > 2:
-            return ()
-        return (cls(inputs, (pairs,), ("l1",), reason=REASON, quotient=quotient.of_pair),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,22 +235,22 @@ def faults_of_values(inputs: Inputs) -> Iterator[FieldFault]:
 BOOLEAN_VALUES = (("false", "false"), ("true", "true"))
 
 
-class Share(QuotientDesign):
-    """The share of rows that are true, of the file or of a population."""
+def _population_share(
+    design: QuotientDesign, answers: Sequence[NoisyAnswer], confidence: Fraction
+) -> Estimates:
+    """The share of a population that is true, from the rows of each kind."""
+    sample, quotient = sample_of(design.inputs), design.quotient
 
-    def population(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        sample = sample_of(self.inputs)
-        coefficients = self.quotient.above, self.quotient.below
+    def outcome(values: Floats) -> Floats:
+        coefficients = quotient.above, quotient.below
+        inside, rows = (np.array(row, float) @ values[:-1] for row in coefficients)
+        divisor = np.maximum(rows, 1.0)
+        shares = share_of_population(sample, inside / divisor, divisor, values[-1])
+        usable: Floats = np.where(rows >= 1.0, shares, np.nan)[None]
+        return usable
 
-        def outcome(values: Floats) -> Floats:
-            inside, rows = (np.array(row, float) @ values[:-1] for row in coefficients)
-            divisor = np.maximum(rows, 1.0)
-            shares = share_of_population(sample, inside / divisor, divisor, values[-1])
-            usable: Floats = np.where(rows >= 1.0, shares, np.nan)[None]
-            return usable
-
-        intervals = FiducialInterval(self.divided(answers), outcome, confidence, sampled=True)
-        return intervals.estimates(self.quotient.printed)
+    intervals = FiducialInterval(design.divided(answers), outcome, confidence, sampled=True)
+    return intervals.estimates(quotient.printed)
 
 
 class Proportion(Ratio):
@@ -299,7 +282,6 @@ class Proportion(Ratio):
     """
 
     name = "proportion"
-    plain_design = Share
     takes = field_types(
         column=ShareColumnName,
         values=LabelsOfColumn | None,
@@ -335,6 +317,10 @@ class Proportion(Ratio):
 
     def has_population(self, inputs: Inputs) -> bool:
         return inputs.sample is not None and inputs.weight is None
+
+    def _design(self, inputs: Inputs, queries: Queries, quotient: Quotient) -> QuotientDesign:
+        design = super()._design(inputs, queries, quotient)
+        return replace(design, population_of=_population_share) if inputs.sample else design
 
 
 PROPORTION = Proportion()

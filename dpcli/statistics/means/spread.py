@@ -18,12 +18,7 @@ from dpcli.problems.light_dataclasses import dataclass
 from dpcli.statistics.design import Design, Inputs, NoisyAnswer
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.intervals import FiducialInterval, Outcome, Printed
-from dpcli.statistics.means.products import (
-    MomentsDesign,
-    Pair,
-    ProductsOfDistances,
-    PublishedMoments,
-)
+from dpcli.statistics.means.products import JointMoments, MomentsDesign, Pair, PublishedMoments
 from dpcli.statistics.means.quadratic_pair import designs_of_one
 from dpcli.statistics.means.quotient import SQUARED_DISTANCES
 from dpcli.statistics.moments import Moments, bernstein_moments
@@ -225,7 +220,7 @@ class Variance(Covariance):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DistancesOfVariance(ProductsOfDistances):
+class DistancesOfVariance(JointMoments):
     """Products of one column, from which a variance is computed directly.
 
     Sums around the middle of the bounds would lose digits where bounds are wide. A group with fewer
@@ -239,10 +234,10 @@ class DistancesOfVariance(ProductsOfDistances):
         if joint is None:
             return ()
         queries = (replace(joint.queries[0], role="distances from both bounds"),)
-        moments, pairs = joint.moments, joint.pairs
         designed = cls(
-            joint.inputs, queries, ("l1",), reason=SQUARED_DISTANCES, moments=moments, pairs=pairs
-        )
+            joint.inputs, queries, joint.families, reason=SQUARED_DISTANCES,
+            moments=joint.moments, pairs=joint.pairs, rows=joint.rows,
+        )  # fmt: skip
         return (designed,)
 
     def covariance_intervals(

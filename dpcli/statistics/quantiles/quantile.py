@@ -156,27 +156,7 @@ class TreeOfCounts(Design):
     def make_consistent(
         self, answers: Sequence[NoisyAnswer], estimates: Estimates, confidence: Fraction
     ) -> Estimates:
-        return _in_order(estimates, self.quantiles)
-
-
-class QuantileChoices(Choices):
-    """A design that chooses each quantile by the scores of the candidates."""
-
-    def make_consistent(
-        self, answers: Sequence[NoisyAnswer], estimates: Estimates, confidence: Fraction
-    ) -> Estimates:
-        return _in_order(estimates, self.inputs.quantiles)
-
-
-def _in_order(estimates: Estimates, quantiles: tuple[Fraction, ...]) -> Estimates:
-    """The estimates with the values of each group in the order of their quantiles."""
-    if len(quantiles) < 2:
-        return estimates
-    values = estimates.value.reshape(-1, len(quantiles))
-    order = sorted(range(len(quantiles)), key=lambda index: quantiles[index])
-    ordered = np.empty_like(values)
-    ordered[:, order] = np.sort(values, axis=1)
-    return replace(estimates, value=ordered.ravel())
+        return estimates.in_order_of(self.quantiles)
 
 
 class Quantile(Statistic):
@@ -272,7 +252,7 @@ class Quantile(Statistic):
         )
         return (*counts, self._choices(inputs, relation))
 
-    def _choices(self, inputs: Inputs, relation: Relation) -> QuantileChoices:
+    def _choices(self, inputs: Inputs, relation: Relation) -> Choices:
         """The design that chooses each quantile by the scores of the candidates."""
         column, quantiles = inputs.numeric, self.quantiles(inputs)
         classes, indices = classes_at_and_between(column, inputs.candidates)
@@ -294,7 +274,7 @@ class Quantile(Statistic):
                 "each quantile is chosen among the rows between those chosen before, the "
                 f"middle first. So results are in order, but {no_interval}"
             )
-            return QuantileChoices.of(inputs, relation, choice, reason=reason)
+            return Choices.of(inputs, relation, choice, reason=reason)
         choices = (
             (
                 f"rank of {plain_text(quantile)}",
@@ -308,7 +288,7 @@ class Quantile(Statistic):
             )
             for quantile in quantiles
         )
-        return QuantileChoices.of(inputs, relation, *choices, reason=no_interval)
+        return Choices.of(inputs, relation, *choices, reason=no_interval)
 
     def names(self, inputs: Inputs) -> tuple[str, ...]:
         return tuple(plain_text(quantile) for quantile in inputs.quantiles)

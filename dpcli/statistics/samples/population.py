@@ -17,9 +17,10 @@ from fractions import Fraction
 from dpcli.numeric.arrays import Floats, np
 from dpcli.numeric.exact import decimal_places
 from dpcli.privacy.unit import Relation
-from dpcli.queries.query import LinearQuery
+from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import Factor
 from dpcli.statistics.design import (
+    Design,
     Inputs,
     NoisyAnswer,
     PublishedAnswer,
@@ -28,7 +29,7 @@ from dpcli.statistics.design import (
 )
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.intervals import FiducialInterval, Printed
-from dpcli.statistics.moments import Moments
+from dpcli.statistics.moments import Moments, bernstein_moments
 
 MEAN_SQUARES, SUM_SQUARES = Fraction(1, 10), Fraction(1, 5)
 """Parts of epsilon for squares that show the variance of a mean, and of a sum.
@@ -62,27 +63,57 @@ def mean_with_squares(
     return (*weighted, replace(squares, weight=MEAN_SQUARES))
 
 
-class SampledCounts(PublishedAnswer):
+def sampled_counts(inputs: Inputs, query: Query) -> PublishedAnswer:
     """Counts of a sample, from which those of the population follow."""
-
-    def population(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        sample = sample_of(self.inputs)
-        size = float(sample.size or sample.population)
-
-        def outcome(values: Floats) -> Floats:
-            counts, normal = values
-            rows = np.full_like(counts, size)
-            share = share_of_population(sample, counts / size, rows, normal)
-            numbers: Floats = (share * sample.population)[None]
-            return numbers
-
-        intervals = FiducialInterval(answers, outcome, confidence, sampled=True)
-        _unbound_private(intervals, self.inputs)
-        limits = Fraction(0), Fraction(sample.population)
-        return intervals.estimates(Printed(Fraction(1), 0, limits))
+    return PublishedAnswer(inputs, (WeightedQuery("count", query),), population_of=_counts)
 
 
-def population_means(
+def _counts(design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+    sample = sample_of(design.inputs)
+    size = float(sample.size or sample.population)
+
+    def outcome(values: Floats) -> Floats:
+        counts, normal = values
+        rows = np.full_like(counts, size)
+        share = share_of_population(sample, counts / size, rows, normal)
+        numbers: Floats = (share * sample.population)[None]
+        return numbers
+
+    intervals = FiducialInterval(answers, outcome, confidence, sampled=True)
+    _unbound_private(intervals, design.inputs)
+    limits = Fraction(0), Fraction(sample.population)
+    return intervals.estimates(Printed(Fraction(1), 0, limits))
+
+
+def mean_by_centered_sums(
+    design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
+) -> Estimates:
+    """The mean, from the sum, the number of rows and the squares around the middle."""
+    moments = Moments((design.inputs.numeric,))
+
+    def to_moments(sums: Floats) -> tuple[Floats, Floats, Floats]:
+        answered = np.stack([sums[index] for index in (1, 0, 2)])
+        rows, (mean,), ((variance,),) = moments.centered(answered, clamp=True)
+        return rows, mean, variance
+
+    return _means(design.inputs, answers, to_moments, confidence, denominator=1)
+
+
+def mean_by_squared_distances(
+    design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
+) -> Estimates:
+    """The mean, from squared distances from both bounds and twice their product."""
+    column = design.inputs.numeric
+
+    def to_moments(sums: Floats) -> tuple[Floats, Floats, Floats]:
+        # A mean is not a number where the rows are fewer than one.
+        rows, mean, variance = bernstein_moments(sums, column.upper - column.lower)
+        return np.maximum(rows, 1.0), np.clip(mean, -1.0, 1.0), variance
+
+    return _means(design.inputs, design.divided(answers), to_moments, confidence)
+
+
+def _means(
     inputs: Inputs,
     answers: Sequence[NoisyAnswer],
     to_moments: Callable[[Floats], tuple[Floats, Floats, Floats]],
@@ -110,51 +141,47 @@ def population_means(
     return intervals.estimates(printed).shifted(middle)
 
 
-class SampledSum(PublishedAnswer):
-    """A sum of a sample, and that of squares, for the total of the population.
+def sampled_sum(inputs: Inputs, total: WeightedQuery) -> PublishedAnswer:
+    """The query of a sum, and the sum of squares over the same rows, about a sample.
+
+    Privacy: the squares are a second answer about the same rows, charged like the first. A row
+    changes the sum of squares by at most the square of the greatest absolute value.
+    """
+    column = inputs.numeric
+    factor = Factor(column)
+    squares = LinearQuery(factors=(factor, factor), by=inputs.by, where=inputs.where)
+    role = f"squares of {column.name}"
+    queries = (
+        replace(total, weight=1 - SUM_SQUARES),
+        WeightedQuery(role, squares, SUM_SQUARES, column.step**2),
+    )
+    return PublishedAnswer(inputs, queries, population_of=_total)
+
+
+def _total(design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+    """The total of the population.
 
     A row outside the group, or without a value, adds zero. So the total is the size of the
     population times a mean over the whole sample, whose size is public.
     """
+    column, sample = design.inputs.numeric, sample_of(design.inputs)
+    size = float(sample.size or sample.population)
+    low, high = min(column.lower, 0), max(column.upper, 0)
 
-    @classmethod
-    def of(cls, inputs: Inputs, total: WeightedQuery) -> SampledSum:
-        """The design of the query of a sum, and the sum of squares over the same rows.
+    def outcome(values: Floats) -> Floats:
+        total, squares, normal = values
+        mean = np.clip(total / size, low, high)
+        # Squares around zero are noisier than those around a mean. A variance that noise makes
+        # negative counts as positive, so that the interval does not become too narrow.
+        variance = np.minimum(abs(squares / size - mean**2), (high - mean) * (mean - low))
+        rows = np.full_like(mean, size)
+        numbers: Floats = mean_of_population(sample, mean, variance, rows, normal)[None]
+        return numbers
 
-        Privacy: the squares are a second answer about the same rows, charged like the first. A row
-        changes the sum of squares by at most the square of the greatest absolute value.
-        """
-        column = inputs.numeric
-        factor = Factor(column)
-        squares = LinearQuery(factors=(factor, factor), by=inputs.by, where=inputs.where)
-        role = f"squares of {column.name}"
-        return cls(
-            inputs,
-            (
-                replace(total, weight=1 - SUM_SQUARES),
-                WeightedQuery(role, squares, SUM_SQUARES, column.step**2),
-            ),
-        )
-
-    def population(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        column, sample = self.inputs.numeric, sample_of(self.inputs)
-        size = float(sample.size or sample.population)
-        low, high = min(column.lower, 0), max(column.upper, 0)
-
-        def outcome(values: Floats) -> Floats:
-            total, squares, normal = values
-            mean = np.clip(total / size, low, high)
-            # Squares around zero are noisier than those around a mean. A variance that noise makes
-            # negative counts as positive, so that the interval does not become too narrow.
-            variance = np.minimum(abs(squares / size - mean**2), (high - mean) * (mean - low))
-            rows = np.full_like(mean, size)
-            numbers: Floats = mean_of_population(sample, mean, variance, rows, normal)[None]
-            return numbers
-
-        intervals = FiducialInterval(answers, outcome, confidence, sampled=True)
-        _unbound_private(intervals, self.inputs)
-        unit, decimals = column.step * sample.population, decimal_places(column.step)
-        return intervals.estimates(Printed(unit, decimals, (low * unit, high * unit)))
+    intervals = FiducialInterval(answers, outcome, confidence, sampled=True)
+    _unbound_private(intervals, design.inputs)
+    unit, decimals = column.step * sample.population, decimal_places(column.step)
+    return intervals.estimates(Printed(unit, decimals, (low * unit, high * unit)))
 
 
 def _unbound_private(intervals: FiducialInterval, inputs: Inputs) -> None:

@@ -192,7 +192,7 @@ def test_no_label_falls_short_by_more_than_the_stated_error(
     best = np.maximum.accumulate(following[:, ::-1], axis=1)[:, ::-1]
     short = (best - following)[:, :k].max(axis=1)
 
-    stated = design.known_error([noise], SURE)
+    stated = design.error([noise], SURE)
     assert (short > float(stated)).mean() <= 0.05 + 4 * (0.05 * 0.95 / GROUPS) ** 0.5
 
 

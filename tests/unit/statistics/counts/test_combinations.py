@@ -10,6 +10,7 @@ import pytest
 
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.numeric.arrays import integer_array
+from dpcli.privacy.accounting.composition import SequentialComposition
 from dpcli.statistics.counts.combinations import (
     CombinationQuery,
     CountsFromCombinations,
@@ -21,6 +22,8 @@ from tests.laws.test_audit import least_epsilon
 from tests.support.streams import Stream
 from tests.support.surveys import CONFIDENCE, assert_covers, by_item
 from tests.unit.statistics.counts.test_selections import planned
+
+SUM = SequentialComposition()
 
 RUNS = 10_000
 
@@ -87,7 +90,7 @@ def test_published_counts_have_the_stated_errors(count: int, scale: int, stream:
     assert sqrt(np.mean(errors**2)) == pytest.approx(expected, rel=0.03)
     assert_covers(estimates, truth, 0.94, 0.965)
     widths = estimates.upper - estimates.value
-    assert max(widths) * estimates.step == chosen.known_error([noise], CONFIDENCE)
+    assert max(widths) * estimates.step == chosen.error([noise], CONFIDENCE)
 
 
 @pytest.mark.parametrize("count", [3, 6])
@@ -183,9 +186,9 @@ def test_a_changed_row_may_change_two_groups() -> None:
 def test_shares_of_rho_are_for_separate_counts() -> None:
     """Rho depends on squares of changes, of which combinations save less."""
     shared = design(6)
-    assert shared.serves("l1", "epsilon")
-    assert not shared.serves("l1", "rho")
-    assert not shared.serves("l2", "epsilon")
+    assert shared.serves("l1", "epsilon", SUM)
+    assert not shared.serves("l1", "rho", SUM)
+    assert not shared.serves("l2", "epsilon", SUM)
 
 
 def test_each_block_has_a_test() -> None:

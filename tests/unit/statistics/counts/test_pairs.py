@@ -17,12 +17,9 @@ from dpcli.planning.plan import PlannedStatistic
 from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.queries.paired import PairedQuery, paired
 from dpcli.queries.query import LinearQuery
-from dpcli.statistics.counts.pairs import CellsFromPairs
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
-from dpcli.statistics.means import comparison
-from dpcli.statistics.means.comparison import ComparedPair
-from dpcli.statistics.means.ratio import QuotientOfPair
+from dpcli.statistics.means.quotient import QuotientDesign
 from tests.oracles.opened import engine
 from tests.oracles.plain import evaluate
 from tests.support import surveys
@@ -54,31 +51,34 @@ def planned(
     )
 
 
+def in_pairs(statistic: PlannedStatistic) -> bool:
+    """Whether differences and sums of cells are answered, and not the cells."""
+    (part,) = statistic.queries
+    return isinstance(part.weighted.query, PairedQuery)
+
+
 def released(statistic: PlannedStatistic, cells: Ints) -> Estimates:
     """Many releases of two cells."""
-    (part,) = statistic.queries
-    paired = isinstance(part.weighted.query, PairedQuery)
-    exact = [cells[0] - cells[1], cells.sum()] if paired else cells
+    exact = [cells[0] - cells[1], cells.sum()] if in_pairs(statistic) else cells
     return surveys.released(statistic, [exact], 10_000)
 
 
 @for_each(
     [
-        ("count, by: [s], epsilon: 1", "change-one", CellsFromPairs),
-        ("count, by: [s], weight: w, epsilon: 1", "change-one", CellsFromPairs),
-        ("sum, column: w, by: [s], epsilon: 1", "change-one", CellsFromPairs),
-        ("histogram, column: s, epsilon: 1", "change-one", CellsFromPairs),
-        ("proportion, column: s, values: a, epsilon: 1", "change-one", QuotientOfPair),
-        ("comparison, between: {s: [a, b]}, epsilon: 1", "change-one", ComparedPair),
+        "count, by: [s], epsilon: 1",
+        "count, by: [s], weight: w, epsilon: 1",
+        "sum, column: w, by: [s], epsilon: 1",
+        "histogram, column: s, epsilon: 1",
+        "proportion, column: s, values: a, epsilon: 1",
+        "comparison, between: {s: [a, b]}, epsilon: 1",
     ]
 )
-def test_pairs_are_for_two_cells_of_changed_rows(case: tuple[str, str, type]) -> None:
+def test_pairs_are_for_two_cells_of_changed_rows(entry: str) -> None:
     """And for Laplace noise; a count without groups has a single cell."""
-    entry, neighbors, design = case
-    assert isinstance(planned(entry, neighbors).design, design)
-    assert not isinstance(planned(entry, "add-remove").design, design)
     gaussian = entry.replace("epsilon: 1", "epsilon: 1, mechanism: gaussian, delta: 1e-6")
-    assert not isinstance(planned(gaussian, neighbors).design, design)
+    assert in_pairs(planned(entry, "change-one"))
+    assert not in_pairs(planned(entry, "add-remove"))
+    assert not in_pairs(planned(gaussian, "change-one"))
 
 
 @for_each(
@@ -126,7 +126,7 @@ def test_shares_have_root_two_times_smaller_errors_and_intervals_that_hold(
     """Wherever the share lies; 93 to 97% of intervals contain it, more where they are cut."""
     entry, cells = "proportion, column: s, values: a, epsilon: 1", np.array([400 - inside, inside])
     pairs = planned(entry)
-    monkeypatch.setattr(QuotientOfPair, "of", lambda *_: ())
+    monkeypatch.setattr(QuotientDesign, "in_pairs", lambda *_: ())
     found, separate = (released(statistic, cells) for statistic in (pairs, planned(entry)))
     truth = inside / 400
     errors = [
@@ -147,7 +147,7 @@ def test_either_part_of_a_ratio_may_be_all_rows(case: tuple[str, Fraction]) -> N
     """Of 400 rows, the boolean of 100 is true."""
     parts, expected = case
     statistic = planned(f"ratio, {parts}, epsilon: 20")
-    assert isinstance(statistic.design, QuotientOfPair)
+    assert in_pairs(statistic)
     answer = NoisyAnswer(integer_array([200, 400]), statistic.noises[0])
     found = statistic.design.estimate([answer], CONFIDENCE)
 
@@ -162,8 +162,8 @@ def test_compared_groups_have_root_two_times_smaller_errors_and_intervals_that_h
     """Both numbers, their difference and the index; 94 to 97% of intervals contain each."""
     entry, (first, second) = "comparison, between: {s: [a, b]}, epsilon: 0.1", cells
     statistics = [planned(entry)]
-    assert isinstance(statistics[0].design, ComparedPair)
-    monkeypatch.setattr(comparison, "pairs_instead", lambda *_: None)
+    assert in_pairs(statistics[0])
+    monkeypatch.setattr(QuotientDesign, "in_pairs", lambda *_: ())
     statistics.append(planned(entry))
     truth = np.array([first, second, second - first, 100 * second / first])
     errors = []

@@ -16,6 +16,7 @@ from dpcli.mechanisms.gaussian import Gaussian
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.numeric.arrays import Floats, Ints
 from dpcli.planning.plan import PlannedStatistic
+from dpcli.privacy.accounting.composition import SequentialComposition
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.sensitivity import Sensitivity, centered_sensitivity
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit
@@ -30,6 +31,8 @@ from tests.oracles.plain import evaluate
 from tests.support.rules import mostly_extended
 from tests.support.streams import Stream
 from tests.support.surveys import held, planned_statistic
+
+SUM = SequentialComposition()
 
 AGE = IntegerColumn("age", bounds=(0, 3))
 
@@ -292,8 +295,10 @@ def test_sums_of_both_answers_are_the_counts(
 def test_shares_of_rho_are_for_gaussian_noise_alone() -> None:
     """The weights of the other design divide epsilon."""
     shared = planned(10, **LAPLACE).design  # type: ignore[arg-type]
-    assert shared.serves("l1", "epsilon") and not shared.serves("l1", "rho")
-    assert not shared.serves("l2", "rho")
+    assert shared.serves("l1", "epsilon", SUM) and not shared.serves(
+        "l1", "rho", SequentialComposition()
+    )
+    assert not shared.serves("l2", "rho", SUM)
 
 
 @pytest.mark.parametrize("statistic", mostly_extended(["count", "count_distinct"], "count"))

@@ -10,8 +10,7 @@ import pytest
 from dpcli.numeric.arrays import Floats, Ints
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
-from dpcli.statistics.means.products import MomentsDesign, ProductsOfDistances
-from dpcli.statistics.means.quadratic_pair import QuadraticPair
+from dpcli.statistics.means.products import JointMoments, MomentsDesign
 from tests.support.rules import mostly_extended
 from tests.support.surveys import (
     CONFIDENCE,
@@ -36,9 +35,9 @@ LAPLACE, GAUSSIAN = "epsilon: 1", "mechanism: gaussian, epsilon: 1, delta: 1e-6"
 pytestmark = pytest.mark.usefixtures("stream")
 
 FORMS: Mapping[str, tuple[str, str, str, type[MomentsDesign]]] = {
-    "added": ("add-remove", "", LAPLACE, ProductsOfDistances),
-    "changed": ("change-one", "", LAPLACE, QuadraticPair),
-    "changed, none skipped": ("change-one", ", missing: 0", LAPLACE, QuadraticPair),
+    "added": ("add-remove", "", LAPLACE, JointMoments),
+    "changed": ("change-one", "", LAPLACE, JointMoments),
+    "changed, none skipped": ("change-one", ", missing: 0", LAPLACE, JointMoments),
     "added, Gaussian": ("add-remove", "", GAUSSIAN, MomentsDesign),
 }
 

@@ -85,7 +85,7 @@ def test_the_bound_on_an_error_allows_for_both_noises_at_once() -> None:
     total, count = (float(query.scale) for query in plan.queries)
     normal = NormalDist().inv_cdf(1 - (1 - float(CONFIDENCE)) / 4)
     expected = (total + HALF * count) * normal / (ROWS - count * normal)
-    stated = plan.design.error_of_rows(plan.noises, Fraction(ROWS), CONFIDENCE)
+    stated = plan.design.error(plan.noises, CONFIDENCE, Fraction(ROWS))
     assert stated is not None
     assert float(stated) == pytest.approx(expected, rel=0.02)
 

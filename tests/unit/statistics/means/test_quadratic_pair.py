@@ -14,8 +14,8 @@ from dpcli.planning.plan import PlannedStatistic
 from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.statistics.design import TYPICAL_MEAN, TYPICAL_VARIANCE
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.means.products import MomentsDesign
-from dpcli.statistics.means.quadratic_pair import QuadraticPair
+from dpcli.statistics.means import quadratic_pair
+from dpcli.statistics.means.products import JointMoments, MomentsDesign
 from dpcli.statistics.means.spread import DistancesOfVariance
 from tests.oracles.opened import engine
 from tests.oracles.plain import evaluate
@@ -115,7 +115,7 @@ def test_the_error_of_a_variance_is_that_of_its_closed_form(
     spread = sqrt((0.5 - 2 * mean) ** 2 + (0.5 + 2 * mean) ** 2 + counted**2)
     stated = times * HALF**2 * spread / rows
 
-    assert isinstance(statistic.design, QuadraticPair)
+    assert isinstance(statistic.design, JointMoments)
     assert raw_error(statistic, values) == pytest.approx(stated, rel=0.03)
     if place == TYPICAL_MEAN:
         noises = [sqrt(2) * float(query.scale) for query in statistic.queries]
@@ -129,7 +129,7 @@ def test_errors_are_smaller_than_those_of_squared_distances(
 ) -> None:
     """At the same epsilon; the expected errors compare both designs for a typical mean."""
     values, statistics = file_of(place, 20_000), [planned()]
-    monkeypatch.setattr(QuadraticPair, "of", lambda *_: ())
+    monkeypatch.setattr(quadratic_pair, "quadratic_pair", lambda _: ())
     statistics.append(planned())
     assert isinstance(statistics[1].design, DistancesOfVariance)
     less, more = (raw_error(statistic, values) for statistic in statistics)
@@ -147,7 +147,7 @@ def test_errors_are_about_root_two_times_smaller_than_those_of_separate_sums(
 ) -> None:
     """If the number of rows is public, wherever the mean lies: by 1.36 to 1.41."""
     values, statistics = file_of(place, 20_000), [planned(missing=PUBLIC)]
-    monkeypatch.setattr(QuadraticPair, "of", lambda *_: ())
+    monkeypatch.setattr(quadratic_pair, "quadratic_pair", lambda _: ())
     statistics.append(planned(missing=PUBLIC))
     assert type(statistics[1].design) is MomentsDesign
     less, more = (raw_error(statistic, values) for statistic in statistics)
@@ -180,8 +180,8 @@ def test_intervals_cover_as_stated(
     [
         ("add-remove", "column: x", DistancesOfVariance),
         ("change-one", "column: x, by: [s]", DistancesOfVariance),
-        ("change-one", "column: x, where: {s: a}", QuadraticPair),
-        ("change-one", "column: y", QuadraticPair),
+        ("change-one", "column: x, where: {s: a}", JointMoments),
+        ("change-one", "column: y", JointMoments),
         ("change-one", "column: x, mechanism: gaussian, delta: 1e-6", MomentsDesign),
     ]
 )
@@ -212,4 +212,4 @@ def test_exact_answers_are_those_of_the_oracle(case: tuple[str, int, str], tmp_p
 def test_separate_sums_are_answered_for_wide_bounds() -> None:
     """Squared widths below 2^80 fit the sums; then squares of separate sums do, too."""
     kinds = [type(planned(upper=(1 << power) - 4, step="1").design) for power in (39, 40)]
-    assert kinds == [QuadraticPair, MomentsDesign]
+    assert kinds == [JointMoments, MomentsDesign]

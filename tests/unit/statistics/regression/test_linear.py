@@ -17,7 +17,7 @@ from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.unit import Neighbors, Relation, RowUnit
 from dpcli.statistics.design import Inputs, NoisyAnswer
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.means.products import MomentsDesign, ProductsOfDistances
+from dpcli.statistics.means.products import JointMoments, MomentsDesign
 from dpcli.statistics.regression.linear import (
     RIDGE_CONFIDENCE,
     LeastSquares,
@@ -114,7 +114,7 @@ def test_coefficients_are_those_of_an_independent_solver() -> None:
 def separate_sums(inputs: Inputs) -> MomentsDesign:
     """The design with noise for each moment."""
     designs = LinearRegression().designs(inputs, Relation(RowUnit(), Neighbors.ADD_REMOVE))
-    (design,) = (one for one in designs if not isinstance(one, ProductsOfDistances))
+    (design,) = (one for one in designs if not isinstance(one, JointMoments))
     assert isinstance(design, MomentsDesign)
     return design
 
@@ -123,7 +123,7 @@ def lines(inputs: Inputs, rows: Sequence[tuple[int, ...]], *, jointly: bool = Fa
     """The coefficients for these rows, almost without noise."""
     statistic = LinearRegression()
     designs = statistic.designs(inputs, Relation(RowUnit(), Neighbors.ADD_REMOVE))
-    (design,) = (one for one in designs if isinstance(one, ProductsOfDistances) == jointly)
+    (design,) = (one for one in designs if isinstance(one, JointMoments) == jointly)
     names = [column.name for column in inputs.columns]
     body = "".join(",".join(map(str, row)) + "\n" for row in rows)
     data = f"{','.join(names)}\n{body}".encode()
