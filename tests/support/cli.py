@@ -62,6 +62,11 @@ class Outcome:
     out: str
     err: str
 
+    @property
+    def json(self) -> Any:
+        """What the command printed with `--json`."""
+        return json.loads(self.out)
+
 
 Command = Callable[..., Outcome]
 
@@ -133,6 +138,16 @@ def history(dpcli: Command, folder: Path) -> list[tuple[str, str]]:
     """The names of the releases in a ledger, and their epsilons."""
     outcome = dpcli("ledger", "history", "--json", "--ledger", folder / "dpcli-ledger.sqlite")
     return [(entry["release_id"], entry["epsilon"]) for entry in digits(outcome.out)]
+
+
+def edit(path: Path, *changes: tuple[str, str]) -> Path:
+    """Replace texts of a file, each of which must be in it."""
+    text = path.read_text(encoding="utf-8")
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new)
+    path.write_text(text, encoding="utf-8")
+    return path
 
 
 def reported(path: Path) -> dict[str, Any]:
