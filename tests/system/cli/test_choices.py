@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
@@ -23,6 +23,7 @@ import dpcli as api
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.ledger.charge import SUFFIX
 from dpcli.ledger.ledger import OpenLedger
+from dpcli.ledger.options import DEFAULT
 from dpcli.planning.compare import chosen_bounds_errors
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.accounting.composition import Composition
@@ -30,7 +31,8 @@ from dpcli.releasing import run
 from dpcli.report.formats import report_schema
 from dpcli.specification.chosen_bounds import narrowest_and_widest
 from dpcli.specification.load import parse_central_spec
-from tests.support.cli import ROOT, Command, history, remove_ledger, reported
+from tests.support.cli import ROOT, Command, edit, history, remove_ledger, reported
+from tests.support.rules import mostly_extended
 
 BOUNDS = """\
 dpcli: 1
@@ -48,17 +50,15 @@ BOUNDS_OF_PEOPLE = BOUNDS.replace(
     "unit: row", "unit: {column: who, max_rows: 3, max_groups: 2}"
 ).replace("  sex:", "  who: {type: id}\n  sex:")  # fmt: skip
 
-MESSY = ["", "n/a", "1e400", "-5", "12,5", " 3.5 ", "NaN", '"7"', "99999999999"]
+MESSY = ["", "n/a", "1e400", "-5", '"12,5"', " 3.5 ", "NaN", '"7"', "99999999999"]
 
 
 LIMIT = """\
 dpcli: 1
 dataset: shop
 rows_are: visits
-privacy:
-  unit: {column: who, max_rows: {choose: 1-2-5, up_to: 500, epsilon: 0.1}}
-  neighbors: add-remove
-  budget: {epsilon: 1}
+privacy: {unit: {column: who, max_rows: {choose: 1-2-5, up_to: 500, epsilon: 0.1}},
+          neighbors: add-remove, budget: {epsilon: 1}}
 columns:
   who: {type: id}
   spent: {type: number, step: 0.01, bounds: [0, 100]}
@@ -73,19 +73,22 @@ BOTH = LIMIT.replace("[0, 100]", "{choose: 1-2-5, up_to: 1000000, epsilon: 0.1}"
 )
 
 
+def write(folder: Path, spec: str, lines: Iterable[str]) -> tuple[Path, Path]:
+    """A spec, and a file of these lines."""
+    paths = folder / "spec.yaml", folder / "data.csv"
+    for path, text in zip(paths, (spec, "\n".join(lines) + "\n"), strict=True):
+        path.write_text(text, encoding="utf-8")
+    return paths
+
+
 def write_amounts(folder: Path, spec: str = BOUNDS, number: int = 4_000) -> tuple[Path, Path]:
     """A spec, and a file of amounts up to 80 with cells as programs write them."""
     random = Random(3)
     lines = ["who,spent,sex"]
     for row in range(number):
         spent = f"{random.uniform(0, 80):.2f}" if row % 40 else random.choice(MESSY)
-        if spent == "12,5":
-            spent = '"12,5"'
         lines.append(f"p{row // 2},{spent},{random.choice(['f', 'm', 'x'])}")
-    paths = folder / "spec.yaml", folder / "data.csv"
-    paths[0].write_text(spec, encoding="utf-8")
-    paths[1].write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return paths
+    return write(folder, spec, lines)
 
 
 def write_visits(folder: Path, spec: str = LIMIT, number: int = 2_000) -> tuple[Path, Path]:
@@ -98,11 +101,7 @@ def write_visits(folder: Path, spec: str = LIMIT, number: int = 2_000) -> tuple[
             f"p{person},{random.uniform(0, 80):.2f},{random.choice(['f', 'm', 'x'])}"
             for _ in range(visits)
         ]
-    lines += [",5,f", ",n/a,f"] * 30
-    paths = folder / "spec.yaml", folder / "data.csv"
-    paths[0].write_text(spec, encoding="utf-8")
-    paths[1].write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return paths
+    return write(folder, spec, [*lines, *[",5,f", ",n/a,f"] * 30])
 
 
 Write = Callable[..., tuple[Path, Path]]
@@ -232,7 +231,7 @@ sys.exit(main())
 
 def stored_choices(folder: Path) -> Any:
     """What the ledger stores of the choices of the release `r`."""
-    with closing(OpenLedger.open(folder / "dpcli-ledger.sqlite")) as ledger:
+    with closing(OpenLedger.open(folder / DEFAULT)) as ledger:
         stored = ledger.stored("r" + SUFFIX)
     assert stored is not None
     return json.loads(stored.outputs[run.BOUNDS])
@@ -240,8 +239,7 @@ def stored_choices(folder: Path) -> Any:
 
 def release_count(dpcli: Command, folder: Path) -> int:
     """The number of releases that `dpcli ledger show` states of the only account."""
-    shown = dpcli("ledger", "show", "--json", "--ledger", folder / "dpcli-ledger.sqlite")
-    (account,) = json.loads(shown.out)
+    (account,) = dpcli("ledger", "show", "--json", "--ledger", folder / DEFAULT).json
     count: int = account["releases"]
     return count
 
@@ -355,80 +353,52 @@ def test_few_rows_leave_the_outermost(
     assert f"Chosen {said}" in choice["sentences"][0]
 
 
+TWO = "budget: {epsilon: 2}"
+
 OF_BOUNDS = {
     "people": BOUNDS_OF_PEOPLE,
-    "people, change-one": BOUNDS_OF_PEOPLE.replace("add-remove", "change-one"),
     "change-one": BOUNDS.replace("add-remove", "change-one"),
-    "rho": BOUNDS.replace("{epsilon: 1}", "{rho: 1, delta: 1e-6}, composition: zcdp"),
-    "pld": BOUNDS.replace("{epsilon: 1}", "{epsilon: 1, delta: 1e-6}, composition: pld"),
-    "advanced": BOUNDS.replace("{epsilon: 1}", "{epsilon: 1, delta: 1e-6}, composition: advanced"),
-    "gaussian": BOUNDS.replace("{epsilon: 1}", "{epsilon: 1, delta: 1e-5}").replace(
-        "epsilon: 0.5}", "epsilon: 0.5, mechanism: gaussian, delta: 1e-6}"
-    ),
-    "shares": BOUNDS.replace("epsilon: 0.5}", "share: 1}").replace("epsilon: 0.4}", "share: 2}"),
-    "quality": BOUNDS.replace("{epsilon: 1}", "{epsilon: 2}").replace(
-        "columns:", "quality: {epsilon: 0.1, min_rows: 1000}\ncolumns:"
-    ),
     "below zero": BOUNDS.replace("up_to:", "from: -1000, up_to:"),
     "constant": BOUNDS.replace("step: 0.01", "step: 0.01, missing: 500"),
     "median": BOUNDS.replace(
         "statistic: sum, column: spent", "statistic: median, column: spent, candidates: {step: 100}"
     ),
+    "quality": BOUNDS.replace("budget: {epsilon: 1}", TWO).replace(
+        "columns:", "quality: {epsilon: 0.1, min_rows: 1000}\ncolumns:"
+    ),
 }
 
 OF_LIMITS = {
-    "change-one": LIMIT.replace("add-remove", "change-one"),
-    "both, change-one": BOTH.replace("add-remove", "change-one"),
-    "rho": BOTH.replace("{epsilon: 1}", "{rho: 1, delta: 1e-6}\n  composition: zcdp"),
-    "pld": LIMIT.replace("{epsilon: 1}", "{epsilon: 1, delta: 1e-6}\n  composition: pld"),
-    "advanced": LIMIT.replace("{epsilon: 1}", "{epsilon: 1, delta: 1e-6}\n  composition: advanced"),
-    "gaussian": LIMIT.replace("{epsilon: 1}", "{epsilon: 1, delta: 1e-5}").replace(
-        "epsilon: 0.5}", "epsilon: 0.5, mechanism: gaussian, delta: 1e-6}"
-    ),
-    "shares": LIMIT.replace("epsilon: 0.5}", "share: 1}").replace("epsilon: 0.4}", "share: 2}"),
-    "quality": LIMIT.replace("budget: {epsilon: 1}", "budget: {epsilon: 2}").replace(
-        "columns:", "quality: {epsilon: 0.1, min_rows: 100}\ncolumns:"
-    ),
     "other limits": LIMIT.replace("epsilon: 0.1}", "epsilon: 0.1}, max_groups: 2").replace(
         "max_groups: 2", "max_groups: 2, max_rows_per_group: 400"
     ),
     "each": LIMIT.replace("{type: id}", "{type: id, missing: each}"),
-    "totals": LIMIT.replace(
-        "column: spent,", "column: spent, bound: sum, unit_bounds: [0, 500],"
-    ),
+    "totals": LIMIT.replace("column: spent,", "column: spent, bound: sum, unit_bounds: [0, 500],"),
     "powers": LIMIT.replace("1-2-5", "powers-of-2, cover: 0.9"),
-}  # fmt: skip
+    "both, change-one": BOTH.replace("add-remove", "change-one"),
+    "rho": BOTH.replace("{epsilon: 1}", "{rho: 1, delta: 1e-6}, composition: zcdp"),
+    "pld": BOTH.replace("{epsilon: 1}", "{epsilon: 1, delta: 1e-6}, composition: pld"),
+    "advanced": BOTH.replace("{epsilon: 1}", "{epsilon: 1, delta: 1e-6}, composition: advanced"),
+    "gaussian": BOTH.replace("{epsilon: 1}", "{epsilon: 1, delta: 1e-5}").replace(
+        "column: spent, epsilon", "column: spent, mechanism: gaussian, delta: 1e-6, epsilon"
+    ),
+    "shares": BOTH.replace("epsilon: 0.4}", "share: 1}"),
+}
 
-
-REPEATED = {"people, change-one", "advanced", "pld", "shares", "constant", "powers"}
+REPEATED = {"advanced", "pld", "shares", "constant", "powers"}
 """Variants whose parts occur in others, too."""
 
 VARIANTS = [
-    *(
-        pytest.param(
-            name,
-            text,
-            write_amounts,
-            id=name,
-            marks=[pytest.mark.extended] if name in REPEATED else [],
-        )
-        for name, text in OF_BOUNDS.items()
-    ),
-    *(
-        # Guarantees are composed in the same way for both.
-        pytest.param(
-            name,
-            text,
-            write_visits,
-            id=f"{name}, limit",
-            marks=[pytest.mark.extended] if name in {*OF_BOUNDS, *REPEATED} else [],
-        )
-        for name, text in OF_LIMITS.items()
-    ),
+    (name, text, write)
+    for specs, write in ((OF_BOUNDS, write_amounts), (OF_LIMITS, write_visits))
+    for name, text in specs.items()
 ]
 
 
-@pytest.mark.parametrize(("name", "text", "write"), VARIANTS)
+@pytest.mark.parametrize(
+    ("name", "text", "write"),
+    mostly_extended(VARIANTS, *(one for one in VARIANTS if one[0] not in REPEATED), unpack=True),
+)
 def test_other_guarantees_and_statistics_choose_as_well(
     name: str, text: str, write: Write, dpcli: Command, tmp_path: Path
 ) -> None:
@@ -436,11 +406,11 @@ def test_other_guarantees_and_statistics_choose_as_well(
     spec, data = write(tmp_path, text)
     assert dpcli("plan", spec).status == dpcli("check", spec, data).status == 0
     _, report = released(dpcli, tmp_path, spec, data)
-    path, ledger = tmp_path / "t.report.json", tmp_path / "dpcli-ledger.sqlite"
+    path, ledger = tmp_path / "t.report.json", tmp_path / DEFAULT
 
-    if write is write_amounts:
+    if "choose" in text.partition("columns")[2]:
         assert report["choices"][0]["upper"] <= 1_000
-    else:
+    if write is write_visits:
         unit = report["privacy"]["unit"]
         assert report["choices"][-1]["upper"] == unit["max_rows"]
         if name == "other limits":
@@ -499,7 +469,7 @@ def test_a_report_with_another_choice_proves_nothing(
 ) -> None:
     """Recovery refuses a report whose choice was changed, without a traceback."""
     _, report = released(dpcli, tmp_path, *write(tmp_path, text, 1_000))
-    path, ledger = tmp_path / "t.report.json", tmp_path / "dpcli-ledger.sqlite"
+    path, ledger = tmp_path / "t.report.json", tmp_path / DEFAULT
     before = path.read_text(encoding="utf-8")
     for stated, new in OTHER_CHOICES[text]:
         old = stated.replace("CHOSEN", str(report["choices"][-1]["upper"]))
@@ -515,8 +485,8 @@ def test_a_report_with_another_choice_proves_nothing(
 def test_a_report_with_the_former_keys_proves_both_phases(dpcli: Command, tmp_path: Path) -> None:
     """Bounds and limits had lists of their own, and a limit had a key of its own."""
     released(dpcli, tmp_path, *write_visits(tmp_path, BOTH))
-    path, ledger = tmp_path / "t.report.json", tmp_path / "dpcli-ledger.sqlite"
-    report, before = json.loads(path.read_text(encoding="utf-8")), history(dpcli, tmp_path)
+    path, ledger = tmp_path / "t.report.json", tmp_path / DEFAULT
+    report, before = reported(path), history(dpcli, tmp_path)
     bounds, limit = report.pop("choices")
     limit |= {"key": "max_rows", "limit": limit.pop("upper"), "outermost": 500}
     del limit["lower"]
@@ -534,16 +504,14 @@ def test_data_that_can_be_read_once_are_refused(
 ) -> None:
     """Standard input and sealed parts are refused before a ledger has an entry."""
     spec, data = write(tmp_path)
-    for words, said in (
-        (["release", spec, "-"], "error[chosen-bounds]"),
-        (["release", spec, "-", "--dry-run"], "error[chosen-bounds]"),
-        (
-            ["aggregate", spec, data, "-o", tmp_path / "part.sealed"],
-            "a sealed part has sums within",
-        ),
-        (["release", spec, data, "--partials"], "a sealed part has sums within"),
+    once, parts = "error[chosen-bounds]", "a sealed part has sums within"
+    for said, command, *words in (
+        (once, "release", spec, "-"),
+        (once, "release", spec, "-", "--dry-run"),
+        (parts, "aggregate", spec, data, "-o", tmp_path / "part.sealed"),
+        (parts, "release", spec, data, "--partials"),
     ):
-        outcome = dpcli(*words)
+        outcome = dpcli(command, *words)
         assert (outcome.status, said in outcome.err) == (2, True)
         assert "error[chosen-bounds" in outcome.err
     assert history(dpcli, tmp_path) == []
@@ -576,7 +544,7 @@ def test_a_plan_shows_errors_for_several_bounds(dpcli: Command, tmp_path: Path) 
     assert "at 0 to 10000000" in outcome.out
     risks = dpcli("plan", spec, "--risks").out
     assert "Noisy counts choose the bounds of spent, within the guarantee." in risks
-    facts = json.loads(dpcli("plan", spec, "--json").out)
+    facts = dpcli("plan", spec, "--json").json
     assert facts["privacy"]["spent"]["epsilon"] == 1
     # With scale 10: exp(-(109 + 1) / 10) / (1 + exp(-1 / 10)) < 0.001 / (28 * 4).
     assert facts["choices"][0]["threshold"] == 109
@@ -595,7 +563,7 @@ def test_a_plan_shows_errors_for_several_limits(dpcli: Command, tmp_path: Path) 
     assert "at 5, " in outcome.out
     risks = dpcli("plan", spec, "--risks").out
     assert "Noisy counts choose the limit on rows per person, within the guarantee." in risks
-    facts = json.loads(dpcli("plan", spec, "--json").out)
+    facts = dpcli("plan", spec, "--json").json
     assert facts["privacy"]["spent"]["epsilon"] == 1
     assert facts["choices"][0]["outermost"] == [0, 500]
     assert "upper" not in facts["choices"][0]
@@ -654,7 +622,7 @@ def test_a_simulation_is_within_the_outermost(
     spec, _ = write(tmp_path)
     words = ("simulate", spec, "--rows", "200", "--runs", "5", "--seed", "1")
     outcome = dpcli(*words, "--quiet")
-    notes = json.loads(dpcli(*words, "--json").out)["notes"]
+    notes = dpcli(*words, "--json").json["notes"]
 
     assert outcome.status == 0
     *before, _ = outcome.out.partition("errors of the noise")
@@ -675,9 +643,7 @@ def test_a_choice_of_an_earlier_release_is_written(
     write: Write, chosen: str, written: str, dpcli: Command, tmp_path: Path
 ) -> None:
     """The key of earlier versions names the line to write in its place."""
-    spec, _ = write(tmp_path)
-    spec.write_text(spec.read_text("utf-8").replace(chosen, "{from_release: r}"), encoding="utf-8")
-    outcome = dpcli("plan", spec)
+    outcome = dpcli("plan", edit(write(tmp_path)[0], (chosen, "{from_release: r}")))
 
     assert (outcome.status, "error[bounds-kept]" in outcome.err) == (3, True)
     assert f"`{written} # chosen by r`" in outcome.err
