@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import sys
 from collections.abc import Callable, Iterator
@@ -66,6 +68,11 @@ class Outcome:
     def json(self) -> Any:
         """What the command printed with `--json`."""
         return json.loads(self.out)
+
+    def succeeded(self) -> Outcome:
+        """The same outcome, whose status must be zero."""
+        assert self.status == 0, self.err
+        return self
 
 
 Command = Callable[..., Outcome]
@@ -138,6 +145,20 @@ def history(dpcli: Command, folder: Path) -> list[tuple[str, str]]:
     """The names of the releases in a ledger, and their epsilons."""
     outcome = dpcli("ledger", "history", "--json", "--ledger", folder / "dpcli-ledger.sqlite")
     return [(entry["release_id"], entry["epsilon"]) for entry in digits(outcome.out)]
+
+
+def written(folder: Path, spec: str, data: str = "") -> tuple[Path, Path]:
+    """A spec and a data file with these texts."""
+    paths = folder / "spec.yaml", folder / "data.csv"
+    for path, text in zip(paths, (spec, data), strict=True):
+        path.write_text(text, encoding="utf-8", newline="")
+    return paths
+
+
+def table(source: Path | str) -> list[dict[str, str]]:
+    """The lines of a CSV table, in a file or as printed."""
+    text = source if isinstance(source, str) else source.read_text(encoding="utf-8")
+    return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
 def edit(path: Path, *changes: tuple[str, str]) -> Path:

@@ -14,7 +14,7 @@ from dpcli import __version__
 from dpcli.noise import entropy
 from dpcli.report.formats import render_output
 from dpcli.report.report import Report
-from tests.support.cli import Command
+from tests.support.cli import Command, reported
 from tests.support.frozen import (
     COMPLETE,
     FROZEN,
@@ -53,8 +53,7 @@ def _outputs(
         if words[0] == "release":
             freeze_priorities(monkeypatch)
         monkeypatch.setattr("dpcli.ledger.charge.now", lambda: "2026-01-01T00:00:00Z")
-        done = dpcli(*words)
-        assert done.status == 0, done.err
+        done = dpcli(*words).succeeded()
         return done.out
 
     local = name == "local-survey"
@@ -77,13 +76,13 @@ def _outputs(
         files = sorted(Path().glob("wide*.csv"))
         wide = "\n".join(hashlib.sha256(file.read_bytes()).hexdigest() for file in files)
     _made_of_the_facts(wide=sorted(Path().glob("wide*.csv")), local=local)
-    head = json.loads(Path("r.json").read_text("utf-8"))["ledger"]["head"]
+    head = reported(Path("r.json"))["ledger"]["head"]
     outputs = {
         "table.csv": table,
         "wide.sha256": wide + "\n",
         "plan.json": as_text(without_prose(json.loads(plan_json))),
         "plan.txt": plan,
-        "report.json": as_text(without_prose(json.loads(Path("r.json").read_text("utf-8")))),
+        "report.json": as_text(without_prose(reported(Path("r.json")))),
         "report.md": Path("r.md").read_text("utf-8"),
         "page.txt": visible_text(Path("r.html").read_text("utf-8")),
         "record.txt": Path("r.yaml").read_text("utf-8"),

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.support.cli import Command, digits
+from tests.support.cli import Command, digits, reported
 from tests.support.frozen import FROZEN, known_keys
 
 LEDGERS = FROZEN / "ledgers"
-OUTPUTS: dict[str, dict[str, str]] = json.loads((LEDGERS / "outputs.json").read_text("utf-8"))
+OUTPUTS: dict[str, dict[str, str]] = reported(LEDGERS / "outputs.json")
 REPORTS = {"report.json": "r.json", "report.md": "r.md", "report.html": "r.html"}
 
 
@@ -30,8 +29,7 @@ def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_an_old_ledger_verifies(ledger: Path, dpcli: Command) -> None:
     """Every link, seal and stored output is intact."""
-    done = dpcli("ledger", "verify")
-    assert done.status == 0, done.err
+    done = dpcli("ledger", "verify").succeeded()
     assert "22 entries" in done.out + done.err
 
 
@@ -58,8 +56,7 @@ def test_releases_of_an_old_ledger_are_exported_byte_for_byte(
     stored = OUTPUTS[release]
     words = [word for name in REPORTS.values() for word in ("--report", name)]
     table = ["-o", "t.csv"] if "table.csv" in stored else []
-    done = dpcli("ledger", "export", release, *table, *words)
-    assert done.status == 0, done.err
+    dpcli("ledger", "export", release, *table, *words).succeeded()
     names = REPORTS | ({"table.csv": "t.csv"} if table else {})
     for output, file in names.items():
         assert hashlib.sha256(Path(file).read_bytes()).hexdigest() == stored[output], output
@@ -71,8 +68,7 @@ def test_an_old_ledger_takes_charges(ledger: Path, dpcli: Command) -> None:
     shutil.copy(FROZEN / "minimal" / "spec.yaml", "spec.yaml")
     for release, spent in (("one", "0.2"), ("three", "0.3"), ("three", "0.3")):
         words = ("-o", f"{release}.csv", "--release-id", release, "--force", "-q")
-        done = dpcli("release", "spec.yaml", "people.csv", *words)
-        assert done.status == 0, done.err
+        dpcli("release", "spec.yaml", "people.csv", *words).succeeded()
         accounts = digits(dpcli("ledger", "show", "--json").out)
         assert accounts[0]["spent_epsilon"] == spent
     assert dpcli("ledger", "verify").status == 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 from dpcli import __version__
 from dpcli.engine.sums.partials import FORMAT
 from dpcli.noise import entropy
-from tests.support.cli import DATA, Command, remove_ledger
+from tests.support.cli import DATA, Command, remove_ledger, reported
 from tests.support.streams import Stream
 
 
@@ -38,9 +37,10 @@ def test_a_release_of_parts_is_the_release_of_their_rows(
         monkeypatch.setattr(entropy, "source", Stream("parts"))
         monkeypatch.setattr("dpcli.ledger.charge.now", lambda: "2026-01-01T00:00:00Z")
         report = spec.parent / "report.json"
-        done = dpcli("release", spec, *words, "--report", report, "--release-id", "a", "--force")
-        assert done.status == 0, done.err
-        facts = json.loads(report.read_text("utf-8"))
+        done = dpcli(
+            "release", spec, *words, "--report", report, "--release-id", "a", "--force"
+        ).succeeded()
+        facts = reported(report)
         outcomes.append((done.out, facts["statistics"], facts["privacy"]))
     assert outcomes[0] == outcomes[1] == outcomes[2]
 
@@ -56,7 +56,7 @@ def test_a_part_is_for_its_owner_alone_and_spends_nothing(
     finally:
         os.umask(mask)
     assert done.status == 0
-    assert json.loads(done.out) == {"part": str(part), "confidential": True}
+    assert done.json == {"part": str(part), "confidential": True}
     assert "confidential" in done.err
     assert part.stat().st_mode & 0o777 == 0o600
     assert not list(tmp_path.glob("*.sqlite*"))
@@ -115,7 +115,7 @@ def test_a_file_that_is_not_a_part_of_this_release_is_refused(
     assert __version__ in FORMAT
     assert done.err.count("error[") == len(expected)
     shown = dpcli("ledger", "history", "--ledger", spec.parent / "dpcli-ledger.sqlite", "--json")
-    assert "releases" not in shown.out or not json.loads(shown.out).get("releases")
+    assert "releases" not in shown.out or not shown.json.get("releases")
 
 
 @pytest.mark.parametrize("ending", [".sealed", ".csv"])

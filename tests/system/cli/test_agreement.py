@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sqlite3
 from collections.abc import Callable
@@ -255,7 +254,7 @@ def test_plan_check_and_release_agree(
             data = folder / "data.csv"
             checked = dpcli("check", case.spec, data, *case.options)
             planned = dpcli("plan", case.spec, *case.options)
-            facts = json.loads(dpcli("plan", case.spec, "--json", *case.options).out)
+            facts = dpcli("plan", case.spec, "--json", *case.options).json
             assert contents(folder) == before
             command = ["local", "randomize"] if local else ["release"]
             released = dpcli(*command, case.spec, data, "-q", *case.options)
@@ -292,4 +291,4 @@ def test_every_command_refuses_a_closed_account(dpcli: Command, tmp_path: Path) 
 
     assert [outcome.status for outcome in outcomes] == [5, 5, 5]
     assert all("error[account-closed]" in outcome.err for outcome in outcomes)
-    assert json.loads(dpcli("plan", spec, "--json", "--times", "3").out)["times"]["most"] == 0
+    assert dpcli("plan", spec, "--json", "--times", "3").json["times"]["most"] == 0

@@ -10,8 +10,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.support.cli import Command
-from tests.support.terminal import on_terminal
+from tests.support.cli import Command, written
+from tests.support.terminal import Screen, on_terminal
 
 ROWS = 400
 
@@ -152,6 +152,16 @@ def test_all_formats_have_the_same_hints(tmp_path: Path) -> None:
 
 
 CSV = "dpcli: 1\ndataset: d\nprivacy: {unit: row, neighbors: add-remove, budget: {epsilon: 1}}\n"
+COUNT = "statistics: [{name: n, statistic: count, epsilon: 0.5}]\n"
+
+
+def checked(folder: Path, declared: str, content: str | bytes, columns: int = 80) -> Screen:
+    """What a check of cells shows of a file `a.csv`."""
+    data, spec = folder / "a.csv", folder / "spec.yaml"
+    data.write_bytes(content if isinstance(content, bytes) else content.encode())
+    head = "" if "privacy:" in declared else CSV
+    spec.write_text(f"{head}{declared}\n{COUNT}", encoding="utf-8")
+    return on_terminal("check", spec, data, "--cells", columns=columns, cwd=folder, NO_COLOR="1")
 
 
 @pytest.mark.parametrize(
@@ -192,28 +202,19 @@ def test_faults_of_records_are_named(
     declared: str, content: str | bytes, words: str, tmp_path: Path
 ) -> None:
     """Records of a wrong length, open quotes, totals and encodings; nothing of a plain file."""
-    data, spec = tmp_path / "a.csv", tmp_path / "spec.yaml"
-    data.write_bytes(content if isinstance(content, bytes) else content.encode())
-    columns = "columns: {a: {type: integer}, b: {type: category, values: [Köln, Berlin]}}\n"
-    statistics = "statistics: [{name: n, statistic: count, epsilon: 1}]\n"
-    spec.write_text(f"{CSV}{declared}\n{columns}{statistics}", encoding="utf-8")
-    screen = on_terminal("check", spec, data, "--cells", columns=80, cwd=tmp_path, NO_COLOR="1")
-    said = " ".join(screen.text.split())
+    columns = "columns: {a: {type: integer}, b: {type: category, values: [Köln, Berlin]}}"
+    said = " ".join(checked(tmp_path, f"{declared}\n{columns}", content).text.split())
     assert words in said
     assert ("a.csv" in said) == bool(words)
 
 
 def test_numbers_outside_the_bounds_are_named(tmp_path: Path) -> None:
     """Codes of missing answers among them, and declared marks and affixes that never occur."""
-    data, spec = tmp_path / "a.csv", tmp_path / "spec.yaml"
-    data.write_text("a,b\n" + "-99,1\n" * 20 + "5,1\n" * 60 + "99.6,1\n", encoding="utf-8")
     columns = (
         "columns:\n  a: {type: number, bounds: [0, 100], step: 1, na: [NA], affixes: [$]}\n"
-        "  b: {type: integer, bounds: [0, 9]}\n"
+        "  b: {type: integer, bounds: [0, 9]}"
     )
-    statistics = "statistics: [{name: n, statistic: count, epsilon: 1}]\n"
-    spec.write_text(CSV + columns + statistics, encoding="utf-8")
-    screen = on_terminal("check", spec, data, "--cells", columns=80, cwd=tmp_path, NO_COLOR="1")
+    screen = checked(tmp_path, columns, "a,b\n" + "-99,1\n" * 20 + "5,1\n" * 60 + "99.6,1\n")
     lines = [line.split() for line in screen.lines]
     assert ["a", "all", "none", "none", "some"] in lines
     assert ["b", "all", "none", "none", "none"] in lines
@@ -226,34 +227,24 @@ def test_what_may_mean_something_else_is_said(tmp_path: Path) -> None:
 
     A label for every other text is no advice where no text is a declared one.
     """
-    data, spec = tmp_path / "a.csv", tmp_path / "spec.yaml"
-    data.write_text("a,b,c\n" + "5 kg,01/02/2024,x\n7 lb,03/02/2024,y\n" * 10, encoding="utf-8")
     columns = (
         "columns:\n  a: {type: number, bounds: [0, 100], step: 1}\n"
         "  b: {type: date, bounds: [2024-01-01, 2024-12-31]}\n"
-        "  c: {type: category, values: [one, two]}\n"
+        "  c: {type: category, values: [one, two]}"
     )
-    statistics = "statistics: [{name: n, statistic: count, epsilon: 1}]\n"
-    spec.write_text(CSV + columns + statistics, encoding="utf-8")
-    screen = on_terminal("check", spec, data, "--cells", columns=200, cwd=tmp_path, NO_COLOR="1")
-    assert "- `kg` and `lb` may change the size of numbers: look at the file" in screen.text
-    assert "affixes" not in screen.text
-    assert "other: LABEL" not in screen.text
-    assert '`format: "%d/%m/%Y"` would read them' in screen.text
-    other = '`format: "%m/%d/%Y"` would read them as well, as other values: look at the file'
-    assert other in screen.text
+    rows = "a,b,c\n" + "5 kg,01/02/2024,x\n7 lb,03/02/2024,y\n" * 10
+    shown = checked(tmp_path, columns, rows, columns=200).text
+    assert "- `kg` and `lb` may change the size of numbers: look at the file" in shown
+    assert "affixes" not in shown and "other: LABEL" not in shown
+    assert '`format: "%d/%m/%Y"` would read them' in shown
+    assert '`format: "%m/%d/%Y"` would read them as well, as other values: look at' in shown
 
 
 def test_a_missing_file_is_reported_before_a_ledger_is_made(dpcli: Command, tmp_path: Path) -> None:
     """Neither a new nor an exhausted account changes what is said about a mistyped name."""
-    data, spec = tmp_path / "a.csv", tmp_path / "spec.yaml"
-    data.write_text("a\n1\n", encoding="utf-8")
-    columns = "columns: {a: {type: integer}}\n"
-    spec.write_text(
-        f"{CSV}{columns}statistics: [{{name: n, statistic: count, epsilon: 1}}]\n", encoding="utf-8"
-    )
-    missing = tmp_path / "b.csv"
-    first = dpcli("release", spec, missing)
+    text = CSV + "columns: {a: {type: integer}}\n" + COUNT.replace("0.5", "1")
+    spec, data = written(tmp_path, text, "a\n1\n")
+    first = dpcli("release", spec, tmp_path / "b.csv")
     assert (first.status, "created" in first.err) == (4, False)
     assert not list(tmp_path.glob("dpcli-ledger*"))
     assert dpcli("release", spec, data, "-q", "--release-id", "one").status == 0
@@ -266,43 +257,42 @@ def test_a_missing_file_is_reported_before_a_ledger_is_made(dpcli: Command, tmp_
     assert dpcli("release", spec, data, "-q", "--release-id", "one").status == 0
 
 
-def test_minimums_of_derived_columns_and_rows_of_ids_are_checked(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ("1,x\n1,x\n1,5\n", {"fewer cells of", "ids: some rows are beyond"}),
+        ("1,5\n1,x\n2,5\n", set()),
+        ("1,5\n2,x\n3,5\n", {"ids: no id has"}),
+    ],
+)
+def test_minimums_of_derived_columns_and_rows_of_ids_are_checked(
+    rows: str, words: set[str], tmp_path: Path
+) -> None:
     """What would stop a release is named, and whether `max_rows` leaves rows out."""
-    data, spec = tmp_path / "a.csv", tmp_path / "spec.yaml"
-    columns = "columns: {p: {type: id}, a: {type: integer, bounds: [0, 9]}}\n"
-    derive = "derive: {twice: {sum: [a, a], bounds: [0, 18]}}\n"
-    quality = "quality: {epsilon: 0.5, min_rows: 2, min_readable: {twice: 0.5}}\n"
-    statistics = "statistics: [{name: n, statistic: count, epsilon: 0.5}]\n"
-    head = CSV.replace("unit: row", "unit: {column: p, max_rows: 2}")
-    spec.write_text(head + columns + derive + quality + statistics, encoding="utf-8")
-    for rows, words in (
-        ("1,x\n1,x\n1,5\n", ("fewer cells of", "ids: some rows are beyond")),
-        ("1,5\n1,x\n2,5\n", ()),
-        ("1,5\n2,x\n3,5\n", ("ids: no id has several rows",)),
-    ):
-        data.write_text("p,a\n" + rows, encoding="utf-8")
-        screen = on_terminal("check", spec, data, "--cells", columns=80, cwd=tmp_path)
-        for said in ("fewer cells of", "ids: some rows are beyond", "ids: no id has"):
-            assert (said in screen.text) == any(word.startswith(said) for word in words)
+    spec = (
+        CSV.replace("unit: row", "unit: {column: p, max_rows: 2}")
+        + "columns: {p: {type: id}, a: {type: integer, bounds: [0, 9]}}\n"
+        + "derive: {twice: {sum: [a, a], bounds: [0, 18]}}\n"
+        + "quality: {epsilon: 0.5, min_rows: 2, min_readable: {twice: 0.5}}"
+    )
+    shown = checked(tmp_path, spec, "p,a\n" + rows).text
+    possible = ("fewer cells of", "ids: some rows are beyond", "ids: no id has")
+    assert {said for said in possible if said in shown} == words
 
 
 def test_columns_are_looked_at_in_the_encoding_that_fits(tmp_path: Path) -> None:
     """Where the sign of the euro is no UTF-8, the other hints are those of the right encoding."""
-    data, spec = tmp_path / "a.csv", tmp_path / "spec.yaml"
     rows = "1.234,56 €;Offen\n" * 20 + "k.A.;bezahlt\n-;Verzug\n" * 10
-    data.write_bytes(("Title\nx;y\n" + rows).encode("windows-1252"))
-    columns = (
+    declared = (
+        "csv: {delimiter: ;, skip_lines: 1}\n"
         "columns:\n  x: {type: number, bounds: [0, 5000], step: 0.01}\n"
-        "  y: {type: category, values: [offen, bezahlt]}\n"
+        "  y: {type: category, values: [offen, bezahlt]}"
     )
-    statistics = "statistics: [{name: n, statistic: count, epsilon: 1}]\n"
-    csv = "csv: {delimiter: ;, skip_lines: 1}\n"
-    spec.write_text(CSV + csv + columns + statistics, encoding="utf-8")
-    screen = on_terminal("check", spec, data, "--cells", columns=100, cwd=tmp_path, NO_COLOR="1")
+    shown = checked(tmp_path, declared, ("Title\nx;y\n" + rows).encode("windows-1252"), 100).text
     for words in (
         "`csv: {encoding: windows-1252}`",
         '`thousands: "."` and `decimal: ","` and `affixes: "€"` and `na: [k.A., "-"]` would read',
         "`case: ignore` would read some of them",
         "`other: LABEL`",
     ):
-        assert words in screen.text
+        assert words in shown

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Callable
@@ -189,7 +188,7 @@ def test_equal_columns_are_warned_of_and_equal_contents_are_not(
     listed = data.with_name("list.csv")
     shutil.copy(data, listed)
     outcome = dpcli("check", spec, data, "--json")
-    (warning,) = json.loads(outcome.out)["warnings"]
+    (warning,) = outcome.json["warnings"]
     assert outcome.status == 0
     assert "is this list the data file?" in warning and warning in outcome.err
     listed.write_text("area;age \nq;w\n", "utf-8")

@@ -114,8 +114,7 @@ EACH = pytest.mark.parametrize(
 
 def released(dpcli: Command, folder: Path, spec: Path, data: Path) -> tuple[str, dict[str, Any]]:
     """What a release prints, and its report."""
-    done = dpcli("release", spec, data, "-o", folder / "t.csv", "--release-id", "r")
-    assert done.status == 0, done.err
+    done = dpcli("release", spec, data, "-o", folder / "t.csv", "--release-id", "r").succeeded()
     return done.err, reported(folder / "t.report.json")
 
 
@@ -419,8 +418,7 @@ def test_other_guarantees_and_statistics_choose_as_well(
     before = history(dpcli, tmp_path)
     assert [release_id for release_id, _ in before] == ["r+bounds", "r"]
     ledger.unlink()
-    recovered = dpcli("ledger", "recover", "--from", path, "--ledger", ledger)
-    assert recovered.status == 0, recovered.err
+    dpcli("ledger", "recover", "--from", path, "--ledger", ledger).succeeded()
     assert history(dpcli, tmp_path) == before
 
 

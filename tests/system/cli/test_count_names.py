@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 import pytest
 
-from tests.support.cli import Command
+from dpcli.problems.errors import SpecError
+from dpcli.specification.load import parse_central_spec
+from tests.support.cli import Command, written
 
 SPEC = """\
 dpcli: 1
@@ -39,28 +40,24 @@ UNIT = "{column: who, max_rows: 3, max_groups: 2}"
 
 def planned(dpcli: Command, folder: Path, rows: str, unit: str) -> dict[str, dict[str, str | None]]:
     """The facts of each statistic of a plan, by name."""
-    spec = folder / "spec.yaml"
     text = SPEC.replace("ROWS", rows).replace("UNIT", unit) + (PEOPLE if unit != "row" else "")
-    spec.write_text(text, encoding="utf-8")
-    (folder / "data.csv").write_text(DATA, encoding="utf-8")
-    done = dpcli("plan", spec, "--json")
-    assert done.status == 0, done.err
-    return {statistic["name"]: statistic for statistic in json.loads(done.out)["statistics"]}
+    spec, _ = written(folder, text, DATA)
+    done = dpcli("plan", spec, "--json").succeeded()
+    return {statistic["name"]: statistic for statistic in done.json["statistics"]}
 
 
 def test_each_statistic_names_what_it_counts(dpcli: Command, tmp_path: Path) -> None:
-    """Visits, people and different values always have different names."""
+    """Visits, people and different values have different names; with rows, nothing is left out."""
     facts = planned(dpcli, tmp_path, "rows_are: visits", UNIT)
+    rows = planned(dpcli, tmp_path, "", "row")
 
     assert {name: one["counts"] for name, one in facts.items()} == {
-        "came": "visits",
-        "ages": "visits",
+        **dict.fromkeys(("came", "ages", "mean_age", "capped"), "visits"),
+        **dict.fromkeys(("persons", "by_sex"), "people"),
         "years": "different values of age",
-        "mean_age": "visits",
-        "persons": "people",
-        "by_sex": "people",
-        "capped": "visits",
     }
+    assert {fact["counts"] for fact in rows.values()} == {"rows", "different values of age"}
+    assert {fact["left_out"] for fact in rows.values()} == {None}
 
 
 def test_each_statistic_says_what_the_limits_leave_out(dpcli: Command, tmp_path: Path) -> None:
@@ -95,36 +92,21 @@ def test_a_limit_of_one_row_is_singular(dpcli: Command, tmp_path: Path) -> None:
     )
 
 
-def test_rows_are_rows_by_default_and_no_limit_is_mentioned(dpcli: Command, tmp_path: Path) -> None:
-    """With rows as the privacy unit, nothing is left out."""
-    facts = planned(dpcli, tmp_path, "", "row")
-
-    assert {fact["counts"] for fact in facts.values()} == {"rows", "different values of age"}
-    assert {fact["left_out"] for fact in facts.values()} == {None}
-
-
-@pytest.mark.parametrize("ending", ["md", "html"])
-def test_headings_name_the_unit(dpcli: Command, tmp_path: Path, ending: str) -> None:
-    """A reader who sees only headings does not confuse visits with people."""
+def test_headings_name_the_unit(dpcli: Command, tmp_path: Path) -> None:
+    """A reader who sees only headings does not confuse visits with people, nor in tables."""
     planned(dpcli, tmp_path, "rows_are: visits", UNIT)
-    report = tmp_path / f"r.{ending}"
-    done = dpcli("release", tmp_path / "spec.yaml", tmp_path / "data.csv", "--report", report)
-    text = re.sub(r"<[^>]+>|\\", "", report.read_text(encoding="utf-8")).replace("\xa0", " ")
-
-    assert done.status == 0, done.err
-    for heading in (
-        "came: counts visits", "ages: counts visits", "mean_age: over visits",
-        "persons: counts people", "years: counts different values of age",
-    ):  # fmt: skip
-        assert heading in text
-    assert "At most 3 visits per person are used; more are left out at random;" in text
-
-
-def test_the_plan_and_the_summary_name_the_unit(dpcli: Command, tmp_path: Path) -> None:
-    """Both tables name it in each line."""
-    planned(dpcli, tmp_path, "rows_are: visits", UNIT)
-    plan = dpcli("plan", tmp_path / "spec.yaml").out
-    summary = dpcli("release", tmp_path / "spec.yaml", tmp_path / "data.csv").err
+    spec, reports = tmp_path / "spec.yaml", [tmp_path / "r.md", tmp_path / "r.html"]
+    named = [word for report in reports for word in ("--report", report)]
+    summary = dpcli("release", spec, tmp_path / "data.csv", *named).succeeded().err
+    plan = dpcli("plan", spec).out
+    for report in reports:
+        text = re.sub(r"<[^>]+>|\\", "", report.read_text(encoding="utf-8")).replace("\xa0", " ")
+        for heading in (
+            *("came: counts visits", "ages: counts visits", "mean_age: over visits"),
+            *("persons: counts people", "years: counts different values of age"),
+            "At most 3 visits per person are used; more are left out at random;",
+        ):
+            assert heading in text
 
     assert re.search(r"^came +count of visits ", plan, re.MULTILINE)
     assert re.search(r"^persons +number of people ", plan, re.MULTILINE)
@@ -134,24 +116,18 @@ def test_the_plan_and_the_summary_name_the_unit(dpcli: Command, tmp_path: Path) 
     assert "came, years: at most 3 visits per person are used; more are left out" in summary
 
 
-@pytest.mark.parametrize("word", ["visits", "hospital stays", "follow-ups", "Besuche", "visites é"])
-def test_a_plural_of_any_alphabet_is_accepted(dpcli: Command, tmp_path: Path, word: str) -> None:
-    """Letters of any alphabet, spaces and hyphens."""
-    assert planned(dpcli, tmp_path, f"rows_are: {word}", "row")["came"]["counts"] == word
-
-
-@pytest.mark.parametrize("word", ["v1", "'=cmd'", "a_b", "'a  b'", "'-a'", "x" * 41, "'<b>'"])
-def test_a_word_with_other_characters_is_refused(dpcli: Command, tmp_path: Path, word: str) -> None:
-    """The word appears in tables and pages, so it may hold nothing but letters."""
-    spec = tmp_path / "spec.yaml"
+@pytest.mark.parametrize(
+    ("word", "accepted"),
+    [
+        *((word, True) for word in ("people", "hospital stays", "follow-ups", "visites é")),
+        *((word, False) for word in ("v1", "'=cmd'", "a_b", "'a  b'", "'-a'", "x" * 41, "'<b>'")),
+    ],
+)
+def test_a_plural_of_any_alphabet_is_accepted(word: str, *, accepted: bool) -> None:
+    """The word appears in tables and pages: letters, spaces and hyphens alone."""
     text = SPEC.replace("ROWS", f"rows_are: {word}").replace("UNIT", "row")
-    spec.write_text(text, encoding="utf-8")
-    done = dpcli("plan", spec)
-
-    assert done.status == 3
-    assert "error[bad-name]: `rows_are` is" in done.err
-
-
-def test_rows_can_be_called_people_where_rows_are_protected(dpcli: Command, tmp_path: Path) -> None:
-    """A file with one row per person counts people by counting rows."""
-    assert planned(dpcli, tmp_path, "rows_are: people", "row")["came"]["counts"] == "people"
+    if accepted:
+        assert parse_central_spec(text, "spec.yaml").rows_are == word
+    else:
+        with pytest.raises(SpecError, match="`rows_are` is"):
+            parse_central_spec(text, "spec.yaml")

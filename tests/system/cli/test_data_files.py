@@ -263,8 +263,9 @@ def test_init_writes_the_dialect_into_the_draft(dpcli: Command, tmp_path: Path) 
     """Options of init are in the draft; from Parquet, the names are read."""
     data = tmp_path / "a.csv"
     data.write_bytes("Größe;'x;y'\n1;2\n".encode("utf-16"))
-    drafted = dpcli("init", data, "--delimiter", ";", "--quote", "'", "--encoding", "UTF16")
-    assert drafted.status == 0
+    drafted = dpcli(
+        "init", data, "--delimiter", ";", "--quote", "'", "--encoding", "UTF16"
+    ).succeeded()
     assert 'csv: {delimiter: ";", quote: "\'", encoding: "utf-16"}' in drafted.out
     assert '"Größe": {type: FILL_IN}' in drafted.out
     assert '"x;y": {type: FILL_IN}' in drafted.out
@@ -302,8 +303,7 @@ def test_records_of_several_files_respond_in_their_order(dpcli: Command, tmp_pat
     columns = []
     for files in ([complete], [first, second]):
         remove_ledger(tmp_path)
-        outcome = dpcli("local", "randomize", spec, *files, "-q")
-        assert outcome.status == 0, outcome.err
+        outcome = dpcli("local", "randomize", spec, *files, "-q").succeeded()
         collected = list(csv.DictReader(io.StringIO(outcome.out)))
         columns.append([row["region"] for row in collected])
     assert columns[0] == columns[1]
@@ -354,8 +354,7 @@ def test_a_release_warns_of_keys_that_json_lines_may_lack(
         else:
             data.write_bytes(gzip.compress(text.encode()) if ".gz" in name else text.encode())
         spec.write_text(JSON_SPEC, encoding="utf-8")
-        outcome = dpcli("release", spec, data, "--report", report, "--force")
-        assert outcome.status == 0
+        outcome = dpcli("release", spec, data, "--report", report, "--force").succeeded()
         assert words in " ".join(outcome.err.split())
         assert words in " ".join(report.read_text("utf-8").split())
         # Each minimum with one of the files.

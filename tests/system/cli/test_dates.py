@@ -16,7 +16,7 @@ from jsonschema import Draft202012Validator
 from dpcli.problems.errors import SpecError
 from dpcli.report.formats import report_schema
 from dpcli.specification.load import parse_spec
-from tests.support.cli import Command
+from tests.support.cli import Command, reported
 from tests.support.specs import with_statistic
 
 SPEC = """\
@@ -60,8 +60,7 @@ def released(
     dpcli: Command, visits: tuple[Path, Path, list[datetime.date]], *more: str | Path
 ) -> str:
     """What a release prints and where it went; the second release is the same at no cost."""
-    done = dpcli("release", *visits[:2], "--release-id", "one", *more)
-    assert done.status == 0, done.err
+    done = dpcli("release", *visits[:2], "--release-id", "one", *more).succeeded()
     return done.err + done.out
 
 
@@ -145,7 +144,7 @@ def test_reports_write_dates(
     names = [tmp_path / f"r{ending}" for ending in (".json", ".html", ".md")]
     options = [word for name in names for word in ("--report", name)]
     printed = released(dpcli, visits, "-o", tmp_path / "out.csv", *options)
-    lines, stated = table(tmp_path / "out.csv"), json.loads(names[0].read_text("utf-8"))
+    lines, stated = table(tmp_path / "out.csv"), reported(names[0])
     html, markdown = (name.read_text("utf-8") for name in names[1:])
 
     assert Draft202012Validator(json.loads(report_schema())).is_valid(stated)
@@ -161,9 +160,17 @@ def test_reports_write_dates(
         assert line["value"] in printed
     assert "of a date, or of a number" in " ".join(stated["flags"]["unreliable"].split())
     # The stored report is enough to make every format again.
-    again = dpcli("ledger", "export", "one", "--ledger", tmp_path / "dpcli-ledger.sqlite",
-                  "-o", tmp_path / "again.csv", "--report", tmp_path / "again.html")  # fmt: skip
-    assert again.status == 0, again.err
+    dpcli(
+        "ledger",
+        "export",
+        "one",
+        "--ledger",
+        tmp_path / "dpcli-ledger.sqlite",
+        "-o",
+        tmp_path / "again.csv",
+        "--report",
+        tmp_path / "again.html",
+    ).succeeded()
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "out.csv").read_bytes()
     assert (tmp_path / "again.html").read_text("utf-8") == html
 
@@ -174,9 +181,8 @@ def test_simulations_compare_dates_in_days(
     """The error of a mean of dates is a number of days, and its intervals hold."""
     entry = next(line for line in SPEC.splitlines() if "{name: average," in line)
     visits[0].write_text(f"{SPEC.partition('  - {')[0]}{entry}\n", encoding="utf-8")
-    done = dpcli("simulate", visits[0], "--rows", "2000", "--runs", "200", "--json")
-    assert done.status == 0, done.err
-    entries = {entry["name"]: entry for entry in json.loads(done.out)["statistics"]}
+    done = dpcli("simulate", visits[0], "--rows", "2000", "--runs", "200", "--json").succeeded()
+    entries = {entry["name"]: entry for entry in done.json["statistics"]}
     (mean,) = entries["average"]["published"]
 
     assert mean["held"] >= 0.93

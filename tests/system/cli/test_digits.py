@@ -62,8 +62,9 @@ def test_people_read_fewer_digits_than_programs(dpcli: Command, spec: Path) -> N
     assert abs(value - float(exact[0])) <= 500
 
     book = ("--ledger", folder / "dpcli-ledger.sqlite")
-    again = dpcli("ledger", "export", "a", "--report", folder / "all.md", "--digits", "all", *book)
-    assert again.status == 0
+    dpcli(
+        "ledger", "export", "a", "--report", folder / "all.md", "--digits", "all", *book
+    ).succeeded()
     every = (folder / "all.md").read_text("utf-8")
     assert all(number in every for number in exact) and "two digits" not in every
 

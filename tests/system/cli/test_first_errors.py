@@ -8,7 +8,7 @@ import pytest
 
 from dpcli.cli.console import print_failure
 from dpcli.problems.errors import Problem, SpecError
-from tests.support.cli import PEOPLE, SPEC, Command
+from tests.support.cli import PEOPLE, SPEC, Command, edit
 
 
 def test_data_named_as_the_spec_are_not_shown(dpcli: Command, spec: Path, tmp_path: Path) -> None:
@@ -56,12 +56,7 @@ def test_an_empty_budget_suggests_no_smaller_request(
     dpcli: Command, spec: Path, data: Path
 ) -> None:
     """When nothing is left, no hint suggests a smaller epsilon."""
-    spec.write_text(
-        spec.read_text(encoding="utf-8").replace(
-            "budget: {epsilon: 10, delta: 1e-5}", "budget: {epsilon: 6, delta: 1e-6}"
-        ),
-        encoding="utf-8",
-    )
+    edit(spec, ("budget: {epsilon: 10, delta: 1e-5}", "budget: {epsilon: 6, delta: 1e-6}"))
     first, second = (dpcli("release", spec, data, "-q") for _ in range(2))
 
     assert (first.status, second.status) == (0, 5)

@@ -88,9 +88,8 @@ def test_an_option_says_whether_a_line_is_a_header(record: str, data: Path, dpcl
 def test_usual_headers_are_accepted_as_names(data: Path, dpcli: Command) -> None:
     """They give a draft, and a note that they were read as names."""
     data.write_text('Größe,"a, b",2nd_visit\n1,2,3\n', encoding="utf-8")
-    outcome = dpcli("init", data)
+    outcome = dpcli("init", data).succeeded()
 
-    assert outcome.status == 0
     assert "was taken as the names of" in outcome.err and "--no-header" in outcome.err
     assert len(notes(outcome)) == 1
 
@@ -149,9 +148,8 @@ def test_the_form_of_a_file_shows_in_its_header(kind: str, data: Path, dpcli: Co
     content, section = TABLE[kind]
     for cell in (CANARY, "x", "1"):
         data.write_text(content.format(cell), encoding="utf-8")
-        outcome = dpcli("init", data)
+        outcome = dpcli("init", data).succeeded()
 
-        assert outcome.status == 0, outcome.err
         assert f"\ncsv: {section}\n" in outcome.out
         assert "  name: {type: FILL_IN}\n  age: {type: FILL_IN}\n" in outcome.out
         assert CANARY not in outcome.out + outcome.err
@@ -284,8 +282,7 @@ def test_an_encoding_is_proposed_for_titles(
 ) -> None:
     """If they are not UTF-8, and the names of the columns are the same in all encodings."""
     data.write_bytes(b"Visits of the f\xeate\n\n" + f"{names}\n".encode())
-    outcome = dpcli("init", data)
-    assert outcome.status == 0
+    outcome = dpcli("init", data).succeeded()
     assert ("windows-1252" in outcome.out) == (encoding is not None)
 
 
@@ -313,8 +310,7 @@ def test_an_answer_decides_before_anything_is_shown(
 
     def dialogue(answers: str, *words: str) -> str:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(answers.encode())))
-        outcome = dpcli("init", data, "--ask", *words)
-        assert outcome.status == 0
+        outcome = dpcli("init", data, "--ask", *words).succeeded()
         return outcome.out + outcome.err
 
     answers = "\nrow\n\n\ndone\nyes\n\n\n"
@@ -411,8 +407,7 @@ def test_a_file_with_row_numbers_is_checked_and_released(
         "  - {name: late, statistic: count, where: {number: {min: 150}}, epsilon: 20}\n",
     )
     assert dpcli("check", spec, data).status == 0
-    released = dpcli("release", spec, data, "-q")
-    assert released.status == 0
+    released = dpcli("release", spec, data, "-q").succeeded()
     assert [line.split(",")[:3] for line in released.out.splitlines()[1:]] == [
         ["adults", "", "100"],
         ["late", "", "50"],

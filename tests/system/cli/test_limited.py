@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cli import Command
+from tests.support.cli import Command, reported
 
 SPEC = """\
 dpcli: 1
@@ -62,8 +61,7 @@ def released(dpcli: Command, spec: Path, data: Path, *more: object) -> list[dict
     """The lines of a released table; the report is next to it."""
     out = spec.parent / "out.csv"
     words: Sequence[object] = ("-o", out, "--report", spec.parent / "out.json", "--force", *more)
-    done = dpcli("release", spec, data, *words)
-    assert done.status == 0, done.err
+    dpcli("release", spec, data, *words).succeeded()
     with out.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
@@ -81,7 +79,7 @@ def test_numbers_under_a_limit_are_flagged_where_a_charged_count_shows_it(
 ) -> None:
     """Two thirds of the flights are left out; the planes are all counted."""
     flags = flags_of(released(dpcli, write(tmp_path, QUALITY), data))
-    report = json.loads((tmp_path / "out.json").read_text("utf-8"))
+    report = reported(tmp_path / "out.json")
 
     assert {name for name, found in flags.items() if found == {"limited"}} == UNDER_LIMIT
     assert flags["planes"] == {""}
@@ -109,7 +107,7 @@ def test_without_a_charged_count_intervals_are_said_to_be_about_what_is_kept(
 ) -> None:
     """No flag, status or text depends on how many rows the limit leaves out."""
     lines = released(dpcli, write(tmp_path, ""), data)
-    report = json.loads((tmp_path / "out.json").read_text("utf-8"))
+    report = reported(tmp_path / "out.json")
 
     assert not any("limited" in found for found in flags_of(lines).values())
     said = {stated["name"]: stated["left_out"] for stated in report["statistics"]}
@@ -123,9 +121,19 @@ def test_the_wide_layout_and_pages_show_the_flag(
 ) -> None:
     """Each statistic has a column of flags."""
     spec = write(tmp_path, QUALITY)
-    done = dpcli("release", spec, data, "-o", tmp_path / "w.csv", "--layout", "wide",
-                 "--report", tmp_path / "r.md", "--report", tmp_path / "r.html")  # fmt: skip
-    assert done.status == 0, done.err
+    dpcli(
+        "release",
+        spec,
+        data,
+        "-o",
+        tmp_path / "w.csv",
+        "--layout",
+        "wide",
+        "--report",
+        tmp_path / "r.md",
+        "--report",
+        tmp_path / "r.html",
+    ).succeeded()
     table = (tmp_path / "w.month.csv").read_text("utf-8").splitlines()
 
     assert table[0] == "month,flights,flights_lower,flights_upper,flights_flag"
@@ -143,10 +151,10 @@ def test_a_release_stops_where_limits_leave_out_too_much(
     spec = write(tmp_path, QUALITY.replace("0.9", "0.05"))
     reports = ("--report", tmp_path / "r.json")
     done = dpcli("release", spec, data, "-o", tmp_path / "out.csv", *reports)
-    quality = json.loads((tmp_path / "r.json").read_text("utf-8"))["quality"]
-    history = json.loads(
-        dpcli("ledger", "history", "--json", "--ledger", tmp_path / "dpcli-ledger.sqlite").out
-    )
+    quality = reported(tmp_path / "r.json")["quality"]
+    history = dpcli(
+        "ledger", "history", "--json", "--ledger", tmp_path / "dpcli-ledger.sqlite"
+    ).json
 
     assert done.status == 8
     # One share with one confidence.
@@ -186,7 +194,7 @@ def test_values_in_bounds_that_counts_chose_are_flagged(
 ) -> None:
     """The mean is about clamped values, and the counts are not."""
     lines = released(dpcli, write(tmp_path, "", bounds=CHOSEN), data)
-    report = json.loads((tmp_path / "out.json").read_text("utf-8"))
+    report = reported(tmp_path / "out.json")
     flags = flags_of(lines)
 
     assert flags["delay"] == {"limited"}
@@ -213,7 +221,7 @@ def test_totals_and_means_state_an_interval_about_unclamped_values(
     lines += ["  - {name: flights, statistic: count, epsilon: 2}", ""]
     spec.write_text("\n".join(lines), encoding="utf-8")
     released(dpcli, spec, data)
-    report = json.loads((tmp_path / "out.json").read_text("utf-8"))
+    report = reported(tmp_path / "out.json")
     total, totals, average, flights = report["statistics"]
     cells = [line.split(",")[2] for line in data.read_text("utf-8").splitlines()[1:]]
     exact = sum(int(cell or 400) for cell in cells)
@@ -279,7 +287,7 @@ def test_limits_on_groups_promise_no_flag(dpcli: Command, tmp_path: Path) -> Non
     lines = [f"N{plane},{town},3" for plane in range(500) for town in towns]
     data.write_text("\n".join(["plane,month,delay", *lines, ""]), encoding="utf-8")
     counts = released(dpcli, spec, data, "--report", tmp_path / "r.md")
-    report = json.loads((tmp_path / "out.json").read_text("utf-8"))
+    report = reported(tmp_path / "out.json")
     page = (tmp_path / "r.md").read_text("utf-8").replace("\\", "")
     (stated,) = report["statistics"]
 
@@ -307,14 +315,31 @@ def test_no_text_states_a_bare_confidence_of_numbers_that_limits_cut(
         "     mechanism: permute_and_flip, epsilon: 1}\n"
     )
     spec.write_text(spec.read_text("utf-8").replace("epsilon: 15", "epsilon: 40") + more, "utf-8")
-    done = dpcli("release", spec, data, "-o", out, "--metadata", tmp_path / "u.json",
-                 "--report", tmp_path / "u.md")  # fmt: skip
-    assert done.status == 0, done.err
-    wide = dpcli("release", spec, data, "-o", tmp_path / "w.csv", "--layout", "wide", "-q",
-                 "--metadata", tmp_path / "w.json")  # fmt: skip
-    assert wide.status == 0, wide.err
+    done = dpcli(
+        "release",
+        spec,
+        data,
+        "-o",
+        out,
+        "--metadata",
+        tmp_path / "u.json",
+        "--report",
+        tmp_path / "u.md",
+    ).succeeded()
+    dpcli(
+        "release",
+        spec,
+        data,
+        "-o",
+        tmp_path / "w.csv",
+        "--layout",
+        "wide",
+        "-q",
+        "--metadata",
+        tmp_path / "w.json",
+    ).succeeded()
     summary = " ".join(done.err.split())
-    metadata = json.loads((tmp_path / "u.json").read_text("utf-8"))
+    metadata = reported(tmp_path / "u.json")
     said = [stated["body"]["value"] for stated in metadata["notes"]]
     page = (tmp_path / "u.md").read_text("utf-8").replace("\\", "")
 
@@ -328,7 +353,7 @@ def test_no_text_states_a_bare_confidence_of_numbers_that_limits_cut(
     used = "at most 10 flights per person are used; more are left out at random;"
     assert f"flights: {used} {kept}." in said
     assert f"flights, index: {used} {kept}" in summary
-    for column in columns_of(json.loads((tmp_path / "w.json").read_text("utf-8"))):
+    for column in columns_of(reported(tmp_path / "w.json")):
         says, title = column["dc:description"], column["titles"][0]
         if "end of its 95% interval" in says:
             assert ("95% interval of " in says) == (not title.startswith(("planes", "usual")))

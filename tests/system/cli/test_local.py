@@ -19,7 +19,7 @@ import pytest
 from dpcli.local import outbox
 from dpcli.noise import entropy
 from tests.laws.test_canary import MALFORMED
-from tests.support.cli import LOCAL, PEOPLE, Command
+from tests.support.cli import LOCAL, PEOPLE, Command, reported
 from tests.support.fork_server import fast_dpcli
 from tests.support.rules import mostly_extended
 from tests.support.streams import Stream
@@ -85,16 +85,15 @@ def rows(text: str) -> list[dict[str, str]]:
 def entries(folder: Path, dpcli: Command) -> int:
     """The number of releases in the ledger of a folder."""
     outcome = dpcli("ledger", "history", "--json", "--ledger", folder / "dpcli-ledger.sqlite")
-    return len(json.loads(outcome.out))
+    return len(outcome.json)
 
 
 def test_each_record_responds_and_all_else_is_dropped(
     dpcli: Command, spec: Path, data: Path
 ) -> None:
     """One row per record, in order; public columns are unchanged, others are randomized."""
-    done = dpcli("local", "randomize", spec, data)
+    done = dpcli("local", "randomize", spec, data).succeeded()
 
-    assert done.status == 0, done.err
     assert done.out.splitlines()[0] == COLLECTED
     responses = rows(done.out)
     assert [row["region"] for row in responses] == ["north", "south, far", "north", "", ""]
@@ -114,9 +113,8 @@ def test_each_record_responds_and_all_else_is_dropped(
 def test_the_report_states_how_records_responded(dpcli: Command, spec: Path, data: Path) -> None:
     """Parameters, losses, digest and account; as JSON next to the table, and as Markdown."""
     folder = spec.parent
-    done = dpcli("local", "randomize", spec, data, "-o", folder / "o.csv")
-    assert done.status == 0, done.err
-    report = json.loads((folder / "o.report.json").read_text(encoding="utf-8"))
+    done = dpcli("local", "randomize", spec, data, "-o", folder / "o.csv").succeeded()
+    report = reported(folder / "o.report.json")
     assert report["model"] == "local"
     assert [response["column"] for response in report["responses"]] == [
         "smoker", "color", "pet", "age", "income", "vote",
@@ -198,8 +196,7 @@ def test_the_same_id_gives_the_same_responses_at_no_cost(
     assert dpcli(*command).status == 0
     first = out.read_bytes()
     data.write_text("\n".join([HEADER, *ROWS, *ROWS]) + "\n", encoding="utf-8")
-    again = dpcli(*command)
-    assert again.status == 0, again.err
+    again = dpcli(*command).succeeded()
     assert "published again, nothing charged" in again.err
     assert out.read_bytes() == first
     assert entries(folder, dpcli) == 1
@@ -210,11 +207,10 @@ def test_the_same_id_gives_the_same_responses_at_no_cost(
     assert "responses-gone" in gone.err and hashlib.sha256(first).hexdigest() in gone.err
     assert entries(folder, dpcli) == 1
 
-    other = dpcli("local", "randomize", spec, data, "-o", out, "--release-id", "b", "--force")
-    assert other.status == 0
+    dpcli("local", "randomize", spec, data, "-o", out, "--release-id", "b", "--force").succeeded()
     assert entries(folder, dpcli) == 2
     # A record that is randomized twice is charged twice.
-    shown = json.loads(dpcli("ledger", "show", "--json", "--spec", spec).out)
+    shown = dpcli("ledger", "show", "--json", "--spec", spec).json
     assert float(shown[0]["spent_epsilon"]) == pytest.approx(2 * 5.79175946923)
     assert shown[0]["more_runs"] == 0
     third = dpcli("local", "randomize", spec, data, "-o", out, "--force")
@@ -269,8 +265,7 @@ def test_a_crash_after_the_charge_loses_nothing(
     assert waiting.stat().st_mode & 0o777 == 0o600
     assert entries(spec.parent, dpcli) == 1
 
-    again = dpcli(*command)
-    assert again.status == 0, again.err
+    again = dpcli(*command).succeeded()
     assert (out.read_bytes() if where == "file" else again.out.encode()) == kept
     assert entries(spec.parent, dpcli) == 1
     assert not list(spec.parent.glob(f".*{outbox.ENDING}"))
@@ -309,8 +304,7 @@ def test_ids_with_a_common_beginning_have_their_own_files(
     assert len(list(spec.parent.glob(f".*{outbox.ENDING}"))) == 3
     for name in ("1.2", "1", "1.2.3"):
         kept = spec.parent / f"{name}.csv"
-        done = dpcli("local", "randomize", spec, data, "-o", kept, "--release-id", name)
-        assert done.status == 0, done.err
+        done = dpcli("local", "randomize", spec, data, "-o", kept, "--release-id", name).succeeded()
     assert entries(spec.parent, dpcli) == 3
 
 
@@ -354,8 +348,7 @@ def test_responses_do_not_replace_a_file_that_appears_meanwhile(
         done = dpcli("local", "randomize", spec, data, "-o", out, "--release-id", "a")
     assert done.status == 7 and "it exists already" in done.err and "nothing is lost" in done.err
     assert out.read_text(encoding="utf-8") == "another file"
-    again = dpcli("local", "randomize", spec, data, "-o", other, "--release-id", "a")
-    assert again.status == 0, again.err
+    dpcli("local", "randomize", spec, data, "-o", other, "--release-id", "a").succeeded()
     assert other.read_text(encoding="utf-8").startswith(COLLECTED)
     assert entries(spec.parent, dpcli) == 1
     assert not list(spec.parent.glob(f".*{outbox.ENDING}"))
@@ -389,8 +382,7 @@ def test_responses_reach_another_drive(force: bool, dpcli: Command, spec: Path, 
     folder = Path(tempfile.mkdtemp(dir="/dev/shm"))
     try:
         out = folder / "o.csv"
-        done = dpcli("local", "randomize", spec, data, "-o", out, *(["--force"] * force))
-        assert done.status == 0, done.err
+        dpcli("local", "randomize", spec, data, "-o", out, *(["--force"] * force)).succeeded()
         assert len(rows(out.read_text(encoding="utf-8"))) == len(ROWS)
         assert {path.name for path in folder.iterdir()} == {"o.csv", "o.report.json"}
         assert not list(spec.parent.glob(f".*{outbox.ENDING}"))
@@ -518,7 +510,7 @@ def test_shuffled_responses_are_the_same_records(dpcli: Command, spec: Path, dat
 
     assert sorted(rents) == sorted(expected)
     assert rents != expected
-    assert json.loads((spec.parent / "r.json").read_text(encoding="utf-8"))["shuffled"] is True
+    assert reported(spec.parent / "r.json")["shuffled"] is True
 
 
 def test_compressed_and_piped_data_are_read(
@@ -545,15 +537,13 @@ def test_the_ledger_keeps_reports_of_collections_and_no_responses(
     folder = spec.parent
     book = ("--ledger", folder / "dpcli-ledger.sqlite")
     report = folder / "r.json"
-    done = dpcli("local", "randomize", spec, data, "--release-id", "a", "--report", report)
-    assert done.status == 0
+    dpcli("local", "randomize", spec, data, "--release-id", "a", "--report", report).succeeded()
     refused = dpcli("ledger", "export", "a", "-o", folder / "x.csv", *book)
     assert refused.status == 6 and "responses-not-stored" in refused.err
     again = dpcli("ledger", "export", "a", "--report", folder / "again.json", *book)
     assert again.status == 0 and not again.out
     assert (folder / "again.json").read_bytes() == report.read_bytes()
-    verified = dpcli("ledger", "verify", "--against", report, *book)
-    assert verified.status == 0, verified.err
+    dpcli("ledger", "verify", "--against", report, *book).succeeded()
     assert b"north" not in (folder / "dpcli-ledger.sqlite").read_bytes()
 
 
@@ -633,8 +623,7 @@ class TestEstimates:
         lines = collected.read_text(encoding="utf-8").splitlines()
         lines += ["north,,,perhaps,purple,2,0,1,NaN,1e999,?", "west,,,true,red,1,1,1,1,1,left"]
         collected.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        done = dpcli("local", "estimate", spec, collected)
-        assert done.status == 0
+        done = dpcli("local", "estimate", spec, collected).succeeded()
         for column, count in (
             ("smoker", 2), ("color", 1), ("pet", 1), ("age", 2), ("income", 1), ("vote", 1),
         ):  # fmt: skip
@@ -658,8 +647,7 @@ class TestEstimates:
     ) -> None:
         """Groups without records have blank numbers; a file of another kind is refused."""
         collected.write_text(COLLECTED + "\n", encoding="utf-8")
-        done = dpcli("local", "estimate", spec, collected, "-o", spec.parent / "e.csv")
-        assert done.status == 0
+        dpcli("local", "estimate", spec, collected, "-o", spec.parent / "e.csv").succeeded()
         table = rows((spec.parent / "e.csv").read_text(encoding="utf-8"))
         assert {row["records"] for row in table} == {"0"} and {row["value"] for row in table} == {
             ""
@@ -691,12 +679,11 @@ class TestPlan:
 
     def test_it_lists_each_response_and_its_error(self, dpcli: Command, spec: Path) -> None:
         """Mechanisms, probabilities, epsilons and the standard error for a number of records."""
-        done = dpcli("plan", spec, "--records", "10000")
-        assert done.status == 0
+        done = dpcli("plan", spec, "--records", "10000").succeeded()
         assert "standard error of 10,000 records" in done.out
         assert "0.00866025" in done.out  # sqrt(0.75 * 0.25 / 0.25 / 10000)
         assert "5.79175946923 of 14 per record: fits" in done.out
-        report = json.loads(dpcli("plan", spec, "--records", "10000", "--json").out)
+        report = dpcli("plan", spec, "--records", "10000", "--json").json
         assert report["responses"][0]["standard_error"] == pytest.approx(0.00866025)
         assert report["fits"] is True
 
@@ -719,14 +706,11 @@ class TestPlan:
         )
         none = dpcli("plan", pure, "--shuffle", "10000000")
         assert none.status == 2 and "shuffle-delta" in none.err
-        done = dpcli("plan", pure, "--shuffle", "10000000", "--delta", "1e-6")
-        assert done.status == 0, done.err
+        done = dpcli("plan", pure, "--shuffle", "10000000", "--delta", "1e-6").succeeded()
         assert "10,000,000 responses of epsilon 4.79175946923 in random order" in done.out
         few = dpcli("plan", pure, "--shuffle", "1000", "--delta", "1e-6")
         assert few.status == 0 and "nothing is proven for 1,000 records" in few.out
-        report = json.loads(
-            dpcli("plan", pure, "--shuffle", "10000000", "--delta", "1e-6", "--json").out
-        )
+        report = dpcli("plan", pure, "--shuffle", "10000000", "--delta", "1e-6", "--json").json
         assert 0 < report["shuffled"]["epsilon"] < 0.5
 
     def test_it_does_not_fit_a_small_budget(self, dpcli: Command, spec: Path) -> None:
@@ -742,7 +726,7 @@ class TestPlan:
         spec.write_text("\n".join(lines), encoding="utf-8")
         words = ("plan", spec, "--shuffle", "10000000")
         assert "that agree in since, region, rent" in dpcli(*words).out
-        report = json.loads(dpcli(*words, "--json").out)
+        report = dpcli(*words, "--json").json
         assert "that agree in since, region, rent" in report["shuffled"]["condition"]
         assert report["records"] == 10_000_000
         assert report["responses"][0]["standard_error"] > 0
@@ -751,7 +735,7 @@ class TestPlan:
         """A delta without shuffling is refused; comparisons are also in the JSON."""
         assert dpcli("plan", spec, "--delta", "abc").status == 2
         assert dpcli("plan", spec, "--records", "1" + "0" * 400).status == 2
-        assert json.loads(dpcli("plan", spec, "--compare", "--json").out)["compared"]
+        assert dpcli("plan", spec, "--compare", "--json").json["compared"]
         for extra in (("--scale", "3"), ("--bounds", "1", "5")):
             assert dpcli("local", "epsilon", spec.parent / "votes.csv", *extra).status == 2
 
@@ -845,8 +829,7 @@ def test_the_sample_spec_is_collected_and_estimated(dpcli: Command, tmp_path: Pa
     """specs/local-survey.yaml fits the sample data."""
     spec = shutil.copy(LOCAL, tmp_path)
     out = tmp_path / "collected.csv"
-    done = dpcli("local", "randomize", spec, PEOPLE, "-o", out)
-    assert done.status == 0, done.err
+    dpcli("local", "randomize", spec, PEOPLE, "-o", out).succeeded()
     estimated = rows(dpcli("local", "estimate", spec, out).out)
     assert len(estimated) == 12 + 6 + 1 + 1 + 2
     insured = [row for row in estimated if row["column"] == "insured" and row["item"] == "true"]

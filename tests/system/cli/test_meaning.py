@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 import pytest
 
-from tests.support.cli import Command
+from tests.support.cli import Command, reported
 
 SPEC = """\
 dpcli: 1
@@ -51,12 +50,11 @@ def test_all_texts_state_the_same_meaning(
     data.write_text("sex\n" + "f\nm\n" * 20, encoding="utf-8")
     forms = [report.with_suffix(ending) for ending in (".json", ".md", ".html")]
     named = [word for path in forms for word in ("--report", path)]
-    done = dpcli("release", spec, data, "-q", "-o", tmp_path / "o.csv", *named)
-    assert done.status == 0, done.err
+    dpcli("release", spec, data, "-q", "-o", tmp_path / "o.csv", *named).succeeded()
     kind, number = size.split(": ")
     explained = dpcli("explain", "privacy", f"--{kind}", number, "--delta", "1e-6").out
-    planned = json.loads(dpcli("plan", spec, "--json").out)
-    stated = json.loads(forms[0].read_text(encoding="utf-8"))
+    planned = dpcli("plan", spec, "--json").json
+    stated = reported(forms[0])
 
     ranges, chances = ROW.findall(explained), CHANCE.findall(one_line(explained))
     neighboring, values = zip(ranges, chances, strict=True)
@@ -105,7 +103,7 @@ def test_this_release_and_all_releases_are_two_statements(dpcli: Command, tmp_pa
     for word, value in words.items():
         text = text.replace(word, value)
     spec.write_text(text, encoding="utf-8")
-    planned = json.loads(dpcli("plan", spec, "--json").out)
+    planned = dpcli("plan", spec, "--json").json
     (risk,) = (one for one in planned["risks"] if one["risk"] == "epsilon")
     explained = dpcli("explain", "privacy", "--rho", "0.1", "--delta", "1e-6").out
     release, budget = risk["found"].split(" All releases together spend at most ")

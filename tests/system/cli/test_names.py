@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from tests.support.cli import Command
+from tests.support.cli import Command, reported
 
 COMPOSED = "caf\N{LATIN SMALL LETTER E WITH ACUTE}"
 DECOMPOSED = "cafe\N{COMBINING ACUTE ACCENT}"
@@ -48,12 +47,11 @@ def test_a_name_of_letters_of_any_script_pays_for_releases(
     monkeypatch.chdir(tmp_path)
     spec = write(tmp_path, COMPOSED)
     reports = [word for end in ("json", "html", "md") for word in ("--report", f"r.{end}")]
-    done = dpcli("release", spec, "data.csv", "-q", "-o", "out.csv", *reports)
-    assert done.status == 0, done.err
+    dpcli("release", spec, "data.csv", "-q", "-o", "out.csv", *reports).succeeded()
 
     assert COMPOSED in dpcli("ledger", "show").out
     assert list(datasets("caf")) == [COMPOSED]
-    assert json.loads(Path("r.json").read_text("utf-8"))["spec"]["dataset"] == COMPOSED
+    assert reported(Path("r.json"))["spec"]["dataset"] == COMPOSED
     assert all(COMPOSED in Path(f"r.{end}").read_text("utf-8") for end in ("html", "md"))
 
 
@@ -77,7 +75,7 @@ def test_a_plan_warns_of_mixed_scripts(dpcli: Command, tmp_path: Path) -> None:
     for text in (SPEC, LOCAL):
         spec = write(tmp_path, MIXED, text)
         assert warning in dpcli("plan", spec).out
-        limits = json.loads(dpcli("plan", spec, "--json").out)["limits"]
+        limits = dpcli("plan", spec, "--json").json["limits"]
         assert any(warning in limit for limit in limits)
         assert "mixes" not in dpcli("plan", write(tmp_path, "taxes", text)).out
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal
@@ -18,7 +17,7 @@ from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
 from dpcli.releasing.steps import aggregate_data
 from dpcli.specification.load import read_central_spec
-from tests.support.cli import Command
+from tests.support.cli import Command, edit, reported
 from tests.support.estimates import estimates_of
 from tests.support.rules import mostly_extended
 
@@ -107,8 +106,9 @@ def test_a_person_with_thousands_of_rows_moves_a_release_no_further_than_declare
         path = tmp_path / "data.csv"
         path.write_text("\n".join(["who,age,hours,place", *lines, ""]), encoding="utf-8")
         freeze()
-        outcome = dpcli("release", tmp_path / "spec.yaml", path, "-q", "--release-id", "r")
-        assert outcome.status == 0
+        outcome = dpcli(
+            "release", tmp_path / "spec.yaml", path, "-q", "--release-id", "r"
+        ).succeeded()
         seen.append(values(outcome.out))
     changes: dict[str, list[Decimal]] = {name: [] for name in MOVES}
     for key in seen[0]:
@@ -236,7 +236,7 @@ def test_only_selected_groups_make_rows(neighbors: str, dpcli: Command, tmp_path
     assert outcome.status == 0
     for name, times in (("rows", 1), ("pay", 1), ("pays", 3), ("people", 1)):
         assert [line[1] for line in table if line[0] == name][::times] == expected
-    report = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    report = reported(tmp_path / "r.json")
     assert [cell["keys"]["city"] for cell in report["statistics"][0]["cells"]] == [
         city.lstrip("'") for city in expected
     ]
@@ -275,7 +275,7 @@ def test_the_same_axes_with_other_groups_are_two_wide_tables(
     plan_of(tmp_path, "1e-6")
     spec, data = tmp_path / "spec.yaml", tmp_path / "data.csv"
     binned = "[city, {column: pay, bins: {width: 50}}]"
-    spec.write_text(spec.read_text().replace("by: [city, sex]", f"by: {binned}"))
+    edit(spec, ("by: [city, sex]", f"by: {binned}"))
     lines = [f"{n},{60 if n % 40 else 10},x,f" for n in range(2000)]
     data.write_text("\n".join(["who,pay,city,sex", *lines, ""]), encoding="utf-8")
     words = ["release", spec, data, "-q", "--layout", "wide", "-o", tmp_path / "o.csv"]
@@ -292,7 +292,6 @@ def test_a_file_without_people_gives_empty_tables(dpcli: Command, tmp_path: Path
     plan_of(tmp_path, "1e-6")
     data = tmp_path / "data.csv"
     data.write_text("who,pay,city,sex\n", encoding="utf-8")
-    outcome = dpcli("release", tmp_path / "spec.yaml", data, "-q")
+    outcome = dpcli("release", tmp_path / "spec.yaml", data, "-q").succeeded()
 
-    assert outcome.status == 0
     assert outcome.out.splitlines() == ["statistic,city,sex,item,value,lower,upper,flag"]

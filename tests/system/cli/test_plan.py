@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
 from dpcli.cli import main
 from dpcli.problems.errors import DataError, StoppedBySignal
-from tests.support.cli import Command
+from tests.support.cli import Command, edit, written
 
 SPEC = """
 dpcli: 1
@@ -36,19 +37,15 @@ def old(tmp_path: Path) -> Path:
 
 def changed(old: Path, *pairs: tuple[str, str]) -> Path:
     """The spec with some texts replaced."""
-    text = old.read_text(encoding="utf-8")
-    for before, after in pairs:
-        assert before in text
-        text = text.replace(before, after)
-    path = old.with_name("new.yaml")
-    path.write_text(text, encoding="utf-8")
-    return path
+    return edit(shutil.copy(old, old.with_name("new.yaml")), *pairs)
+
+
+WITHOUT_DELTA = (", delta: 1e-6}, composition: zcdp", "}")
 
 
 def test_a_plan_states_disjoint_statistics_and_the_bound(dpcli: Command, old: Path) -> None:
     """It names the disjoint statistics, the reason, the bound that was used, and rho."""
-    outcome = dpcli("plan", old)
-    assert outcome.status == 0
+    outcome = dpcli("plan", old).succeeded()
     assert "people; others: about disjoint values of sex, of which a row has one" in outcome.out
     assert "losses are added up by zcdp: " in outcome.out
     headings = next(line for line in outcome.out.splitlines() if line.startswith("statistic "))
@@ -63,7 +60,7 @@ def test_compare_lists_every_composition_and_the_cheapest(dpcli: Command, old: P
         line[0]: line for line in lines if line[0] in ("sequential", "advanced", "zcdp", "pld")
     }
     assert len(table) == 4
-    facts = json.loads(dpcli("plan", old, "--compare", "--json").out)["compared"]
+    facts = dpcli("plan", old, "--compare", "--json").json["compared"]
     assert [rule["composition"] for rule in facts] == ["sequential", "advanced", "zcdp", "pld"]
     totals = {rule["composition"]: rule["total"]["epsilon"] for rule in facts}
     (cheapest,) = [rule["composition"] for rule in facts if rule["cheapest"]]
@@ -74,13 +71,8 @@ def test_compare_lists_every_composition_and_the_cheapest(dpcli: Command, old: P
 
 def test_compare_works_for_a_budget_without_a_delta(dpcli: Command, old: Path) -> None:
     """A sequential spec without a delta shows what others would cost with one."""
-    path = changed(
-        old,
-        (", delta: 1e-6}, composition: zcdp", "}"),
-        ("mechanism: gaussian, rho: 0.01", "epsilon: 1"),
-    )
-    outcome = dpcli("plan", path, "--compare")
-    assert outcome.status == 0
+    path = changed(old, WITHOUT_DELTA, ("mechanism: gaussian, rho: 0.01", "epsilon: 1"))
+    outcome = dpcli("plan", path, "--compare").succeeded()
     assert "at delta 1e-6" in outcome.out
     assert "need a delta in the budget, which has none" in outcome.out
 
@@ -92,15 +84,14 @@ def test_diff_lists_what_changed(dpcli: Command, old: Path) -> None:
         ("statistic: count, where: {sex: f}, epsilon: 0.2", "statistic: count, epsilon: 0.1"),
         ("name: others", "name: rest"),
     )
-    outcome = dpcli("plan", new, "--diff", old)
-    assert outcome.status == 0
+    outcome = dpcli("plan", new, "--diff", old).succeeded()
     words = {line.split()[0]: line for line in outcome.out.splitlines() if line}
     assert "changed" in words["people"] and "0.2 -> 0.1" in words["people"]
     assert "15 -> 30" in words["people"]
     assert "added" in words["rest"] and "removed" in words["others"]
     assert "changed" not in words["ages"]
     # The noise of each query of a mean is known, its error is not.
-    facts = json.loads(dpcli("plan", new, "--diff", old, "--json").out)["statistics"]
+    facts = dpcli("plan", new, "--diff", old, "--json").json["statistics"]
     (ages,) = [statistic for statistic in facts if statistic["name"] == "ages"]
     assert ages["error95"] == [None, None]
     assert {query: len(set(pair)) for query, pair in ages["errors"].items()} == {
@@ -124,7 +115,7 @@ def test_a_weaker_spec_can_fail_a_pull_request(dpcli: Command, old: Path) -> Non
     assert "`neighbors` was add-remove and is change-one" in outcome.err
     assert "the budget allows epsilon 4 instead of 3" in outcome.err
     assert dpcli("plan", weaker, "--diff", old).status == 0
-    facts = json.loads(dpcli("plan", weaker, "--diff", old, "--json").out)
+    facts = dpcli("plan", weaker, "--diff", old, "--json").json
     assert len(facts["weaker"]) >= 3 and facts["statistics"][0]["epsilon"] == [0.2, 0.5]
     assert dpcli("plan", old, "--diff", old, "--fail-on-weaker").status == 0
     stronger = changed(old, ("epsilon: 0.2", "epsilon: 0.05"))
@@ -142,9 +133,7 @@ def test_pld_without_its_package_names_the_installation(
     dpcli: Command, old: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A plan with pld is refused; a comparison lists the others."""
-    monkeypatch.setitem(
-        __import__("sys").modules, "dp_accounting.pld.privacy_loss_distribution", None
-    )
+    monkeypatch.setitem(sys.modules, "dp_accounting.pld.privacy_loss_distribution", None)
     refused = dpcli("plan", changed(old, ("composition: zcdp", "composition: pld")))
     assert refused.status == 3
     assert "error[package-missing]" in refused.err and "pip install '.[pld]'" in refused.err
@@ -152,41 +141,33 @@ def test_pld_without_its_package_names_the_installation(
     assert outcome.status == 0 and "pip install '.[pld]'" in outcome.out
 
 
-def test_explain_privacy_shows_what_an_epsilon_means(dpcli: Command) -> None:
-    """Beliefs, tests, guesses and changes follow the formulas."""
-    outcome = dpcli("explain", "privacy", "--epsilon", "1")
-    assert outcome.status == 0
-    lines = [line.split() for line in outcome.out.splitlines()]
-    # e / (1 + e) = 0.73105..., and 10% becomes 1/(1 + 9/e) = 0.23197... at most.
-    assert ["50%", "26.8%", "73.2%"] in lines
-    assert ["10%", "3.92%", "23.2%"] in lines
-    assert ["5%", "13.6%"] in lines
-    text = " ".join(outcome.out.split())
-    assert "in at most 73.2% with it" in text
-    assert "at most 6.39 times itself" in text
-
-
-def test_a_delta_widens_beliefs_and_states_a_probability(dpcli: Command) -> None:
-    """Beliefs are those of epsilon + 0.1, and of 2 epsilon + 0.1, with the stated exceptions."""
-    outcome = dpcli("explain", "privacy", "--epsilon", "1", "--delta", "1e-6")
-    text = " ".join(outcome.out.split())
-
-    # 1/(1 + 9/e^1.1) = 0.25027..., and 1e6 (1 - exp(-0.1))/(1 + exp(-1.1)) = 71396.7...
-    assert "10% 3.56% 25.1%" in text
-    assert "at most 1 in 71,396" in text
-    # At distance two: 1/(1 + 9/e^2.1), and 1e6/(1 + e) (1 - exp(-0.1))/(1 + exp(-2.1)) = 22801.2...
-    assert "10% 1.34% 47.6%" in text
-    assert "at most 1 in 22,801" in text
-    assert "times itself" not in text
-    assert "plus 1e-6." in text
+@pytest.mark.parametrize(
+    ("delta", "words"),
+    [
+        # e / (1 + e) = 0.73105..., and 10% becomes 1/(1 + 9/e) = 0.23197... at most.
+        ((), ("50% 26.8% 73.2%", "10% 3.92% 23.2%", "5% 13.6%", "in at most 73.2% with it",
+              "at most 6.39 times itself")),
+        # 1/(1 + 9/e^1.1) = 0.25027..., and 1e6 (1 - exp(-0.1))/(1 + exp(-1.1)) = 71396.7...
+        # At distance two: 1/(1 + 9/e^2.1), 1e6/(1 + e) (1 - exp(-0.1))/(1 + exp(-2.1)) = 22801.2...
+        (("--delta", "1e-6"), ("10% 3.56% 25.1%", "at most 1 in 71,396", "10% 1.34% 47.6%",
+                               "at most 1 in 22,801", "plus 1e-6.")),
+    ],
+)  # fmt: skip
+def test_explain_privacy_shows_what_an_epsilon_means(
+    delta: tuple[str, ...], words: tuple[str, ...], dpcli: Command
+) -> None:
+    """Beliefs, tests, guesses and changes follow the formulas; a delta widens them."""
+    text = " ".join(dpcli("explain", "privacy", "--epsilon", "1", *delta).succeeded().out.split())
+    for said in words:
+        assert said in text
+    assert ("times itself" in text) is (not delta)
 
 
 def test_explain_privacy_takes_any_budget(dpcli: Command) -> None:
     """From almost no loss to no protection, without an error."""
     for epsilon in ("1e-12", "0.1", "20", "1000"):
         for delta in ("0", "1e-18", "0.999"):
-            outcome = dpcli("explain", "privacy", "--epsilon", epsilon, "--delta", delta)
-            assert outcome.status == 0, outcome.err
+            dpcli("explain", "privacy", "--epsilon", epsilon, "--delta", delta).succeeded()
     assert dpcli("explain", "privacy", "--epsilon", "-1").status == 2
     assert dpcli("explain", "count", "--epsilon", "1").status == 2
 
@@ -200,8 +181,7 @@ def test_fail_on_weaker_compares_noise_and_not_totals(dpcli: Command, old: Path)
     text = f"{base}{gaussian}0.0228}}\n".replace("composition: zcdp", "composition: pld")
     pld.write_text(text, encoding="utf-8")
     spent = [
-        json.loads(dpcli("plan", path, "--json").out)["privacy"]["spent"]["epsilon"]
-        for path in (zcdp, pld)
+        dpcli("plan", path, "--json").json["privacy"]["spent"]["epsilon"] for path in (zcdp, pld)
     ]
     assert spent[1] < spent[0]
     assert dpcli("plan", pld, "--diff", zcdp, "--fail-on-weaker").status == 3
@@ -262,16 +242,14 @@ statistics: [{name: n, statistic: count, epsilon: 0.3}]
 
 def account_facts(dpcli: Command, *words: str | Path) -> tuple[object, object, bool]:
     """What was spent before, what is left after, and whether a release fits, from the JSON."""
-    facts = json.loads(dpcli("plan", *words, "--json").out)
+    facts = dpcli("plan", *words, "--json").json
     before, left = facts["privacy"]["before"], facts["privacy"]["remaining"]
     return before and before["epsilon"], left and left["epsilon"], facts["fits"]
 
 
 def test_a_plan_states_the_balance_before_and_after(dpcli: Command, tmp_path: Path) -> None:
     """`before` is what was spent, `remaining` what is left after; null after a refusal."""
-    spec, data = tmp_path / "spec.yaml", tmp_path / "data.csv"
-    spec.write_text(TENTHS, "utf-8")
-    data.write_text("a\n1\n", "utf-8")
+    spec, data = written(tmp_path, TENTHS, "a\n1\n")
     assert "which it creates" in dpcli("plan", spec).out
     assert account_facts(dpcli, spec) == (0, 0.7, True)
     assert not list(tmp_path.glob("dpcli-ledger*"))
@@ -285,9 +263,7 @@ def test_a_plan_states_the_balance_before_and_after(dpcli: Command, tmp_path: Pa
 
 def test_a_window_is_planned_on_the_day_that_is_named(dpcli: Command, tmp_path: Path) -> None:
     """Without a day, an empty window is shown, and the plan is refused like a release."""
-    spec, data = tmp_path / "spec.yaml", tmp_path / "data.csv"
-    spec.write_text(TENTHS, "utf-8")
-    data.write_text("a\n1\n", "utf-8")
+    spec, data = written(tmp_path, TENTHS, "a\n1\n")
     book = ("--ledger", tmp_path / "l.sqlite")
     dpcli("ledger", "init", tmp_path / "l.sqlite")
     dpcli("ledger", "open", "d", "--epsilon", "1", "--window", "3", *book)
@@ -301,7 +277,7 @@ def test_a_window_is_planned_on_the_day_that_is_named(dpcli: Command, tmp_path: 
     # Three of 0.3 fit in a window with nothing else; the third day from here has one already.
     for start, most in (("2026-03-07", 1_000_000), ("2026-03-04", 2), ("2026-03-02", 2)):
         words = ("plan", spec, *book, "--period", start, "--times", "3", "--json")
-        assert json.loads(dpcli(*words).out)["times"]["most"] == most
+        assert dpcli(*words).json["times"]["most"] == most
 
 
 def test_the_error_of_a_mean_is_shown_for_a_number_of_rows(dpcli: Command, old: Path) -> None:
@@ -323,10 +299,7 @@ def test_the_error_of_a_mean_is_shown_for_a_number_of_rows(dpcli: Command, old: 
 def test_a_plan_warns_of_a_failed_check_that_leaves_too_little(dpcli: Command, old: Path) -> None:
     """A quality check and the release fit once, but not after a failed check."""
     check = ("statistics:", "quality: {epsilon: 0.2, min_rows: 5}\nstatistics:")
-    plain = (
-        (", delta: 1e-6}, composition: zcdp", "}"),
-        ("mechanism: gaussian, rho: 0.01", "epsilon: 0.4"),
-    )
+    plain = (WITHOUT_DELTA, ("mechanism: gaussian, rho: 0.01", "epsilon: 0.4"))
     warning = "warning: a failed quality check costs epsilon 0.2"
 
     assert warning not in dpcli("plan", changed(old, check, *plain)).out

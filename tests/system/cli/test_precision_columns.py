@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 from dpcli.problems.errors import LedgerError
 from dpcli.report.formats import report_schema
 from dpcli.report.report import Report
-from tests.support.cli import Command
+from tests.support.cli import Command, reported
 
 SPEC = """\
 dpcli: 1
@@ -52,8 +52,9 @@ def release(dpcli: Command, folder: Path, output: str, *words: str) -> Path:
     spec, out = folder / "spec.yaml", folder / "out"
     spec.write_text(SPEC.replace("OUTPUT", output), encoding="utf-8")
     reports = [word for end in ("json", "md", "html") for word in ("--report", f"{out}.{end}")]
-    done = dpcli("release", spec, folder / "data.csv", "-q", "-o", f"{out}.csv", *reports, *words)
-    assert done.status == 0, done.err
+    dpcli(
+        "release", spec, folder / "data.csv", "-q", "-o", f"{out}.csv", *reports, *words
+    ).succeeded()
     return folder / "out.json"
 
 
@@ -107,8 +108,7 @@ def test_all_outputs_have_the_same_columns(dpcli: Command, folder: Path) -> None
     ledger = ("--ledger", folder / "dpcli-ledger.sqlite")
     for words in (("again.csv",), ("again.parquet",), ("w.csv", "--layout", "wide")):
         name, *more = words
-        done = dpcli("ledger", "export", "one", *ledger, "-o", folder / name, *more)
-        assert done.status == 0, done.err
+        dpcli("ledger", "export", "one", *ledger, "-o", folder / name, *more).succeeded()
     assert (folder / "again.csv").read_bytes() == (folder / "out.csv").read_bytes()
     frame = pl.read_parquet(folder / "again.parquet")
     assert frame.schema["se"] == frame.schema["cv"] == pl.Float64
@@ -127,7 +127,7 @@ def test_all_outputs_have_the_same_columns(dpcli: Command, folder: Path) -> None
 def test_metadata_describe_the_columns(dpcli: Command, folder: Path, layout: str) -> None:
     """A program that reads CSV on the Web finds a number and its meaning in each column."""
     release(dpcli, folder, BOTH, "--metadata", str(folder / "m.json"), "--layout", layout)
-    metadata = json.loads((folder / "m.json").read_text(encoding="utf-8"))
+    metadata = reported(folder / "m.json")
     tables = metadata.get("tables", [metadata])
     for table in tables:
         columns = table["tableSchema"]["columns"]
@@ -174,7 +174,7 @@ def test_they_cost_nothing(dpcli: Command, folder: Path) -> None:
         spec = folder / "spec.yaml"
         spec.write_text(SPEC.replace("OUTPUT", output), encoding="utf-8")
         done = dpcli("plan", spec, "--json")
-        plans.append(json.loads(done.out))
+        plans.append(done.json)
     assert plans[0].pop("optional_columns")
     for plan in plans:
         del plan["spec"]

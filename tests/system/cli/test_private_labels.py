@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from dpcli.report.formats import report_schema
-from tests.support.cli import Command
+from tests.support.cli import Command, reported, table
 
 SPEC = """\
 dpcli: 1
@@ -45,15 +45,13 @@ def notes(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path]:
 
 def released(dpcli: Command, notes: tuple[Path, Path], *more: str | Path) -> str:
     """What a release prints; a second release is the same at no cost."""
-    done = dpcli("release", *notes, "--release-id", "one", *more)
-    assert done.status == 0, done.err
+    done = dpcli("release", *notes, "--release-id", "one", *more).succeeded()
     return done.err
 
 
 def lines_of(path: Path) -> list[dict[str, str]]:
     """The lines of a CSV table."""
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    return table(path)
 
 
 def test_the_table_has_every_rank_and_no_rare_label(
@@ -79,7 +77,7 @@ def test_other_formats_have_the_same_labels(
     names = [tmp_path / f"r{ending}" for ending in (".json", ".html", ".md")]
     options = [word for name in names for word in ("--report", name)]
     released(dpcli, notes, "-o", tmp_path / "out.parquet", *options)
-    stated = json.loads(names[0].read_text("utf-8"))
+    stated = reported(names[0])
     (entry,) = (entry for entry in stated["statistics"] if entry["name"] == "notes")
     frame = pl.read_parquet(tmp_path / "out.parquet")
 
@@ -107,9 +105,8 @@ def test_a_wide_table_has_a_line_per_rank(
 
 def test_simulations_judge_the_selected_counts(dpcli: Command, notes: tuple[Path, Path]) -> None:
     """A simulation counts how many labels are shown, and prints no label as a number."""
-    done = dpcli("simulate", notes[0], "--rows", "500", "--runs", "20", "--json")
-    assert done.status == 0, done.err
-    entries = {entry["name"]: entry for entry in json.loads(done.out)["statistics"]}
+    done = dpcli("simulate", notes[0], "--rows", "500", "--runs", "20", "--json").succeeded()
+    entries = {entry["name"]: entry for entry in done.json["statistics"]}
 
     assert entries["notes"]["published"] == []
     assert entries["notes"]["answers"][0]["compared"] > 0

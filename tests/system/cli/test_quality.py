@@ -190,8 +190,7 @@ def test_a_repaired_file_is_checked_again(dpcli: Command, tmp_path: Path) -> Non
     assert "`r+2`: correct the spec or the file" in dpcli(*words).err
     repair(data)
     assert not table.exists()
-    done = dpcli(*words, "--check-again")
-    assert done.status == 0, done.err
+    done = dpcli(*words, "--check-again").succeeded()
     assert "release r+3 follows the failed quality check of r+2; both are charged" in done.err
     charged.append(("r+3", "2.1", False, "r+2"))
     assert entries(dpcli, tmp_path) == charged
@@ -318,9 +317,8 @@ def test_a_later_check_is_recovered_from_its_report(dpcli: Command, tmp_path: Pa
     dpcli(*words[:-1], reports[1], "--check-again")
     before = [entry[:2] for entry in entries(dpcli, tmp_path)]
     remove_ledger(tmp_path)
-    done = dpcli("ledger", "recover", "--from", *reports, "--ledger", tmp_path / DEFAULT)
+    dpcli("ledger", "recover", "--from", *reports, "--ledger", tmp_path / DEFAULT).succeeded()
 
-    assert done.status == 0, done.err
     assert [entry[:2] for entry in entries(dpcli, tmp_path)] == before
 
 
@@ -363,9 +361,10 @@ def test_a_release_without_a_check_warns(rows: int, dpcli: Command, tmp_path: Pa
     without_check(spec)
     reports = [tmp_path / f"r.{ending}" for ending in ("html", "md", "json")]
     named = [word for report in reports for word in ("--report", report)]
-    outcome = dpcli("release", spec, data, "-q", "--json", "-o", tmp_path / "t.csv", *named)
+    outcome = dpcli(
+        "release", spec, data, "-q", "--json", "-o", tmp_path / "t.csv", *named
+    ).succeeded()
 
-    assert outcome.status == 0
     assert "warning: this spec has no `quality:`" in dpcli("plan", spec).out
     assert "warning: this spec has no `quality:`" in outcome.err
     assert any("has no `quality:`" in text for text in outcome.json["warnings"])
@@ -381,8 +380,7 @@ def test_a_spec_can_state_that_no_check_is_meant(dpcli: Command, tmp_path: Path)
     commands = [("check", data), ("plan",), ("plan", "--json"), ("release", data, "--dry-run")]
     commands += [("release", data, "-o", tmp_path / "t.csv", "--report", report)]
     for command, *more in commands:
-        outcome = dpcli(command, spec, *more)
-        assert outcome.status == 0
+        outcome = dpcli(command, spec, *more).succeeded()
         assert "no `quality:`" not in outcome.out + outcome.err
     assert "Nothing checked" not in report.read_text("utf-8")
 

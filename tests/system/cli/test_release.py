@@ -12,14 +12,13 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import BinaryIO
 
 import pytest
 
-from tests.support.cli import DATA, PEOPLE, ROOT, SPEC, SPECS, Command, remove_ledger
+from tests.support.cli import DATA, PEOPLE, SPECS, Command, edit, remove_ledger, reported, written
 from tests.support.fork_server import fast_dpcli
 from tests.support.rules import mostly_extended
 
@@ -36,15 +35,15 @@ SAMPLES = [path for path in SPECS if path.name != "pums.yaml"]
 
 
 # Most are released by default as well, in `tests/system/test_frozen.py`.
+# Most are released by default as well, in `tests/system/test_frozen.py`.
 @pytest.mark.parametrize("path", mostly_extended(SAMPLES, *SAMPLES[::4]), ids=lambda p: p.stem)
 def test_every_sample_spec_is_released(path: Path, dpcli: Command, tmp_path: Path) -> None:
     """Each spec in specs/ gives a table of plain decimals and both reports."""
     reports = ["--report", tmp_path / "r.json", "--report", tmp_path / "r.md"]
     # A copy, so that each test has a ledger of its own.
     copied = shutil.copy(path, tmp_path)
-    outcome = dpcli("release", copied, PEOPLE, "-o", tmp_path / "out.csv", *reports)
+    dpcli("release", copied, PEOPLE, "-o", tmp_path / "out.csv", *reports).succeeded()
 
-    assert outcome.status == 0, outcome.err
     header, *rows = lines((tmp_path / "out.csv").read_text(encoding="utf-8"))
     assert header[0] == "statistic"
     assert header[-5:] == ["item", "value", "lower", "upper", "flag"]
@@ -52,25 +51,14 @@ def test_every_sample_spec_is_released(path: Path, dpcli: Command, tmp_path: Pat
         numbers = [number for number in row[-4:-1] if number]
         # A choice has no interval, and a suppressed number is blank.
         assert len(numbers) in (0, 1, 3)
-        if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", numbers[0] if numbers else ""):
-            days = [date.fromisoformat(number) for number in numbers]
-            assert days[1:] == sorted(days[1:])
-            continue
-        assert all(re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", number) for number in numbers)
-        if len(numbers) == 3:
-            assert Decimal(row[-3]) <= Decimal(row[-2])
-    report = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+        if all(re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", number) for number in numbers):
+            assert numbers[1:] == sorted(numbers[1:])
+        else:
+            assert all(re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", number) for number in numbers)
+            assert len(numbers) < 3 or Decimal(numbers[1]) <= Decimal(numbers[2])
+    report = reported(tmp_path / "r.json")
     assert sum(len(statistic["cells"]) for statistic in report["statistics"]) == len(rows)
     assert (tmp_path / "r.md").read_text(encoding="utf-8").startswith("# Privacy report: ")
-
-
-def test_the_census_spec_reads_its_header(dpcli: Command, tmp_path: Path) -> None:
-    """specs/pums.yaml fits a file with the census columns."""
-    data = tmp_path / "pums.csv"
-    data.write_text("age,sex,educ,race,income,married\n59,1,9,1,0,1\n", encoding="utf-8")
-
-    copied = shutil.copy(ROOT / "specs" / "pums.yaml", tmp_path)
-    assert dpcli("release", copied, data, "-q").status == 0
 
 
 def test_the_table_goes_to_stdout_and_all_else_to_stderr(
@@ -81,60 +69,6 @@ def test_the_table_goes_to_stdout_and_all_else_to_stderr(
 
     assert all(len(line) == 7 for line in lines(outcome.out))
     assert "spent epsilon 6, delta 1e-6; epsilon 4," in outcome.err
-
-
-def test_report_and_table_show_the_same_digits(
-    dpcli: Command, spec: Path, data: Path, tmp_path: Path
-) -> None:
-    """Every value in the report has the same digits as in the table."""
-    dpcli("release", spec, data, "-o", tmp_path / "out.csv")
-    report = (tmp_path / "out.report.json").read_text(encoding="utf-8")
-    facts = json.loads(report, parse_float=str, parse_int=str)
-    shown = [
-        [cell["value"], cell["lower"], cell["upper"], cell["flag"] or ""]
-        for statistic in facts["statistics"]
-        for cell in statistic["cells"]
-    ]
-    table = lines((tmp_path / "out.csv").read_text(encoding="utf-8"))[1:]
-
-    assert shown == [line[-4:] for line in table]
-
-
-def test_the_report_has_the_promised_keys(
-    dpcli: Command, spec: Path, data: Path, tmp_path: Path
-) -> None:
-    """The report has every key that other programs rely on."""
-    dpcli("release", spec, data, "-o", tmp_path / "o.csv", "--report", tmp_path / "r.json")
-    report = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
-
-    assert list(report) == [
-        "dpcli_version", "report_version", "release_id", "created", "spec", "privacy", "confidence",
-        "quality", "statistics", "bounding", "composition", "selections", "flags",
-        "post_processing", "unprotected", "limits", "risks", "declarations", "ledger",
-    ]  # fmt: skip
-    assert set(report["privacy"]) == {
-        "unit", "neighbors", "composition", "requested", "spent", "bound", "budget",
-        "before", "after", "remaining", "promise", "headline", "meaning",
-    }  # fmt: skip
-    for statistic in report["statistics"]:
-        assert {
-            "name", "statistic", "column", "by", "where", "mechanism", "sensitivity", "epsilon",
-            "delta", "error95", "bounds", "cells",
-        } <= set(statistic)  # fmt: skip
-        assert set(statistic["mechanism"]) == {"kind", "scale", "grid"}
-        assert set(statistic["sensitivity"]) == {"l0", "l1", "l2", "linf"}
-
-
-def test_standard_input_is_read_like_a_file(spec: Path, data: Path) -> None:
-    """A pipe gives the same table as the file, except for the noise."""
-    command: list[str | Path] = [fast_dpcli(), "release", spec, "-q"]
-    piped = subprocess.run([*command, "-"], input=DATA.encode(), capture_output=True, check=True)
-    remove_ledger(spec.parent)
-    read = subprocess.run([*command, data], capture_output=True, check=True)
-
-    assert [line[:-4] for line in lines(piped.stdout.decode())] == [
-        line[:-4] for line in lines(read.stdout.decode())
-    ]
 
 
 def test_a_retry_reads_a_pipe_to_its_end(spec: Path, data: Path) -> None:
@@ -171,49 +105,33 @@ def test_standard_input_and_file_agree_to_the_byte_under_the_same_noise(
     assert piped == read
 
 
-def with_intervals(name: str) -> list[str]:
-    """The columns of a statistic in a wide table."""
-    return [name, f"{name}_lower", f"{name}_upper", f"{name}_flag"]
+def with_intervals(*names: str) -> list[str]:
+    """The columns of statistics in a wide table."""
+    return [f"{name}{end}" for name in names for end in ("", "_lower", "_upper", "_flag")]
 
 
 def test_wide_tables_have_four_columns_per_statistic(
     dpcli: Command, spec: Path, data: Path, tmp_path: Path
 ) -> None:
     """One file per set of keys; the bins of a histogram are the keys of its table."""
-    outcome = dpcli("release", spec, data, "--layout", "wide", "-o", tmp_path / "out.csv")
+    dpcli("release", spec, data, "--layout", "wide", "-o", tmp_path / "out.csv").succeeded()
 
-    assert outcome.status == 0
     tables = {path.name: lines(path.read_text("utf-8")) for path in tmp_path.glob("out.*.csv")}
     assert {name: table[0] for name, table in tables.items()} == {
-        "out.total.csv": [
-            *with_intervals("people"),
-            *with_intervals("average"),
-            *with_intervals("new"),
-        ],
-        "out.sex.csv": ["sex", *with_intervals("by_sex"), *with_intervals("total")],
+        "out.total.csv": with_intervals("people", "average", "new"),
+        "out.sex.csv": ["sex", *with_intervals("by_sex", "total")],
         "out.age.csv": ["age", *with_intervals("ages")],
     }
     assert [line[0] for line in tables["out.sex.csv"][1:]] == ["female", "male"]
-    assert len(tables["out.age.csv"]) == 6
-    for table in tables.values():
-        for line in table[1:]:
-            named = dict(zip(table[0], line, strict=True))
-            for name in (column for column in named if f"{column}_lower" in named):
-                lower, upper = Decimal(named[f"{name}_lower"]), Decimal(named[f"{name}_upper"])
-                value = Decimal(named[name])
-                # The interval of a count ends at zero, although its noisy number may not.
-                assert lower <= value <= upper or (value < 0 and lower == 0 <= upper)
     ages = [line[0] for line in tables["out.age.csv"][1:]]
     assert ages == ["0-24", "25-49", "50-74", "75-99", "100"]
 
 
 def test_a_budget_that_is_too_small_is_refused_before_any_read(
-    dpcli: Command, tmp_path: Path
+    dpcli: Command, spec: Path, tmp_path: Path
 ) -> None:
     """Exit 5 states the inputs, the limit and what would fit; no file is opened."""
-    spec = tmp_path / "spec.yaml"
-    text = SPEC.replace("NEIGHBORS", "add-remove").replace("epsilon: 10", "epsilon: 4")
-    spec.write_text(text, encoding="utf-8")
+    edit(spec, ("epsilon: 10", "epsilon: 4"))
     outcome = dpcli("release", spec, tmp_path / "absent.csv", "-o", tmp_path / "out.csv")
 
     assert outcome.status == 5
@@ -319,87 +237,26 @@ def test_a_closed_pipe_ends_quietly(spec: Path, data: Path) -> None:
     assert "Traceback" not in (spec.parent / "err").read_text("utf-8")
 
 
-def test_change_one_publishes_the_number_of_rows(
-    dpcli: Command, data: Path, tmp_path: Path
-) -> None:
-    """A count of all rows is exact and free under change-one, and the report states it."""
-    spec = tmp_path / "spec.yaml"
-    spec.write_text(SPEC.replace("NEIGHBORS", "change-one"), encoding="utf-8")
-    outcome = dpcli(
-        "release", spec, data, "-o", tmp_path / "o.csv", "--report", tmp_path / "r.json"
-    )
-    report = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
-
-    assert outcome.status == 0
-    assert lines((tmp_path / "o.csv").read_text("utf-8"))[1] == [
-        "people",
-        "",
-        "",
-        "4",
-        "4",
-        "4",
-        "",
-    ]
-    assert report["privacy"]["spent"]["epsilon"] == 5
-    assert any("number of rows" in note for note in report["unprotected"])
-
-
-def test_textbook_sensitivities_are_planned(dpcli: Command, tmp_path: Path) -> None:
-    """Salaries in [20k, 200k] and an age histogram have the sensitivities of textbooks."""
-    spec = tmp_path / "spec.yaml"
-    sensitivities = {}
-    for neighbors in ("add-remove", "change-one"):
-        spec.write_text(
-            "dpcli: 1\ndataset: d\n"
-            f"privacy: {{unit: row, neighbors: {neighbors}, budget: {{epsilon: 9}}}}\n"
-            "columns:\n"
-            "  salary: {type: number, bounds: [20000, 200000], step: 1000, missing: 20000}\n"
-            "  age: {type: integer, bounds: [0, 100], missing: 0}\n"
-            "statistics:\n"
-            "  - {name: total, statistic: sum, column: salary, epsilon: 1}\n"
-            "  - {name: ages, statistic: histogram, column: age, bins: {width: 10}, epsilon: 1}\n"
-            "  - {name: mean, statistic: mean, column: salary, epsilon: 1}\n",
-            encoding="utf-8",
-        )
-        plan = json.loads(dpcli("plan", spec, "--json").out)
-        sensitivities[neighbors] = {
-            statistic["name"]: statistic["sensitivity"] for statistic in plan["statistics"]
-        }
-
-    assert sensitivities["add-remove"]["total"]["l1"] == 200_000
-    assert sensitivities["change-one"]["total"]["l1"] == 180_000
-    assert sensitivities["change-one"]["mean"]["l1"] == 180_000
-    assert (
-        sensitivities["add-remove"]["ages"]["l1"],
-        sensitivities["add-remove"]["ages"]["l2"],
-    ) == (1, 1)
-    assert sensitivities["change-one"]["ages"]["l1"] == 2
-    assert sensitivities["change-one"]["ages"]["l2"] == pytest.approx(2**0.5, abs=1e-9)
-
-
 def test_the_draft_fails_helpfully_until_filled_in(
     dpcli: Command, freeze: Callable[[], None], tmp_path: Path
 ) -> None:
     """init reads only the header; check names each placeholder; when filled in, it releases."""
-    draft = dpcli("init", PEOPLE)
-    spec = tmp_path / "spec.yaml"
-    spec.write_text(draft.out, encoding="utf-8")
+    spec, _ = written(tmp_path, dpcli("init", PEOPLE).succeeded().out)
     refused = dpcli("check", spec)
 
-    assert draft.status == 0
     assert refused.status == 3
     assert refused.err.count("error[placeholder]") >= 5
-    filled = re.sub(r"unit: FILL_IN", "unit: row", draft.out)
-    filled = re.sub(r"neighbors: FILL_IN", "neighbors: add-remove", filled)
-    filled = re.sub(r"epsilon: FILL_IN", "epsilon: 0.5", filled)
-    filled = re.sub(r"budget: {epsilon: 0.5}", "budget: {epsilon: 1}", filled)
-    filled = re.sub(r"type: FILL_IN", "type: id", filled)
-    filled = re.sub(r"min_rows: FILL_IN", "min_rows: 1000", filled)
-    # Two in three notes are blank; with these numbers the check passes for any noise.
-    filled = filled.replace("epsilon: 0.02", "epsilon: 0.4").replace(
-        "readable: 0.8", "readable: 0.1"
+    edit(
+        spec,
+        ("unit: FILL_IN", "unit: row"),
+        ("neighbors: FILL_IN", "neighbors: add-remove"),
+        ("budget: {epsilon: FILL_IN}", "budget: {epsilon: 1}"),
+        ("epsilon: FILL_IN", "epsilon: 0.5"),
+        ("type: FILL_IN", "type: id"),
+        ("min_rows: FILL_IN", "min_rows: 1000"),
+        # Two in three notes are blank; with these numbers the check passes for any noise.
+        ("readable: 0.8", "readable: 0.1"),
     )
-    spec.write_text(filled, encoding="utf-8")
     # The quality check of a draft stops one good file in a hundred.
     freeze()
     assert dpcli("release", spec, PEOPLE, "-q").status == 0
@@ -407,7 +264,7 @@ def test_the_draft_fails_helpfully_until_filled_in(
 
 def test_the_schema_is_json(dpcli: Command) -> None:
     """Editors can read the output of `schema`."""
-    assert json.loads(dpcli("schema").out)["$schema"].endswith("2020-12/schema")
+    assert dpcli("schema").json["$schema"].endswith("2020-12/schema")
 
 
 def test_there_is_no_way_to_turn_noise_off(dpcli: Command) -> None:
@@ -415,14 +272,6 @@ def test_there_is_no_way_to_turn_noise_off(dpcli: Command) -> None:
     for command in ("release", "plan", "check", "init", "explain", "schema"):
         words = re.findall(r"--[a-z-]+", dpcli(command, "--help").out)
         assert not [word for word in words if re.search("seed|noise|debug|verbose|raw", word)]
-
-
-def test_the_readme_commands_exist() -> None:
-    """The README has the command that releases the sample and the one that tests."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-
-    assert "dpcli release specs/town.yaml sample_data/people.csv" in readme
-    assert "-m pytest" in readme
 
 
 @pytest.mark.parametrize(
@@ -458,9 +307,8 @@ def test_impossible_outputs_are_refused_before_anything_is_spent(
 def test_a_device_gets_no_report_next_to_it(dpcli: Command, spec: Path, data: Path) -> None:
     """`-o /dev/null` creates no file in the folder of devices."""
     before = set(Path("/dev").glob("*.json"))
-    outcome = dpcli("release", spec, data, "-q", "-o", "/dev/null")
+    dpcli("release", spec, data, "-q", "-o", "/dev/null").succeeded()
 
-    assert outcome.status == 0
     assert set(Path("/dev").glob("*.json")) == before
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from tests.support.cli import Command
+from tests.support.cli import Command, table
 
 SPEC = """\
 dpcli: 1
@@ -60,9 +57,8 @@ def release(dpcli: Command, tmp_path: Path, plan: Callable[..., Path]) -> Releas
 
     def run(entry: str, **given: str) -> list[Line]:
         report = ("--report", tmp_path / "r.md", "--force")
-        done = dpcli("release", plan(entry, **given), data, "-q", *report)
-        assert done.status == 0, done.err
-        return list(csv.DictReader(io.StringIO(done.out)))
+        done = dpcli("release", plan(entry, **given), data, "-q", *report).succeeded()
+        return table(done.out)
 
     return run
 
@@ -127,7 +123,7 @@ def test_supporting_answers_raise_no_sum_of_epsilons(
 ) -> None:
     """With rho, what an entry costs as a sum of epsilons is what a single answer costs."""
     budget = {"budget": "epsilon: 9, delta: 1e-6", "rule": "zcdp"}
-    facts = json.loads(dpcli("plan", plan(entry, **given, **budget), "--json").out)
+    facts = dpcli("plan", plan(entry, **given, **budget), "--json").json
     asked = [*facts["statistics"], *([facts["quality"]] if facts["quality"] else [])]
 
     for stated in asked:
@@ -141,7 +137,7 @@ def test_plans_warn_of_limits_on_groups_of_people(
     """A person in several groups counts in one of them."""
     unit = "{column: who, max_rows: 3, max_groups: 1}"
     spec = plan("statistic: count_distinct, by: [g], epsilon: 1", unit=unit)
-    facts = json.loads(dpcli("plan", spec, "--json").out)
+    facts = dpcli("plan", spec, "--json").json
 
     assert "warning: asked: of a person in more than 1 group," in dpcli("plan", spec).out
     (said,) = (text for text in facts["limits"] if text.startswith("asked: "))

@@ -19,7 +19,7 @@ from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Array
 from dpcli.simulation.report import HEADING
-from tests.support.cli import LOCAL, PEOPLE, ROOT, SPECS, Command
+from tests.support.cli import LOCAL, PEOPLE, ROOT, SPECS, Command, edit
 from tests.support.rules import mostly_extended
 
 
@@ -44,8 +44,7 @@ def test_every_sample_spec_can_be_simulated(path: Path, dpcli: Command, tmp_path
 
 def test_json_says_first_that_it_is_no_release(dpcli: Command, spec: Path) -> None:
     """The first two members state it; predicted errors are those of `plan`."""
-    done = dpcli("simulate", spec, "--rows", 400, "--runs", 5, "--seed", 9, "--json")
-    assert done.status == 0
+    done = dpcli("simulate", spec, "--rows", 400, "--runs", 5, "--seed", 9, "--json").succeeded()
     written: list[str] = []
 
     def noted(text: str) -> float:
@@ -59,7 +58,7 @@ def test_json_says_first_that_it_is_no_release(dpcli: Command, spec: Path) -> No
     assert facts["synthetic"] == {
         "rows": 400, "people": None, "people_above_max_rows": None, "seed": 9,
     }  # fmt: skip
-    planned = json.loads(dpcli("plan", spec, "--json").out)
+    planned = dpcli("plan", spec, "--json").json
     for tried, entry in zip(facts["statistics"], planned["statistics"], strict=True):
         assert tried["name"] == entry["name"]
         predicted = [answer["predicted95"] for answer in tried["answers"]]
@@ -85,7 +84,7 @@ def test_a_fresh_seed_is_printed_and_repeats_the_rows(
     """Without --seed, each run has new rows, which the printed seed gives again."""
     words = ("simulate", spec, "--rows", 50, "--runs", 1, "--json")
     done = [
-        json.loads(dpcli(*words, "--dummy", tmp_path / name).out)["synthetic"]["seed"]
+        dpcli(*words, "--dummy", tmp_path / name).json["synthetic"]["seed"]
         for name in ("a.csv", "b.csv")
     ]
     assert done[0] != done[1]
@@ -182,7 +181,7 @@ def test_a_local_spec_is_refused(dpcli: Command) -> None:
 
 def test_over_budget_is_simulated_and_refused_like_a_plan(dpcli: Command, spec: Path) -> None:
     """The tables, then status 5."""
-    spec.write_text(spec.read_text(encoding="utf-8").replace("epsilon: 10,", "epsilon: 1,"))
+    edit(spec, ("epsilon: 10,", "epsilon: 1,"))
     done = dpcli("simulate", spec, "--rows", 50, "--runs", 2)
     assert done.status == 5
     assert done.out.startswith(HEADING)
@@ -212,7 +211,7 @@ def test_a_mechanism_with_too_little_noise_fails(
     assert done.status == 1
     assert "smaller than predicted" in done.out
     assert "error[promise-broken]: ages: the error of `count` is smaller" in done.err
-    facts = json.loads(dpcli("simulate", spec, "--rows", 100, "--runs", 60, "--json").out)
+    facts = dpcli("simulate", spec, "--rows", 100, "--runs", 60, "--json").json
     assert facts["kept"] is False
 
 
@@ -222,9 +221,8 @@ def test_the_environment_names_no_data(
     """A simulation reads no environment variable."""
     for name in ("DPCLI_DATA", "DPCLI_DUMMY", "DPCLI_SEED", "DPCLI_LEDGER"):
         monkeypatch.setenv(name, str(data))
-    done = dpcli("simulate", spec, "--rows", 20, "--runs", 1, "--seed", 1, "--json")
-    assert done.status == 0
-    assert json.loads(done.out)["synthetic"]["rows"] == 20
+    done = dpcli("simulate", spec, "--rows", 20, "--runs", 1, "--seed", 1, "--json").succeeded()
+    assert done.json["synthetic"]["rows"] == 20
 
 
 WATCHED = """
@@ -277,7 +275,7 @@ def test_predicted_errors_do_not_depend_on_rows(dpcli: Command, spec: Path) -> N
     errors = []
     for rows in (10, 2000):
         done = dpcli("simulate", spec, "--rows", rows, "--runs", 40, "--seed", 1, "--json")
-        statistics = json.loads(done.out)["statistics"]
+        statistics = done.json["statistics"]
         (average,) = [entry for entry in statistics if entry["name"] == "average"]
         predicted = [answer["predicted95"] for answer in average["answers"]]
         errors.append((predicted, Fraction(average["published"][0]["observed95"])))

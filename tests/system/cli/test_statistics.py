@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from itertools import product
 from pathlib import Path
 from random import Random
@@ -14,7 +13,7 @@ import pytest
 
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.tables.marginals import MeasuredTables
-from tests.support.cli import ROOT, Command
+from tests.support.cli import ROOT, Command, reported, table, written
 from tests.support.rules import mostly_extended
 from tests.support.streams import Stream
 
@@ -121,10 +120,9 @@ def test_every_statistic_answers_any_data(
     spec.write_text(SPEC.replace("NEIGHBORS", neighbors), encoding="utf-8")
     file.write_text(DATA[name], encoding="utf-8")
     reports = ["--report", tmp_path / "r.json", "--report", tmp_path / "r.md"]
-    outcome = dpcli("release", spec, file, "-o", out, *reports)
-    assert outcome.status == 0, outcome.err
-    rows = list(csv.DictReader(io.StringIO(out.read_text(encoding="utf-8"))))
-    report = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    dpcli("release", spec, file, "-o", out, *reports).succeeded()
+    rows = table(out)
+    report = reported(tmp_path / "r.json")
     assert sum(len(statistic["cells"]) for statistic in report["statistics"]) == len(rows)
     published = {row["statistic"] for row in rows}
     assert {"plain", "plain.raw", "s", "low", "high", "sole", "cut", "cr"} <= published
@@ -156,8 +154,7 @@ def test_reports_state_the_fields_of_a_request(dpcli: Command, tmp_path: Path) -
     spec, file, report = tmp_path / "s.yaml", tmp_path / "d.csv", tmp_path / "r.md"
     spec.write_text(SPEC.replace("NEIGHBORS", "add-remove"), encoding="utf-8")
     file.write_text(DATA["odd cells"], encoding="utf-8")
-    outcome = dpcli("release", spec, file, "-q", "--report", report)
-    assert outcome.status == 0, outcome.err
+    dpcli("release", spec, file, "-q", "--report", report).succeeded()
     lines = report.read_text(encoding="utf-8").replace("\\", "").splitlines()
 
     for inputs in REQUESTED:
@@ -188,8 +185,7 @@ def test_a_fault_after_the_noise_is_charged(
     assert "release-void" in again.err
     book = ("--ledger", tmp_path / "dpcli-ledger.sqlite")
     assert dpcli("ledger", "export", "r", *book).status == 6
-    history = dpcli("ledger", "history", *book)
-    assert history.status == 0
+    history = dpcli("ledger", "history", *book).succeeded()
     assert " r " in history.out
     assert dpcli("ledger", "verify", *book).status == 0
     assert dpcli("release", spec, file, "--release-id", "s").status == 0
@@ -209,8 +205,7 @@ def test_raw_numbers_have_intervals_that_hold_them_or_none(
     file.write_text(DATA["one person"], encoding="utf-8")
     driven = 0
     for _ in range(14):
-        done = dpcli("release", spec, file)
-        assert done.status == 0, done.err
+        done = dpcli("release", spec, file).succeeded()
         for row in csv.DictReader(io.StringIO(done.out)):
             if row["statistic"].endswith(".raw") and row["lower"]:
                 inside = float(row["lower"]) <= float(row["value"]) <= float(row["upper"])
@@ -241,9 +236,8 @@ statistics:
     )
     lines = [f"c{number},5\n" for number in range(10_000)] + ["big,7\n"] * 500
     file.write_text("city,x\n" + "".join(lines), encoding="utf-8")
-    outcome = dpcli("release", spec, file)
-    assert outcome.status == 0, outcome.err
-    rows = list(csv.DictReader(io.StringIO(outcome.out)))
+    outcome = dpcli("release", spec, file).succeeded()
+    rows = table(outcome.out)
     assert {row["city"] for row in rows} == {"big"}
     assert [row["value"] for row in rows if row["statistic"] == "m"] == ["7"]
     assert len(rows) == 2 + 10_001
@@ -251,8 +245,8 @@ statistics:
 
 def test_tables_that_no_row_can_change_are_exact(dpcli: Command, tmp_path: Path) -> None:
     """Under change-one, a table of one cell is the public number of rows."""
-    spec, file = tmp_path / "s.yaml", tmp_path / "d.csv"
-    spec.write_text(
+    spec, file = written(
+        tmp_path,
         """
 dpcli: 1
 dataset: d
@@ -263,11 +257,9 @@ columns:
 statistics:
   - {name: t, statistic: marginals, columns: [c, a], ways: 1, epsilon: 1}
 """,
-        encoding="utf-8",
+        "c,a\n" + "p,x\n" * 30 + "p,y\n" * 12,
     )
-    file.write_text("c,a\n" + "p,x\n" * 30 + "p,y\n" * 12, encoding="utf-8")
-    outcome = dpcli("release", spec, file)
-    assert outcome.status == 0, outcome.err
+    outcome = dpcli("release", spec, file).succeeded()
     rows = {
         row["item"]: float(row["value"])
         for row in csv.DictReader(io.StringIO(outcome.out))
@@ -292,12 +284,9 @@ def test_the_spec_above_asks_for_every_statistic() -> None:
 
 def test_wide_tables_of_every_statistic_are_read_alike(dpcli: Command, tmp_path: Path) -> None:
     """A plain CSV reader and polars see the same tables; chosen labels are in cells."""
-    spec, file = tmp_path / "s.yaml", tmp_path / "d.csv"
-    spec.write_text(SPEC.replace("NEIGHBORS", "add-remove"), encoding="utf-8")
-    file.write_text(DATA["people"], encoding="utf-8")
+    spec, file = written(tmp_path, SPEC.replace("NEIGHBORS", "add-remove"), DATA["people"])
     out = tmp_path / "o.csv"
-    outcome = dpcli("release", spec, file, "-o", out, "--layout", "wide")
-    assert outcome.status == 0, outcome.err
+    dpcli("release", spec, file, "-o", out, "--layout", "wide").succeeded()
     tables = sorted(tmp_path.glob("o.*.csv"))
     assert len(tables) >= 7
     for path in tables:
@@ -305,5 +294,5 @@ def test_wide_tables_of_every_statistic_are_read_alike(dpcli: Command, tmp_path:
         read = pl.read_csv(path, infer_schema=False).fill_null("")
         assert [read.columns, *map(list, read.rows())] == plain
         assert not any(cell[:1] in {"=", "@", "+"} for line in plain for cell in line)
-    city = list(csv.DictReader(io.StringIO((tmp_path / "o.city.csv").read_text(encoding="utf-8"))))
+    city = table(tmp_path / "o.city.csv")
     assert {row["mo"] for row in city} <= {"a", "b"}

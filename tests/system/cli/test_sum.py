@@ -22,7 +22,7 @@ from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.sums import summed_margin
 from dpcli.report.formats import report_schema
 from dpcli.report.report import Report
-from tests.support.cli import Command, Outcome, reported
+from tests.support.cli import Command, Outcome, reported, written
 from tests.support.frozen import FROZEN
 from tests.support.streams import Stream
 
@@ -89,8 +89,7 @@ def publish(dpcli: Command, folder: Path, unit: str = "row") -> Path:
 def released(dpcli: Command, spec: Path, data: Path) -> Path:
     """The report of a release into the folder of its spec."""
     out = spec.with_name("out.csv")
-    done = dpcli("release", spec, data, "-q", "-o", out)
-    assert done.status == 0, done.err
+    dpcli("release", spec, data, "-q", "-o", out).succeeded()
     return out.with_name("out.report.json")
 
 
@@ -470,9 +469,7 @@ statistics:
 
 def test_keys_with_names_of_other_columns_are_read(dpcli: Command, tmp_path: Path) -> None:
     """A key may be called `flag`, and optional columns come after the flags."""
-    spec, data = tmp_path / "spec.yaml", tmp_path / "data.csv"
-    spec.write_text(KEYS, encoding="utf-8")
-    data.write_text("flag\n" + "a\n" * 50 + "b\n" * 70, encoding="utf-8")
+    spec, data = written(tmp_path, KEYS, "flag\n" + "a\n" * 50 + "b\n" * 70)
     found = added(dpcli, released(dpcli, spec, data), "flag=a", "flag=b")
 
     assert found["numbers"] == 2

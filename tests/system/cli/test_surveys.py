@@ -13,7 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from dpcli.report.formats import report_schema
-from tests.support.cli import Command
+from tests.support.cli import Command, reported
 
 SPEC = """
 dpcli: 1
@@ -59,8 +59,9 @@ def test_lines_of_the_population_are_in_every_output(survey: Path, dpcli: Comman
     """The table, the reports, the page and the summary show both intervals, and what they are."""
     reports = {ending: survey / f"r.{ending}" for ending in ("json", "md", "html")}
     named = [word for path in reports.values() for word in ("--report", path)]
-    done = dpcli("release", survey / "s.yaml", survey / "d.csv", "-o", survey / "o.csv", *named)
-    assert done.status == 0, done.err
+    done = dpcli(
+        "release", survey / "s.yaml", survey / "d.csv", "-o", survey / "o.csv", *named
+    ).succeeded()
     rows = read_rows(survey / "o.csv")
     by_name = {(row["statistic"], row["region"], row["item"]): row for row in rows}
 
@@ -80,7 +81,7 @@ def test_lines_of_the_population_are_in_every_output(survey: Path, dpcli: Comman
     assert not [
         name for name, _, _ in by_name if name in ("weighted.population", "heavy.population")
     ]
-    report = json.loads(reports["json"].read_text(encoding="utf-8"))
+    report = reported(reports["json"])
     assert Draft202012Validator(json.loads(report_schema())).is_valid(report)
     assert sum(len(statistic["cells"]) for statistic in report["statistics"]) == len(rows)
     assert report["sample"]["population"] == 50000
@@ -94,31 +95,27 @@ def test_lines_of_the_population_are_in_every_output(survey: Path, dpcli: Comman
 def test_other_layouts_have_the_lines_of_the_population(survey: Path, dpcli: Command) -> None:
     """A wide table has columns for the population, and Parquet has the same numbers as CSV."""
     spec, data = survey / "s.yaml", survey / "d.csv"
-    first = dpcli(
+    dpcli(
         "release", spec, data, "--release-id", "a", "--layout", "wide", "-o", survey / "w.csv"
-    )
-    assert first.status == 0, first.err
+    ).succeeded()
     wide = read_rows(survey / "w.region.csv")
     assert {"age.population", "age.population_lower", "people.population"} <= set(wide[0])
-    second = dpcli("release", spec, data, "--release-id", "b", "-o", survey / "o.parquet")
-    assert second.status == 0, second.err
+    dpcli("release", spec, data, "--release-id", "b", "-o", survey / "o.parquet").succeeded()
     table = pl.read_parquet(survey / "o.parquet")
     assert table.filter(pl.col("statistic") == "age.population").height == 3
 
 
 def test_a_plan_and_a_simulation_know_of_the_sample(survey: Path, dpcli: Command) -> None:
     """The plan says what is estimated, and what squares cost; a simulation runs."""
-    plan = dpcli("plan", survey / "s.yaml")
-    assert plan.status == 0, plan.err
+    plan = dpcli("plan", survey / "s.yaml").succeeded()
     text = " ".join(plan.out.split())
     assert "squares of age" in text
     assert "people, ages, age, north, total: the lines NAME.population are estimates" in text
     assert "weighted, heavy: only the number of the file is published" in text
     assert "each row counts by its w, from 0.5 to 2.0; weights outside are clamped" in text
-    stated = json.loads(dpcli("plan", survey / "s.yaml", "--json").out)
+    stated = dpcli("plan", survey / "s.yaml", "--json").json
     assert [one.get("population", False) for one in stated["statistics"]] == [True] * 5 + [
         False
     ] * 2
     assert stated["sample"]["size"] == 1500
-    simulated = dpcli("simulate", survey / "s.yaml", "--rows", "800", "--runs", "20")
-    assert simulated.status == 0, simulated.err
+    dpcli("simulate", survey / "s.yaml", "--rows", "800", "--runs", "20").succeeded()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import json
 import os
 import re
 import resource
@@ -20,7 +19,7 @@ import pytest
 
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.numeric.exact import plain_text
-from tests.support.cli import Command, data, digits, dpcli, remove_ledger, spec
+from tests.support.cli import Command, data, digits, dpcli, edit, remove_ledger, reported, spec
 from tests.support.rules import mostly_extended
 
 __all__ = ["data", "dpcli", "spec"]
@@ -75,8 +74,7 @@ def test_the_account_refuses_when_it_is_exhausted(
 def test_a_changed_budget_is_refused(dpcli: Command, folder: Path, spec: Path, data: Path) -> None:
     """A larger budget in the spec does not change that of the account."""
     dpcli("release", spec, data, "-q")
-    text = spec.read_text("utf-8").replace("epsilon: 10", "epsilon: 1000")
-    spec.write_text(text, encoding="utf-8")
+    edit(spec, ("epsilon: 10", "epsilon: 1000"))
     outcome = dpcli("release", spec, data, "-q")
 
     assert outcome.status == 6
@@ -110,8 +108,8 @@ def test_balances_and_history_for_people_and_scripts(
 ) -> None:
     """show and history have the same content in a table and in JSON."""
     dpcli("release", spec, data, "-q", "--release-id", "night")
-    (account,) = json.loads(dpcli("ledger", "show", "--json", "--spec", spec).out)
-    (entry,) = json.loads(dpcli("ledger", "history", "--json").out)
+    (account,) = dpcli("ledger", "show", "--json", "--spec", spec).json
+    (entry,) = dpcli("ledger", "history", "--json").json
 
     assert (account["spent_epsilon"], account["remaining_epsilon"]) == (6, 4)
     assert account["more_runs"] == 0
@@ -135,7 +133,7 @@ def test_balances_in_json_are_numbers_as_in_a_release(
             assert Fraction(found) == Fraction(expected)
     assert account["remaining_epsilon"] == "1.1"
     assert account["spent_rho"] is None
-    (plain,) = json.loads(dpcli("ledger", "show", "--json").out)
+    (plain,) = dpcli("ledger", "show", "--json").json
     assert plain["remaining_epsilon"] > 1 and plain["spent_delta"] > 0
     assert plain_text(Fraction(1, 3), ceil) == "0.333333333334"
     assert plain_text(Fraction(2, 3), floor) == "0.666666666666"
@@ -152,7 +150,7 @@ def test_the_number_of_runs_that_fit(dpcli: Command, folder: Path, data: Path) -
     )
     dpcli("ledger", "open", "d", "--epsilon", "1")
     for runs in (10, 9):
-        (account,) = json.loads(dpcli("ledger", "show", "--json", "--spec", spec).out)
+        (account,) = dpcli("ledger", "show", "--json", "--spec", spec).json
         assert account["more_runs"] == runs
         dpcli("release", spec, data, "-q")
 
@@ -169,7 +167,7 @@ def test_a_window_renews_the_budget_and_the_report_explains_it(
     for day, status in days.items():
         words = ["release", spec, data, "-o", f"{day}.csv", "--period", day, "--any-period"]
         assert dpcli(*words).status == status
-    report = json.loads((folder / "2026-03-08.report.json").read_text("utf-8"))
+    report = reported(folder / "2026-03-08.report.json")
     window = report["ledger"]["window"]
 
     assert (window["periods"], window["period"]) == (7, "2026-03-08")
@@ -215,7 +213,7 @@ def test_the_account_of_a_spec_is_shown_alone(
     dpcli("release", spec, data, "-q")
 
     assert "`town` has no account yet" in none.out and "village" not in none.out
-    (account,) = json.loads(dpcli("ledger", "show", "--spec", spec, "--json").out)
+    (account,) = dpcli("ledger", "show", "--spec", spec, "--json").json
     assert account["dataset"] == "town"
 
 
@@ -265,7 +263,7 @@ def test_a_full_window_says_when_it_frees_itself(
 def test_show_says_when_a_window_frees_itself(dpcli: Command, folder: Path, data: Path) -> None:
     """The next day on which more is left, and the one on which all is; none without charges."""
     dpcli("ledger", "open", "nights", "--epsilon", "1", "--window", "3")
-    assert json.loads(dpcli("ledger", "show", "--json").out)[0]["frees"] == []
+    assert dpcli("ledger", "show", "--json").json[0]["frees"] == []
     for day, epsilon in (("2026-03-01", "0.6"), ("2026-03-03", "0.3")):
         dpcli("release", windowed(folder, epsilon), data, "-q", "--period", day)
     shown = dpcli("ledger", "show").out
@@ -332,7 +330,7 @@ def test_devices_are_written_to_and_not_replaced(
     assert (full.status, null.status) == (7, 0)
     assert "--release-id r, which costs nothing" in full.err
     assert stat.S_ISCHR(Path("/dev/full").stat().st_mode)
-    assert len(json.loads(dpcli("ledger", "history", "--json").out)) == 1
+    assert len(dpcli("ledger", "history", "--json").json) == 1
 
 
 @pytest.mark.parametrize("kilobytes", mostly_extended((1, 8, 16, 40), 16))
@@ -371,7 +369,7 @@ def test_an_anchor_that_cannot_be_written_stops_releases(
     anchor.write_bytes(before)
 
     assert (refused.status, refused.out) == (6, "")
-    assert len(json.loads(dpcli("ledger", "history", "--json").out)) == 1
+    assert len(dpcli("ledger", "history", "--json").json) == 1
 
 
 def test_a_network_drive_is_refused_unless_it_is_allowed(

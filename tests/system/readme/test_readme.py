@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import datetime
-import io
-import json
 import os
 import re
 import shlex
@@ -26,7 +23,7 @@ from dpcli.ledger.charge import charge_for
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.planning.planner import make_plan
 from dpcli.specification.load import read_central_spec
-from tests.support.cli import ROOT, Command, Outcome, digits
+from tests.support.cli import ROOT, Command, Outcome, digits, table
 from tests.support.fork_server import fast_dpcli
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -125,7 +122,7 @@ def test_the_first_command_shows_good_numbers_twice(place: Path) -> None:
     release = installed.rsplit("&& .venv/bin/", 1)[1]
     for _ in range(2):
         done = typed(release, place)
-        rows = list(csv.DictReader(io.StringIO(done.stdout)))
+        rows = table(done.stdout)
 
         assert done.returncode == 0, done.stderr
         assert len(rows) > 10
@@ -217,7 +214,7 @@ def test_the_nightly_job_never_runs_out(between: int, nightly: NightlyJob, dpcli
         assert done.status == 0, f"{day}: {done.err}"
         assert Path(f"nightly-{day}.csv").is_file()
     assert nightly.run(day).status == 0
-    shown = json.loads(dpcli("ledger", "show", "--json", "--spec", "nightly.yaml").out)
+    shown = dpcli("ledger", "show", "--json", "--spec", "nightly.yaml").json
 
     (account,) = (entry for entry in shown if entry["dataset"] == "town-nightly")
     assert account["releases"] == nights

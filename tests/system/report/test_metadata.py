@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.cli import PEOPLE, SPECS, Command
+from tests.support.cli import PEOPLE, SPECS, Command, reported
 from tests.support.rules import mostly_extended
 
 csvw = pytest.importorskip("csvw")
@@ -44,15 +43,25 @@ def released(dpcli: Command, folder: Path, *words: str | Path, spec: str = SPEC)
     """Release the spec with metadata; their path."""
     (folder / "spec.yaml").write_text(spec)
     metadata = folder / "out.csv-metadata.json"
-    done = dpcli("release", folder / "spec.yaml", PEOPLE, "-o", folder / "out.csv", "--metadata",
-                 metadata, "--release-id", "first", "-q", *words)  # fmt: skip
-    assert done.status == 0, done.err
+    dpcli(
+        "release",
+        folder / "spec.yaml",
+        PEOPLE,
+        "-o",
+        folder / "out.csv",
+        "--metadata",
+        metadata,
+        "--release-id",
+        "first",
+        "-q",
+        *words,
+    ).succeeded()
     return metadata
 
 
 def tables(metadata: Path) -> list[dict[str, Any]]:
     """The tables that metadata describe."""
-    stated = json.loads(metadata.read_text())
+    stated = reported(metadata)
     described: list[dict[str, Any]] = stated.get("tables", [stated])
     return described
 
@@ -60,7 +69,7 @@ def tables(metadata: Path) -> list[dict[str, Any]]:
 def accepted(metadata: Path) -> None:
     """Every cell of every table has the datatype of its column, and keys are unique."""
     group = csvw.TableGroup.from_file(metadata)
-    if "tables" not in json.loads(metadata.read_text()):
+    if "tables" not in reported(metadata):
         group = csvw.Table.from_file(metadata)
     parts = group.tables if hasattr(group, "tables") else [group]
     for part in parts:
@@ -117,7 +126,7 @@ def test_metadata_keep_the_rules_of_the_recommendation(
 ) -> None:
     """Names are variables of URI templates, titles are the header, keys refer to names."""
     metadata = released(dpcli, tmp_path, "--layout", layout)
-    stated = json.loads(metadata.read_text())
+    stated = reported(metadata)
 
     assert stated["@context"] == "http://www.w3.org/ns/csvw"
     assert stated["dc:title"] == "Visits, and more"
@@ -160,7 +169,7 @@ def test_a_license_is_an_address_or_a_name(dpcli: Command, tmp_path: Path) -> No
         folder.mkdir()
         metadata = released(dpcli, folder, spec=f"{SPEC}  license: {license_}\n")
 
-        assert json.loads(metadata.read_text())["dc:license"] == stated
+        assert reported(metadata)["dc:license"] == stated
 
 
 def test_metadata_are_stored_and_can_be_exported(dpcli: Command, tmp_path: Path) -> None:
@@ -178,9 +187,18 @@ def test_metadata_are_stored_and_can_be_exported(dpcli: Command, tmp_path: Path)
         (tmp_path / "out.csv", folder / "m.json", "../out.csv"),
         (folder / "a b#.csv", folder / "n.json", "a%20b%23.csv"),
     ):
-        done = dpcli("ledger", "export", "first", "-o", table, "--metadata", described, "--force",
-                     "--ledger", ledger)  # fmt: skip
-        assert done.status == 0, done.err
+        dpcli(
+            "ledger",
+            "export",
+            "first",
+            "-o",
+            table,
+            "--metadata",
+            described,
+            "--force",
+            "--ledger",
+            ledger,
+        ).succeeded()
         assert tables(described)[0]["url"] == url
     accepted(folder / "m.json")
 
@@ -212,4 +230,4 @@ def test_metadata_are_named_with_the_other_outputs(dpcli: Command, tmp_path: Pat
     done = dpcli("release", tmp_path / "spec.yaml", PEOPLE, "-o", tmp_path / "o.csv", "--metadata",
                  tmp_path / "m.json", "--json")  # fmt: skip
 
-    assert str(tmp_path / "m.json") in json.loads(done.out)["outputs"]
+    assert str(tmp_path / "m.json") in done.json["outputs"]

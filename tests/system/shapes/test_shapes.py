@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +9,7 @@ from random import Random
 
 import pytest
 
-from tests.support.cli import Command, Outcome
+from tests.support.cli import Command, Outcome, reported
 from tests.support.spark import spark
 from tests.support.terminal import on_terminal
 from tests.system.shapes.shape import Shape, expected_numbers, published_intervals
@@ -62,8 +61,7 @@ def drafted(shape: Shape, folder: Path, dpcli: Command) -> tuple[Path, Path]:
     """The edited draft of a shape, and its file."""
     spec, data = folder / "spec.yaml", folder / shape.file
     shape.write(data, Random(shape.name))
-    draft = dpcli("init", data, *shape.init)
-    assert draft.status == 0, draft.err
+    draft = dpcli("init", data, *shape.init).succeeded()
     spec.write_text(shape.edited(draft.out), encoding="utf-8")
     return spec, data
 
@@ -91,9 +89,8 @@ def test_unreadable_marks_are_counted(tmp_path: Path, dpcli: Command) -> None:
     assert len(re.findall(r"(?:most|some) +(?:some|few) +(?:some|few)\b", checked.text)) == len(
         columns
     )
-    released = dpcli("release", spec, data, "-q", "--report", tmp_path / "report.json")
-    assert released.status == 0, released.err
-    report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    dpcli("release", spec, data, "-q", "--report", tmp_path / "report.json").succeeded()
+    report = reported(tmp_path / "report.json")
     for name, cells in frame.items():
         # Only in a column of numbers, -99 is readable.
         marks = ["NA", ".", ""] if name == "HOURS" else MARKS
