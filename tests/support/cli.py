@@ -161,14 +161,15 @@ def table(source: Path | str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
-def edit(path: Path, *changes: tuple[str, str]) -> Path:
-    """Replace texts of a file, each of which must be in it."""
+def edit(path: Path, *changes: tuple[str, str], to: Path | None = None) -> Path:
+    """Replace texts of a file, each of which must be in it, or write that `to` another one."""
     text = path.read_text(encoding="utf-8")
     for old, new in changes:
         assert old in text, old
         text = text.replace(old, new)
-    path.write_text(text, encoding="utf-8")
-    return path
+    to = to or path
+    to.write_text(text, encoding="utf-8")
+    return to
 
 
 def reported(path: Path) -> dict[str, Any]:

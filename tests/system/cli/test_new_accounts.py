@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shlex
-import shutil
 from pathlib import Path
 
 import pytest
@@ -27,8 +26,8 @@ def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def renamed(spec: Path, dataset: str) -> Path:
     """The same spec for another account."""
-    copy = shutil.copy(spec, spec.with_name(f"{dataset}.yaml"))
-    return edit(copy, ("dataset: town", f"dataset: {dataset}"))
+    change = ("dataset: town", f"dataset: {dataset}")
+    return edit(spec, change, to=spec.with_name(f"{dataset}.yaml"))
 
 
 def test_a_new_ledger_and_a_new_account_are_announced_even_quietly(

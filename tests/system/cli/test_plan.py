@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import sys
 from pathlib import Path
 
@@ -37,7 +36,7 @@ def old(tmp_path: Path) -> Path:
 
 def changed(old: Path, *pairs: tuple[str, str]) -> Path:
     """The spec with some texts replaced."""
-    return edit(shutil.copy(old, old.with_name("new.yaml")), *pairs)
+    return edit(old, *pairs, to=old.with_name("new.yaml"))
 
 
 WITHOUT_DELTA = (", delta: 1e-6}, composition: zcdp", "}")
