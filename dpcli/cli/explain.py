@@ -17,6 +17,8 @@ from dpcli.cli.commands import COMMANDS, help_brief, help_prose
 from dpcli.cli.console import MAX_PROSE_WIDTH, width_of
 from dpcli.cli.options import checked_budget
 from dpcli.cli.terminal import plain_table
+from dpcli.data.kinds import COLUMNS
+from dpcli.data.sections import section_of
 from dpcli.fields.section import example_line
 from dpcli.mechanisms import MECHANISMS
 from dpcli.mechanisms.local import LOCAL_MECHANISMS
@@ -27,7 +29,6 @@ from dpcli.problems import reference
 from dpcli.problems.errors import UsageError
 from dpcli.problems.messages import did_you_mean
 from dpcli.problems.reference import KeyUse, Page
-from dpcli.specification.column_types import COLUMN_TYPES
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.choices.top_values import SCORE_FUNCTIONS
 from dpcli.statistics.postprocessing import STEPS
@@ -76,7 +77,7 @@ def _described_pages() -> Iterator[Page]:
     """Pages made from models of fields and types that have no page in the reference."""
     described = {(page.name, page.kind) for page in reference.word_pages()}
     owners = [(statistic.name, "statistic", statistic.fields) for statistic in STATISTICS]
-    owners += [(shape.kind, shape.kind, shape) for shape in COLUMN_TYPES]
+    owners += [(kind.key, kind.key, section_of(kind)) for kind in COLUMNS]
     for owner, place, model in owners:
         named = ((field.alias or key, field) for key, field in model.model_fields.items())
         fields = {key: field for key, field in named if key != "type"}

@@ -20,9 +20,12 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any, BinaryIO, TypeVar
 
+from dpcli.data.column import Column
 from dpcli.data.formats import DECIMALS, Dialect
 from dpcli.data.grid_columns import NumericColumn
+from dpcli.data.kinds import COLUMNS
 from dpcli.data.number_columns import NumberColumn
+from dpcli.data.sections import section_of
 from dpcli.fields.section import field_examples
 from dpcli.fields.values import MAX_EPSILON, parse_number
 from dpcli.numeric.exact import plain_text, short_down
@@ -30,8 +33,6 @@ from dpcli.planning.notes import count_text
 from dpcli.problems.errors import SpecError, UsageError
 from dpcli.problems.messages import closest_match, quote, quoted_list, truncated
 from dpcli.specification import draft
-from dpcli.specification.column_types import COLUMN_TYPES
-from dpcli.specification.column_types.model import ColumnModel
 from dpcli.specification.dataset_names import dataset_name_fault
 from dpcli.specification.load import parse_central_spec
 
@@ -222,14 +223,15 @@ class Interview:
             decimal = ask("decimal", parse_choice(*DECIMALS), usual)
             self._tree["csv"] = replace(self._at("csv"), decimal=decimal)
         explain("columns")
-        shapes = {shape.kind: shape for shape in COLUMN_TYPES}
         for column in header:
             if column not in self._tree["columns"]:
-                kind = ask("column", parse_choice("skip", *shapes, "done"), column=quote(column))
+                kind = ask(
+                    "column", parse_choice("skip", *COLUMNS.names, "done"), column=quote(column)
+                )
                 if kind == "done":
                     break
                 if kind != "skip":
-                    self._ask_column(column, shapes[kind])
+                    self._ask_column(column, COLUMNS[kind])
         explain("statistics")
         self._ask_statistics()
         while not self._tree["statistics"]:
@@ -273,15 +275,15 @@ class Interview:
             self._unknown.append(path)
             self._ask(outermost, *path)
 
-    def _ask_column(self, name: str, shape: type[ColumnModel]) -> None:
-        self._tree["columns"][name] = {"type": shape.kind}
-        fields, texts = shape.model_fields, question_texts()
+    def _ask_column(self, name: str, kind: type[Column]) -> None:
+        self._tree["columns"][name] = {"type": kind.key}
+        fields, texts = section_of(kind).model_fields, question_texts()
         # The loader accepts a column only with all its required fields.
         optional = [key for key in fields if not fields[key].is_required() and key not in FORMS]
         required = [key for key in fields if fields[key].is_required()]
         for key in (*required, *optional, *(key for key in FORMS if key in fields)):
             own = next(
-                (one for kind in (shape.kind, "any") if (one := f"{kind}.{key}") in texts), ""
+                (one for owner in (kind.key, "any") if (one := f"{owner}.{key}") in texts), ""
             )
             if texts.get(own):
                 self._ask(own, "columns", name, key)

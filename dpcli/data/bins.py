@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import ceil
 
 from dpcli.data.grid_columns import NumericColumn
-from dpcli.data.steps import read_number, read_on_grid, read_within_bounds
+from dpcli.data.steps import read_number
 from dpcli.fields.tree import Node, ScalarNode, SequenceNode, node_at, read_all, scalars_of
 from dpcli.fields.values import AlreadyReportedError
 from dpcli.numeric.exact import readable_text
@@ -52,7 +52,7 @@ def _starts_by_edges(column: NumericColumn, scalars: Sequence[ScalarNode]) -> Se
     Each edge but the last starts a bin. The last edge is the upper bound, which the last bin
     includes. For closed bins, the last edge may also be the value after the upper bound.
     """
-    edges = read_all(lambda scalar: read_on_grid(column, scalar, "the edge"), scalars)
+    edges = read_all(lambda scalar: column.read_on_grid(scalar, "the edge"), scalars)
     for index in range(1, len(edges)):
         if edges[index] <= edges[index - 1]:
             arguments = {"edge": scalars[index].text, "before": scalars[index - 1].text}
@@ -79,7 +79,7 @@ def _off_grid(
 def _read_increasing(scalars: Sequence[ScalarNode], column: NumericColumn) -> tuple[int, ...]:
     points: list[int] = []
     for scalar in scalars:
-        point = read_within_bounds(column, scalar, "the candidate")
+        point = column.read_within_bounds(scalar, "the candidate")
         if points and point <= points[-1]:
             raise scalar.span.report("candidates-order", value=scalar.text)
         points.append(point)

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 from dpcli.data.polars_text import NOT_UNIFIED, pl, strip_blanks
 from dpcli.fields.section import SectionModel
+from dpcli.fields.values import Fields
 from dpcli.problems.light_dataclasses import dataclass
 
 Source = str | int | None
@@ -239,6 +240,25 @@ class Column(ABC):
     # Each kind is a data class, so that `replace` takes any column.
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
+    # How a spec declares it, if it can.
+
+    key: ClassVar[str]
+    """The word for its type in a spec."""
+
+    fields: ClassVar[Fields] = {}
+    """The types of its own fields, besides its options."""
+
+    section: ClassVar[type[SectionModel]]
+    """The other fields of the declaration."""
+
+    has_codes: ClassVar[bool] = False
+    """Whether a file of codes may have the `values` of the declaration."""
+
+    @classmethod
+    @abstractmethod
+    def declared(cls, name: str, section: Any) -> Column:
+        """The declared column without options; `AlreadyReportedError` if it has problems."""
+
     max_outside: ClassVar[float] = 0.05
     """The share of values outside bounds that a certain proposal may have."""
 
@@ -246,9 +266,9 @@ class Column(ABC):
     """The code of the problem if a statistic needs another kind of column."""
 
     @property
-    @abstractmethod
     def kind(self) -> str:
-        """The word for this kind of column in a spec."""
+        """The type for statistics, plans and reports; that of a type with equal values."""
+        return self.key
 
     @property
     def file_key(self) -> str | int:
@@ -301,6 +321,10 @@ class Column(ABC):
         ranks = {kind: rank for rank, kind in enumerate(self.takes)}
         ordered = sorted(kept.values(), key=lambda option: ranks.get(type(option), len(ranks)))
         return replace(self, options=tuple(ordered))
+
+    def with_decimal(self, decimal: str) -> Self:
+        """The column with a decimal mark unless it has its own, if its cells have one."""
+        return self
 
     @property
     def marks(self) -> tuple[str, ...]:

@@ -32,7 +32,6 @@ from dpcli.data.labels import (
     require_labeled,
 )
 from dpcli.data.possible_values import possible_values
-from dpcli.data.steps import read_in_steps, read_within_bounds
 from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import (
     MappingNode,
@@ -128,7 +127,7 @@ def read_position(column: ValuedColumn, scalar: ScalarNode) -> int:
     """The position of a label, or a value in steps."""
     if not column.labels:
         what = f"the value of `{column.name}`"
-        return read_within_bounds(require_numeric(column), scalar, what)
+        return require_numeric(column).read_within_bounds(scalar, what)
     column = require_labeled(column)
     if scalar.text in column.positions:
         return column.positions[scalar.text]
@@ -143,7 +142,7 @@ def read_position(column: ValuedColumn, scalar: ScalarNode) -> int:
 
 def _read_range(column: NumericColumn, limits: dict[str, ScalarNode], span: Span) -> Ranges:
     def read(key: str) -> Fraction:
-        return read_in_steps(column, limits[key], f"`{key}`")
+        return column.read_in_steps(limits[key], f"`{key}`")
 
     ends = dict(zip(limits, read_all(read, limits), strict=True))
     low, high = ends.get("min", ends.get("above")), ends.get("max", ends.get("below"))

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import ClassVar
+from typing import Annotated, ClassVar
+
+from pydantic import Field
 
 from dpcli.data.cell_options import From, MissingMarks
 from dpcli.data.column import Column, Option, Rule
 from dpcli.data.date_forms import FIRST_DAY, LAST_DAY, DateFormat
 from dpcli.data.date_options import CenturyFrom, Formats, Months, TimePart, Zone
-from dpcli.data.grid_columns import NumericColumn, NumericKind
+from dpcli.data.declared_texts import DROP
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.polars_text import pl
-from dpcli.fields.values import parse_day
+from dpcli.fields.values import TEXT_SCHEMA, Day, Fields, ParsedText, parse_day
 from dpcli.numeric.days import day_of, days_of
 from dpcli.problems.messages import quoted_list
 
@@ -21,12 +24,23 @@ NOON = 12
 """The hour of dates that are examples."""
 
 
+def _day_or_drop(text: str) -> Fraction | None:
+    return None if text == DROP else Fraction(parse_day(text))
+
+
 class DateColumn(NumericColumn):
-    """Days, or with a `TimePart` the hours or minutes of its cells."""
+    """Days within bounds.
+
+    With a `TimePart`, the hours or minutes of its cells.
+    """
 
     __slots__ = ()
 
-    kind: ClassVar[NumericKind] = "date"
+    key = "date"
+    fields: ClassVar[Fields] = {
+        "bounds": Annotated[list[Day], Field(min_length=2, max_length=2)] | None,
+        "missing": Annotated[Fraction | None, ParsedText(_day_or_drop, TEXT_SCHEMA)] | None,
+    }
     takes: ClassVar[tuple[type[Option], ...]] = (
         Formats,
         Months,

@@ -8,10 +8,17 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cache, partial
 from itertools import zip_longest
-from typing import Any
+from typing import Annotated, Any
 
 from dpcli.fields.tree import ScalarNode, attempt, read_all
-from dpcli.fields.values import AlreadyReportedError, NumberSyntaxError, invalid_value, parse_number
+from dpcli.fields.values import (
+    TEXT_SCHEMA,
+    AlreadyReportedError,
+    NumberSyntaxError,
+    ParsedText,
+    invalid_value,
+    parse_number,
+)
 
 DROP = "drop"
 """The value of `missing` by which a missing cell stays missing."""
@@ -185,6 +192,33 @@ def text_fault(text: str, *, published: bool = False) -> str:
         except NumberSyntaxError:
             return "formula-label"
     return ""
+
+
+MAX_TITLE, MAX_UNIT, MAX_NOTE = 120, 40, 1_000
+"""Characters of a title, a unit and a note."""
+
+DIRECTIONS = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
+"""Unicode classes of characters that change the order in which a text is shown."""
+
+
+def _parse_caption(text: str, max_length: int) -> str:
+    plain = text.strip()
+    if not 1 <= len(plain) <= max_length:
+        raise invalid_value("bad-caption", count=len(plain), most=max_length)
+    turns = any(unicodedata.bidirectional(character) in DIRECTIONS for character in plain)
+    if turns or is_invisible(plain) or not any(map(str.isprintable, plain)):
+        raise invalid_value("bad-caption.invisible")
+    return plain
+
+
+def _caption_type(max_length: int) -> ParsedText:
+    schema = {**TEXT_SCHEMA, "minLength": 1, "maxLength": max_length}
+    return ParsedText(partial(_parse_caption, max_length=max_length), schema)
+
+
+Title = Annotated[str, _caption_type(MAX_TITLE)]
+UnitText = Annotated[str, _caption_type(MAX_UNIT)]
+Note = Annotated[str, _caption_type(MAX_NOTE)]
 
 
 def mapping_text(pairs: Iterable[tuple[str, str]]) -> str:

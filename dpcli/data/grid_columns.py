@@ -8,11 +8,17 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar, cast
 
+from dpcli.data.candidate_bounds import ChosenBoundsModel
 from dpcli.data.column import Column, Derivation, FormOption, Option, Ranges, Source, ValuedColumn
+from dpcli.data.declared_texts import UnitText
 from dpcli.data.formats import NumberFormat
 from dpcli.data.polars_text import pl
+from dpcli.data.sections import ColumnSection
+from dpcli.data.steps import bounds_in_steps, proposed_step, read_number, require_whole_steps
+from dpcli.fields.section import SectionModel
+from dpcli.fields.tree import ScalarNode
 from dpcli.problems.light_dataclasses import dataclass
 
 if TYPE_CHECKING:
@@ -24,6 +30,16 @@ NumericKind = Literal["integer", "number", "date"]
 
 MAX_VALUES_AS_BINS = 200
 """Numbers with at most this number of values need no `bins`: each value is one."""
+
+
+class NumericSection(ColumnSection):
+    """The declaration of numbers or days, which become whole numbers of steps."""
+
+    unit: UnitText | None = None
+
+    def missing_line(self, key: str) -> str:
+        step = f"`step: {proposed_step(self.node)}`: values are rounded to multiples of it"
+        return step * (key == "step")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +59,7 @@ class NumericColumn(ValuedColumn):
     derivation: Derivation | None = None
     options: tuple[Option, ...] = ()
 
+    section: ClassVar[type[SectionModel]] = NumericSection
     comparison_words: ClassVar[Mapping[str, str]] = {
         "<": "below",
         "<=": "at most",
@@ -66,9 +83,8 @@ class NumericColumn(ValuedColumn):
             raise ValueError(f"the constant of column {self.name} is not within its bounds")
 
     @property
-    @abstractmethod
     def kind(self) -> NumericKind:
-        """The word for this kind of column in a spec."""
+        return cast("NumericKind", self.key)
 
     @property
     def lower(self) -> int:
@@ -136,6 +152,53 @@ class NumericColumn(ValuedColumn):
     @abstractmethod
     def steps_of(self, text: str) -> int:
         """The number of steps of a text in published tables."""
+
+    # How a spec declares it, and states its values.
+
+    @classmethod
+    def declared(
+        cls, name: str, section: Any, limits: tuple[int, int] | None = None
+    ) -> NumericColumn:
+        """The column, with `bounds` and `missing` in whole steps. `missing` needs bounds.
+
+        Bounds replace the `limits`, which follow from other fields.
+        """
+        step, bounds = getattr(section, "step", None) or Fraction(1), section.bounds
+        low, high = (section.text("bounds", side) for side in (0, 1))
+        if isinstance(bounds, ChosenBoundsModel):
+            limits, (low, high) = bounds.outermost(step)
+        elif bounds is not None:
+            lower, upper = map(Fraction, bounds)
+            if lower >= upper:
+                code = "bounds-order.equal" if lower == upper else "bounds-order"
+                raise section.report(code, "bounds", low=low, high=high)
+            limits = bounds_in_steps(section, (lower, upper), step)
+        scalar = section.node.scalar("missing")
+        if section.missing is None or scalar is None:
+            return cls(name, step, limits)
+        constant = require_whole_steps(section.missing / step, step, scalar, "`missing`")
+        if limits is None:
+            example = {"subject": "`missing`", "example": cls.bounds_example}
+            raise section.report_key("missing-bounds", "missing", column=name, **example)
+        if not limits[0] <= constant <= limits[1]:
+            raise section.report("out-of-bounds", "missing", low=low, high=high)
+        return cls(name, step, limits, constant)
+
+    def read_in_steps(self, scalar: ScalarNode, name: str) -> Fraction:
+        """The number or day in a scalar, in steps; perhaps not a whole one."""
+        return read_number(scalar, name, self.parse) / self.step
+
+    def read_on_grid(self, scalar: ScalarNode, name: str) -> int:
+        """The number or day in a scalar, in whole steps."""
+        return require_whole_steps(self.read_in_steps(scalar, name), self.step, scalar, name)
+
+    def read_within_bounds(self, scalar: ScalarNode, name: str) -> int:
+        """The number or day in a scalar, in whole steps, within the bounds."""
+        steps = self.read_on_grid(scalar, name)
+        if self.lower <= steps <= self.upper:
+            return steps
+        low, high = map(self.text, self.limits)
+        raise scalar.span.report("out-of-bounds", name=name, found=scalar.shown, low=low, high=high)
 
     def without_missing_constant(self) -> Self:
         return replace(self, bounds=self.bounds or (0, 0), missing=None)

@@ -9,25 +9,32 @@ from typing import TYPE_CHECKING, Final, Self
 from dpcli.data.column import Column, Option, Ranges, ValuedColumn
 from dpcli.data.polars_text import pl
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.problems.registry import Classes
+from dpcli.problems.registry import Classes, Registry
 
 if TYPE_CHECKING:
     from dpcli.data.labels import PrivatePartitionColumn
 
-COLUMNS: Final[Classes[Column]] = Classes(
+COLUMNS: Final[Registry[type[Column]]] = Registry(
     "dpcli.data",
-    "number_columns:IntegerColumn",
-    "number_columns:NumberColumn",
-    "number_columns:ListedColumn",
-    "dates:DateColumn",
-    "labels:CategoryColumn",
-    "labels:BooleanColumn",
-    "labels:PrivatePartitionColumn",
-    "labels:IdColumn",
+    {
+        "integer": "number_columns:IntegerColumn",
+        "number": "number_columns:NumberColumn",
+        "category": "labels:CategoryColumn",
+        "boolean": "labels:BooleanColumn",
+        "date": "dates:DateColumn",
+        "id": "labels:IdColumn",
+    },
+    key="key",
+    makes=False,
 )
-"""All classes of columns.
+"""Every type that a column may have. To add one, write a class and add a line.
 
 Privacy: an object of a subclass is refused where this matters."""
+
+UNDECLARED: Final[Classes[Column]] = Classes(
+    "dpcli.data", "number_columns:ListedColumn", "labels:PrivatePartitionColumn"
+)
+"""All other classes of columns, which types make from some of their `values`."""
 
 LABELED_COLUMNS: Final[Classes[Column]] = Classes(
     "dpcli.data", "labels:CategoryColumn", "labels:BooleanColumn"
@@ -42,7 +49,8 @@ OTHER_OPTIONS: Final[Classes[Option]] = Classes(
 
 def is_option(kind: type) -> bool:
     """Whether a class is an option: one that a column takes, or one without a key."""
-    return kind in OTHER_OPTIONS or any(kind in column.takes for column in COLUMNS.loaded)
+    columns = (*COLUMNS.classes.loaded, *UNDECLARED.loaded)
+    return kind in OTHER_OPTIONS or any(kind in column.takes for column in columns)
 
 
 @dataclass(frozen=True, slots=True)

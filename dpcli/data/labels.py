@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
-import re
-import unicodedata
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import chain
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import Field
 
 from dpcli.data.cell_options import (
     MAX_NAMED,
@@ -33,89 +31,25 @@ from dpcli.data.column import (
     TextOption,
     ValuedColumn,
 )
-from dpcli.data.declared_texts import DROP, mapping_text, yaml_text
-from dpcli.data.formats import shortest_number
+from dpcli.data.declared_texts import (
+    DROP,
+    mapping_text,
+    report_twins,
+    require_distinct_texts,
+    require_text,
+    yaml_text,
+)
 from dpcli.data.polars_text import pl, position_of_code, private_key, unified_text
-from dpcli.fields.tree import Attempt
+from dpcli.data.sections import ColumnSection
+from dpcli.data.spellings import added_texts
+from dpcli.fields.section import SectionModel
+from dpcli.fields.tree import Attempt, MappingNode, ScalarNode, attempt, scalars_of
+from dpcli.fields.values import ByForm, Choice, Fields, Text, Texts
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.messages import quoted_list
 from dpcli.problems.reference import usual_cells
 
-Pairs = tuple[tuple[str, str], ...]
-"""Texts, each with its label."""
-
-
-def added_texts(column: LabeledColumn, cells: SampledTexts) -> Proposal[Pairs]:
-    """The undeclared texts that spell or abbreviate one label, each with this label."""
-    texts, every = sorted(cells.unread), (*cells.unread, *cells.read)
-    # Zeros after decimals may count, and what the file writes in two ways may be two codes.
-    has_decimals = any("." in text for text in column.texts)
-    numbers = Counter(map(shortest_number, every))
-    accents = {(label, _accents(text)) for text, label in column.values}
-    labels = _labels(column.values, _spellings)
-    starts = _labels(column.values, lambda text: [_words(text)[:size] for size in (1, 2, 3)])
-    # The column reads all spellings of a text in the same way, so one of them is enough.
-    spelled = dict(zip(column.compared(texts), texts, strict=True))
-    added, short = dict[str, str](), dict[str, str]()
-    for text in (spelled[key] for key in sorted(spelled.keys() - {*column.compared_texts})):
-        found = [labels[key] for key in _spellings(text) if key in labels]
-        if found:
-            added[text] = found[0]
-        elif re.fullmatch(r"[^\W\d_]{1,3}", text) and text.lower() not in usual_cells()["marks"]:
-            short[text] = starts.get(_words(text), "")
-    unsure = [
-        text
-        for text, label in added.items()
-        if re.fullmatch(r"[0-9]{1,3}\.0{3}", text)
-        or (label, _accents(text)) not in accents
-        or ((number := shortest_number(text)) is not None and numbers[number] > 1 - has_decimals)
-    ]
-    abbreviated = {text: label for text, label in short.items() if label}
-    # Each label has one abbreviation, which is long enough, and there are no others.
-    is_short = min(map(len, abbreviated), default=0) < 3
-    sizes = {len(column.labels), len({*abbreviated.values()}), len({*map(_words, short)})}
-    unsure += abbreviated if is_short or len(sizes) > 1 else []
-    ordered = sorted((added | abbreviated).items(), key=_by_number)
-    proposal = Proposal(tuple(ordered))
-    return proposal.doubt_if(unsure, f"{quoted_list(unsure)} may mean something else")
-
-
-DASHES = "[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]"
-
-
-def _accents(text: str) -> str:
-    return "".join(filter(unicodedata.combining, unicodedata.normalize("NFD", text.casefold())))
-
-
-def _words(text: str) -> str:
-    """The text without case, accents, kinds of dashes, or blanks but between digits."""
-    plain = re.sub(DASHES, "-", unicodedata.normalize("NFD", text.casefold()))
-    plain = re.sub("(?<=[a-z\u03b1-\u03c9])[\u0300-\u036f]+", "", plain)
-    return re.sub(r"(?<![0-9])\s+|\s+(?![0-9])", "", plain)
-
-
-def _by_number(pair: tuple[str, str]) -> tuple[float, str]:
-    """The place of a text in a list: numbers in their order, after other texts."""
-    number = shortest_number(pair[0])
-    return (-math.inf if number is None else float(number or 0)), pair[0]
-
-
-def _spellings(text: str) -> list[str]:
-    """The shortest number, or the words, also without signs between letters."""
-    number, words, one, between = shortest_number(text), _words(text), "[^\\W\\d_]", "[-_.'\u2019]+"
-    if number is not None:
-        return [number or "0"]
-    ends = rf"(?<={one}{one}){between}(?={one})|(?<={one}){between}(?={one}{one})"
-    return [words, re.sub(ends, "", words)]
-
-
-def _labels(pairs: Pairs, keys: Callable[[str], Iterable[str]]) -> dict[str, str]:
-    """The label of each key that texts of no other label have."""
-    labels: dict[str, set[str]] = {}
-    for text, label in pairs:
-        for key in keys(text):
-            labels.setdefault(key, set()).add(label)
-    return {key: next(iter(those)) for key, those in labels.items() if len(those) == 1}
+MissingId = Annotated[str, Choice("unknown-choice.missing-id", (DROP, "each"))]
 
 
 MAX_SHORT_VALUES = 10
@@ -129,6 +63,12 @@ class UnifiedColumn(Column):
 
     def bare_text(self, cell: pl.Expr) -> pl.Expr:
         return unified_text(cell)
+
+
+class LabelSection(ColumnSection):
+    """The declaration of texts with labels."""
+
+    other: Text | None = None
 
 
 @dataclass(frozen=True)
@@ -149,6 +89,7 @@ class LabeledColumn(UnifiedColumn, ValuedColumn):
     options: tuple[Option, ...] = ()
     other: str | None = None
 
+    section: ClassVar[type[SectionModel]] = LabelSection
     takes: ClassVar[tuple[type[Option], ...]] = (Case, MissingMarks, From)
 
     unknown_label: ClassVar[str] = "unknown-label.of"
@@ -225,6 +166,17 @@ class LabeledColumn(UnifiedColumn, ValuedColumn):
 
     def condition_text(self, ranges: Ranges) -> str:
         return f"{self.name} is {' or '.join(self.range_texts(ranges))}"
+
+    def with_missing(self, section: Any, check_texts: Attempt[object]) -> Self:
+        """The column with labels for missing and other cells; `check_texts` may raise."""
+        column = replace(self, other=getattr(section, "other", None))
+        label, position = section.missing, None
+        if label not in (None, DROP):
+            position = column.positions.get(label)
+            if position is None:
+                raise section.report("unknown-label", "missing", word=label, choices=column.labels)
+        check_texts.require()
+        return replace(column, missing=position)
 
     def without_missing_constant(self) -> Self:
         return replace(self, missing=None)
@@ -304,15 +256,41 @@ def _positions(text: pl.Expr, known: Mapping[str, int]) -> pl.Expr:
 
 
 class CategoryColumn(LabeledColumn):
-    """A column whose labels the spec declares."""
+    """Declared texts, each published as a label."""
 
-    kind: ClassVar[str] = "category"
+    key = "category"
+    fields: ClassVar[Fields] = {
+        "values": Annotated[Texts | Annotated[dict[str, Text], Field(min_length=1)], ByForm] | None,
+        "missing": Text | None,
+    }
+    has_codes = True
     wrong_type: ClassVar[str] = "wrong-column-type.labels"
+
+    @classmethod
+    def declared(cls, name: str, section: Any) -> Column:
+        """The column. Without `values`, it is a column with private partitions."""
+        if section.values is None:
+            return PrivatePartitionColumn.declared(name, section)
+        values = section.node.value("values")
+        pairs = [(scalar, scalar) for scalar in scalars_of(values)]
+        if isinstance(values, MappingNode):
+            entries = values.pairs.values()
+            pairs = [(text, label) for text, label in entries if isinstance(label, ScalarNode)]
+        check_texts = attempt(require_distinct_texts, pairs)
+        other = section.node.scalar("other")
+        if other is not None:
+            require_text(other, "label", published=True)
+        published = [label for _, label in pairs] + ([other] if other else [])
+        report_twins("label", [(label, label.text) for label in published])
+        report_twins("value", [(text, label.text) for text, label in pairs if text is not label])
+        column = cls(name, tuple((text.text, label.text) for text, label in pairs))
+        return column.with_missing(section, check_texts)
 
     def proposed(self, cells: SampledTexts) -> Iterator[Proposal[Self]]:
         """The column with other spellings and abbreviations of its declared texts."""
         for proposal in LabeledColumn.proposed(self, cells):
-            column, added = proposal.value, added_texts(proposal.value, cells)
+            column = proposal.value
+            added = added_texts(column, column.values, cells)
             values = (*column.values, *added.value[:MAX_NAMED])
             yield Proposal(replace(column, values=values), (*proposal.doubts, *added.doubts))
 
@@ -345,12 +323,34 @@ class UsualWords(TextOption):
         yield from usual_cases([*texts, *BOOLEAN_WORDS, "0.0", "1.0"])
 
 
-class BooleanColumn(LabeledColumn):
-    """A column with the labels `false` and `true`."""
+BOOLEAN_LABELS = ("false", "true")
 
-    kind: ClassVar[str] = "boolean"
+
+class BooleanColumn(LabeledColumn):
+    """Two texts: the first means false, the second true; or the usual words.
+
+    Its labels are `false` and `true`.
+    """
+
+    key = "boolean"
+    fields: ClassVar[Fields] = {
+        "values": Annotated[list[Text], Field(min_length=2, max_length=2, examples=[["no", "yes"]])]
+        | None,
+        "missing": Text | None,
+    }
     wrong_type: ClassVar[str] = "wrong-column-type.boolean"
     unknown_label: ClassVar[str] = "unknown-label.boolean"
+
+    @classmethod
+    def declared(cls, name: str, section: Any) -> Column:
+        pairs = tuple(zip(section.values or BOOLEAN_LABELS, BOOLEAN_LABELS, strict=True))
+        texts = scalars_of(section.node.value("values"))
+        check_texts = attempt(require_distinct_texts, [(text, None) for text in texts])
+        report_twins("value", [*zip(texts, BOOLEAN_LABELS, strict=False)])
+        if section.other is not None and section.other not in BOOLEAN_LABELS:
+            raise section.report("unknown-choice", "other", choices=BOOLEAN_LABELS)
+        options = () if section.values else (UsualWords(),)
+        return cls(name, pairs, options=options).with_missing(section, check_texts)
 
     def changed_values(self, old: Self) -> str:
         return f"[{', '.join(map(yaml_text, self.texts))}]"
@@ -397,6 +397,7 @@ class TextColumn(UnifiedColumn):
 
     __slots__ = ()
 
+    section: ClassVar[type[SectionModel]] = ColumnSection
     takes: ClassVar[tuple[type[Option], ...]] = (MissingMarks, From)
 
 
@@ -413,7 +414,16 @@ class PrivatePartitionColumn(TextColumn):
     derivation: None = None
     options: tuple[Option, ...] = ()
 
-    kind: ClassVar[str] = "category"
+    key = "category"
+
+    @classmethod
+    def declared(cls, name: str, section: Any) -> Self:
+        if section.missing not in (None, DROP):
+            raise section.report("unknown-label.open", "missing")
+        section.require()
+        if wrong := next((key for key in ("case", "other") if section.has(key)), None):
+            raise section.report_key("values-needed", wrong, column=name)
+        return cls(name)
 
     def rules(self, decided: Mapping[str, int | None]) -> Sequence[Rule]:
         return [private_key]
@@ -424,7 +434,7 @@ class PrivatePartitionColumn(TextColumn):
 
 @dataclass(frozen=True, slots=True)
 class IdColumn(TextColumn):
-    """The id of the person of a row. Ids are counted, but never published.
+    """The id of the person of a row. It is never published.
 
     A row with an empty id, or with a mark of missing cells, belongs to no person. With
     `singletons_without_id`, it belongs to a person with no other row. Options join more ids.
@@ -442,8 +452,14 @@ class IdColumn(TextColumn):
     derivation: None = None
     options: tuple[Option, ...] = ()
 
-    kind: ClassVar[str] = "id"
+    key = "id"
+    fields: ClassVar[Fields] = {"missing": MissingId | None}
     takes: ClassVar[tuple[type[Option], ...]] = (Case, Blanks, Numerals, *TextColumn.takes)
+
+    @classmethod
+    def declared(cls, name: str, section: Any) -> Column:
+        """The column; `missing: each` makes a person of each row without an id."""
+        return cls(name, singletons_without_id=section.missing == "each")
 
     @property
     def needs_plain_text(self) -> bool:
@@ -458,20 +474,3 @@ class IdColumn(TextColumn):
 
     def expected(self, decimal: str) -> str:
         return "expected a text"
-
-
-BOOLEAN_LABELS = ("false", "true")
-
-
-def with_missing(
-    column: LabeledColumn, section: Any, check_texts: Attempt[object]
-) -> LabeledColumn:
-    """The column with labels for missing and other cells; `check_texts` may raise."""
-    column = replace(column, other=getattr(section, "other", None))
-    label, position = section.missing, None
-    if label != DROP:
-        position = column.positions.get(label)
-        if position is None:
-            raise section.report("unknown-label", "missing", word=label, choices=column.labels)
-    check_texts.require()
-    return replace(column, missing=position)

@@ -14,13 +14,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_05UP, Context
 from fractions import Fraction
 from math import ceil, floor
-from typing import ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
+from dpcli.data.candidate_bounds import ChosenBoundsModel
 from dpcli.data.cell_options import From, MissingMarks
 from dpcli.data.characters import BLANKS, MINUS, PLUS, ascii_sign, plain_minus
 from dpcli.data.column import Column, Option, Proposal, Ranges, Rule, SampledTexts
+from dpcli.data.declared_texts import DROP
 from dpcli.data.formats import PLAIN_NUMBERS, NumberFormat, number_pattern, shortest_number
-from dpcli.data.grid_columns import NumericColumn, NumericKind, smallest_type
+from dpcli.data.grid_columns import NumericColumn, smallest_type
 from dpcli.data.number_options import (
     Affixes,
     Brackets,
@@ -33,7 +35,8 @@ from dpcli.data.number_options import (
     ambiguous_mark,
 )
 from dpcli.data.polars_text import pl, strip_blanks, with_plain_minus
-from dpcli.fields.values import parse_number
+from dpcli.data.steps import Step, WholeStep
+from dpcli.fields.values import TEXT_SCHEMA, ByForm, Fields, NumberPair, ParsedText, parse_number
 from dpcli.numeric.exact import decimal_places, decimal_text, readable_text
 
 NUMBER = r"^[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?i:inf(?:inity)?))$"
@@ -49,22 +52,42 @@ PERHAPS_WHOLE = r"^[+-]?[0-9]*\.?0*[eE]-|[eE]\+?0*(?:2[1-9]|[3-9][0-9]|[1-9][0-9
 """Numbers with other exponents. Those that neither pattern fits have a fraction."""
 
 
+def _number_or_drop(text: str) -> Fraction | None:
+    return None if text == DROP else parse_number(text)
+
+
+Bounds = Annotated[NumberPair | ChosenBoundsModel, ByForm]
+MissingNumber = Annotated[Fraction | None, ParsedText(_number_or_drop, TEXT_SCHEMA)]
+
+
 class NumberColumn(NumericColumn):
-    """Numbers; marks of missing cells mark equal numbers too."""
+    """Numbers within bounds, rounded to multiples of the step.
+
+    Marks of missing cells mark equal numbers too.
+    """
 
     __slots__ = ()
 
-    kind: ClassVar[NumericKind] = "number"
+    key = "number"
+    fields: ClassVar[Fields] = {
+        "bounds": Bounds | None, "step": Step, "missing": MissingNumber | None
+    }  # fmt: skip
     takes: ClassVar[tuple[type[Option], ...]] = (
         Thousands, Decimal, MinusAfter, Affixes, Factors, Brackets, NumberValues, MissingMarks,
         From,
     )  # fmt: skip
+    noun: ClassVar[str] = "numbers"
     undecided_pattern: ClassVar[str] = NUMBER
     """Texts that may have a value if no rule reads them."""
 
     @property
     def format(self) -> NumberFormat | None:
         return self.in_form(NumberFormat())
+
+    def with_decimal(self, decimal: str) -> Self:
+        # Cells are compared with marks and texts before decimal marks are exchanged.
+        own = self.option(Decimal) or Decimal(decimal)
+        return self.with_options(own) if Decimal in self.takes else self
 
     @property
     def mean_decimals(self) -> int:
@@ -178,8 +201,7 @@ class NumberColumn(NumericColumn):
     def expected(self, decimal: str) -> str:
         number = self.text(self.upper) if self.bounds else "1234"
         form = self.format or NumberFormat(decimal=decimal)
-        numbers = "whole numbers" if self.kind == "integer" else "numbers"
-        return f"expected {numbers}, written like {form.written(number)}"
+        return f"expected {self.noun}, written like {form.written(number)}"
 
     def cautions(self, decimal: str) -> Iterator[str]:
         form = self.format or NumberFormat(decimal=decimal)
@@ -203,12 +225,28 @@ class NumberColumn(NumericColumn):
 
 
 class IntegerColumn(NumberColumn):
-    """Whole numbers; a cell with a fraction is missing."""
+    """Whole numbers within bounds.
+
+    A cell with a fraction is missing.
+    """
 
     __slots__ = ()
 
-    kind: ClassVar[NumericKind] = "integer"
+    key = "integer"
+    fields: ClassVar[Fields] = {**NumberColumn.fields, "step": WholeStep | None}
+    noun: ClassVar[str] = "whole numbers"
     undecided_pattern: ClassVar[str] = f"{WHOLE}|{PERHAPS_WHOLE}"
+
+    @classmethod
+    def declared(
+        cls, name: str, section: Any, limits: tuple[int, int] | None = None
+    ) -> NumericColumn:
+        """The column; with a list of all `values`, a `ListedColumn`."""
+        listed = getattr(section, "values", None)
+        if limits is None and isinstance(listed, list):
+            # Whether the list fits the other keys is checked with the options.
+            return ListedColumn.declared(name, section, (listed[0], listed[-1]))
+        return super().declared(name, section, limits)
 
     def certain(self, text: pl.Expr) -> pl.Expr:
         return pl.when(text.str.contains(WHOLE)).then(text)

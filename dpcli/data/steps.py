@@ -8,7 +8,6 @@ from functools import partial
 from math import floor
 from typing import Annotated
 
-from dpcli.data.grid_columns import NumericColumn
 from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import MappingNode, ScalarNode, scalars_of
 from dpcli.fields.values import (
@@ -34,25 +33,6 @@ def read_number(
     except NumberSyntaxError as failure:
         arguments = {"found": quote(scalar.text), "advice": failure.advice}
         raise scalar.span.report(failure.code, name=name, **arguments) from None
-
-
-def read_in_steps(column: NumericColumn, scalar: ScalarNode, name: str) -> Fraction:
-    """The number or day in a scalar, in steps of a column; perhaps not a whole one."""
-    return read_number(scalar, name, column.parse) / column.step
-
-
-def read_on_grid(column: NumericColumn, scalar: ScalarNode, name: str) -> int:
-    """The number or day in a scalar, in whole steps of a column."""
-    return require_whole_steps(read_in_steps(column, scalar, name), column.step, scalar, name)
-
-
-def read_within_bounds(column: NumericColumn, scalar: ScalarNode, name: str) -> int:
-    """The number or day in a scalar, in whole steps, within the bounds of a column."""
-    steps = read_on_grid(column, scalar, name)
-    if column.lower <= steps <= column.upper:
-        return steps
-    low, high = map(column.text, column.limits)
-    raise scalar.span.report("out-of-bounds", name=name, found=scalar.shown, low=low, high=high)
 
 
 def require_whole_steps(steps: Fraction, step: Fraction, scalar: ScalarNode, name: str) -> int:

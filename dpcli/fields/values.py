@@ -297,7 +297,8 @@ class _ByForm:
 ByForm = _ByForm()
 """Chooses the type of a union by the value's form: a text, a list or a mapping."""
 
-Text = Annotated[str, WithJsonSchema({"type": ["string", "number", "boolean"]})]
+TEXT_SCHEMA = {"type": ["string", "number", "boolean"]}
+Text = Annotated[str, WithJsonSchema(TEXT_SCHEMA)]
 Number = Annotated[Fraction, ExactNumber()]
 GridNumber = Annotated[str, WithJsonSchema(ExactNumber().schema)]
 """A number or day in the unit of a column, parsed once the column is known."""

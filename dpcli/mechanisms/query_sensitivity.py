@@ -68,7 +68,8 @@ def require_plain(query: Query) -> None:
     """
     if type(query) not in QUERIES:
         raise TypeError("a query cannot be subclassed")
-    registered = (QUERIES, PARTS, kinds.COLUMNS, FILTERS, derived.DERIVED, derived.UNDECLARED)
+    columns = kinds.COLUMNS.classes, kinds.UNDECLARED
+    registered = (QUERIES, PARTS, *columns, FILTERS, derived.DERIVED, derived.UNDECLARED)
     waiting: list[object] = [query]
     while waiting:
         value = waiting.pop()

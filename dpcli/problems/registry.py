@@ -72,8 +72,8 @@ class Registry(Collection[Member], Generic[Member]):
     ) -> None:
         self._package, self._members = package, dict(members)
         self._key, self._makes = key, makes
-        classes = (one if isinstance(one, str) else type(one) for one in members.values())
-        self.classes: Classes[Member] = Classes(package, *classes)
+        classes = (one if isinstance(one, str | type) else type(one) for one in members.values())
+        self.classes: Classes[Any] = Classes(package, *classes)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -51,7 +51,7 @@ from dpcli.report.release import RiskReport
 from dpcli.report.report import Report
 from dpcli.specification.model import Caption
 
-NUMERIC_COLUMNS = {kind.kind: kind for kind in (IntegerColumn, NumberColumn, DateColumn)}
+NUMERIC_COLUMNS = {kind.key: kind for kind in (IntegerColumn, NumberColumn, DateColumn)}
 """Columns of numbers and dates, by the words of a spec."""
 
 LONGEST_WORD = 24

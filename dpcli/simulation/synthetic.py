@@ -31,7 +31,7 @@ from dpcli.data.derived.calendar import TIME_PARTS
 from dpcli.data.filters import InRanges
 from dpcli.data.formats import ENCODINGS, STANDARD_DIALECT, UTF16, Dialect, NumberFormat
 from dpcli.data.grid_columns import NumericColumn
-from dpcli.data.kinds import COLUMNS
+from dpcli.data.kinds import COLUMNS, UNDECLARED
 from dpcli.data.labels import IdColumn, LabeledColumn, PrivatePartitionColumn
 from dpcli.data.number_columns import ListedColumn, NumberColumn
 from dpcli.engine.files.dataset import Dataset, Source
@@ -299,7 +299,8 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
         raise TypeError("synthetic rows cannot be subclassed")
 
     def __init__(self, spec: CentralSpec, rows: int, seed: int) -> None:
-        if {type(spec)} != {CentralSpec} or any(type(one) not in COLUMNS for one in spec.columns):
+        kinds = {*map(type, spec.columns)}
+        if {type(spec)} != {CentralSpec} or kinds.difference(COLUMNS, UNDECLARED):
             raise TypeError("only declared columns are generated")
         self.__answers: dict[int, ConfidentialAnswer] = {}
         self.rows, self.seed, self._spec = rows, seed, spec

@@ -7,18 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
-from pydantic import Field, model_validator
-
+from dpcli.data.candidate_bounds import GRID_KINDS, ChoiceModel
 from dpcli.data.column import Column
 from dpcli.data.grid_columns import NumericColumn
-from dpcli.data.steps import MAX_STEPS, require_whole_steps
-from dpcli.fields.section import SectionModel
-from dpcli.fields.tree import ScalarNode, Span
-from dpcli.fields.values import Choice, Epsilon, ExactNumber, Number, invalid_value
+from dpcli.fields.tree import Span
+from dpcli.fields.values import ExactNumber
 from dpcli.mechanisms.pure import Laplace
-from dpcli.numeric.exact import readable_text
 from dpcli.privacy.loss import BudgetAmount
 from dpcli.privacy.unit import Relation
 from dpcli.specification.context import SpecContext
@@ -30,12 +26,7 @@ from dpcli.statistics.bounds.chosen_bounds import (
     ChosenBounds,
     bounds_name,
 )
-from dpcli.statistics.bounds.rule import GRID_KINDS, BoundsGrid
-
-LadderName = Annotated[
-    str, Choice("unknown-choice", lambda: {kind.name: kind.summary for kind in GRID_KINDS})
-]
-Cover = Annotated[Fraction, ExactNumber("bad-minimum.share", above=0, max_value=1)]
+from dpcli.statistics.bounds.rule import BoundsGrid
 
 MAX_LIMIT = 1_000_000
 """The largest limit on rows; a larger one would protect no better than none."""
@@ -44,83 +35,24 @@ OutermostLimit = Annotated[
     int, ExactNumber("limit-not-whole.outermost", min_value=2, max_value=MAX_LIMIT, whole=True)
 ]
 
-CHOICE_LINES = {"choose": "`choose: 1-2-5`", "epsilon": "`epsilon: 0.05`"}
-"""The lines that messages propose for missing keys of a choice."""
 
-
-class ChoiceModel(SectionModel):
-    """What is chosen from noisy counts, up to an outermost value."""
-
-    example: ClassVar[str]
-    numbers: ClassVar[str]
-    outermost_example: ClassVar[int]
-    choose: LadderName
-    epsilon: Epsilon
-    cover: Cover = Fraction(1)
-
-    def missing_line(self, key: str) -> str:
-        return {**CHOICE_LINES, "up_to": f"`up_to: {self.outermost_example}`"}[key]
-
-    @model_validator(mode="before")
-    @classmethod
-    def _require_form(cls, value: dict[str, object]) -> dict[str, object]:
-        if "from_release" in value:
-            release = value["from_release"]
-            source = f" # chosen by {release}" if isinstance(release, str) else ""
-            raise invalid_value("bounds-kept", path=("from_release",), line=cls.example + source)
-        if not {field.alias or key for key, field in cls.model_fields.items()} & value.keys():
-            line = f"`{cls.example}`, or `{{choose: 1-2-5, up_to: ..., epsilon: ...}}`"
-            form = f"{cls.numbers}, or a mapping that chooses"
-            raise invalid_value("wrong-shape", line=line, form=form)
-        return value
-
-    def add_choice(
-        self,
-        kind: type[BoundsChoice],
-        column: NumericColumn,
-        span: Span,
-        context: SpecContext,
-        **more: Any,
-    ) -> None:
-        """Adds to the context how noisy counts choose among candidate bounds of a column."""
-        grid = BoundsGrid(column, next(known for known in GRID_KINDS if known.name == self.choose))
-        if len(grid.bins) == 1:
-            arguments = dict(zip(("low", "high"), map(column.text, column.limits), strict=True))
-            raise span.report("bounds-unused.single", ladder=self.choose, **arguments)
-        choice = kind(grid, self.cover, self.epsilon, **more)
-        context.choices[choice.name] = choice, span
-        if choice.name == bounds_name(column.name):
-            context.chosen.add(column.name)
-
-
-class ChosenBoundsModel(ChoiceModel):
-    """Bounds that are chosen from noisy counts within the outermost ones."""
-
-    example, numbers, outermost_example = "bounds: [0, 5000]", "two numbers", 10_000_000
-    lowest: Number = Field(Fraction(0), alias="from")
-    up_to: Number
-
-    def outermost(self, step: Fraction) -> tuple[tuple[int, int], tuple[str, str]]:
-        """The outermost bounds in whole steps that fit 64 bits, and the bounds as texts."""
-        low, high = self.lowest, self.up_to
-        texts = readable_text(low), readable_text(high)
-        if low >= high:
-            code = "bounds-order.equal" if low == high else "bounds-order.chosen"
-            raise self.report(code, "up_to", low=texts[0], high=texts[1])
-        larger = step
-        while max(abs(low), abs(high)) / larger >= MAX_STEPS:
-            larger *= 10
-        if larger > step:
-            arguments = {"step": readable_text(step), "larger": readable_text(larger)}
-            raise self.report("grid-too-fine.step", "up_to", name="the bounds", **arguments)
-
-        def in_steps(key: str, bound: Fraction) -> int:
-            scalar = self.node.value(key)
-            if not isinstance(scalar, ScalarNode):
-                return 0  # The default.
-            return require_whole_steps(bound / step, step, scalar, f"`{key}`")
-
-        return (in_steps("from", low), in_steps("up_to", high)), texts
+def add_choice(
+    model: ChoiceModel,
+    kind: type[BoundsChoice],
+    column: NumericColumn,
+    span: Span,
+    context: SpecContext,
+    **more: Any,
+) -> None:
+    """Adds to the context how noisy counts choose among candidate bounds of a column."""
+    grid = BoundsGrid(column, next(known for known in GRID_KINDS if known.name == model.choose))
+    if len(grid.bins) == 1:
+        arguments = dict(zip(("low", "high"), map(column.text, column.limits), strict=True))
+        raise span.report("bounds-unused.single", ladder=model.choose, **arguments)
+    choice = kind(grid, model.cover, model.epsilon, **more)
+    context.choices[choice.name] = choice, span
+    if choice.name == bounds_name(column.name):
+        context.chosen.add(column.name)
 
 
 class ChosenLimitModel(ChoiceModel):

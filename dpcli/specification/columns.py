@@ -1,19 +1,21 @@
-"""Reads the section `columns`, each column by the model of its type."""
+"""Reads the section `columns`, each column by the class of its type."""
 
 from __future__ import annotations
 
 import unicodedata
 from contextlib import suppress
 
+from dpcli.data import kinds
+from dpcli.data.candidate_bounds import ChosenBoundsModel
 from dpcli.data.column import Column
 from dpcli.data.declared_texts import is_invisible
 from dpcli.data.grid_columns import NumericColumn
+from dpcli.data.sections import section_of
 from dpcli.fields.tree import MappingNode, Node, ScalarNode, attempt
 from dpcli.fields.values import AlreadyReportedError
 from dpcli.problems.messages import quoted_list
-from dpcli.specification import column_types
 from dpcli.specification.captions import stated_caption
-from dpcli.specification.chosen_bounds import ChosenBoundsModel
+from dpcli.specification.chosen_bounds import add_choice
 from dpcli.specification.context import SpecContext
 from dpcli.specification.model import Caption
 from dpcli.statistics.bounds.chosen_bounds import BoundsChoice
@@ -69,7 +71,7 @@ def require_name(key: ScalarNode) -> None:
 
 
 def _read_column(key: ScalarNode, node: Node, context: SpecContext) -> Column:
-    types = column_types.COLUMN_TYPES
+    types = kinds.COLUMNS
     if not isinstance(node, MappingNode):
         line = f"`{{type: {node.text if node.text in types.names else '...'}}}`"
         arguments = {"found": node.shown, "form": "a mapping", "line": line}
@@ -79,13 +81,17 @@ def _read_column(key: ScalarNode, node: Node, context: SpecContext) -> Column:
         line = f"`type: ...`: {quoted_list(types.names, 'or')}"
         owner = f"the column {key.shown}"
         raise key.span.report("missing-field", owner=owner, key="type", line=line)
-    model = types.named(kind.text)
-    if model is None:
+    column_class = types.named(kind.text)
+    if column_class is None:
         arguments = {"name": "`type`", "found": kind.shown}
         word = TYPE_SYNONYMS.get(kind.text.casefold(), kind.text)
         raise kind.span.report("unknown-choice", word=word, choices=types.names, **arguments)
-    section = model.read(model.completed(node, context))
-    column = section.column(key.text)
+    if column_class.has_codes:
+        from dpcli.specification.code_list import with_code_list
+
+        node = with_code_list(node, context)
+    section = section_of(column_class).read(node)
+    column = column_class.declared(key.text, section)
     section.require()
     caption = stated_caption(section)
     if caption != Caption():
@@ -93,5 +99,5 @@ def _read_column(key: ScalarNode, node: Node, context: SpecContext) -> Column:
     column = section.with_options(column, context.decimal)
     bounds, stated = getattr(section, "bounds", None), section.node.value("bounds")
     if isinstance(bounds, ChosenBoundsModel) and isinstance(column, NumericColumn) and stated:
-        bounds.add_choice(BoundsChoice, column, stated.span, context)
+        add_choice(bounds, BoundsChoice, column, stated.span, context)
     return column

@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from dpcli.data import derived
 from dpcli.data.column import Column
-from dpcli.data.derived.declared import DerivedSection, section_of
+from dpcli.data.derived.declared import DerivedSection, derived_section
 from dpcli.fields.tree import MappingNode, Node, ScalarNode, attempt
 from dpcli.fields.values import AlreadyReportedError
 from dpcli.specification.columns import MAX_COLUMNS, require_name
@@ -26,7 +26,7 @@ def choose_derived(key: ScalarNode | None, node: Node) -> type[DerivedSection]:
     if len(kinds) != 1:
         code = "derived-form.several" if kinds else "derived-form"
         raise node.span.report(code, column=name, found=node.shown, choices=models, kinds=kinds)
-    return section_of(models[kinds[0]])
+    return derived_section(models[kinds[0]])
 
 
 def declare_derived(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 from pydantic import WithJsonSchema
 
 from dpcli import mechanisms, statistics
+from dpcli.data.declared_texts import Note, Title, UnitText
 from dpcli.data.steps import read_number
 from dpcli.fields.section import SectionModel, extended_model, plain_word, report_unknown_key
 from dpcli.fields.statistic_fields import KeyForm
@@ -45,7 +46,6 @@ from dpcli.privacy.loss import BudgetAmount
 from dpcli.privacy.unit import Unit
 from dpcli.problems.messages import quote, quoted_list
 from dpcli.problems.reference import advice, synonyms
-from dpcli.specification.captions import Note, Title, UnitText
 from dpcli.specification.context import SpecContext
 from dpcli.statistics.design import Design
 from dpcli.statistics.postprocessing import STEPS, PostProcessingStep, SuppressWide

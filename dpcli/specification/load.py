@@ -18,6 +18,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from dpcli.data.column import column_names
+from dpcli.data.declared_texts import Note, Title
 from dpcli.data.formats import UNDECLARED_DIALECT
 from dpcli.fields.section import SectionModel, SeparateSection, SeparateSections
 from dpcli.fields.tree import Attempt, Node, ScalarNode, TooManyProblemsError, attempt, scalars_of
@@ -32,7 +33,7 @@ from dpcli.fields.values import (
 )
 from dpcli.privacy.unit import PersonUnit
 from dpcli.problems.errors import SpecError, describe_system_error
-from dpcli.specification.captions import Note, NumberFormat, Title, stated_caption
+from dpcli.specification.captions import NumberFormat, stated_caption
 from dpcli.specification.chosen_bounds import require_choices_fit
 from dpcli.specification.columns import MAX_COLUMNS, declare_columns
 from dpcli.specification.context import SpecContext

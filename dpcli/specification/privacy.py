@@ -24,7 +24,7 @@ from dpcli.fields.values import (
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.unit import Neighbors, PersonUnit, RowUnit, Unit
-from dpcli.specification.chosen_bounds import MAX_LIMIT, ChosenLimitModel
+from dpcli.specification.chosen_bounds import MAX_LIMIT, ChosenLimitModel, add_choice
 from dpcli.specification.context import SpecContext
 from dpcli.specification.model import Privacy
 from dpcli.statistics.bounds.chosen_bounds import MAX_ROWS, LimitChoice
@@ -131,7 +131,8 @@ def _read_unit(section: PrivacyModel, context: SpecContext) -> Unit:
     rows, per_group = unit.max_rows, unit.max_rows_per_group
     if isinstance(rows, ChosenLimitModel):
         node, outermost = node_at(section.node, "unit", MAX_ROWS), LimitChoice.rows(rows.up_to)
-        rows.add_choice(LimitChoice, outermost, node.span, context, max_groups=unit.max_groups)
+        groups = unit.max_groups
+        add_choice(rows, LimitChoice, outermost, node.span, context, max_groups=groups)
         rows = rows.up_to
     if per_group and per_group > rows:
         path, arguments = ("unit", "max_rows_per_group"), {"limit": per_group, "rows": rows}

@@ -15,12 +15,13 @@ from pydantic.json_schema import GenerateJsonSchema
 from dpcli import mechanisms, statistics
 from dpcli.data import derived
 from dpcli.data.conditions import ConditionsModel
-from dpcli.data.derived.declared import section_of
+from dpcli.data.derived.declared import derived_section
+from dpcli.data.kinds import COLUMNS
 from dpcli.data.labels import PrivatePartitionColumn
+from dpcli.data.sections import section_of
 from dpcli.fields.section import SectionModel
 from dpcli.mechanisms.local import LOCAL_MECHANISMS
 from dpcli.problems.reference import word_pages
-from dpcli.specification.column_types import COLUMN_TYPES
 from dpcli.specification.csv_form import CsvModel
 from dpcli.specification.declarations import DeclarationsModel
 from dpcli.specification.entries import MAX_STATISTICS
@@ -93,8 +94,8 @@ def spec_schema() -> dict[str, object]:
         _model_schema(model, definitions)
         for model in (CentralSpecModel, LocalSpecModel, ResponseModel)
     )
-    for model in COLUMN_TYPES:
-        definitions[f"{model.kind}_column"] = _model_schema(model, definitions, model.kind)
+    for key, kind in zip(COLUMNS.names, COLUMNS, strict=True):
+        definitions[f"{key}_column"] = _model_schema(section_of(kind), definitions, key)
     for section, own_model in SECTIONS.items():
         definitions[section] = _model_schema(own_model, definitions)
     definitions["quality"] = _quality_schema(definitions)
@@ -180,7 +181,7 @@ def _quality_schema(definitions: Json) -> Json:
 
 def _column_schema() -> Json:
     meanings = {page.name: page.meaning for page in word_pages() if page.kind == "type"}
-    types = {model.kind: meanings.get(model.kind, model.__doc__) for model in COLUMN_TYPES}
+    types = {kind.key: meanings.get(kind.key, section_of(kind).__doc__) for kind in COLUMNS}
     options = [{"const": kind, "description": text} for kind, text in types.items()]
     return {
         "type": "object",
@@ -198,7 +199,7 @@ def _derived_schema(definitions: Json) -> Json:
     fields: Json = {}
     rules: list[Json] = []
     own: dict[str, Json] = {
-        kind.key: _model_schema(section_of(kind), definitions, "derived")
+        kind.key: _model_schema(derived_section(kind), definitions, "derived")
         for kind in derived.DERIVED
     }
     for schema in own.values():

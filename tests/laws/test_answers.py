@@ -25,6 +25,7 @@ from typing import cast
 import numpy as np
 import pytest
 
+from dpcli.data.candidate_bounds import GRID_KINDS
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import PrivatePartitionColumn
 from dpcli.mechanisms import query_sensitivity
@@ -34,7 +35,7 @@ from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import CountedFactors, PlainSum, RowSums, UserTotals, WeightedSum
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.bounds.chosen_bounds import LimitChoice
-from dpcli.statistics.bounds.rule import GRID_KINDS, BoundsGrid
+from dpcli.statistics.bounds.rule import BoundsGrid
 from dpcli.statistics.design import Inputs
 from dpcli.statistics.quality.quality_counts import QUALITY_COUNTS
 from dpcli.statistics.regression.linear import OBJECTIVE, ridge_query

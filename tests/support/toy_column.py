@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Self
 
 import polars as pl
 from pydantic import Field
 
 from dpcli.data.cell_options import From, MissingMarks
-from dpcli.data.column import Column, Option, Rule
+from dpcli.data.column import Option, Rule
+from dpcli.data.grid_columns import NumericKind
 from dpcli.data.number_columns import IntegerColumn, NumberColumn
-from dpcli.fields.values import whole_number
-from dpcli.specification.column_types.model import ColumnModel, taking_options
+from dpcli.fields.values import Fields, whole_number
 
 MAX_DECIMALS = 3
 
@@ -24,19 +24,20 @@ Decimals = Annotated[
 ]
 
 
-@taking_options
-class Percentage(ColumnModel):
+class PercentageColumn(NumberColumn):
     """Percentages from 0 to 100, rounded to some decimals."""
 
-    kind = "percentage"
-    column_class = NumberColumn
-    type: Literal["percentage"]
-    decimals: Decimals
+    __slots__ = ()
 
-    def column(self, name: str) -> Column:
+    key = "percentage"
+    kind: ClassVar[NumericKind] = "number"
+    fields: ClassVar[Fields] = {"decimals": Decimals}
+
+    @classmethod
+    def declared(cls, name: str, section: Any, limits: tuple[int, int] | None = None) -> Self:
         """A number whose bounds follow from its type."""
-        step = Fraction(1, 10**self.decimals)
-        return NumberColumn(name, step, (0, 100 * 10**self.decimals))
+        steps = 10**section.decimals
+        return cls(name, Fraction(1, steps), (0, 100 * steps))
 
 
 MAX_HOURS = 1000
@@ -49,11 +50,19 @@ Hours = Annotated[
 
 
 class DurationColumn(IntegerColumn):
-    """Minutes in cells such as `1:30`."""
+    """Durations in hours and minutes, such as 1:30."""
 
     __slots__ = ()
 
+    key = "duration"
+    kind: ClassVar[NumericKind] = "integer"
+    fields: ClassVar[Fields] = {"hours": Hours}
     takes: ClassVar[tuple[type[Option], ...]] = (MissingMarks, From)
+
+    @classmethod
+    def declared(cls, name: str, section: Any, limits: tuple[int, int] | None = None) -> Self:
+        """A whole number of minutes up to the hours."""
+        return cls(name, bounds=(0, 60 * section.hours))
 
     def rules(self, decided: Mapping[str, int | None]) -> Sequence[Rule]:
         def minutes(text: pl.Expr) -> pl.Expr:
@@ -79,17 +88,3 @@ class DurationColumn(IntegerColumn):
 
     def parse(self, text: str) -> Fraction:
         return Fraction(self.steps_of(text))
-
-
-@taking_options
-class Duration(ColumnModel):
-    """Durations in hours and minutes, such as 1:30."""
-
-    kind = "duration"
-    column_class = DurationColumn
-    type: Literal["duration"]
-    hours: Hours
-
-    def column(self, name: str) -> Column:
-        """A whole number of minutes up to the hours."""
-        return DurationColumn(name, bounds=(0, 60 * self.hours))

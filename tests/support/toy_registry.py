@@ -5,23 +5,20 @@
 
 from __future__ import annotations
 
+from dpcli import mechanisms, noise, statistics
 from dpcli.data import derived, kinds
 from dpcli.data.labels import CategoryColumn
+from dpcli.mechanisms import query_sensitivity
+from tests.support.toy_column import DurationColumn, PercentageColumn
+from tests.support.toy_derivation import Distance
+from tests.support.toy_family.capped_counts import CappedCountQuery
+from tests.support.toy_family.statistic import CappedCount
+from tests.support.toy_mechanism import TwoLaplaces, TwoLaplacesMechanism
 from tests.support.toy_option import Prefix
+from tests.support.toy_statistic import HighCount
 
-# The models of columns have their options when they are imported.
 CategoryColumn.takes = (Prefix, *CategoryColumn.takes)
-
-from dpcli import mechanisms, noise, statistics  # noqa: E402
-from dpcli.mechanisms import query_sensitivity  # noqa: E402
-from dpcli.specification import column_types  # noqa: E402
-from tests.support.toy_column import Duration, DurationColumn, Percentage  # noqa: E402
-from tests.support.toy_derivation import Distance  # noqa: E402
-from tests.support.toy_family.capped_counts import CappedCountQuery  # noqa: E402
-from tests.support.toy_family.statistic import CappedCount  # noqa: E402
-from tests.support.toy_mechanism import TwoLaplaces, TwoLaplacesMechanism  # noqa: E402
-from tests.support.toy_statistic import HighCount  # noqa: E402
-
+setattr(kinds, "COLUMNS", kinds.COLUMNS.with_member(PercentageColumn))  # noqa: B010 - final
 setattr(noise, "NOISES", noise.NOISES.with_member(TwoLaplaces))  # noqa: B010 - final
 setattr(mechanisms, "MECHANISMS", mechanisms.MECHANISMS.with_member(TwoLaplacesMechanism()))  # noqa: B010 - final
 setattr(query_sensitivity, "QUERIES", query_sensitivity.QUERIES.with_member(CappedCountQuery))  # noqa: B010 - final
@@ -29,8 +26,6 @@ setattr(kinds, "COLUMNS", kinds.COLUMNS.with_member(DurationColumn))  # noqa: B0
 setattr(derived, "DERIVED", derived.DERIVED.with_member(Distance))  # noqa: B010 - final
 statistics.STATISTICS = statistics.STATISTICS.with_member(HighCount())
 statistics.STATISTICS = statistics.STATISTICS.with_member(CappedCount())
-column_types.COLUMN_TYPES = column_types.COLUMN_TYPES.with_member(Percentage)
-column_types.COLUMN_TYPES = column_types.COLUMN_TYPES.with_member(Duration)
 
 if __name__ == "__main__":
     # The registry must be complete before it is read.

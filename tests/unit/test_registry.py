@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dpcli.data.kinds import COLUMNS
+from dpcli.data.kinds import COLUMNS, UNDECLARED
 from dpcli.mechanisms import FAMILIES, MECHANISMS
 from dpcli.mechanisms.query_sensitivity import PARTS, QUERIES
 from dpcli.noise import NOISES
@@ -74,7 +74,7 @@ def copy_of(kind: type, base: type) -> type:
     return new_class(kind.__name__, (base,), {}, lambda body: body.update(names))
 
 
-@pytest.mark.parametrize("classes", [NOISES, QUERIES, PARTS, COLUMNS])
+@pytest.mark.parametrize("classes", [NOISES, QUERIES, PARTS, COLUMNS.classes, UNDECLARED])
 def test_registered_classes_are_the_objects_at_their_paths(classes: Classes[Any]) -> None:
     """Neither a subclass nor a copy under the same name is registered."""
     for kind in classes:

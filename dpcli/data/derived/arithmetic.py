@@ -31,7 +31,7 @@ from dpcli.data.grid_columns import NumericColumn, numeric_columns
 from dpcli.data.labels import labeled_columns
 from dpcli.data.number_columns import IntegerColumn, NumberColumn
 from dpcli.data.polars_text import pl
-from dpcli.data.steps import MAX_STEPS, Step, bounds_in_steps, read_number, read_within_bounds
+from dpcli.data.steps import MAX_STEPS, Step, bounds_in_steps, read_number
 from dpcli.fields.statistic_fields import NUMERIC, ORDERED
 from dpcli.fields.tree import read_all, scalars_of
 from dpcli.fields.values import Fields
@@ -88,7 +88,7 @@ class Arithmetic(DeclaredDerivation):
         missing = section.node.scalar("missing")
         if missing is None or missing.text == DROP:
             return column
-        return replace(column, missing=read_within_bounds(column, missing, "`missing`"))
+        return replace(column, missing=column.read_within_bounds(missing, "`missing`"))
 
     @property
     def inputs(self) -> tuple[Column, ...]:

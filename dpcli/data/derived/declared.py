@@ -16,7 +16,7 @@ from dpcli.data.dates import DateColumn
 from dpcli.data.declared_columns import DeclaredColumns
 from dpcli.data.declared_texts import DROP, report_twins, require_distinct_texts
 from dpcli.data.grid_columns import NumericColumn, require_numeric
-from dpcli.data.labels import CategoryColumn, LabeledColumn, with_missing
+from dpcli.data.labels import CategoryColumn, LabeledColumn
 from dpcli.data.steps import Step
 from dpcli.fields.section import SectionModel, extended_model, name_of
 from dpcli.fields.statistic_fields import VALUED
@@ -107,7 +107,7 @@ class DeclaredDerivation(Derivation):
 
 
 @cache
-def section_of(kind: type[DeclaredDerivation]) -> type[DerivedSection]:
+def derived_section(kind: type[DeclaredDerivation]) -> type[DerivedSection]:
     """The model of the declaration of a kind."""
     model = extended_model(kind.fields, kind.section)
     model.__doc__, model.derivation = kind.__doc__, kind
@@ -174,4 +174,5 @@ def category_column(
         raise section.report("derived-labels", "labels", **arguments)
     texts = [scalar.text for scalar in replacing] or labels
     pairs = tuple((text, text) for text in texts)
-    return with_missing(column_class(name, pairs, derivation=derivation), section, check_texts)
+    column = column_class(name, pairs, derivation=derivation)
+    return column.with_missing(section, check_texts)

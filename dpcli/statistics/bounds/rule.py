@@ -22,41 +22,13 @@ from functools import cached_property
 from itertools import product
 from math import comb, exp, factorial
 
+from dpcli.data.candidate_bounds import GridKind
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import Axis
 from dpcli.noise.distribution import Noise, one_sided_width
 from dpcli.numeric.arrays import Floats, np
 from dpcli.numeric.search import search_min
 from dpcli.problems.light_dataclasses import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class GridKind:
-    """Candidate bounds that repeat in every power of a base: 1, 2, 5, 10, 20, 50.
-
-    `firsts` are the candidates from one to below the `base`. A bin that lies k candidates beyond
-    the last accepted one is accepted too if its count exceeds k times `decay` scales of the noise.
-    `decay` is about three to four times the natural logarithm of `ratio`.
-    """
-
-    name: str
-    summary: str
-    base: int
-    firsts: tuple[int, ...]
-    decay: Fraction
-
-    @property
-    def ratio(self) -> float:
-        """The ratio of two neighboring candidates, on average."""
-        return float(self.base ** (1 / len(self.firsts)))
-
-
-GRID_KINDS = (
-    GridKind("1-2-5", "1, 2, 5, 10, 20, 50, and so on.", 10, (1, 2, 5), Fraction(31, 10)),
-    GridKind("powers-of-2", "1, 2, 4, 8, and so on.", 2, (1,), Fraction(28, 10)),
-    GridKind("powers-of-10", "1, 10, 100, and so on.", 10, (1,), Fraction(69, 10)),
-)
-"""Every kind of grid. Specs and reports call it a ladder."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +38,7 @@ class BoundsGrid:
     Those above zero are for the upper bound, and those below zero for the lower one. A side without
     candidates keeps its outermost bound.
 
+    >>> from dpcli.data.candidate_bounds import GRID_KINDS
     >>> column = IntegerColumn("amount", bounds=(-10, 50))
     >>> grid = BoundsGrid(column, GRID_KINDS[0])
     >>> grid.above, grid.below
@@ -202,7 +175,7 @@ class BoundsRule:
         is accepted; the bound of this side is then zero if the side has candidates.
 
         >>> from dpcli.data.number_columns import IntegerColumn
-        >>> from dpcli.statistics.bounds.rule import GRID_KINDS
+        >>> from dpcli.data.candidate_bounds import GRID_KINDS
         >>> column = IntegerColumn("amount", bounds=(0, 50))
         >>> rule = BoundsRule(BoundsGrid(column, GRID_KINDS[0]), Fraction(10), (90, 120))
         >>> rule.choose([], [400, 500, 40, 4, -8, 22]), rule.choose([], [12, -7, 3, 0, 0, 0])

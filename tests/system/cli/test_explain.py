@@ -9,9 +9,9 @@ import pytest
 
 from dpcli.cli.commands import PLACES
 from dpcli.cli.explain import HEADINGS, explain, pages
+from dpcli.data.kinds import COLUMNS
 from dpcli.planning.planner import make_plan
 from dpcli.problems.reference import Page, code_pages, synonyms, word_pages
-from dpcli.specification.column_types import COLUMN_TYPES
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.postprocessing import Flag
@@ -105,7 +105,7 @@ def test_words_have_one_meaning_each() -> None:
 
 def test_every_type_has_a_page() -> None:
     """Every type of a column has a page, and no other type has one."""
-    kinds = [shape.kind for shape in COLUMN_TYPES]
+    kinds = list(COLUMNS.names)
     assert [page.name for page in word_pages() if page.kind == "type"] == kinds
 
 

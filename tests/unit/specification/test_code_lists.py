@@ -133,7 +133,7 @@ def test_a_list_is_a_regular_file(tmp_path: Path) -> None:
 
 def test_too_many_codes_are_refused_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The line of the first code too many is not read, so a million codes take no longer."""
-    monkeypatch.setattr("dpcli.specification.column_types.code_list.MAX_CODES", 2)
+    monkeypatch.setattr("dpcli.specification.code_list.MAX_CODES", 2)
     assert len(spec_of(tmp_path, "code\n1\n2\n", "key: code").columns) == 1
     with pytest.raises(SpecError, match="more than 2 codes"):
         spec_of(tmp_path, "code\n1\n2\n1\n", "key: code")

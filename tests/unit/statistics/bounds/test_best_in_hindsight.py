@@ -15,11 +15,12 @@ from itertools import product
 import numpy as np
 import pytest
 
+from dpcli.data.candidate_bounds import GRID_KINDS
 from dpcli.data.number_columns import NumberColumn
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.numeric.arrays import Floats, Ints
 from dpcli.statistics.bounds.chosen_bounds import BoundsChoice, LimitChoice
-from dpcli.statistics.bounds.rule import GRID_KINDS, BoundsGrid
+from dpcli.statistics.bounds.rule import BoundsGrid
 from dpcli.statistics.design import NoisyAnswer
 
 pytestmark = pytest.mark.extended

@@ -9,6 +9,7 @@ from random import Random
 import numpy as np
 import pytest
 
+from dpcli.data.candidate_bounds import GRID_KINDS, GridKind
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.number_columns import NumberColumn
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
@@ -16,14 +17,7 @@ from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit, Unit
 from dpcli.statistics.bounds.chosen_bounds import BOUNDS_HISTOGRAM, BoundsChoice
-from dpcli.statistics.bounds.rule import (
-    FALSE_ALARM,
-    GRID_KINDS,
-    WINDOW,
-    BoundsGrid,
-    BoundsRule,
-    GridKind,
-)
+from dpcli.statistics.bounds.rule import FALSE_ALARM, WINDOW, BoundsGrid, BoundsRule
 from dpcli.statistics.design import NoisyAnswer
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate

@@ -7,6 +7,7 @@ from itertools import product
 
 import pytest
 
+from dpcli.data.candidate_bounds import GRID_KINDS
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.numeric.arrays import integer_array
@@ -19,7 +20,7 @@ from dpcli.statistics.bounds.chosen_bounds import (
     ChosenBounds,
     LimitChoice,
 )
-from dpcli.statistics.bounds.rule import GRID_KINDS, BoundsGrid
+from dpcli.statistics.bounds.rule import BoundsGrid
 from dpcli.statistics.design import NoisyAnswer
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
