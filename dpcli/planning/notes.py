@@ -250,8 +250,7 @@ def population_notes(plan: CentralPlan) -> list[str]:
     ]
     names: dict[bool, list[str]] = {True: [], False: []}
     for planned in plan.statistics:
-        entry = planned.entry
-        names[entry.statistic.has_population(entry.inputs)].append(planned.name)
+        names[planned.design.has_population].append(planned.name)
     if names[True]:
         estimated = (
             "the lines NAME.population are estimates for the whole population, and "

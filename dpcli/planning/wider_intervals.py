@@ -240,7 +240,7 @@ def _clamped(planned: PlannedStatistic, choice: BoundsChoice, counts: NoisyAnswe
         return None
     lower, upper = (limit * column.step for limit in column.limits)
     condition = f"none lies beyond the outermost bounds, {choice.text(choice.at_candidate(-1))}"
-    is_sample = entry.statistic.has_population(entry.inputs)
+    is_sample = planned.design.has_population
     all_of = f"unclamped values{' of the file' * is_sample}"
     return _Lost(LostByBin(counts, below, above), (lower, upper), all_of, condition)
 

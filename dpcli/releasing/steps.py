@@ -215,7 +215,7 @@ def estimate_statistic(
 
     raw = estimates.before_postprocessing if entry.raw else None
     processed, population = apply_steps(entry.post, estimates, agree), None
-    if entry.statistic.has_population(entry.inputs):
+    if planned.design.has_population:
         population = planned.design.population(answers, confidence)
         population = replace(
             population.suppressed(processed.status == SUPPRESSED), is_limited=limited

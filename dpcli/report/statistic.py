@@ -238,7 +238,7 @@ class StatisticReport(JsonObject):
             post_unbiased=bool(entry.post) and all(step.unbiased for step in entry.post),
             noise_of_numbers=None if known is NoiseOfNumbers.UNKNOWN else known.value,
             raw=entry.raw,
-            population=entry.statistic.has_population(inputs),
+            population=design.has_population,
             keys=PrivateKeysReport.of(planned),
         )
 

@@ -325,13 +325,18 @@ class Design:
         answer, step = answers[0], self.queries[0].step
         return Estimates.around(answer.values, answer.noise.margin(confidence), step)
 
+    @property
+    def has_population(self) -> bool:
+        """Whether its numbers are also estimated for the population of a declared sample."""
+        return self.population_of is not None
+
     def population(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         """The numbers of the population, in the order of the published ones.
 
-        Only for requests for which `has_population` of the statistic is true.
+        Raises TypeError unless `has_population` is true.
         """
         if self.population_of is None:
-            raise TypeError("no sample is declared")
+            raise TypeError("no number of a population is known")
         return self.population_of(self, answers, confidence)
 
     def unclamped(

@@ -109,10 +109,6 @@ class Statistic(ABC):
         """The numbers of a design, with intervals cut to the limits of possible values."""
         return design.estimate(answers, confidence).within(self.limits(design.inputs))
 
-    def has_population(self, inputs: Inputs) -> bool:
-        """Whether its numbers are also estimated for the population of a declared sample."""
-        return False
-
     def step(self, inputs: Inputs) -> Fraction:
         """The value of a step of the answer, for statistics that publish the answer."""
         return Fraction(1)
@@ -163,3 +159,10 @@ class Statistic(ABC):
         """Whether the published numbers are dates."""
         column = inputs.column if self.gives_dates else None
         return isinstance(column, NumericColumn) and column.date_range is not None
+
+
+def public_groups(inputs: Inputs) -> Iterable[FieldFault]:
+    """The fault of private groups, for a statistic that takes only public ones."""
+    private = next((axis.column.name for axis in inputs.by if axis.is_private), None)
+    if private is not None:
+        yield FieldFault("values-required.groups", "by", column=private)

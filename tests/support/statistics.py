@@ -14,6 +14,7 @@ from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import BooleanColumn, LabeledColumn
 from dpcli.fields.section import column_role
+from dpcli.privacy.unit import Neighbors, Relation, RowUnit
 from dpcli.queries.scores import Points
 from dpcli.specification.inputs import two_values
 from dpcli.statistics.choices.top_values import SCORE_FUNCTIONS
@@ -67,9 +68,10 @@ def _single(statistic: Statistic, bare: Inputs, columns: Columns) -> Iterator[In
             yield replace(inputs, columns=related, method="moments", ridge=Fraction(1, 10))
         else:
             yield replace(inputs, options=_options(statistic))
-            sampled = replace(inputs, sample=SampleDesign(1000, 100))
-            if statistic.has_population(sampled):
-                yield replace(sampled, options=_options(statistic))
+            relation = Relation(RowUnit(), Neighbors.ADD_REMOVE)
+            sampled = replace(inputs, sample=SampleDesign(1000, 100), options=_options(statistic))
+            if any(design.has_population for design in statistic.designs(sampled, relation)):
+                yield sampled
             if "weight" in fields:
                 yield replace(inputs, options=_options(statistic), weight=columns.second)
 

@@ -36,7 +36,7 @@ from dpcli.statistics.choices.candidates import Choices, classes_from_each
 from dpcli.statistics.choices.ranked_counts import RankedCounts, may_rank
 from dpcli.statistics.design import Design, Inputs, NoisyAnswer, WeightedQuery
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.statistic import Statistic
+from dpcli.statistics.statistic import Statistic, public_groups
 
 SCORE_FUNCTIONS: dict[str, type[ScoreFunction]] = {"revenue": Revenue, "accuracy": Accuracy}
 """The score functions that `utility` names in a spec."""
@@ -282,9 +282,7 @@ class TopKPrivate(TopK):
 
     def faults(self, inputs: Inputs, relation: Relation) -> Iterable[FieldFault]:
         """Faults for private groups, and for a `k` above `MAX_PRIVATE_LABELS`."""
-        private = [key.column.name for key in inputs.by if key.is_private]
-        if private:
-            yield FieldFault("values-required.groups", "by", column=private[0])
+        yield from public_groups(inputs)
         yield from check_max(inputs.k, "k", MAX_PRIVATE_LABELS, "of the labels are chosen")
 
     def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:

@@ -87,14 +87,9 @@ class Count(PersonCounts, WeightedStatistic):
                 PublishedAnswer(inputs, (weights,)),
             )
         if inputs.sample:
-            return (sampled_counts(inputs, query),)
+            is_part = bool(inputs.by or inputs.where or inputs.column)
+            return (sampled_counts(inputs, query, is_part=is_part),)
         return self.by_people(inputs, query, "count", relation)
-
-    def has_population(self, inputs: Inputs) -> bool:
-        """Whether a count of a part of the rows is estimated for the population."""
-        size = inputs.sample and inputs.sample.size
-        is_part = bool(inputs.by or inputs.where or inputs.column)
-        return bool(size) and is_part and not inputs.weight and inputs.user_clamp is None
 
     def row_range(self, inputs: Inputs) -> tuple[Fraction, Fraction] | None:
         is_plain = inputs.weight is None and inputs.user_clamp is None
@@ -148,18 +143,14 @@ class Sum(WeightedStatistic):
         )
         role = "weighted sum" if inputs.weight else "sum"
         total = WeightedQuery(role, query, step=self.step(inputs))
-        if self.has_population(inputs):
+        size = inputs.sample and inputs.sample.size
+        if size and not inputs.weight and inputs.user_clamp is None:
             return (sampled_sum(inputs, total),)
         return (*CellsFromPairs.of(inputs, total, relation), PublishedAnswer(inputs, (total,)))
 
     def limits(self, inputs: Inputs) -> tuple[Limits, ...]:
         low, high = inputs.user_clamp or inputs.numeric.limits
         return ((Fraction(0) if low >= 0 else None, Fraction(0) if high <= 0 else None),)
-
-    def has_population(self, inputs: Inputs) -> bool:
-        """Whether there is a sample of public size, and no weights and no `bound: sum`."""
-        size = inputs.sample and inputs.sample.size
-        return bool(size) and not inputs.weight and inputs.user_clamp is None
 
     def row_range(self, inputs: Inputs) -> tuple[Fraction, Fraction] | None:
         if inputs.weight or inputs.user_clamp is not None:
@@ -292,12 +283,8 @@ class Histogram(PersonCounts):
     def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
         query = LinearQuery(by=inputs.by, items=(histogram_axis(inputs),), where=inputs.where)
         if inputs.sample:
-            return (sampled_counts(inputs, query),)
+            return (sampled_counts(inputs, query, is_part=True),)
         return self.by_people(inputs, query, "count", relation)
-
-    def has_population(self, inputs: Inputs) -> bool:
-        """Whether a sample of public size is declared."""
-        return inputs.sample is not None and inputs.sample.size is not None
 
     def row_range(self, inputs: Inputs) -> tuple[Fraction, Fraction]:
         return Fraction(0), Fraction(1)

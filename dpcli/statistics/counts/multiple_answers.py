@@ -33,7 +33,7 @@ from dpcli.queries.sums import PlainSum, RowSums, Shape
 from dpcli.statistics.counts.combinations import CountsFromCombinations, QueryOfTests
 from dpcli.statistics.counts.person_counts import SharedNoise
 from dpcli.statistics.design import Design, Inputs, PublishedAnswer, WeightedQuery
-from dpcli.statistics.statistic import Statistic
+from dpcli.statistics.statistic import Statistic, public_groups
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,13 +229,6 @@ class CountMissing(Selections):
 
     def tests(self, inputs: Inputs) -> tuple[Filter, ...]:
         return tuple(IsMissing(column.without_missing_constant()) for column in inputs.checked)
-
-
-def public_groups(inputs: Inputs) -> Iterable[FieldFault]:
-    """The fault of private groups, for a statistic that takes only public ones."""
-    private = next((axis.column.name for axis in inputs.by if axis.is_private), None)
-    if private is not None:
-        yield FieldFault("values-required.groups", "by", column=private)
 
 
 def _is_chosen(column: Column) -> Filter:

@@ -12,20 +12,7 @@ from dpcli.queries.sums import Factor
 from dpcli.statistics.design import Design, Inputs, Queries, WeightedQuery
 from dpcli.statistics.intervals import Printed
 from dpcli.statistics.means.quotient import SUM_WEIGHT, centered_mean, distances_from_bounds
-from dpcli.statistics.statistic import Statistic
 from dpcli.statistics.weights import WeightedStatistic, weight_factors, weight_step
-
-
-def _is_share(inputs: Inputs) -> bool:
-    """Whether the mean of a boolean or category is the share of its labels."""
-    return inputs.column is not None and bool(inputs.column.labels)
-
-
-def _proportion() -> Statistic:
-    """The statistic that answers the mean of a boolean column: `Proportion`."""
-    from dpcli.statistics.means.ratio import PROPORTION
-
-    return PROPORTION
 
 
 class Mean(WeightedStatistic):
@@ -90,10 +77,13 @@ class Mean(WeightedStatistic):
 
     def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
         """A centered sum and a count, or a sum of weights; or distances from both bounds."""
-        if _is_share(inputs):
-            return _proportion().designs(inputs, relation)
+        if inputs.column is not None and inputs.column.labels:
+            # The mean of a boolean or category is the share of its labels.
+            from dpcli.statistics.means.ratio import PROPORTION
+
+            return PROPORTION.designs(inputs, relation)
         column, weights = inputs.numeric, weight_factors(inputs)
-        weight_size, sampled = weight_step(inputs), self.has_population(inputs)
+        weight_size, sampled = weight_step(inputs), inputs.sample and not inputs.weight
         rows = LinearQuery(factors=weights, by=inputs.by, where=inputs.where, present=(column,))
         distance = Factor.centered(column)
         total = LinearQuery(factors=(distance, *weights), by=inputs.by, where=inputs.where)
@@ -118,8 +108,3 @@ class Mean(WeightedStatistic):
 
             pure = tuple(map(centered_pair, pure))
         return centered_mean(inputs, queries, column, printed, pure)
-
-    def has_population(self, inputs: Inputs) -> bool:
-        if _is_share(inputs):
-            return _proportion().has_population(inputs)
-        return inputs.sample is not None and inputs.weight is None

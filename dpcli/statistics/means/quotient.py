@@ -120,10 +120,7 @@ class BernsteinQuery(Query):
     def polynomials(self) -> tuple[tuple[Coefficients, ...], ...]:
         """Coefficients of polynomials of the distance from a lower bound, by column."""
         return tuple(
-            tuple(
-                _times(comb(self.degree, power), (0, 1), power, (width, -1), self.degree - power)
-                for power in range(self.degree + 1)
-            )
+            tuple(_bernstein(width, self.degree, power) for power in range(self.degree + 1))
             for width in self.widths
         )
 
@@ -179,18 +176,11 @@ def _weighted_sum(powers: Sequence[WeightedSum], polynomial: Coefficients) -> We
     return tuple((weight, plain) for plain, weight in combined.items() if weight)
 
 
-def _times(
-    factor: int, first: Coefficients, first_power: int, second: Coefficients, second_power: int
-) -> Coefficients:
-    """The coefficients of a product of powers of two polynomials."""
-    result: Coefficients = (factor,)
-    for polynomial in [first] * first_power + [second] * second_power:
-        constant, slope = polynomial
-        shifted = (0, *(slope * part for part in result))
-        result = tuple(
-            constant * same + before for same, before in zip((*result, 0), shifted, strict=True)
-        )
-    return result
+def _bernstein(width: int, degree: int, power: int) -> Coefficients:
+    """The coefficients of comb(degree, power) y^power (width - y)^(degree - power)."""
+    rest = degree - power
+    factors = (comb(rest, at) * (-1) ** at * width ** (rest - at) for at in range(rest + 1))
+    return (*(0,) * power, *(comb(degree, power) * factor for factor in factors))
 
 
 SUM_WEIGHT = Fraction(3, 5)
@@ -481,7 +471,8 @@ def centered_mean(
     )
     are_both = sum(bool(part.weight) for part in queries) == 2
     design = mean_design(inputs, queries, column, quotient, CENTERED if are_both else "")
-    if inputs.sample:
+    if len(queries) > 2:
+        # With the squares, a mean of a sample shows that of the population.
         from dpcli.statistics.samples.population import mean_by_centered_sums
 
         design = replace(design, population_of=mean_by_centered_sums)

@@ -315,12 +315,10 @@ class Proportion(Ratio):
                 "duplicate-key-column.both", "column", column=column.name, key="column"
             )
 
-    def has_population(self, inputs: Inputs) -> bool:
-        return inputs.sample is not None and inputs.weight is None
-
     def _design(self, inputs: Inputs, queries: Queries, quotient: Quotient) -> QuotientDesign:
         design = super()._design(inputs, queries, quotient)
-        return replace(design, population_of=_population_share) if inputs.sample else design
+        is_sample = inputs.sample is not None and inputs.weight is None
+        return replace(design, population_of=_population_share) if is_sample else design
 
 
 PROPORTION = Proportion()

@@ -231,10 +231,12 @@ class Quantile(Statistic):
     gives_dates = True
     in_column_unit = True
     steps: ClassVar[tuple[str, ...]] = ("consistent",)
+    quantile: ClassVar[Fraction | None] = None
+    """The one that a statistic with another name stands for."""
 
     def quantiles(self, inputs: Inputs) -> tuple[Fraction, ...]:
         """The quantiles to choose."""
-        return inputs.quantiles
+        return inputs.quantiles if self.quantile is None else (self.quantile,)
 
     def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
         """Designs of tree counts for rho and for epsilon, then the design of choices.
@@ -327,10 +329,7 @@ class Median(Quantile):
     item = ""
     takes = field_types(column=OrderedColumnName, candidates=Candidates | None)
     steps = ()
-    quantile: ClassVar[Fraction] = Fraction(1, 2)
-
-    def quantiles(self, inputs: Inputs) -> tuple[Fraction, ...]:
-        return (self.quantile,)
+    quantile = Fraction(1, 2)
 
 
 TAIL = Fraction(1, 100)

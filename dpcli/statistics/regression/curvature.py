@@ -100,9 +100,6 @@ class ObjectiveDesign(Design):
             exception=exception,
         )
 
-    def known_error(self, noises: Sequence[Noise], confidence: Fraction) -> None:
-        """None: how far a slope moves a coefficient depends on the rows."""
-
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
         ridge = self.objective.perturbation(noises[0].scale * self.queries[0].step).ridge
         noise, shrinkage = ridge_sentences(self.minimized, ridge / self.objective.curvature)

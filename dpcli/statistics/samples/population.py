@@ -63,9 +63,14 @@ def mean_with_squares(
     return (*weighted, replace(squares, weight=MEAN_SQUARES))
 
 
-def sampled_counts(inputs: Inputs, query: Query) -> PublishedAnswer:
-    """Counts of a sample, from which those of the population follow."""
-    return PublishedAnswer(inputs, (WeightedQuery("count", query),), population_of=_counts)
+def sampled_counts(inputs: Inputs, query: Query, *, is_part: bool) -> PublishedAnswer:
+    """Counts of a sample, from which those of the population follow.
+
+    They follow if they are of a part of the rows, and the number of all rows is public.
+    """
+    has_size = sample_of(inputs).size is not None and inputs.user_clamp is None
+    found = _counts if is_part and has_size else None
+    return PublishedAnswer(inputs, (WeightedQuery("count", query),), population_of=found)
 
 
 def _counts(design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:

@@ -141,7 +141,7 @@ def test_intervals_of_the_population_cover_its_share(fields: str) -> None:
     statistic = planned(f"{fields}, epsilon: 0.1", sample=sample)
     inside = np.random.default_rng(7).hypergeometric(1500, 4500, 600, 1000)
     answers = with_noise(statistic, [np.stack([600 - inside, inside], axis=1)])
-    assert statistic.entry.statistic.has_population(statistic.entry.inputs)
+    assert statistic.design.has_population
     assert_covers(statistic.design.population(answers, CONFIDENCE), 0.25)
 
 

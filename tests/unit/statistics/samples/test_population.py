@@ -243,7 +243,7 @@ def test_counts_of_private_groups_say_nothing_about_the_population() -> None:
 def test_other_numbers_are_those_of_the_file_alone(fields: str, sized: bool) -> None:
     """Without a public size, with weights, or of other statistics, there is no second line."""
     statistic = planned(fields, sized=sized)
-    assert not statistic.entry.statistic.has_population(statistic.entry.inputs)
+    assert not statistic.design.has_population
 
 
 def test_a_mean_of_dates_in_the_population_is_a_date() -> None:
