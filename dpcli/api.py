@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Literal
 
 from dpcli.ledger.charge import StoredRelease
 from dpcli.ledger.public import FileName, Ledger
-from dpcli.planning.notes import reader_warnings
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan
 from dpcli.planning.planner import make_plan
+from dpcli.planning.words.guarantee import reader_warnings
 from dpcli.privacy.loss import Loss
 from dpcli.problems.errors import LedgerError, SpecError
 from dpcli.problems.light_dataclasses import dataclass

@@ -24,17 +24,17 @@ from dpcli.data.formats import Dialect
 from dpcli.engine.files.dataset import Dataset
 from dpcli.engine.progress import Progress
 from dpcli.numeric.exact import rounded_text
-from dpcli.planning.limit_notes import limit_warnings
-from dpcli.planning.notes import (
-    column_warnings,
-    kept_rows_warnings,
-    quality_warnings,
-    unit_warnings,
-)
 from dpcli.planning.plan import CentralPlan, Plan
 from dpcli.planning.planner import make_plan
 from dpcli.planning.quality_check import noise_excess
-from dpcli.planning.risks import records_risk
+from dpcli.planning.words.data import (
+    column_warnings,
+    kept_rows_warnings,
+    limit_warnings,
+    quality_warnings,
+    unit_warnings,
+)
+from dpcli.planning.words.risks import records_risk
 from dpcli.privacy.unit import PersonUnit
 from dpcli.problems.errors import DpcliError, UsageError
 from dpcli.problems.messages import escape_controls, quoted_list

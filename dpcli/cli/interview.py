@@ -29,9 +29,8 @@ from dpcli.data.sections import section_of
 from dpcli.fields.section import field_examples
 from dpcli.fields.values import MAX_EPSILON, parse_number
 from dpcli.numeric.exact import plain_text, short_down
-from dpcli.planning.notes import count_text
 from dpcli.problems.errors import SpecError, UsageError
-from dpcli.problems.messages import closest_match, quote, quoted_list, truncated
+from dpcli.problems.messages import closest_match, count_text, quote, quoted_list, truncated
 from dpcli.specification import draft
 from dpcli.specification.dataset_names import dataset_name_fault
 from dpcli.specification.load import parse_central_spec

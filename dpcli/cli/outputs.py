@@ -46,7 +46,7 @@ from dpcli.statistics.postprocessing import Flag
 if TYPE_CHECKING:
     from dpcli.releasing.publishing import ChargedResponses
     from dpcli.report.captions import Digits
-    from dpcli.report.quality import QualityReport
+    from dpcli.report.first_counts import QualityReport
     from dpcli.report.statistic import StatisticReport
 
 

@@ -24,7 +24,7 @@ from dpcli.specification.load import read_central_spec, read_spec_file
 from dpcli.specification.model import LocalSpec
 
 if TYPE_CHECKING:
-    from dpcli.planning.compare import BeforeAfter
+    from dpcli.planning.changes import BeforeAfter
     from dpcli.privacy.shuffling import ShuffledGuarantee
 
 MOST = 10**15
@@ -185,7 +185,7 @@ def _difference(
     older: CentralPlan, current: CentralPlan, *, as_json: bool, blamed: Path | None
 ) -> None:
     """Print changes since an older plan; SpecError if weaker and `blamed` is a path."""
-    from dpcli.planning.compare import weaker_guarantees
+    from dpcli.planning.changes import weaker_guarantees
 
     reasons = list(weaker_guarantees(older, current))
     if as_json:
@@ -204,7 +204,7 @@ def _difference(
 
 
 def _print_risks(plan: Plan, window: int | None) -> None:
-    from dpcli.planning.risks import Verdict, risks
+    from dpcli.planning.words.risks import Verdict, risks
 
     assessed = risks(plan, window)
     for risk in assessed:
@@ -222,7 +222,7 @@ def _print_risks(plan: Plan, window: int | None) -> None:
 
 
 def _print_comparison(plan: Plan) -> None:
-    from dpcli.planning.compare import compare_compositions, comparison_delta
+    from dpcli.planning.compositions import compare_compositions, comparison_delta
 
     rows, notes = [], []
     for option in compare_compositions(plan):
@@ -253,7 +253,7 @@ def _print_comparison(plan: Plan) -> None:
 
 
 def _print_difference(old: CentralPlan, new: CentralPlan) -> None:
-    from dpcli.planning.compare import statistic_changes
+    from dpcli.planning.changes import statistic_changes
 
     names = ("statistic", "", "query", "epsilon", "rho", "error", "mechanism")
     lines: list[tuple[str | BeforeAfter, ...]] = []

@@ -18,28 +18,28 @@ from dpcli.cli.terminal import (
 )
 from dpcli.ledger.account import MAX_RUNS, BalanceForecast
 from dpcli.numeric.exact import exact_or_rounded, exact_or_up, rounded_text
-from dpcli.planning.guarantee import headline, presence_headline
-from dpcli.planning.limit_notes import bounding_notes, choice_rules, limit_warnings
-from dpcli.planning.notes import (
-    binning_notes,
-    bounding_comparisons,
-    column_warnings,
+from dpcli.planning.plan import CentralPlan, LocalPlan, Plan, PlannedQuery, PlannedStatistic
+from dpcli.planning.words.choices import choice_rules, chosen_bounds_errors
+from dpcli.planning.words.data import bounding_notes, plan_warnings
+from dpcli.planning.words.guarantee import (
     composition_notes,
     composition_rule,
+    headline,
+    presence_headline,
+    reader_warnings,
+    shuffle_condition,
+)
+from dpcli.planning.words.statistics import (
+    binning_notes,
+    bounding_comparisons,
     derived_notes,
     design_notes,
     filter_notes,
-    kept_rows_warnings,
     population_notes,
     post_processing_notes,
-    quality_warnings,
     query_title,
-    reader_warnings,
     selection_notes,
-    shuffle_condition,
-    unit_warnings,
 )
-from dpcli.planning.plan import CentralPlan, LocalPlan, Plan, PlannedQuery, PlannedStatistic
 from dpcli.privacy.loss import Loss, loss_text, remaining_text
 from dpcli.report.captions import caption_lines
 from dpcli.specification.model import Response
@@ -110,17 +110,10 @@ def print_local_plan(
         print("", *_shuffled_notes(plan, shuffled), sep="\n")
 
 
-def _chosen_bounds_errors(plan: CentralPlan) -> Iterator[str]:
-    if plan.chooses_bounds:
-        from dpcli.planning.compare import chosen_bounds_errors
-
-        yield from chosen_bounds_errors(plan)
-
-
 def _query_notes(plan: CentralPlan, forecast: BalanceForecast, rows: int | None) -> Iterator[str]:
     for notes_of in (
         choice_rules,
-        _chosen_bounds_errors,
+        chosen_bounds_errors,
         filter_notes,
         derived_notes,
         binning_notes,
@@ -134,16 +127,9 @@ def _query_notes(plan: CentralPlan, forecast: BalanceForecast, rows: int | None)
         yield from notes_of(plan)
     yield from _expected_errors(plan, rows)
     yield from reader_warnings(plan)
-    warnings = (
-        *unit_warnings(plan),
-        *column_warnings(plan),
-        *limit_warnings(plan),
-        *quality_warnings(plan),
-        *kept_rows_warnings(plan),
-    )
-    yield from (f"warning: {text}" for text in warnings)
+    yield from (f"warning: {text}" for text in plan_warnings(plan))
     if plan.quality is not None:
-        from dpcli.planning.quality_check import check_rule
+        from dpcli.planning.words.quality import check_rule
 
         yield from check_rule(plan)
     if plan.quality is not None and forecast.after is not None:
@@ -247,9 +233,8 @@ def _response_notes(plan: LocalPlan, records: int | None) -> Iterator[str]:
 
 
 def _response_row(response: Response, records: int, plan: LocalPlan) -> Row:
-    from dpcli.planning.compare import standard_error
-
-    randomizer, error = response.randomizer, standard_error(response, records)
+    randomizer = response.randomizer
+    error = randomizer.standard_error(len(response.column.labels), records)
     in_rho = plan.spec.privacy.composition.takes_rho
     return {
         "column": response.column.name,

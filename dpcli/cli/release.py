@@ -23,9 +23,9 @@ from dpcli.engine.files.decoding import PARTIAL_ENDING
 from dpcli.engine.files.source import require_files
 from dpcli.ledger.charge import NoisyRelease, StoredRelease
 from dpcli.ledger.options import is_absent, new_release_id
-from dpcli.planning.notes import reader_warnings
 from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
+from dpcli.planning.words.guarantee import reader_warnings
 from dpcli.problems.errors import UsageError
 from dpcli.releasing.publishing import is_device, write_private
 from dpcli.releasing.request import ReleaseRequest, check_again_error

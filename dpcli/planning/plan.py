@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import ClassVar, TypeVar, final
+from typing import TYPE_CHECKING, ClassVar, TypeVar, final
 
 from dpcli.data.column import Ranges, ValuedColumn
 from dpcli.data.filters import AllOf
@@ -30,6 +30,9 @@ from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import Query
 from dpcli.specification.model import CentralSpec, Entry, LocalSpec, Spec
 from dpcli.statistics.design import Design, WeightedQuery, groups
+
+if TYPE_CHECKING:
+    from dpcli.statistics.bounds.chosen_bounds import BoundsChoice
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +224,11 @@ class CentralPlan(_Plan):
     def requested_loss(self) -> Loss:
         """The plain sum of the losses of all statistics."""
         return sum_losses(entry.target for entry in self.all_statistics)
+
+    @property
+    def choices(self) -> Iterator[tuple[BoundsChoice, PlannedStatistic]]:
+        """Each choice of bounds or a limit, with the planned histogram that decides it."""
+        return zip(self.spec.choices, self.bounds, strict=True)
 
     @property
     def guarantee_counts(self) -> dict[Guarantee, int]:

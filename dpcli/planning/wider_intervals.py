@@ -37,7 +37,6 @@ from dpcli.noise.distribution import Noise
 from dpcli.noise.sums import blended_half_width
 from dpcli.numeric.arrays import integer_array
 from dpcli.numeric.exact import exact_or_up, readable_text, short_up
-from dpcli.planning.limit_notes import choices
 from dpcli.planning.plan import CentralPlan, PlannedStatistic
 from dpcli.planning.results import EstimatedStatistic
 from dpcli.privacy.unit import PersonUnit
@@ -255,7 +254,7 @@ def _deciding(
     """
     query = published.planned.queries[0].weighted.query
     valued = {column.name for column in query.valued_columns}
-    for choice, histogram in choices(plan):
+    for choice, histogram in plan.choices:
         is_clamped = choice.column_name in valued & plan.spec.clamped_by_choice
         if choice.chosen is not None and (is_clamped or choice.column_name is None):
             noise = histogram.queries[0].calibrated.noise

@@ -156,3 +156,14 @@ def closest_match(word: str, choices: Iterable[str]) -> str | None:
             return choice
     cutoff = MIN_SIMILARITY if len(word) > 3 else MIN_SIMILARITY_OF_SHORT
     return next(iter(get_close_matches(word, options, 1, cutoff)), None)
+
+
+def capitalized(sentence: str) -> str:
+    """A sentence with a capital letter, unless it begins with names from the spec."""
+    begins_with_names = sentence.split(" ", maxsplit=1)[0].endswith((":", ","))
+    return sentence if begins_with_names else sentence[:1].upper() + sentence[1:]
+
+
+def count_text(count: int, noun: str) -> str:
+    """A number with its noun, in the plural unless it is one."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

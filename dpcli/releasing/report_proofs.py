@@ -31,12 +31,11 @@ from dpcli.privacy.events import RECOVERED, MechanismEvent
 from dpcli.privacy.loss import Loss, sum_losses
 from dpcli.problems.errors import LedgerError, Problem, SpecError, UsageError
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.report.choices import ChoiceRuleReport
 from dpcli.report.collection import CollectionReport, ResponseReport
+from dpcli.report.first_counts import ChoiceRuleReport, QualityRuleReport
 from dpcli.report.json import REPORT_VERSION, Fact, json_text, parsed_json
 from dpcli.report.plan import LocalPlanReport, PlanReport, plan_report
 from dpcli.report.privacy import LossReport
-from dpcli.report.quality import QualityRuleReport
 from dpcli.report.release import ReleaseReport
 from dpcli.report.report import load_report, without_numbers
 from dpcli.report.statistic import StatisticReport

@@ -41,11 +41,10 @@ from dpcli.ledger.charge import (
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.options import access_warnings
 from dpcli.ledger.transaction import LedgerTransaction
-from dpcli.planning.limit_notes import chosen_texts
-from dpcli.planning.notes import quality_warnings
 from dpcli.planning.plan import CentralPlan, LocalPlan, PlanT
 from dpcli.planning.planner import allocate, make_plan, require_plan_fits
 from dpcli.planning.results import NoisyNumbers, NoisyStatistic, is_limited
+from dpcli.planning.words.data import quality_warnings
 from dpcli.problems.errors import UsageError
 from dpcli.releasing.request import Messages, ReleaseRequest
 from dpcli.releasing.steps import (
@@ -224,6 +223,8 @@ class ReleaseRun(Run[CentralPlan]):
         plan = choose_bounds(
             request.plan, request.data, self.ledger, request.charge, request.engine
         )
+        from dpcli.planning.words.choices import chosen_texts
+
         for text in chosen_texts(plan):
             reused = f"Release id {request.release_id} uses this choice again, at no cost."
             self._messages.add(f"{text} {reused}", usual=True)

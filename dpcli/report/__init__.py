@@ -1,8 +1,8 @@
 """Reports and tables of a release, rendered to bytes.
 
 `release`, `collection` and `plan` have the types of what is stated, and how each is made, with
-`statistic`, `privacy`, `quality` and `choices` for its parts. `report.Report` holds what is stated
-and the published `numbers`, and is stored as JSON. All other outputs are made from it:
+`statistic`, `privacy` and `first_counts` for its parts. `report.Report` holds what is stated and
+the published `numbers`, and is stored as JSON. All other outputs are made from it:
 `table` (CSV and Parquet), `render` with `charts` (HTML, Markdown and the registry record), and
 `formats` (the list of formats). `sums` adds published numbers of a stored report.
 

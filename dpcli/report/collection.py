@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 from dpcli.numeric.exact import rounded_text
-from dpcli.planning import notes
+from dpcli.planning.words.guarantee import collection_limitations, unprotected_notes
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.json import JsonNumber, JsonObject, if_known, number
 from dpcli.report.privacy import LedgerReport
@@ -61,9 +61,7 @@ class PlannedResponseReport(ResponseReport):
     @classmethod
     def expect(cls, response: Response, records: int) -> PlannedResponseReport:
         """How this number of records responds for one column, with the expected error."""
-        from dpcli.planning.compare import standard_error
-
-        error = standard_error(response, records)
+        error = response.randomizer.standard_error(len(response.column.labels), records)
         digits = None if error is None else rounded_text(Fraction(error), 6, plain=True)
         return ResponseReport.of(response).extended(
             cls, standard_error=if_known(JsonNumber, digits)
@@ -100,6 +98,6 @@ class CollectionReport(AnyReport):
             responses=list(map(ResponseReport.of, plan.spec.responses)),
             is_shuffled=collection.shuffled,
             responses_sha256=collection.digest,
-            unprotected=notes.unprotected_notes(plan),
-            limits=notes.collection_limitations(plan, shuffled=collection.shuffled),
+            unprotected=unprotected_notes(plan),
+            limits=collection_limitations(plan, shuffled=collection.shuffled),
         )

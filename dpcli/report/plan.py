@@ -6,15 +6,19 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Literal
 
-from dpcli.planning import notes
-from dpcli.planning.limit_notes import limit_warnings
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan
+from dpcli.planning.words.data import limit_warnings, plan_warnings
+from dpcli.planning.words.guarantee import (
+    collection_limitations,
+    limitations,
+    shuffle_condition,
+    unprotected_notes,
+)
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.report.choices import ChoiceRuleReport, choice_reports
 from dpcli.report.collection import PlannedResponseReport, ResponseReport
+from dpcli.report.first_counts import ChoiceRuleReport, QualityRuleReport, choice_reports
 from dpcli.report.json import Count, JsonNumber, JsonObject, Sentences, if_known, json_text, number
 from dpcli.report.privacy import LossReport
-from dpcli.report.quality import QualityRuleReport
 from dpcli.report.release import AnyReport, CentralReport, any_fields, central_fields
 from dpcli.report.statistic import StatisticReport
 
@@ -117,7 +121,7 @@ class ShuffledReport(JsonObject):
             delta=number(amplified.delta),
             epsilon=if_known(number, amplified.epsilon),
             enough_records=amplified.needed_records,
-            condition=notes.shuffle_condition(plan),
+            condition=shuffle_condition(plan),
         )
 
 
@@ -175,25 +179,23 @@ def plan_report(
                 else PlannedResponseReport.expect(response, records)
                 for response in plan.spec.responses
             ],
-            unprotected=notes.unprotected_notes(plan),
-            limits=notes.collection_limitations(plan, shuffled=amplified is not None),
+            unprotected=unprotected_notes(plan),
+            limits=collection_limitations(plan, shuffled=amplified is not None),
             shuffled=ShuffledReport.of(plan, amplified) if amplified else None,
         )
-    limits = limit_warnings(plan)
-    quality = (*notes.quality_warnings(plan), *notes.kept_rows_warnings(plan))
     return PlanReport(
         **outlook,
         **central_fields(plan),
         choices=choice_reports(plan),
         quality=QualityRuleReport.of(plan) if plan.quality else None,
         statistics=[StatisticReport.of(planned, plan.spec) for planned in plan.statistics],
-        limits=[*notes.limitations(plan), *limits],
-        warnings=[*notes.unit_warnings(plan), *notes.column_warnings(plan), *limits, *quality],
+        limits=[*limitations(plan), *limit_warnings(plan)],
+        warnings=plan_warnings(plan),
     )
 
 
 def _compared(plan: Plan) -> list[ComparisonReport]:
-    from dpcli.planning.compare import compare_compositions
+    from dpcli.planning.compositions import compare_compositions
 
     return [
         ComparisonReport(
@@ -210,7 +212,7 @@ def _compared(plan: Plan) -> list[ComparisonReport]:
 
 def difference_json(old: CentralPlan, new: CentralPlan, weaker: Sequence[str]) -> str:
     """The changes between two plans as JSON, and why the new plan is `weaker`."""
-    from dpcli.planning.compare import statistic_changes
+    from dpcli.planning.changes import statistic_changes
 
     statistics, spent = list(map(asdict, statistic_changes(old, new))), [old.cost, new.cost]
     return json_text({"statistics": statistics, "spent": spent, "weaker": weaker})

@@ -6,8 +6,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpcli.ledger.balance import DAYS_A_YEAR
-from dpcli.planning.guarantee import headline, meaning, promise, protection
 from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
+from dpcli.planning.words.guarantee import headline, meaning, promise, protection
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.unit import RowUnit
 from dpcli.problems.light_dataclasses import dataclass

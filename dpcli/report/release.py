@@ -5,13 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from dpcli.numeric.exact import exact_or_up
-from dpcli.planning import notes
-from dpcli.planning.limit_notes import bounding_notes, counts_left_out
 from dpcli.planning.plan import CentralPlan, Plan
-from dpcli.planning.risks import risks
+from dpcli.planning.words.data import bounding_notes, counts_left_out, lacks_check
+from dpcli.planning.words.guarantee import composition_notes, limitations
+from dpcli.planning.words.risks import risks
+from dpcli.planning.words.statistics import (
+    derived_notes,
+    exact_notes,
+    population_notes,
+    post_processing_notes,
+    selection_notes,
+)
 from dpcli.privacy.loss import Loss
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.report.choices import ChoiceReport, choice_reports
+from dpcli.report.first_counts import ChoiceReport, QualityReport, choice_reports
 from dpcli.report.json import (
     REPORT_VERSION,
     Count,
@@ -24,7 +31,6 @@ from dpcli.report.json import (
 )
 from dpcli.report.numbers import wide_layout
 from dpcli.report.privacy import LedgerReport, PrivacyReport
-from dpcli.report.quality import QualityReport
 from dpcli.report.statistic import LayoutReport, PublishedStatisticReport, caption_texts
 from dpcli.specification.model import Caption, Spec
 from dpcli.statistics.postprocessing import IMPRECISE_SHARE, LIMITED_SHARE, UNRELIABLE, Flag
@@ -305,11 +311,11 @@ def central_fields(plan: CentralPlan) -> dict[str, Any]:
     )
     sample = plan.spec.sample
     return {
-        "unchecked": unchecked if notes.lacks_check(plan) else None,
-        "derived": notes.derived_notes(plan) or None,
+        "unchecked": unchecked if lacks_check(plan) else None,
+        "derived": derived_notes(plan) or None,
         "bounding": bounding_notes(plan),
-        "composition": notes.composition_notes(plan),
-        "selections": notes.selection_notes(plan),
+        "composition": composition_notes(plan),
+        "selections": selection_notes(plan),
         "flags": FlagsReport.of(plan),
         "optional_columns": [
             OptionalColumnReport(name=column.name, meaning=column.meaning)
@@ -321,10 +327,10 @@ def central_fields(plan: CentralPlan) -> dict[str, Any]:
             design="simple-random",
             population=sample.population,
             size=sample.size,
-            notes=notes.population_notes(plan),
+            notes=population_notes(plan),
         ),
-        "post_processing": notes.post_processing_notes(plan),
-        "unprotected": list(notes.exact_notes(plan)),
+        "post_processing": post_processing_notes(plan),
+        "unprotected": list(exact_notes(plan)),
     }
 
 
@@ -358,5 +364,5 @@ class ReleaseReport(CentralReport):
                 for published in numbers.statistics
             ],
             choices=choice_reports(plan) if plan.spec.choices else None,
-            limits=[*notes.limitations(plan), *release.warnings],
+            limits=[*limitations(plan), *release.warnings],
         )

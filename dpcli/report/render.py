@@ -29,11 +29,10 @@ from dpcli.data.dates import DateColumn
 from dpcli.data.kinds import Axis
 from dpcli.data.number_columns import IntegerColumn, NumberColumn
 from dpcli.numeric.exact import exact_or_rounded, exact_or_up, rounded_text
-from dpcli.planning import notes
-from dpcli.planning.risks import Finding, Verdict
+from dpcli.planning.words.risks import Finding, Verdict
 from dpcli.privacy.loss import loss_text
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.problems.messages import quoted_list
+from dpcli.problems.messages import capitalized, count_text, quoted_list
 from dpcli.report.captions import (
     QUALITY_COLUMNS,
     RESPONSIBLE,
@@ -44,8 +43,8 @@ from dpcli.report.captions import (
     reader_of,
 )
 from dpcli.report.charts import Chart, Scale, chart_over_bins, interval_ends, tick_text
-from dpcli.report.choices import BINS_COLUMNS
 from dpcli.report.collection import CollectionReport
+from dpcli.report.first_counts import BINS_COLUMNS
 from dpcli.report.numbers import COLUMNS, CellText, NumberTable, flags_of, number_of
 from dpcli.report.release import RiskReport
 from dpcli.report.report import Report
@@ -158,9 +157,9 @@ def environment(form: str) -> Environment:
         "short": _digits_filter(rounded_text),
         "loss": lambda stated: loss_text(stated.loss),
         "tick": tick_text,
-        "many": notes.count_text,
-        "capital": notes.capitalized,
-        "sentence": lambda text: f"{notes.capitalized(text)}.",
+        "many": count_text,
+        "capital": capitalized,
+        "sentence": lambda text: f"{capitalized(text)}.",
         "slug": lambda text: re.sub("[^a-z0-9]+", "-", text).strip("-"),
     }
     templates.globals |= {

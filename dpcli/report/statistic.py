@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from dpcli.data.filters import joint_texts
 from dpcli.data.grid_columns import NumericColumn, require_numeric
 from dpcli.numeric.exact import decimal_text
-from dpcli.planning.limit_notes import interval_about, left_out_note
-from dpcli.planning.notes import counted_units
 from dpcli.planning.plan import CentralPlan, PlannedStatistic
+from dpcli.planning.words.data import interval_about, left_out_note
+from dpcli.planning.words.statistics import counted_units
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.json import (
     CELLS_PLACE,

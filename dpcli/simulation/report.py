@@ -7,11 +7,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpcli.numeric.exact import exact_or_up, rounded_text
-from dpcli.planning.limit_notes import simulated_bounds
-from dpcli.planning.notes import SELECTION_BIAS, count_text
+from dpcli.planning.words.choices import simulated_bounds
+from dpcli.planning.words.statistics import SELECTION_BIAS
 from dpcli.privacy.unit import PersonUnit
 from dpcli.problems.errors import Problem, make_problem
 from dpcli.problems.light_dataclasses import dataclass
+from dpcli.problems.messages import count_text
 from dpcli.report.json import REPORT_VERSION, Fact, Facts, JsonNumber
 from dpcli.version import __version__
 

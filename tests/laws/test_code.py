@@ -51,7 +51,7 @@ USER_TEXTS = {
         *("BinsReport", "CellReport", "PublishedStatisticReport"),
         *("scale", "possible"),
     },
-    "report/quality.py": {"table"},
+    "report/first_counts.py": {"table"},
     "report/release.py": {"unreliable_above"},
     "report/privacy.py": {"first_release", "after_check"},
     "data/conditions.py": {"ConditionModel"},

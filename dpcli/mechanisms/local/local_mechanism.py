@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
+from math import sqrt
 from typing import ClassVar, Literal, final
 
 from dpcli.data.column import ValuedColumn
@@ -162,6 +163,17 @@ class CalibratedRandomizer(ABC):
         For n records, divide by n: the estimates are frequencies among these records, so only
         the randomization adds variance.
         """
+
+    def standard_error(self, labels: int, records: int) -> float | None:
+        """The standard error of an estimate from `records` records; None without one.
+
+        For frequencies it is the root mean square over all `labels`, for equally frequent labels.
+        For symmetric responses and unary encoding, other frequencies have the same error.
+        """
+        if not self.estimable:
+            return None
+        count = labels or 1
+        return sqrt(sum(self.variances([1 / count] * count)) / count / records)
 
 
 class LocalMechanism(ABC):

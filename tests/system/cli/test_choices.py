@@ -24,8 +24,8 @@ from dpcli.data.grid_columns import NumericColumn
 from dpcli.ledger.charge import SUFFIX
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.options import DEFAULT
-from dpcli.planning.compare import chosen_bounds_errors
 from dpcli.planning.planner import make_plan
+from dpcli.planning.words.choices import chosen_bounds_errors
 from dpcli.privacy.accounting.composition import Composition
 from dpcli.releasing import run
 from dpcli.report.formats import report_schema

@@ -25,9 +25,7 @@ from dpcli.mechanisms.local.local_mechanism import (
 )
 from dpcli.noise import entropy
 from dpcli.noise.distribution import normal_quantile
-from dpcli.planning.compare import standard_error
 from dpcli.privacy.confidential import Confidential
-from dpcli.specification.model import Response
 from tests.support.randomizers import TABLE, labels
 from tests.support.streams import Stream
 
@@ -166,7 +164,7 @@ def test_errors_are_those_of_theory_and_of_the_plan(
     square = float((misses**2).mean())
 
     assert square == pytest.approx(theory(shares, records), rel=0.08)
-    planned = standard_error(Response(asked.column, mechanism, randomizer), records)
+    planned = randomizer.standard_error(len(asked.column.labels), records)
     assert planned is not None
     assert planned**2 == pytest.approx(theory(shares, records), rel=0.005)
     assert np.abs(misses.mean(axis=0)).max() < 5 * sqrt(square / many)
@@ -245,7 +243,7 @@ def test_linearly_dependent_rows_cannot_be_estimated() -> None:
     randomizer = matrix.calibrate_and_verify(RandomizerRequest(labels(3), matrix=table))
 
     assert not randomizer.estimable
-    assert standard_error(Response(labels(3), matrix, randomizer), 100) is None
+    assert randomizer.standard_error(3, 100) is None
 
 
 @pytest.mark.parametrize(

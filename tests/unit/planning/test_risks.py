@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.planning.planner import make_plan
-from dpcli.planning.risks import Finding, Verdict, risks
+from dpcli.planning.words.risks import Finding, Verdict, risks
 from dpcli.problems.reference import texts
 from dpcli.specification.declarations import DeclarationsModel
 from dpcli.specification.load import parse_spec

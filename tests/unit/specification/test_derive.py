@@ -12,8 +12,8 @@ import pytest
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.labels import LabeledColumn
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
-from dpcli.planning.notes import derived_notes
 from dpcli.planning.planner import make_plan
+from dpcli.planning.words.statistics import derived_notes
 from dpcli.privacy.unit import Neighbors, Relation, RowUnit
 from dpcli.problems.reference import word_pages
 from dpcli.queries.query import LinearQuery

@@ -13,9 +13,9 @@ import pytest
 import dpcli
 from dpcli.noise.distribution import one_sided_width
 from dpcli.numeric.arrays import integer_array, np
-from dpcli.planning.notes import design_notes
 from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
+from dpcli.planning.words.statistics import design_notes
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.choices.candidates import SIZE_SHARE
 from dpcli.statistics.design import NoisyAnswer

@@ -9,18 +9,38 @@ from functools import cache
 
 import pytest
 
-from dpcli.planning import notes
-from dpcli.planning.guarantee import headline, meaning, promise, protection
-from dpcli.planning.limit_notes import bounding_notes, left_out_note, limit_warnings
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan
 from dpcli.planning.planner import make_plan
-from dpcli.planning.quality_check import (
-    check_rule,
-    counted_rows_note,
-    missed_sentence,
-    required_minimums,
+from dpcli.planning.quality_check import missed_sentence, required_minimums
+from dpcli.planning.words.data import (
+    bounding_notes,
+    kept_rows_warnings,
+    left_out_note,
+    limit_warnings,
+    unit_warnings,
 )
-from dpcli.planning.risks import risks
+from dpcli.planning.words.guarantee import (
+    collection_limitations,
+    composition_notes,
+    headline,
+    limitations,
+    meaning,
+    promise,
+    protection,
+    shuffle_condition,
+    unprotected_notes,
+)
+from dpcli.planning.words.quality import check_rule, counted_rows_note
+from dpcli.planning.words.risks import risks
+from dpcli.planning.words.statistics import (
+    binning_notes,
+    bounding_comparisons,
+    counted_units,
+    design_notes,
+    exact_notes,
+    post_processing_notes,
+    selection_notes,
+)
 from dpcli.privacy.loss import Loss
 from dpcli.problems import messages
 from dpcli.problems.messages import clauses
@@ -178,14 +198,14 @@ def sentences(plan: Plan) -> Iterator[str]:
             yield from finding.sentences
     if isinstance(plan, LocalPlan):
         for shuffled in (False, True):
-            yield from notes.collection_limitations(plan, shuffled=shuffled)
-        yield from (*notes.unprotected_notes(plan), notes.shuffle_condition(plan))
+            yield from collection_limitations(plan, shuffled=shuffled)
+        yield from (*unprotected_notes(plan), shuffle_condition(plan))
         return
     for about in (
-        notes.limitations, bounding_notes, notes.binning_notes, notes.composition_notes,
-        notes.selection_notes, notes.bounding_comparisons, notes.post_processing_notes,
-        notes.exact_notes, notes.unit_warnings, limit_warnings, notes.design_notes, check_rule,
-        notes.kept_rows_warnings,
+        limitations, bounding_notes, binning_notes, composition_notes,
+        selection_notes, bounding_comparisons, post_processing_notes,
+        exact_notes, unit_warnings, limit_warnings, design_notes, check_rule,
+        kept_rows_warnings,
     ):  # fmt: skip
         yield from about(plan)
     yield counted_rows_note(plan)
@@ -216,7 +236,7 @@ def test_every_judgment_of_a_risk_is_made_of_a_plan(monkeypatch: pytest.MonkeyPa
         used.add(template)
         return fill(template, **facts)
 
-    monkeypatch.setattr("dpcli.planning.risks.fill_sentence", remember)
+    monkeypatch.setattr("dpcli.planning.words.risks.fill_sentence", remember)
     for plan in all_plans():
         for window in (None, 30):
             for finding in risks(plan, window):
@@ -245,7 +265,7 @@ def test_a_row_as_unit_is_doubted_where_ids_are_declared(
     """A person with several rows would be protected less than the report says."""
     privacy = f"{{unit: {unit}, neighbors: add-remove, budget: {{epsilon: 1}}}}"
     text = completed(f"privacy: {privacy}\ncolumns: {columns}")
-    warnings = notes.unit_warnings(make_plan(parse_central_spec(text, "spec.yaml")))
+    warnings = unit_warnings(make_plan(parse_central_spec(text, "spec.yaml")))
     assert ["`who`" in warning for warning in warnings] == [True] * warned
 
 
@@ -262,7 +282,7 @@ def test_the_units_that_are_counted_do_not_depend_on_the_noise(
     text = completed(f"privacy: {privacy}\ncolumns: {columns}\nstatistics: [{entry}]")
     plan = make_plan(parse_central_spec(text, "spec.yaml"))
 
-    assert notes.counted_units(plan.statistics[0], plan.spec) == units
+    assert counted_units(plan.statistics[0], plan.spec) == units
     assert len(plan.statistics[0].queries) == 2
 
 

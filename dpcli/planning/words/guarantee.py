@@ -1,4 +1,4 @@
-"""The guarantee of a plan in sentences."""
+"""The guarantee of a plan in sentences, and what it does not protect."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dpcli.numeric.exact import exact_or_up, rounded_text, short_up
-from dpcli.planning.plan import Plan, PlannedQuery
+from dpcli.planning.plan import CentralPlan, LocalPlan, Plan, PlannedQuery
 from dpcli.privacy.interpretation import (
     at_most,
     exception_text,
@@ -18,8 +18,9 @@ from dpcli.privacy.interpretation import (
     times_at_most,
 )
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.unit import Neighbors
+from dpcli.privacy.unit import Neighbors, PersonUnit
 from dpcli.queries.query import AnswerWords
+from dpcli.specification.dataset_names import mixed_scripts_warning
 from dpcli.specification.model import Spec
 
 PRIOR = 0.1
@@ -154,3 +155,104 @@ def protection(planned_query: PlannedQuery, spec: Spec) -> str:
         percent=exact_or_up(spec.confidence * 100),
     )
     return query.protection(words)
+
+
+def composition_notes(plan: CentralPlan) -> list[str]:
+    """How losses are composed, where that is not a plain sum."""
+    privacy, notes = plan.spec.privacy, []
+    branches: dict[str, dict[int, list[str]]] = {}
+    for planned in plan.statistics:
+        if planned.branch is not None:
+            column, index = planned.branch
+            branches.setdefault(column, {}).setdefault(index, []).append(planned.name)
+    unit = plan.spec.unit_noun
+    counted = "so only the largest loss among them counts"
+    if privacy.neighbors is Neighbors.CHANGE_ONE:
+        counted = (
+            "so the largest loss among them counts, "
+            f"or the two largest for one {unit} that is removed and one that is added"
+        )
+    for column, names_by_branch in branches.items():
+        names = "; ".join(map(", ".join, names_by_branch.values()))
+        notes.append(
+            f"{names}: about disjoint values of {column}, of which a {unit} has one, {counted}"
+        )
+    if privacy.composition.name != "sequential":
+        notes.append(composition_rule(plan))
+    return notes
+
+
+def composition_rule(plan: Plan) -> str:
+    """The composition of the plan, and the theorem that gives its bound, in words."""
+    return f"losses are added up by {plan.spec.privacy.composition.name}: {plan.bound.name}"
+
+
+def limitations(plan: CentralPlan) -> list[str]:
+    """What a release does not protect."""
+    several_ids = (
+        "A person with several ids counts as several people: ids are compared as texts, without "
+        "the spaces around them."
+    )
+    persons = isinstance(plan.spec.privacy.unit, PersonUnit)
+    return [*COMMON_LIMITATIONS, *([several_ids] if persons else []), *_conditions(plan)]
+
+
+def collection_limitations(plan: LocalPlan, *, shuffled: bool) -> list[str]:
+    """What a collection does not protect, such as the order unless it is `shuffled`."""
+    again = (
+        "A person with several records reveals that many times as much, and a record that is "
+        "randomized again pays again: the mean of many responses reveals the true value."
+    )
+    ordered = (
+        "Responses stand in the order of the file: where the order reveals whose response is "
+        "whose, each is protected by its own noise alone, and an order by something private "
+        "reveals that. `--shuffle` hides the order."
+    )
+    exact = (
+        "Rounding, clamping and constants for missing cells come before the noise and are public."
+    )
+    first = [again, exact] if shuffled else [again, ordered, exact]
+    return [*first, *COMMON_LIMITATIONS, *_conditions(plan)]
+
+
+COMMON_LIMITATIONS = (
+    "Timing and memory use are not protected.",
+    "People who also appear in other datasets or releases lose privacy there too.",
+    (
+        "Rows are read by the rules of CSV: a writer that does not escape quotes can merge rows, "
+        "and merged rows count as one."
+    ),
+    (
+        "A privacy unit that is too small, or bounds chosen by looking at the data, void the "
+        "guarantee."
+    ),
+)
+"""What neither a release nor a collection protects."""
+
+
+def _conditions(plan: Plan) -> list[str]:
+    condition = plan.spec.privacy.composition.condition
+    return [*([condition] if condition else []), *reader_warnings(plan)]
+
+
+def unprotected_notes(plan: LocalPlan) -> list[str]:
+    """What a collection does not randomize."""
+    names = ", ".join(column.name for column in plan.spec.public)
+    columns = [f"{names}: declared public, and published as they are"] if names else []
+    return ["the number of records", *columns]
+
+
+def shuffle_condition(plan: LocalPlan) -> str:
+    """Among which records shuffling hides a response, and from whom."""
+    names = ", ".join(column.name for column in plan.spec.public)
+    among = f" that agree in {names}, by which others can be distinguished" if names else ""
+    return f"this number of records{among}; against those who see the shuffled responses alone"
+
+
+def reader_warnings(plan: Plan) -> list[str]:
+    """What readers of the plan, and of some of its numbers, must know."""
+    mixed = mixed_scripts_warning(plan.spec.dataset)
+    notes = [mixed] if mixed else []
+    for planned in plan.all_statistics:
+        notes += planned.entry.statistic.warnings(planned.entry.inputs)
+    return notes

@@ -1,16 +1,13 @@
-"""Sentences about limits on people and chosen bounds, and what both leave out."""
+"""Which rows and values are used, left out or not checked, in sentences."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from dpcli.numeric.exact import exact_or_up, readable_text, rounded_text
-from dpcli.planning.notes import capitalized, count_text
+from dpcli.numeric.exact import exact_or_up
 from dpcli.planning.plan import CentralPlan, PlannedStatistic
 from dpcli.privacy.unit import PersonUnit
+from dpcli.problems.messages import count_text
 from dpcli.queries.query import Query
 from dpcli.specification.model import CentralSpec
-from dpcli.statistics.bounds.chosen_bounds import BoundsChoice
 
 
 def bounding_notes(plan: CentralPlan) -> list[str]:
@@ -211,81 +208,69 @@ def _uncounted(queries: list[Query], unit: PersonUnit) -> tuple[int | None, int 
     return min(filter(None, groups), default=None), min(filter(None, in_group), default=None)
 
 
-def choices(plan: CentralPlan) -> Iterator[tuple[BoundsChoice, PlannedStatistic]]:
-    """Each choice of bounds or a limit, with the planned histogram that decides it."""
-    return zip(plan.spec.choices, plan.bounds, strict=True)
-
-
-def choice_rules(plan: CentralPlan) -> Iterator[str]:
-    """How the bounds and the limit will be chosen; empty once they are."""
-    for choice, planned in choices(plan) if plan.chooses_bounds else ():
-        yield from rule_sentences(choice, planned, plan)
-
-
-def rule_sentences(
-    choice: BoundsChoice, planned: PlannedStatistic, plan: CentralPlan
-) -> Iterator[str]:
-    """How the bounds of a column, or the limit on rows per person, are chosen."""
-    threshold = choice.rule(planned.queries[0].calibrated.noise).threshold
-    yield (
-        f"{choice.noun}: {_noisy_counts(choice, plan)} come first, in an entry of their own with "
-        f"epsilon {exact_or_up(choice.epsilon)}; what they choose holds all bins whose counts rise "
-        f"above the noise, and is {choice.text(choice.at_candidate(-1))} if none is clear: one "
-        f"count above {threshold:,}, or some neighboring ones together"
-    )
-    if choice.coverage < 1:
-        cover = rounded_text(choice.coverage * 100, 4)
-        yield f"{choice.noun}: {cover}% of these counts lie within what is chosen"
-
-
-def simulated_bounds(plan: CentralPlan) -> Iterator[str]:
-    """What a simulation has in place of the bounds and limit that a release chooses."""
-    if plan.spec.choices:
-        chosen = " and ".join(choice.noun for choice in plan.spec.choices)
-        yield (
-            f"no choice is simulated: rows and noise are those of the outermost {chosen}; a "
-            "release within narrower ones has less noise, as `dpcli plan` shows, and clamps or "
-            "leaves out more"
-        )
-
-
-def chosen_texts(plan: CentralPlan) -> list[str]:
-    """Two sentences on each choice: what was chosen, and from which counts."""
+def unit_warnings(plan: CentralPlan) -> list[str]:
+    """A warning if the privacy unit is a row, although a column has ids of people."""
+    ids = [column.name for column in plan.spec.columns if column.kind == "id"]
+    if not ids or isinstance(plan.spec.privacy.unit, PersonUnit):
+        return []
     return [
-        " ".join(chosen_sentences(choice, planned, plan))
-        for choice, planned in choices(plan)
-        if choice.chosen is not None
+        (
+            f"the unit is `row`, and `{ids[0]}` says whose row it is: if a person may have several "
+            "rows, name that column as the unit, with `max_rows`, so that the person is protected "
+            "(`dpcli explain unit`)"
+        )
     ]
 
 
-def chosen_sentences(
-    choice: BoundsChoice, planned: PlannedStatistic, plan: CentralPlan
-) -> tuple[str, str]:
-    """The chosen bounds or limit, and the counts and the epsilon of the choice."""
-    chosen = choice.chosen
-    assert chosen is not None
-    value, beyond = choice.text(chosen), choice.beyond(plan.spec.rows_are)
-    if not chosen.decided:
-        result = f"the outermost, {value}, as no bin held clearly more than noise explains."
-    elif choice.coverage < 1:
-        cover = rounded_text(choice.coverage * 100, 4)
-        result = f"{value}. About {cover}% of what was counted lies within; {beyond}."
-    else:
-        result = f"{value}. The bins beyond held no more than noise explains; {beyond}."
-    counts = capitalized(_noisy_counts(choice, plan))
-    return f"Chosen {choice.noun}: {result}", (
-        f"{counts} chose this, with Laplace noise of scale "
-        f"{rounded_text(planned.queries[0].scale)}, at epsilon {exact_or_up(choice.epsilon)}, "
-        "charged in an entry of its own."
-    )
+def column_warnings(plan: CentralPlan) -> list[str]:
+    """Warnings that follow from the declarations of columns alone."""
+    spec = plan.spec
+    columns = (column for column in spec.columns if column.derivation is None)
+    return [text for column in columns for text in column.cautions(spec.dialect.decimal)]
 
 
-def _noisy_counts(choice: BoundsChoice, plan: CentralPlan) -> str:
-    rows, bins = plan.spec.rows_are, choice.bins
-    low, high = (readable_text(end * choice.column.step) for end in (bins[0][0], bins[-1][1]))
-    # Where the limit on rows is chosen too, one row of each person enters the other histograms.
-    cells = f"one of the {rows} of each person" if plan.spec.unit_of_choices else rows
-    return (
-        f"noisy counts of {choice.counted(rows, cells)} in {len(bins):,} bins of the ladder "
-        f"{choice.grid.kind.name} from {low} to {high}"
+def plan_warnings(plan: CentralPlan) -> list[str]:
+    """What people must know of a plan before they release it."""
+    return [
+        *unit_warnings(plan),
+        *column_warnings(plan),
+        *limit_warnings(plan),
+        *quality_warnings(plan),
+        *kept_rows_warnings(plan),
+    ]
+
+
+def lacks_check(plan: CentralPlan) -> bool:
+    """Whether a plan has no quality check, and its spec does not decline one."""
+    return plan.quality is None and not plan.spec.declines_check
+
+
+def quality_warnings(plan: CentralPlan) -> list[str]:
+    """A warning if a plan has no quality check, and its spec does not decline one."""
+    warning = (
+        "this spec has no `quality:`: if the cells of a column cannot be read as declared, or most "
+        "of the file is missing, nothing notices it, noise is published and the budget is spent. "
+        "Add `quality: {epsilon: 0.1, min_rows: N, min_readable: 0.8}`, or `quality: none` if that "
+        "is meant"
     )
+    return [warning] if lacks_check(plan) else []
+
+
+def kept_rows_warnings(plan: CentralPlan) -> list[str]:
+    """A warning where `min_rows` may be taken for a minimum of all rows of the file.
+
+    Only rows that the limits on a person keep are counted, so a complete file can miss `min_rows`.
+    """
+    quality, unit = plan.spec.quality, plan.spec.privacy.unit
+    if quality is None or quality.min_rows is None or quality.min_people is not None:
+        return []
+    if not isinstance(unit, PersonUnit):
+        return []
+    rows = plan.spec.rows_are
+    warning = (
+        f"`min_rows: {quality.min_rows:,}` is compared with the {rows} that a limit of "
+        f"{unit.max_rows:,} per person keeps, not with all {rows} of the file: require no "
+        "more than a complete file has after that limit, or add `min_people: N`, the least "
+        "number of people in it"
+    )
+    return [warning]

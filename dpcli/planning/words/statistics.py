@@ -1,4 +1,4 @@
-"""Sentences about a plan: what is counted, limited, selected, chosen or exact."""
+"""What statistics are computed from, choose, derive and publish, in sentences."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dpcli.data.filters import joint_texts
 from dpcli.data.grid_columns import require_numeric
 from dpcli.data.kinds import Axis
 from dpcli.numeric.exact import exact_or_up, rounded_text, short_up
-from dpcli.planning.plan import CentralPlan, LocalPlan, Plan, PlannedQuery, PlannedStatistic
-from dpcli.privacy.unit import Neighbors, PersonUnit
-from dpcli.specification.dataset_names import mixed_scripts_warning
+from dpcli.planning.plan import CentralPlan, PlannedQuery, PlannedStatistic
+from dpcli.privacy.unit import Neighbors
+from dpcli.problems.messages import count_text
 from dpcli.specification.model import Spec
 
 
@@ -35,41 +35,13 @@ def query_title(planned_query: PlannedQuery, planned: PlannedStatistic, spec: Sp
     return f"{weighted.role} of {spec.rows_are}" if is_rows else weighted.role
 
 
-def unit_warnings(plan: CentralPlan) -> list[str]:
-    """A warning if the privacy unit is a row, although a column has ids of people."""
-    ids = [column.name for column in plan.spec.columns if column.kind == "id"]
-    if not ids or isinstance(plan.spec.privacy.unit, PersonUnit):
-        return []
-    return [
-        (
-            f"the unit is `row`, and `{ids[0]}` says whose row it is: if a person may have several "
-            "rows, name that column as the unit, with `max_rows`, so that the person is protected "
-            "(`dpcli explain unit`)"
-        )
-    ]
-
-
-def column_warnings(plan: CentralPlan) -> list[str]:
-    """Warnings that follow from the declarations of columns alone."""
-    spec = plan.spec
-    columns = (column for column in spec.columns if column.derivation is None)
-    return [text for column in columns for text in column.cautions(spec.dialect.decimal)]
-
-
-def lacks_check(plan: CentralPlan) -> bool:
-    """Whether a plan has no quality check, and its spec does not decline one."""
-    return plan.quality is None and not plan.spec.declines_check
-
-
-def quality_warnings(plan: CentralPlan) -> list[str]:
-    """A warning if a plan has no quality check, and its spec does not decline one."""
-    warning = (
-        "this spec has no `quality:`: if the cells of a column cannot be read as declared, or most "
-        "of the file is missing, nothing notices it, noise is published and the budget is spent. "
-        "Add `quality: {epsilon: 0.1, min_rows: N, min_readable: 0.8}`, or `quality: none` if that "
-        "is meant"
-    )
-    return [warning] if lacks_check(plan) else []
+def design_notes(plan: CentralPlan) -> list[str]:
+    """Why each statistic has its queries; statistics with the same sentence share it."""
+    names: dict[str, list[str]] = {}
+    for planned in plan.statistics:
+        for sentence in planned.design.sentences(planned.noises, plan.spec.confidence):
+            names.setdefault(sentence, []).append(planned.name)
+    return [f"{', '.join(sharing)}: {sentence}" for sentence, sharing in names.items()]
 
 
 def filter_notes(plan: CentralPlan) -> list[str]:
@@ -84,63 +56,6 @@ def filter_notes(plan: CentralPlan) -> list[str]:
                     "; rows for which that is unknown, because a cell is missing, are left out"
                 )
             notes.append(sentence)
-    return notes
-
-
-def limitations(plan: CentralPlan) -> list[str]:
-    """What a release does not protect."""
-    several_ids = (
-        "A person with several ids counts as several people: ids are compared as texts, without "
-        "the spaces around them."
-    )
-    persons = isinstance(plan.spec.privacy.unit, PersonUnit)
-    return [*COMMON_LIMITATIONS, *([several_ids] if persons else []), *_conditions(plan)]
-
-
-def collection_limitations(plan: LocalPlan, *, shuffled: bool) -> list[str]:
-    """What a collection does not protect, such as the order unless it is `shuffled`."""
-    again = (
-        "A person with several records reveals that many times as much, and a record that is "
-        "randomized again pays again: the mean of many responses reveals the true value."
-    )
-    ordered = (
-        "Responses stand in the order of the file: where the order reveals whose response is "
-        "whose, each is protected by its own noise alone, and an order by something private "
-        "reveals that. `--shuffle` hides the order."
-    )
-    exact = (
-        "Rounding, clamping and constants for missing cells come before the noise and are public."
-    )
-    first = [again, exact] if shuffled else [again, ordered, exact]
-    return [*first, *COMMON_LIMITATIONS, *_conditions(plan)]
-
-
-COMMON_LIMITATIONS = (
-    "Timing and memory use are not protected.",
-    "People who also appear in other datasets or releases lose privacy there too.",
-    (
-        "Rows are read by the rules of CSV: a writer that does not escape quotes can merge rows, "
-        "and merged rows count as one."
-    ),
-    (
-        "A privacy unit that is too small, or bounds chosen by looking at the data, void the "
-        "guarantee."
-    ),
-)
-"""What neither a release nor a collection protects."""
-
-
-def _conditions(plan: Plan) -> list[str]:
-    condition = plan.spec.privacy.composition.condition
-    return [*([condition] if condition else []), *reader_warnings(plan)]
-
-
-def reader_warnings(plan: Plan) -> list[str]:
-    """What readers of the plan, and of some of its numbers, must know."""
-    mixed = mixed_scripts_warning(plan.spec.dataset)
-    notes = [mixed] if mixed else []
-    for planned in plan.all_statistics:
-        notes += planned.entry.statistic.warnings(planned.entry.inputs)
     return notes
 
 
@@ -176,36 +91,6 @@ def binning_notes(plan: CentralPlan) -> list[str]:
         of_column = f"{bins} of {key.column.name}"
         notes.append(f"{', '.join(names)}: {of_column}, the first {first}{last}{rounded}")
     return notes
-
-
-def composition_notes(plan: CentralPlan) -> list[str]:
-    """How losses are composed, where that is not a plain sum."""
-    privacy, notes = plan.spec.privacy, []
-    branches: dict[str, dict[int, list[str]]] = {}
-    for planned in plan.statistics:
-        if planned.branch is not None:
-            column, index = planned.branch
-            branches.setdefault(column, {}).setdefault(index, []).append(planned.name)
-    unit = plan.spec.unit_noun
-    counted = "so only the largest loss among them counts"
-    if privacy.neighbors is Neighbors.CHANGE_ONE:
-        counted = (
-            "so the largest loss among them counts, "
-            f"or the two largest for one {unit} that is removed and one that is added"
-        )
-    for column, names_by_branch in branches.items():
-        names = "; ".join(map(", ".join, names_by_branch.values()))
-        notes.append(
-            f"{names}: about disjoint values of {column}, of which a {unit} has one, {counted}"
-        )
-    if privacy.composition.name != "sequential":
-        notes.append(composition_rule(plan))
-    return notes
-
-
-def composition_rule(plan: Plan) -> str:
-    """The composition of the plan, and the theorem that gives its bound, in words."""
-    return f"losses are added up by {plan.spec.privacy.composition.name}: {plan.bound.name}"
 
 
 def selection_notes(plan: CentralPlan) -> list[str]:
@@ -307,15 +192,6 @@ def post_processing_notes(plan: CentralPlan) -> list[str]:
     return notes
 
 
-def design_notes(plan: CentralPlan) -> list[str]:
-    """Why each statistic has its queries; statistics with the same sentence share it."""
-    names: dict[str, list[str]] = {}
-    for planned in plan.statistics:
-        for sentence in planned.design.sentences(planned.noises, plan.spec.confidence):
-            names.setdefault(sentence, []).append(planned.name)
-    return [f"{', '.join(sharing)}: {sentence}" for sentence, sharing in names.items()]
-
-
 def exact_notes(plan: CentralPlan) -> Iterator[str]:
     """What is published without noise, and why the guarantee allows that."""
     if plan.spec.privacy.neighbors is Neighbors.CHANGE_ONE:
@@ -323,48 +199,3 @@ def exact_notes(plan: CentralPlan) -> Iterator[str]:
     for planned in plan.statistics:
         if all(planned_query.is_exact for planned_query in planned.queries):
             yield f"{planned.name}: exact, no neighbor can change it"
-
-
-def unprotected_notes(plan: LocalPlan) -> list[str]:
-    """What a collection does not randomize."""
-    names = ", ".join(column.name for column in plan.spec.public)
-    columns = [f"{names}: declared public, and published as they are"] if names else []
-    return ["the number of records", *columns]
-
-
-def shuffle_condition(plan: LocalPlan) -> str:
-    """Among which records shuffling hides a response, and from whom."""
-    names = ", ".join(column.name for column in plan.spec.public)
-    among = f" that agree in {names}, by which others can be distinguished" if names else ""
-    return f"this number of records{among}; against those who see the shuffled responses alone"
-
-
-def capitalized(sentence: str) -> str:
-    """A sentence with a capital letter, unless it begins with names from the spec."""
-    begins_with_names = sentence.split(" ", maxsplit=1)[0].endswith((":", ","))
-    return sentence if begins_with_names else sentence[:1].upper() + sentence[1:]
-
-
-def count_text(count: int, noun: str) -> str:
-    """A number with its noun, in the plural unless it is one."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
-def kept_rows_warnings(plan: CentralPlan) -> list[str]:
-    """A warning where `min_rows` may be taken for a minimum of all rows of the file.
-
-    Only rows that the limits on a person keep are counted, so a complete file can miss `min_rows`.
-    """
-    quality, unit = plan.spec.quality, plan.spec.privacy.unit
-    if quality is None or quality.min_rows is None or quality.min_people is not None:
-        return []
-    if not isinstance(unit, PersonUnit):
-        return []
-    rows = plan.spec.rows_are
-    warning = (
-        f"`min_rows: {quality.min_rows:,}` is compared with the {rows} that a limit of "
-        f"{unit.max_rows:,} per person keeps, not with all {rows} of the file: require no "
-        "more than a complete file has after that limit, or add `min_people: N`, the least "
-        "number of people in it"
-    )
-    return [warning]

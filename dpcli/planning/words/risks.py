@@ -13,9 +13,9 @@ from enum import Enum
 from fractions import Fraction
 
 from dpcli.data.grid_columns import numeric_columns
-from dpcli.planning.guarantee import headline, presence_headline
-from dpcli.planning.limit_notes import counts_left_out, uncounted_names
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan, PlannedStatistic
+from dpcli.planning.words.data import counts_left_out, uncounted_names
+from dpcli.planning.words.guarantee import headline, presence_headline
 from dpcli.privacy.interpretation import (
     at_least,
     at_most,

@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from dpcli.planning.limit_notes import bounding_notes, left_out_note, limit_warnings
 from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
-from dpcli.planning.quality_check import check_rule
-from dpcli.planning.risks import Verdict, risks
+from dpcli.planning.words.data import bounding_notes, left_out_note, limit_warnings
+from dpcli.planning.words.quality import check_rule
+from dpcli.planning.words.risks import Verdict, risks
 from dpcli.specification.load import parse_central_spec
 
 SPEC = """\

@@ -1,0 +1,118 @@
+"""The changes between two plans: of each statistic, and of the guarantee."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import field
+from fractions import Fraction
+
+from dpcli.numeric.exact import readable_text
+from dpcli.planning.plan import CentralPlan, Plan, PlannedStatistic
+from dpcli.planning.words.statistics import query_title
+from dpcli.privacy.loss import Loss
+from dpcli.privacy.unit import unit_text
+from dpcli.problems.light_dataclasses import dataclass
+
+SEARCH_TOLERANCE = Fraction(1, 1000)
+"""Relative difference of losses that the search for a plan can cause by itself."""
+
+
+BeforeAfter = tuple[Fraction | None, Fraction | None]
+"""A number before and after a change; None if absent or not known in advance."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticChange:
+    """A statistic in an old and a new plan.
+
+    `change` is `added`, `removed`, `changed`, or None if nothing changed. `error95` is the
+    half-width of a single answer; for several answers it depends on the values. `errors` are the
+    half-widths of the noise in each query.
+    """
+
+    name: str
+    change: str | None
+    epsilon: BeforeAfter
+    rho: BeforeAfter
+    error95: BeforeAfter
+    errors: Mapping[str, BeforeAfter]
+    mechanisms: tuple[str, ...]
+
+
+def statistic_changes(old: CentralPlan, new: CentralPlan) -> Iterator[StatisticChange]:
+    """Every statistic of either plan: those of the new plan, then the removed ones."""
+    old_by_name, new_by_name = (
+        {planned.name: planned for planned in plan.all_statistics} for plan in (old, new)
+    )
+    for name in new_by_name | old_by_name:
+        before, after = old_by_name.get(name), new_by_name.get(name)
+        change: str | None = "added" if after else "removed"
+        if before and after:
+            same = before.queries == after.queries and before.entry.post == after.entry.post
+            change = None if same else "changed"
+        first, last = _figures(before, old), _figures(after, new)
+        yield StatisticChange(
+            name,
+            change,
+            (first.epsilon, last.epsilon),
+            (first.rho, last.rho),
+            (first.error, last.error),
+            {
+                title: (first.errors.get(title), last.errors.get(title))
+                for title in last.errors | first.errors
+            },
+            tuple(dict.fromkeys(planned.mechanism.name for planned in (before, after) if planned)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Figures:
+    """The epsilon and rho of a statistic, its error, and errors by query title.
+
+    All are None or empty for a statistic that a plan does not have.
+    """
+
+    epsilon: Fraction | None = None
+    rho: Fraction | None = None
+    error: Fraction | None = None
+    errors: dict[str, Fraction] = field(default_factory=dict)
+
+
+def _figures(planned: PlannedStatistic | None, plan: Plan) -> _Figures:
+    if planned is None:
+        return _Figures()
+    spec, confidence = plan.spec, plan.spec.confidence
+    errors = {
+        query_title(query, planned, spec): query.error(confidence) for query in planned.queries
+    }
+    return _Figures(planned.target.epsilon, planned.rho, planned.error(confidence), errors)
+
+
+def weaker_guarantees(old: Plan, new: Plan) -> Iterator[str]:
+    """Each reason why the new guarantee is weaker than, or differs from, the old one."""
+    before, after = old.spec.privacy, new.spec.privacy
+    terms = [
+        ("`dataset`", old.spec.dataset, new.spec.dataset),
+        ("`unit`", unit_text(before.unit), unit_text(after.unit)),
+        ("`neighbors`", before.neighbors.value, after.neighbors.value),
+    ]
+    for key, was, now in terms:
+        if was != now:
+            yield f"{key} was {was} and is {now}: the guarantee is a different one"
+    for rule in dict.fromkeys((before.composition, after.composition)):
+        # Both plans are counted by the same rule, so that a new rule does not look like new noise.
+        delta = max(before.budget.delta, after.budget.delta)
+        totals = [rule.total(plan.guarantee_counts, delta) for plan in (old, new)]
+        if before.budget.rho is None and after.budget.rho is None:
+            # If budgets bound epsilon, rho only serves to compute it.
+            totals = [Loss(total.epsilon, total.delta) for total in totals]
+        yield from _larger(f"by {rule.name} composition, the release reveals", *totals)
+    yield from _larger("the budget allows", before.budget, after.budget)
+
+
+def _larger(what: str, old: Loss, new: Loss) -> Iterator[str]:
+    for measure in ("epsilon", "delta", "rho"):
+        before: Fraction | None = getattr(old, measure)
+        after: Fraction | None = getattr(new, measure)
+        if before is not None and after is not None and after > before * (1 + SEARCH_TOLERANCE):
+            yield f"{what} {measure} {readable_text(after)} instead of {readable_text(before)}"
