@@ -42,13 +42,13 @@ from dpcli.spark import aggregate as runner
 from dpcli.spark.tasks import Batches, File, Tasks
 from dpcli.statistics.counts.counts import DistinctQuery
 from tests.oracles import users
+from tests.oracles.agreement import without_empty
 from tests.oracles.files import batches, generate, vectors
 from tests.oracles.opened import engine, opened
 from tests.oracles.plain import Answer, evaluate
 from tests.support.options import options
 from tests.support.priorities import prioritize_by_content
 from tests.support.spark import spark
-from tests.unit.engine.sums.test_people import without_empty
 
 __all__ = ["spark"]
 

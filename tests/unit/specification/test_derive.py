@@ -19,8 +19,8 @@ from dpcli.problems.reference import word_pages
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from dpcli.specification.load import parse_central_spec
-from tests.oracles.opened import engine
-from tests.oracles.plain import answers_about, evaluate, read_people
+from tests.oracles.agreement import agreed
+from tests.oracles.plain import answers_about, read_people
 from tests.support.rules import for_each
 from tests.support.specs import completed
 
@@ -192,7 +192,4 @@ def test_the_engine_agrees_on_random_specs(seed: int, tmp_path: Path) -> None:
         if isinstance(column, NumericColumn)
     ]
     lines = [",".join(rng.choice(cells) for cells in CELLS.values()) for _ in range(200)]
-    path = tmp_path / "d.csv"
-    path.write_text("\n".join([",".join(CELLS), *lines, ""]), "utf-8")
-
-    assert engine(queries, RowUnit(), path) == evaluate(queries, path.read_bytes())
+    agreed(queries, "\n".join([",".join(CELLS), *lines, ""]), tmp_path)

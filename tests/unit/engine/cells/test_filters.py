@@ -29,8 +29,8 @@ from dpcli.planning.planner import make_plan
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.queries.query import LinearQuery
 from dpcli.specification.load import parse_central_spec
-from tests.oracles.opened import engine
-from tests.oracles.plain import evaluate, truth
+from tests.oracles.agreement import agreed
+from tests.oracles.plain import truth
 from tests.oracles.shapes import Row
 from tests.support.specs import completed
 
@@ -58,19 +58,15 @@ KNOWN = (True, None, False)
 
 def test_every_small_filter_counts_the_rows_of_the_plain_evaluator(tmp_path: Path) -> None:
     """By itself, and as a derived boolean column."""
-    path = tmp_path / "d.csv"
-    path.write_text(DATA, "utf-8")
     labels = (("false", "false"), ("true", "true"))
     derived = [
         BooleanColumn(f"b{place}", labels, derivation=Satisfies(test))
         for place, test in enumerate(FILTERS)
     ]
     queries = [LinearQuery(where=(test,)) for test in FILTERS]
-    counts = engine(queries, RowUnit(), path)
-    assert counts == evaluate(queries, DATA.encode())
+    counts = agreed(queries, DATA, tmp_path)
     by_label = [LinearQuery(by=(Axis(column),)) for column in derived]
-    labeled = engine(by_label, RowUnit(), path)
-    assert labeled == evaluate(by_label, DATA.encode())
+    labeled = agreed(by_label, DATA, tmp_path)
     assert [answer[1:] for answer in labeled if isinstance(answer, list)] == counts
     # A row is in neither group where the filter is unknown.
     assert any(sum(answer) < 16 for answer in labeled if isinstance(answer, list))
@@ -81,18 +77,14 @@ def test_columns_with_other_steps_are_compared_exactly(tmp_path: Path, step: int
     """Also where their products with a factor do not fit 64 bits."""
     big = IntegerColumn("x", bounds=(0, 2**61))
     coarse = IntegerColumn("y", step=Fraction(step), bounds=(0, 2**59))
-    path = tmp_path / "d.csv"
-    path.write_text(f"x,y\n{step * 2**57},{step * 2**57}\n{2**58 + 1},{2**58}\n", "utf-8")
     query = LinearQuery(where=(Compared(big, ">", coarse),))
-    assert engine([query], RowUnit(), path) == evaluate([query], path.read_bytes())
+    agreed([query], f"x,y\n{step * 2**57},{step * 2**57}\n{2**58 + 1},{2**58}\n", tmp_path)
 
 
 def test_deeper_filters_count_the_rows_of_the_plain_evaluator(tmp_path: Path) -> None:
     """Operators within operators, over all combinations of present and missing cells."""
-    path = tmp_path / "d.csv"
-    path.write_text(DATA, "utf-8")
     queries = [LinearQuery(where=(test,)) for test in DEEP]
-    assert engine(queries, RowUnit(), path) == evaluate(queries, DATA.encode())
+    agreed(queries, DATA, tmp_path)
 
 
 def test_a_row_counts_for_at_most_the_stated_number_of_tests(tmp_path: Path) -> None:
@@ -100,8 +92,7 @@ def test_a_row_counts_for_at_most_the_stated_number_of_tests(tmp_path: Path) -> 
     columns = [IntegerColumn(name, bounds=(0, 1)) for name in "abcd"]
     tests = tuple(InRanges(column, ((1, 1),)) for column in columns)
     rows = list(product((0, 1), repeat=4))
-    path = tmp_path / "d.csv"
-    path.write_text("a,b,c,d\n" + "".join(f"{a},{b},{c},{d}\n" for a, b, c, d in rows), "utf-8")
+    data = "a,b,c,d\n" + "".join(f"{a},{b},{c},{d}\n" for a, b, c, d in rows)
     for limit in (1, 2, 3):
         queries = [
             LinearQuery(where=(PassesAmongFirst(tests, index, limit),)) for index in range(4)
@@ -109,7 +100,7 @@ def test_a_row_counts_for_at_most_the_stated_number_of_tests(tmp_path: Path) -> 
         counted = [
             sum(bool(row[index]) and sum(row[:index]) < limit for row in rows) for index in range(4)
         ]
-        assert engine(queries, RowUnit(), path) == [[count] for count in counted]
+        assert agreed(queries, data, tmp_path) == [[count] for count in counted]
         assert sum(counted) == sum(min(sum(row), limit) for row in rows)
 
 
@@ -146,11 +137,7 @@ def test_free_text_is_written_or_missing(tmp_path: Path) -> None:
     """As the pages of `is` and `other` say: a text that no table can show is still an answer."""
     spec = parse_central_spec(completed(FREE_TEXT), "spec.yaml")
     text = 'comment,x\nyes,1\n-,1\n,1\n" ",1\n"two\nlines",1\n' + "long" * 300 + ",1\n"
-    path = tmp_path / "d.csv"
-    path.write_text(text, "utf-8")
-    queries = make_plan(spec).engine_queries
-    answers = engine(queries, RowUnit(), path)
-    assert answers == evaluate(queries, text.encode())
+    answers = agreed(make_plan(spec).engine_queries, text, tmp_path)
     # Rows without an answer, with the first one alone, with the second one alone, and with both.
     assert answers[:2] == [[3, 0, 2, 1], [3, 0, 3, 0]]
 
@@ -166,14 +153,11 @@ def test_stated_texts_of_a_private_column(tmp_path: Path, unit: Unit) -> None:
     )
     stated = InRanges(view, ((0, 1),))
     data = "who,city\n1,Rome\n2, Pa\u200bris\t\n3,rome\n4,\n5,Oslo\x01\n6,Oslo\n"
-    path = tmp_path / "d.csv"
-    path.write_text(data, "utf-8")
     wheres: list[Filter] = [stated, Not(stated), IsMissing(city), Not(IsMissing(city))]
     queries = [LinearQuery(where=(where,)) for where in wheres]
     by_city = [LinearQuery(by=(Axis(city),), where=(Not(stated),))]
-    assert engine(queries, unit, path) == [[2], [2], [2], [4]]
-    assert evaluate(queries, data.encode(), unit) == [[2], [2], [2], [4]]
-    assert engine(by_city, unit, path) == evaluate(by_city, data.encode(), unit)
+    assert agreed(queries, data, tmp_path, unit) == [[2], [2], [2], [4]]
+    agreed(by_city, data, tmp_path, unit)
 
 
 @pytest.mark.parametrize("steps", [(Fraction(1, 10**18), Fraction(1)), (Fraction(3), Fraction(7))])
@@ -184,15 +168,13 @@ def test_comparisons_are_exact_at_the_limits_of_64_bits(
     most = 2**62 - 1
     left = NumberColumn("x", steps[0], (-most, most))
     right = NumberColumn("y", steps[1], (-most, most))
-    path = tmp_path / "d.csv"
     rows = [(a, b) for a in (-most, most - 1, 7, 4 * 10**18, 0) for b in (-most, most, 3, 4, 0)]
     cells = (f"{left.text(a)},{right.text(b)}" for a, b in rows)
-    path.write_text("x,y\n" + "\n".join(cells) + "\n", "utf-8")
     comparisons: tuple[ComparisonSign, ...] = ("<", "<=", "=", ">=", ">")
     queries = [LinearQuery(where=(Compared(left, how, right),)) for how in comparisons]
-    assert engine(queries, RowUnit(), path) == evaluate(queries, path.read_bytes())
     counts = [sum(COMPARE[how](a * steps[0], b * steps[1]) for a, b in rows) for how in comparisons]
-    assert evaluate(queries, path.read_bytes()) == [[count] for count in counts]
+    answers = agreed(queries, "x,y\n" + "\n".join(cells) + "\n", tmp_path)
+    assert answers == [[count] for count in counts]
 
 
 def test_columns_that_have_no_common_unit_in_128_bits_are_refused() -> None:

@@ -33,11 +33,11 @@ from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from tests.oracles import files, users
+from tests.oracles.agreement import without_empty
 from tests.oracles.opened import engine
 from tests.oracles.plain import Priority, evaluate, table, value
 from tests.support.blocks import read_in_blocks
 from tests.support.rules import mostly_extended
-from tests.unit.engine.sums.test_people import without_empty
 
 Rows = list[list[str]]
 

@@ -21,11 +21,9 @@ from dpcli.engine.files import pieces
 from dpcli.engine.files.pieces import read_pieces
 from dpcli.engine.files.source import open_dataset
 from dpcli.engine.progress import Progress
-from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
-from tests.oracles.opened import engine
-from tests.oracles.plain import evaluate
+from tests.oracles.agreement import agreed
 from tests.support.rules import mostly_extended
 
 INCOME = NumberColumn("income", Fraction(1, 100), (-(10**6), 10**6))
@@ -69,13 +67,6 @@ def test_a_cell_that_the_reader_accepts_has_the_value_of_the_rules(column: Numbe
     assert len(accepted) > 1000
 
 
-def answers(path: Path, dialect: Dialect = STANDARD_DIALECT) -> list[object]:
-    """The answers of the engine, which are those of the plain evaluator."""
-    found = engine(QUERIES, RowUnit(), path, dialect=dialect)
-    assert found == evaluate(QUERIES, path.read_bytes(), dialect=dialect)
-    return list(found)
-
-
 def native(
     path: Path, columns: tuple[Column, ...], dialect: Dialect = STANDARD_DIALECT
 ) -> set[int]:
@@ -106,9 +97,7 @@ def test_an_odd_cell_anywhere_changes_no_answer(
     rows = [f"{row}.{row % 100:02},{row % 130},{'fwm'[row % 3]}" for row in range(400)]
     for at in (0, 399):
         changed = [*rows[:at], f"{odd},{odd},{odd or 'f'}", *rows[at:]]
-        path = tmp_path / f"{at}.csv"
-        path.write_text("income,age,sex\n" + "\n".join(changed) + "\n", encoding="utf-8")
-        answers(path)
+        agreed(QUERIES, "income,age,sex\n" + "\n".join(changed) + "\n", tmp_path)
 
 
 def test_only_the_column_with_the_odd_cell_is_read_as_texts(tmp_path: Path) -> None:

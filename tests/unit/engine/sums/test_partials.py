@@ -24,13 +24,13 @@ from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import Factor
 from dpcli.statistics.counts.counts import DistinctQuery
 from tests.oracles import users
+from tests.oracles.agreement import without_empty
 from tests.oracles.files import batches, generate, vectors
 from tests.oracles.opened import cells_of, engine, opened
 from tests.oracles.plain import Answer, evaluate, table
 from tests.support.blocks import compact_often
 from tests.support.priorities import prioritize_by_content
 from tests.support.rules import mostly_extended
-from tests.unit.engine.sums.test_people import without_empty
 
 DIGEST = "d" * 64
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 from random import Random
@@ -23,11 +22,12 @@ from dpcli.engine.sums.joint_tables import joint_tables, roll_up
 from dpcli.engine.sums.users import TextDictionary, UserIdIndex
 from dpcli.noise import entropy
 from dpcli.numeric.arrays import Array
-from dpcli.privacy.unit import PersonUnit, RowUnit
+from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.query import LinearQuery, RowsPerUserQuery
+from tests.oracles.agreement import agreed
 from tests.oracles.files import batches, vectors
 from tests.oracles.opened import cells_of, engine
-from tests.oracles.plain import BLANKS, Answer, Priority, evaluate
+from tests.oracles.plain import BLANKS, Priority
 from tests.oracles.users import generate, less_people
 from tests.support.blocks import compact_often
 from tests.support.rules import mostly_extended
@@ -37,16 +37,6 @@ BITS = 1 << 8
 
 FILES = 200
 PER_TEST = 25
-
-
-def without_empty(answers: Sequence[Answer]) -> list[Answer]:
-    """The answers without private groups whose cells are all zero, which are optional."""
-    return [
-        {key: cells for key, cells in answer.items() if any(cells)}
-        if isinstance(answer, dict)
-        else answer
-        for answer in answers
-    ]
 
 
 @pytest.mark.parametrize("hurried", mostly_extended([False, True], True))
@@ -60,14 +50,11 @@ def test_people_are_bounded_by_the_written_rules(
     """
     if hurried:
         compact_often(monkeypatch)
-    path = tmp_path / "data.csv"
     for seed in range(start, start + 10):
         data, unit, generated = generate(seed)
         columns = dict.fromkeys(column for query in generated for column in query.columns)
         queries = [*generated, *vectors(seed, columns), *less_people(seed, generated)]
-        path.write_bytes(data)
-        actual = without_empty(engine(queries, unit, path))
-        assert actual == without_empty(evaluate(queries, data, unit, priority)), seed
+        agreed(queries, data, tmp_path, unit, priority=priority, empty_groups=False)
 
 
 def test_the_limits_of_a_person_hold_together(priority: Priority, tmp_path: Path) -> None:
@@ -75,17 +62,14 @@ def test_the_limits_of_a_person_hold_together(priority: Priority, tmp_path: Path
     ward = CategoryColumn("ward", (("a", "a"), ("b", "b"), ("c", "c")))
     queries = [LinearQuery(by=(Axis(ward),)), LinearQuery()]
     rows = [f"p{len(wards)},{place}\n" for wards in ("abcabcabc", "aab", "cbab") for place in wards]
-    data, path = f"who,ward\n{''.join(rows)}".encode(), tmp_path / "data.csv"
-    path.write_bytes(data)
     for limits in product((1, 2, 3), (1, 2, 3), (1, 2, 4, 9)):
         unit = PersonUnit("who", *limits)
-        assert engine(queries, unit, path) == evaluate(queries, data, unit, priority), limits
+        agreed(queries, f"who,ward\n{''.join(rows)}", tmp_path, unit, priority=priority)
 
 
 @pytest.mark.parametrize("start", batches(FILES, PER_TEST, 25, 50))
 def test_single_rows_have_private_keys_and_distinct_values_too(start: int, tmp_path: Path) -> None:
     """With the row as unit, engine and oracle agree on these queries, too."""
-    path = tmp_path / "data.csv"
     for seed in range(start, start + PER_TEST):
         data, _, queries = generate(seed)
         row_queries = [
@@ -94,9 +78,7 @@ def test_single_rows_have_private_keys_and_distinct_values_too(start: int, tmp_p
             if not (isinstance(query, LinearQuery) and query.user_clamp)
             and not isinstance(query, RowsPerUserQuery)
         ]
-        path.write_bytes(data)
-        actual = without_empty(engine(row_queries, RowUnit(), path))
-        assert actual == without_empty(evaluate(row_queries, data)), seed
+        agreed(row_queries, data, tmp_path, empty_groups=False)
 
 
 class Halves(RowsPerUserQuery):
@@ -158,13 +140,11 @@ def test_users_whose_hashes_are_equal_stay_apart(
     monkeypatch.setattr(UserIdIndex, "with_users", few)
     # With these seeds of hashes, two files or more of each test start again.
     monkeypatch.setattr("secrets.randbits", Random(start + 3).getrandbits)
-    path, files = tmp_path / "data.csv", 0
+    files = 0
     for seed in range(start, start + PER_TEST):
         data, unit, generated = generate(seed)
-        path.write_bytes(data)
         before = len(set(map(id, begun)))
-        actual = without_empty(engine(generated, unit, path))
-        assert actual == without_empty(evaluate(generated, data, unit, priority)), seed
+        agreed(generated, data, tmp_path, unit, priority=priority, empty_groups=False)
         files += len(set(map(id, begun))) > before + 1
     assert files > 1
 

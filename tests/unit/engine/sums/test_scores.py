@@ -14,17 +14,15 @@ from dpcli.data.column import Column
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import BooleanColumn, LabeledColumn
-from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.scores import Accuracy, Frequency, Points, Rank, Revenue, ScoreQuery
 from dpcli.queries.sums import Factor
 from dpcli.statistics.choices.candidates import classes_at_and_between, classes_from_each
 from dpcli.statistics.quantiles.recursion import QuantilesQuery
 from tests.oracles import files, users
+from tests.oracles.agreement import agreed
 from tests.oracles.files import batches
-from tests.oracles.opened import engine
-from tests.oracles.plain import Priority, evaluate
-from tests.unit.engine.sums.test_people import without_empty
+from tests.oracles.plain import Priority
 
 FLAG = BooleanColumn("flag", (("no", "no"), ("yes", "yes")))
 
@@ -88,14 +86,12 @@ def test_scores_and_products_of_odd_files_are_exact(
     start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """For every file, scores and products agree with their definitions."""
-    path = tmp_path / "data.csv"
     for seed in range(start, start + 20):
         random = Random(seed)
         data, columns, linear = files.generate(seed)
         queries: list[Query] = [squared(random, query) for query in linear]
         queries += [scored(random, query, columns) for query in linear]
-        path.write_bytes(data)
-        assert engine(queries, RowUnit(), path) == evaluate(queries, data), seed
+        agreed(queries, data, tmp_path)
 
 
 @pytest.mark.parametrize("start", batches(200, 10, 10, 40))
@@ -103,7 +99,6 @@ def test_scores_and_products_of_people_are_exact(
     start: int, tmp_path: Path, priority: Priority
 ) -> None:
     """People within limits give exact scores in groups with declared and private keys."""
-    path = tmp_path / "data.csv"
     for seed in range(start, start + 10):
         random = Random(seed)
         data, unit, linear = users.generate(seed)
@@ -114,7 +109,4 @@ def test_scores_and_products_of_people_are_exact(
             squared(random, query) if isinstance(query, LinearQuery) else query for query in linear
         ]
         queries += [scored(random, query, columns) for query in linear]
-        path.write_bytes(data)
-
-        actual = without_empty(engine(queries, unit, path))
-        assert actual == without_empty(evaluate(queries, data, unit, priority)), seed
+        agreed(queries, data, tmp_path, unit, priority=priority, empty_groups=False)

@@ -17,8 +17,7 @@ from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.means import quadratic_pair
 from dpcli.statistics.means.products import JointMoments, MomentsDesign
 from dpcli.statistics.means.spread import DistancesOfVariance
-from tests.oracles.opened import engine
-from tests.oracles.plain import evaluate
+from tests.oracles.agreement import agreed
 from tests.support.rules import for_each, mostly_extended
 from tests.support.streams import Stream
 from tests.support.surveys import CONFIDENCE, assert_covers, noisy_answers, planned_statistic
@@ -203,10 +202,8 @@ def test_exact_answers_are_those_of_the_oracle(case: tuple[str, int, str], tmp_p
     query = statistic.queries[0].weighted.query
     values = ("-9", "-4", "-1", "", "0", "7", str(upper - 1), str(upper), str(2 * upper))
     lines = [f"p{index // 3},{'aab'[index % 3]},{values[index % 9]}" for index in range(40)]
-    path = tmp_path / "people.csv"
-    path.write_text("\n".join(["who,s,x", *lines, ""]))
     of_unit = PersonUnit("who", 3, 1, 3) if unit == PEOPLE else RowUnit()
-    assert engine([query], of_unit, path) == evaluate([query], path.read_bytes(), of_unit)
+    agreed([query], "\n".join(["who,s,x", *lines, ""]), tmp_path, of_unit)
 
 
 def test_separate_sums_are_answered_for_wide_bounds() -> None:
