@@ -156,31 +156,6 @@ def _quoted(name: str) -> str:
     return "'" + name.replace("'", "''") + "'"
 
 
-def test_widths() -> None:
-    """Bins begin at the lower bound; the last may be narrower and ends at the upper bound."""
-    inputs = entry("statistic: histogram, column: age, bins: {width: 30}").inputs
-    assert inputs.bins is not None and inputs.bins.starts == (0, 30, 60, 90)
-    inputs = entry("statistic: histogram, column: age, bins: {width: 1000}").inputs
-    assert inputs.bins is not None and inputs.bins.starts == (0,)
-    inputs = entry("statistic: histogram, column: income, bins: {width: 1e5}").inputs
-    assert inputs.bins is not None and inputs.bins.starts == (0, 1000, 2000)
-    inputs = entry("statistic: histogram, column: day, bins: {width: 183}").inputs
-    assert inputs.bins is not None and inputs.bins.labels == (
-        "2020-01-01..2020-07-01",
-        "2020-07-02..2020-12-31",
-    )
-
-
-def test_edges() -> None:
-    """Each edge but the last begins a bin, in steps."""
-    inputs = entry("statistic: histogram, column: age, bins: {edges: [0, 18, 65, 100]}").inputs
-    assert inputs.bins is not None and inputs.bins.starts == (0, 18, 65)
-    inputs = entry(
-        "statistic: histogram, column: day, bins: {edges: [2020-01-01, 2020-02-01, 2020-12-31]}"
-    ).inputs
-    assert inputs.bins is not None and len(inputs.bins) == 2
-
-
 def test_histogram_of_labels() -> None:
     """A category or boolean column is counted by its labels, without bins."""
     inputs = entry("statistic: histogram, column: sex").inputs

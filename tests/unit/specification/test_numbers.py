@@ -9,6 +9,7 @@ import pytest
 from dpcli.fields.values import MAX_EXPONENT, NumberSyntaxError, parse_day, parse_number
 from dpcli.problems.errors import SpecError
 from dpcli.specification.load import parse_central_spec
+from tests.support.refusals import refused
 from tests.support.rules import for_each
 from tests.support.specs import completed
 
@@ -46,108 +47,19 @@ EXACT: dict[str, Fraction] = {
     "0.000000000001": Fraction(1, 10**12),
 }
 
+NO_NUMBERS = (
+    "yes no on off Yes true false y n ~ null Null None 010 00 01 -01 00.5 0x10 0o10 0b1 1_000 "
+    "1_0.0 1:30 190:20:30 .inf -.inf +.inf .nan .NaN inf nan Infinity 1.0e+400 1e400 1e61 "
+    "1e-61 1e999999999 1e-999999999 1e+3 1E3 1E-6 1,5 1,000 1.000.000 .5 -.5 5. 5.e3 +1 +0.5 "
+    "--1 1- 1e 1e- e5 1.5.2 1/3 50% 1.2e3.4 1e1e1 1234567890123456789 0.1234567890123456789 "
+    "$1 1d 1f 1j 1L 0x1p3 one 2^3 '1' __import__('os').system('id') 2001-01-01 12:00:00 =1 "
+    "1;2 a - -- ! ?"
+)
 REFUSED = [
-    "",
-    " ",
-    "yes",
-    "no",
-    "on",
-    "off",
-    "Yes",
-    "true",
-    "false",
-    "y",
-    "n",
-    "~",
-    "null",
-    "Null",
-    "None",
-    "010",
-    "00",
-    "01",
-    "-01",
-    "00.5",
-    "0x10",
-    "0o10",
-    "0b1",
-    "1_000",
-    "1_0.0",
-    "1:30",
-    "190:20:30",
-    ".inf",
-    "-.inf",
-    "+.inf",
-    ".nan",
-    ".NaN",
-    "inf",
-    "nan",
-    "Infinity",
-    "1.0e+400",
-    "1e400",
-    "1e61",
-    "1e-61",
-    "1e999999999",
-    "1e-999999999",
-    "1e+3",
-    "1E3",
-    "1E-6",
-    "1,5",
-    "1,000",
-    "1 000",
-    "1.000.000",
-    ".5",
-    "-.5",
-    "5.",
-    "5.e3",
-    "+1",
-    "+0.5",
-    "--1",
-    "- 1",
-    "1-",
-    "1e",
-    "1e-",
-    "e5",
-    "1.5.2",
-    "1/3",
-    "50%",
-    "1.2e3.4",
-    "1e1e1",
-    "1234567890123456789",
-    "0.1234567890123456789",
-    "1" * 5000,
-    "0." + "1" * 5000,
-    "1e" + "9" * 5000,
-    "\u0661",
-    "\u0661\u0662",
-    "\uff11",
-    "\u00bd",
-    "1\u00b2",
-    "\u22121",
-    "1\u00a0000",
-    "1 # one",
-    "$1",
-    "1d",
-    "1f",
-    "1j",
-    "1L",
-    "0x1p3",
-    "one",
-    "2^3",
-    "1e-6 ",
-    " 1",
-    "1\n",
-    "'1'",
-    "__import__('os').system('id')",
-    "2001-01-01",
-    "12:00:00",
-    "=1",
-    "1;2",
-    "a",
-    "-",
-    "--",
-    "!",
-    "?",
-    "\U0001d7cf",
+    *NO_NUMBERS.split(),
+    *("", " ", "1 000", "- 1", "1\u00a0000", "1 # one", "1e-6 ", " 1", "1\n"),
+    *("\u0661", "\u0661\u0662", "\uff11", "\u00bd", "1\u00b2", "\u22121", "\U0001d7cf"),
+    *("1" * 5000, "0." + "1" * 5000, "1e" + "9" * 5000),
 ]
 
 
@@ -253,7 +165,6 @@ DUPLICATES = [
 @pytest.mark.parametrize("text", DUPLICATES)
 def test_duplicate_keys_at_each_level(text: str) -> None:
     """A key that is given twice is an error on every level, and names both lines."""
-    with pytest.raises(SpecError) as caught:
+    with refused("duplicate-key") as caught:
         parse_central_spec(completed(text), "spec.yaml")
-    assert [problem.code for problem in caught.value.problems] == ["duplicate-key"]
     assert "first on line" in caught.value.problems[0].message
