@@ -7,31 +7,37 @@ Import them from `dpcli`. Every failure is a DpcliError, which carries its `prob
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import field
+from functools import wraps
+from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Protocol, TypeVar
 
+from dpcli.engine.files.source import Input, MemoryTable
 from dpcli.ledger.charge import StoredRelease
+from dpcli.ledger.options import NAMED, checked_day, checked_id, new_release_id
 from dpcli.ledger.public import FileName, Ledger
-from dpcli.planning.plan import CentralPlan, LocalPlan, Plan
+from dpcli.planning.plan import CentralPlan, LocalPlan, Plan, PlanT
 from dpcli.planning.planner import make_plan
 from dpcli.planning.words.guarantee import reader_warnings
 from dpcli.privacy.loss import Loss
-from dpcli.problems.errors import LedgerError, SpecError
-from dpcli.problems.light_dataclasses import dataclass
-from dpcli.releasing.publishing import ChargedResponses, require_writable
-from dpcli.releasing.request import (
-    Messages,
-    ReleaseRequest,
-    WrongTypeError,
-    file_name,
-    inputs_of,
-    redacted,
-    require_type,
+from dpcli.problems.errors import (
+    DpcliError,
+    LedgerError,
+    SpecError,
+    StoppedBySignal,
+    UsageError,
+    internal_error,
 )
-from dpcli.releasing.run import CollectionRun, ReleaseRun
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.releasing.publishing import require_writable
+from dpcli.releasing.request import ReleaseRequest, check_again_error
+from dpcli.releasing.responses import ChargedResponses
+from dpcli.releasing.run import CollectionRun, Messages, ReleaseRun
 from dpcli.releasing.steps import require_quality
 from dpcli.report.formats import (
     FACTS,
@@ -50,11 +56,25 @@ from dpcli.specification.model import LocalSpec, Spec
 if TYPE_CHECKING:
     import polars as pl
 
-    from dpcli.releasing.request import Data
+    from dpcli.releasing.steps import Engine
 
+T = TypeVar("T")
+P = ParamSpec("P")
 
 Form = Literal["html", "markdown", "json", "registry"]
 """A form of reports: page, text, facts for programs, or public registry draft."""
+
+
+class ArrowTable(Protocol):
+    """A table with the Arrow stream interface, such as one of pandas or Arrow."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """A capsule with the stream."""
+
+
+if TYPE_CHECKING:
+    Data = FileName | Sequence[FileName] | pl.DataFrame | pl.LazyFrame | ArrowTable
+    """Files, or a table in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +125,80 @@ class Release(Collection):
     def table(self) -> pl.DataFrame:
         """The noisy numbers, one per line, as in the table that the command line writes."""
         return published_table(self._report).typed
+
+
+class WrongTypeError(TypeError):
+    """An argument of another type than what was expected."""
+
+
+def require_type(name: str, value: object, expected: str, *kinds: type | UnionType) -> None:
+    """Raise TypeError, naming what was expected, for an argument of another type."""
+    if not isinstance(value, kinds):
+        raise WrongTypeError(f"`{name}` is of type {type(value).__name__}, expected {expected}")
+
+
+def file_name(name: str, value: object) -> str:
+    """The name of a file as text; TypeError for anything else."""
+    require_type(name, value, "the name of a file, as text or as a path", str, os.PathLike)
+    return os.fsdecode(value)  # type: ignore[arg-type]
+
+
+def inputs_of(data: Any) -> tuple[Input, ...]:
+    """Files by their names, or a table in memory; TypeError for anything else."""
+    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "sink_parquet"):
+        return (MemoryTable(data),)
+    if isinstance(data, list | tuple) and data:
+        return tuple(file_name("data", item) for item in data)
+    expected = "names of files or a table: of polars, pandas or Arrow"
+    require_type("data", data, expected, str, os.PathLike)
+    return (os.fsdecode(data),)
+
+
+def require_parameters(call: Callable[..., object], *args: object, **kwargs: object) -> None:
+    """Raise TypeError unless a function takes these arguments."""
+    try:
+        signature(call).bind(*args, **kwargs)
+    except TypeError as error:
+        raise WrongTypeError(f"{call.__name__}(): {error}") from None
+
+
+def _without_words(error: BaseException) -> BaseException:
+    """The error without its arguments; SystemExit keeps only a numeric status."""
+    if isinstance(error, SystemExit):
+        return SystemExit(error.code if isinstance(error.code, int | None) else 1)
+    if not isinstance(error, StoppedBySignal):
+        error.args = ()
+        error.__dict__.clear()
+    return error
+
+
+def redacted(call: Callable[P, T]) -> Callable[P, T]:
+    """A call of the public API whose errors hold no record, nor frames with records.
+
+    Frames hold rows and answers that were not charged, which a notebook or a debugger would show.
+    The message of an error that dpcli did not raise may quote a record, so it is removed.
+    """
+
+    @wraps(call)
+    def without_records(*args: P.args, **kwargs: P.kwargs) -> T:
+        failure: BaseException
+        try:
+            require_parameters(call, *args, **kwargs)
+            return call(*args, **kwargs)
+        except (DpcliError, WrongTypeError) as error:
+            failure = error
+        except KeyboardInterrupt:
+            failure = KeyboardInterrupt()
+        except Exception as error:  # noqa: BLE001 - reported by its kind and place
+            failure = internal_error(error)
+        except BaseException as error:  # noqa: BLE001 - of a signal, or of the caller's table
+            failure = _without_words(error)
+        # This frame is shown as well, and a table in memory is an argument.
+        del args, kwargs
+        failure.__context__ = failure.__cause__ = None
+        raise failure.with_traceback(None)
+
+    return without_records
 
 
 def load_spec(path: FileName) -> Spec:
@@ -173,19 +267,17 @@ def release(
     confirmed = {"check_again": check_again, "any_period": any_period}
     for name, value in confirmed.items():
         require_type(name, value, "True or False", bool)
-    request = ReleaseRequest.of(
-        plan, inputs_of(data), ledger, release_id, period, engine, **confirmed
-    )
+    request = _request(plan, inputs_of(data), ledger, release_id, period, engine, **confirmed)
     if engine == "spark" and len(request.files) < len(request.data):
         require_type("data", data, "names of files, which Spark reads", str)
 
     messages = Messages()
-    with ReleaseRun(request, messages) as transaction:
-        transaction.begin()
-        if transaction.stored is None:
-            numbers = transaction.answer(transaction.aggregate())
-            transaction.commit(numbers, lambda noisy: render_outputs(release_report(noisy), [LONG]))
-    stored = transaction.outcome
+    with ReleaseRun(request, messages) as run:
+        run.begin()
+        if run.stored is None:
+            numbers = run.answer(run.aggregate())
+            run.commit(numbers, lambda noisy: render_outputs(release_report(noisy), [LONG]))
+    stored = run.outcome
     require_quality(stored, request.path)
     return Release(*_parts(plan, stored, messages))
 
@@ -215,27 +307,25 @@ def randomize(
     if not isinstance(plan, LocalPlan):
         raise SpecError.about("wrong-model", spec=plan.spec.dataset)
     require_type("any_period", any_period, "True or False", bool)
-    request = ReleaseRequest.of(
-        plan, inputs_of(data), ledger, release_id, period, any_period=any_period
-    )
+    request = _request(plan, inputs_of(data), ledger, release_id, period, any_period=any_period)
     target = Path(file_name("responses", responses))
     protected = [*plan.spec.files, *map(Path, request.files)]
     require_writable([target], protected, force=True)
     require_table_name(target)
 
     messages = Messages()
-    with CollectionRun(request, messages) as transaction:
-        if transaction.stored is not None:
-            ChargedResponses(transaction.stored, request.path, shuffle).require(target)
+    with CollectionRun(request, messages) as run:
+        if run.stored is not None:
+            ChargedResponses(run.stored, request.path, shuffle).require(target)
         else:
-            require_writable([target], [*protected, *transaction.ledger.files()], force=False)
-        transaction.begin()
-        if transaction.stored is None:
-            transaction.commit(
+            require_writable([target], [*protected, *run.ledger.files()], force=False)
+        run.begin()
+        if run.stored is None:
+            run.commit(
                 lambda collection: render_outputs(collection_report(collection), []),
                 shuffle=shuffle,
             )
-        stored = transaction.outcome
+        stored = run.outcome
         ChargedResponses(stored, request.path, shuffle).publish(target, force=False)
     return Collection(*_parts(plan, stored, messages))
 
@@ -274,3 +364,36 @@ def _enough_stored(wanted: str) -> Iterator[None]:
         yield
     except KeyError:
         raise LedgerError.about("output-not-stored", output=wanted) from None
+
+
+def _request(
+    plan: PlanT,
+    data: tuple[Input, ...],
+    ledger: FileName | Ledger | None,
+    release_id: str | None,
+    period: str | datetime.date | None,
+    engine: Engine = "local",
+    *,
+    check_again: bool = False,
+    any_period: bool = False,
+) -> ReleaseRequest[PlanT]:
+    """The request of a program, after a check of its arguments.
+
+    Without a ledger, the environment names it, as for commands. Raises TypeError or UsageError
+    for an argument that is no name or day, and for a table in memory without a `release_id`.
+    """
+    require_type("release_id", release_id, "text", str, type(None))
+    require_type("period", period, "a day", str, datetime.date, type(None))
+    day = f"{period:%Y-%m-%d}" if isinstance(period, datetime.date) else period
+    if not isinstance(ledger, Ledger):
+        named = os.environ.get(NAMED) or None if ledger is None else ledger
+        ledger = None if named is None else Path(file_name("ledger", named))
+    if check_again and release_id is None:
+        raise check_again_error()
+    # A cell of a notebook that runs twice would pay twice, and nothing would say that.
+    if release_id is None and not all(isinstance(item, str) for item in data):
+        raise UsageError.about("release-id-required")
+    name = checked_id(release_id) or new_release_id()
+    return ReleaseRequest(
+        plan, data, name, ledger, checked_day(day), engine, check_again, any_period
+    )

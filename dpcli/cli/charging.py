@@ -30,8 +30,7 @@ from dpcli.problems.errors import DpcliError, LedgerError, StoppedBySignal
 if TYPE_CHECKING:
     from dpcli.cli.outputs import Outputs
     from dpcli.ledger.ledger import OpenLedger
-    from dpcli.releasing.request import Messages
-    from dpcli.releasing.run import Run
+    from dpcli.releasing.run import Messages, Run
 
 options.announce_waiting = partial(
     print_line, "waiting for other processes that use the ledger ..."
@@ -122,9 +121,9 @@ def warn(texts: list[str]) -> list[str]:
 
 @contextmanager
 def published(
-    transaction: Run[PlanT], inputs: Sequence[Path], outputs: Outputs, files: Sequence[str]
+    run: Run[PlanT], inputs: Sequence[Path], outputs: Outputs, files: Sequence[str]
 ) -> Iterator[None]:
-    """Begin a transaction, commit it in the block, and finally publish its outputs.
+    """Begin a run, commit it in the block, and finally publish its outputs.
 
     A release id that was charged before costs nothing. Outputs that must be mistakes, such as
     outputs that would replace `inputs`, are refused before a ledger is created or anything is read.
@@ -133,7 +132,7 @@ def published(
     from dpcli.engine.files.source import drain_stdin, require_files
     from dpcli.releasing.steps import require_quality
 
-    request = transaction.request
+    request = run.request
     again = f"run the command again with --release-id {request.release_id}"
     # Only a ledger knows which outputs may be there already, and which data are not needed.
     is_new = is_absent(request.path)
@@ -142,7 +141,7 @@ def published(
         require_files(files)
 
     def require_valid() -> None:
-        stored, book = transaction.stored, transaction.ledger
+        stored, book = run.stored, run.ledger
         if stored is not None and stored.later:
             # The outputs of a later check may be in the files of this one.
             require_quality(stored, request.path)
@@ -153,15 +152,15 @@ def published(
             require_files(files)
 
     try:
-        with transaction:
+        with run:
             require_valid()
-            transaction.begin()
+            run.begin()
             if request.plan.chooses_bounds:
                 # To choose bounds takes time, in which other processes may write files.
                 require_valid()
             yield
             # A check that is made again would be charged again.
-            stored = transaction.outcome
+            stored = run.outcome
             name = f"{stored.release_id} --ledger {shlex.quote(str(request.path))}"
             export = f"run `dpcli ledger export {name}{REPORT if stored.stopped else ''}`"
             outputs.publish(stored, export if request.check_again else again)
@@ -175,12 +174,12 @@ def published(
             )
         print_line(interrupted)
         raise
-    if transaction.outcome.receipt is None:
+    if run.outcome.receipt is None:
         drain_stdin(request.files)
 
 
-def shown_notices(*, quiet: bool) -> Messages:
+def shown_messages(*, quiet: bool) -> Messages:
     """Messages of a charge that are printed on standard error."""
-    from dpcli.releasing.request import Messages
+    from dpcli.releasing.run import Messages
 
     return Messages(lambda text, usual: None if quiet and usual else print_line(text))

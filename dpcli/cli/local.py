@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from dpcli.cli import options
-from dpcli.cli.charging import published, shown_notices
+from dpcli.cli.charging import published, shown_messages
 from dpcli.cli.console import print_json, print_line
 from dpcli.cli.options import AsJson, input_file
 from dpcli.cli.outputs import Responses, output_file, spent_text
@@ -76,17 +76,17 @@ def randomize(
     inputs = (spec, *plan.spec.files, *map(input_file, data))
     name = release_id or new_release_id()
     request = ReleaseRequest(plan, tuple(data), name, ledger, period, any_period=any_period)
-    transaction = CollectionRun(request, shown_notices(quiet=quiet))
+    run = CollectionRun(request, shown_messages(quiet=quiet))
     responses = Responses(output, report, report_format, force, shuffle, request.path)
 
     def rendered(collection: RandomizedCollection) -> dict[str, bytes]:
         return render_outputs(collection_report(collection), responses.wanted)
 
-    with published(transaction, inputs, responses, request.files):
-        if transaction.stored is None:
+    with published(run, inputs, responses, request.files):
+        if run.stored is None:
             with shown_progress(quiet=quiet) as progress:
-                transaction.commit(rendered, shuffle=shuffle, progress=progress)
-    stored = transaction.outcome
+                run.commit(rendered, shuffle=shuffle, progress=progress)
+    stored = run.outcome
     if quiet:
         return
     if stored.receipt is not None:

@@ -44,7 +44,7 @@ from dpcli.report.report import Report, without_numbers
 from dpcli.statistics.postprocessing import Flag
 
 if TYPE_CHECKING:
-    from dpcli.releasing.publishing import ChargedResponses
+    from dpcli.releasing.responses import ChargedResponses
     from dpcli.report.captions import Digits
     from dpcli.report.first_counts import QualityReport
     from dpcli.report.statistic import StatisticReport
@@ -297,7 +297,7 @@ class Responses(Outputs):
         return self._responses(stored).are_at(self.output)
 
     def _responses(self, stored: StoredRelease) -> ChargedResponses:
-        from dpcli.releasing.publishing import ChargedResponses
+        from dpcli.releasing.responses import ChargedResponses
 
         return ChargedResponses(stored, self.ledger, self.shuffle)
 

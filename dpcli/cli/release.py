@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 import typer
 
 from dpcli.cli import options
-from dpcli.cli.charging import existing_ledger, forecast_balance, published, shown_notices, warn
+from dpcli.cli.charging import existing_ledger, forecast_balance, published, shown_messages, warn
 from dpcli.cli.console import print_json, print_line, write_json
 from dpcli.cli.options import input_file, require_new_file
 from dpcli.cli.outputs import Tables, output_file, print_summary
@@ -101,8 +101,8 @@ def release(
     request = ReleaseRequest(
         plan, tuple(data), name, ledger, period, reader, check_again, any_period
     )
-    notices = shown_notices(quiet=quiet)
-    transaction = ReleaseRun(request, notices)
+    messages = shown_messages(quiet=quiet)
+    run = ReleaseRun(request, messages)
     names = list(dict.fromkeys(table for table, _ in wide_layout(plan).values()))
     tables = Tables(
         output, report, report_format, force, layout, names, metadata=metadata, digits=digits
@@ -123,19 +123,19 @@ def release(
 
     # Each problem of a sealed part has its message, so that all of them appear together.
     files = request.files if reader == "local" else ()
-    with published(transaction, inputs, tables, files):
-        if transaction.stored is None:
+    with published(run, inputs, tables, files):
+        if run.stored is None:
             with shown_progress(quiet=quiet) as progress:
-                numbers = transaction.answer(transaction.aggregate(progress))
-                transaction.commit(numbers, rendered)
-    stored = transaction.outcome
+                numbers = run.answer(run.aggregate(progress))
+                run.commit(numbers, rendered)
+    stored = run.outcome
     if stored.receipt is not None:
         on_terminal = tables.on_terminal
         print_summary(reports[0], stored.receipt, shown=on_terminal, quiet=quiet, digits=digits)
     if not quiet:
         tables.notify_written(stored)
     if as_json:
-        print_json(_result(stored, tables, [*notices.warnings, *reader_warnings(plan)]))
+        print_json(_result(stored, tables, [*messages.warnings, *reader_warnings(plan)]))
     require_quality(stored, request.path)
 
 
@@ -193,7 +193,7 @@ def _dry_run(
     if engine == "local":
         require_files(request.files)
     if plan.chooses_bounds:
-        from dpcli.releasing.run import require_readable_twice
+        from dpcli.releasing.bounds_choice import require_readable_twice
 
         require_readable_twice(request.data, request.engine)
     ledger = None if request.ledger is None else request.path

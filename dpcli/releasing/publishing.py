@@ -1,15 +1,10 @@
-"""Output files: complete or absent, and never over an input or a ledger.
-
-Of charged responses of the local model, the ledger stores only the digest. The responses are in a
-file with that digest, which is in the outbox until it is published.
-"""
+"""Output files: complete or absent, and never over an input or a ledger."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import io
-import json
 import os
 import re
 import secrets
@@ -18,13 +13,9 @@ import stat
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
-from dpcli.problems.errors import LedgerError, OutputError, UsageError, make_problem
-from dpcli.problems.light_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from dpcli.ledger.charge import StoredRelease
+from dpcli.problems.errors import OutputError, UsageError, make_problem
 
 try:
     import fcntl
@@ -321,74 +312,3 @@ def _move_or_link(source: Path, final: Path, *, force: bool) -> None:
 def _require_file(waiting: Path) -> None:
     if waiting.is_symlink():
         raise OSError(errno.ELOOP, "the file that waits is a link")
-
-
-@dataclass(frozen=True, slots=True)
-class ChargedResponses:
-    """The charged responses of a local collection.
-
-    `shuffle` says whether the command requests them in random order.
-    """
-
-    stored: StoredRelease
-    ledger: Path
-    shuffle: bool
-
-    @property
-    def waiting(self) -> Path:
-        """The file in the outbox that holds the responses until they are published."""
-        from dpcli.local.outbox import waiting_path
-
-        return waiting_path(self.ledger, self.stored.release_id)
-
-    def are_at(self, output: Path | None) -> bool:
-        """Whether the responses are at their output already."""
-        if output is None or is_device(output):
-            return False
-        return self._is_at(output)
-
-    def require(self, output: Path | None) -> None:
-        """Raise LedgerError if the responses are gone, or were shuffled differently.
-
-        They are gone if neither the outbox nor the output holds them.
-        """
-        self._require_order()
-        self._require_waiting(output)
-
-    def publish(self, output: Path | None, *, force: bool) -> None:
-        """Move the responses to their output, unless they are there already.
-
-        Raises LedgerError or OutputError.
-        """
-        self._require_order()
-        if self.stored.receipt is None and self.are_at(output):
-            if self._is_at(self.waiting):
-                self.waiting.unlink(missing_ok=True)
-            return
-        if self.stored.receipt is None:
-            self._require_waiting(output)
-        try:
-            publish_file(self.waiting, output, force=force)
-        except OutputError:
-            # Another process with the same release id may have published them first.
-            if not self.are_at(output):
-                raise
-
-    def _is_at(self, path: Path) -> bool:
-        from dpcli.local.outbox import digest_of
-
-        return digest_of(path) == self.stored.digest
-
-    def _require_waiting(self, output: Path | None) -> None:
-        if not self._is_at(self.waiting) and not self.are_at(output):
-            arguments = {"release_id": self.stored.release_id, "digest": self.stored.digest}
-            raise LedgerError.about("responses-gone", **arguments)
-
-    def _require_order(self) -> None:
-        # Other outputs are published without a format of reports.
-        from dpcli.report.formats import FACTS
-
-        shuffled = json.loads(self.stored.outputs[FACTS])["shuffled"]
-        if shuffled != self.shuffle:
-            how = "with --shuffle" if shuffled else "without --shuffle"
-            raise LedgerError.about("release-id-taken", name=self.stored.release_id, how=how)

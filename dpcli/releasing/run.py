@@ -1,70 +1,62 @@
 """The steps of a release: open the account, read, add noise, charge, store.
 
-The command line, programs and the local model run the same lines. A plan that leaves bounds or
-limits open chooses them in a first phase:
-
-The histograms are answered and charged for in an entry of their own, whose name is the id of the
-release with `+bounds`. The entry stores the noisy counts and the chosen bounds. They are public
-from then on: the second phase is an ordinary release with these bounds.
-
-Privacy: both phases are charged, so their losses add up by the composition of the account, which
-allows that the second phase depends on the answers of the first, as any later release may. The
-spec alone decides the mechanisms and the targets of the losses, whatever was chosen. If the limit
-on rows per person is chosen too, no histogram depends on it: people are counted once, by the number
-of all their rows, and histograms of cells use one random row of each person. Before anything is
-read, the account must have enough for both phases. After a crash between them the same release id
-finds the stored counts: nothing is answered or charged twice. A data file may change in between;
-each phase is then about the file that it read, and is charged for.
+The command line, programs and the local model run the same lines.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, suppress
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Generic, Self, final
 
-from dpcli.engine.files.source import Input, MemoryTable
 from dpcli.engine.progress import Progress
 from dpcli.ledger.account import sharing_warnings
-from dpcli.ledger.charge import (
-    STDIN,
-    SUFFIX,
-    Charge,
-    NoisyRelease,
-    RandomizedCollection,
-    StoredRelease,
-    resolved,
-)
-from dpcli.ledger.ledger import OpenLedger
-from dpcli.ledger.options import access_warnings
+from dpcli.ledger.charge import NoisyRelease, RandomizedCollection, StoredRelease, resolved
+from dpcli.ledger.ledger import OpenLedger, open_or_create_ledger
+from dpcli.ledger.options import access_warnings, created_text, must_exist
 from dpcli.ledger.transaction import LedgerTransaction
 from dpcli.planning.plan import CentralPlan, LocalPlan, PlanT
-from dpcli.planning.planner import allocate, make_plan, require_plan_fits
-from dpcli.planning.results import NoisyNumbers, NoisyStatistic, is_limited
+from dpcli.planning.planner import require_plan_fits
+from dpcli.planning.results import NoisyNumbers, is_limited
 from dpcli.planning.words.data import quality_warnings
-from dpcli.problems.errors import UsageError
-from dpcli.releasing.request import Messages, ReleaseRequest
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.releasing.request import ReleaseRequest
 from dpcli.releasing.steps import (
-    Engine,
     add_noise,
     aggregate_data,
     check_quality,
     estimate_statistic,
     reading_warnings,
 )
-from dpcli.specification.chosen_bounds import (
-    from_json,
-    narrowest_and_widest,
-    to_json,
-    with_chosen_bounds,
-)
-from dpcli.statistics.bounds.chosen_bounds import ChosenBounds
 
 if TYPE_CHECKING:
     from dpcli.engine.sums.aggregate import ConfidentialAnswer
+
+
+@dataclass(slots=True)
+class Messages:
+    """Messages about a charge: `warnings`, and what was `done`.
+
+    Each is shown when it is known, with whether it is usual, so that a quiet command omits it.
+    """
+
+    show: Callable[[str, bool], None] = lambda _text, _usual: None
+    warnings: list[str] = field(default_factory=list)
+    done: list[str] = field(default_factory=list)
+
+    def warn(self, texts: Iterable[str]) -> None:
+        """Add warnings."""
+        for text in texts:
+            self.warnings.append(text)
+            self.show(f"warning: {text}", False)
+
+    def add(self, text: str, *, usual: bool = False) -> None:
+        """Add a message of what was done."""
+        self.done.append(text)
+        self.show(text, usual)
 
 
 class Run(Generic[PlanT]):
@@ -89,7 +81,7 @@ class Run(Generic[PlanT]):
     def __enter__(self) -> Self:
         self.request.require_attempt()
         with ExitStack() as opened:
-            self.ledger = opened.enter_context(self.request.opened(self._messages))
+            self.ledger = opened.enter_context(self._paying_ledger())
             self._latest = self.ledger.latest()
             self.request = self.request.attempt(self.ledger)
             # Known before the entry of a choice records the files as well.
@@ -136,6 +128,20 @@ class Run(Generic[PlanT]):
             LedgerTransaction(self.ledger, self.request.charge)
         )
         self.stored = self.ledger_transaction.stored
+
+    @contextmanager
+    def _paying_ledger(self) -> Iterator[OpenLedger]:
+        """The ledger that pays; one that the caller has opened stays open."""
+        named, spec = self.request.ledger, self.request.plan.spec
+        if not isinstance(named, Path | None):
+            from dpcli.ledger.public import opened_ledger
+
+            yield opened_ledger(named)
+            return
+        with open_or_create_ledger(named, spec.folder, must_exist=must_exist(spec)) as ledger:
+            if ledger.created:
+                self._messages.add(created_text(ledger.path))
+            yield ledger
 
     def _choose_bounds(self) -> None:
         """Let noisy counts choose the bounds that the plan leaves open."""
@@ -219,6 +225,8 @@ class ReleaseRun(Run[CentralPlan]):
         """Let noisy counts choose the open bounds, and use the plan with these bounds."""
         if not self.request.plan.chooses_bounds:
             return
+        from dpcli.releasing.bounds_choice import choose_bounds
+
         request = self.request
         plan = choose_bounds(
             request.plan, request.data, self.ledger, request.charge, request.engine
@@ -259,89 +267,3 @@ class CollectionRun(Run[LocalPlan]):
             shuffle=shuffle, progress=progress,
         )  # fmt: skip
         return self.stored
-
-
-BOUNDS = "bounds.json"
-"""The stored noisy counts of a choice of bounds and limits, and what they chose."""
-
-
-def choose_bounds(
-    plan: CentralPlan,
-    data: tuple[Input, ...],
-    ledger: OpenLedger,
-    charge: Charge,
-    engine: Engine = "local",
-    progress: Progress | None = None,
-) -> CentralPlan:
-    """The plan with the bounds that noisy counts of the data choose, or chose before.
-
-    `charge` is that of the release itself. Raises BudgetError, DataError, LedgerError, or
-    UsageError for data that can be read only once.
-    """
-    require_readable_twice(data, engine)
-    only = plan.bounds_only
-    events = only.charged_events
-    name, reserved = charge.release_id + SUFFIX, (*events, *charge.events)
-    with LedgerTransaction(
-        ledger, replace(charge, release_id=name, events=events, reserved=reserved)
-    ) as transaction:
-        stored = transaction.stored
-        if stored is None:
-            # Without enough budget, the costly plans below are not made.
-            ledger.check_budget(replace(charge, events=reserved))
-            # Check the narrowest and the widest bounds before data are read: a failure after the
-            # choice would reveal what was chosen. Losses are rounded, so those of two plans with
-            # the same targets differ in their last digits.
-            for bounded in narrowest_and_widest(plan.spec):
-                released = allocate(bounded)[len(bounded.choices) :]
-                possible = (event for planned in released for event in planned.events)
-                ledger.check_budget(replace(charge, events=(*events, *possible)))
-            stored = _answer(only, data, transaction, engine, progress)
-    (entry,) = ledger.entries("release_id = ?", name)
-    chosen = {
-        histogram: replace(bounds, entry=entry.number, head=entry.head)
-        for histogram, bounds in from_json(stored.outputs[BOUNDS]).items()
-    }
-    return make_plan(with_chosen_bounds(plan.spec, chosen))
-
-
-def require_readable_twice(data: Sequence[Input], engine: Engine) -> None:
-    """Raise UsageError for standard input, pipes, streams and sealed parts.
-
-    Each phase reads the data: a source that is empty the second time would be released as empty.
-    """
-    if engine == "partials":
-        raise UsageError.about("chosen-bounds.partials")
-    names = [name for name in data if isinstance(name, str)]
-    is_stream = any(isinstance(table, MemoryTable) and table.is_stream for table in data)
-    if STDIN in names or is_stream or (engine == "local" and any(map(_is_pipe, names))):
-        raise UsageError.about("chosen-bounds")
-
-
-def _is_pipe(name: str) -> bool:
-    """Whether a path exists but is not a regular file, so that opening it may block."""
-    with suppress(OSError, ValueError):
-        return Path(name).exists() and not Path(name).is_file()
-    return False
-
-
-def _answer(
-    only: CentralPlan,
-    data: tuple[Input, ...],
-    transaction: LedgerTransaction,
-    engine: Engine,
-    progress: Progress | None,
-) -> StoredRelease:
-    """Answer and charge for the histograms, and store the bounds that they choose."""
-    exact = aggregate_data(only, data, progress, engine)
-    noisy = add_noise(only, exact, transaction.draw_noise())
-    chosen = bounds_from(only, noisy)
-    return transaction.commit(lambda _: {BOUNDS: to_json(chosen)})
-
-
-def bounds_from(only: CentralPlan, noisy: Sequence[NoisyStatistic]) -> dict[str, ChosenBounds]:
-    """The bounds that noisy counts choose, by histogram; this is post-processing."""
-    return {
-        choice.name: choice.choose(statistic.answers[0])
-        for choice, statistic in zip(only.spec.choices, noisy, strict=True)
-    }

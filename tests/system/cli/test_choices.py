@@ -27,7 +27,7 @@ from dpcli.ledger.options import DEFAULT
 from dpcli.planning.planner import make_plan
 from dpcli.planning.words.choices import chosen_bounds_errors
 from dpcli.privacy.accounting.composition import Composition
-from dpcli.releasing import run
+from dpcli.releasing.bounds_choice import BOUNDS as STORED_BOUNDS
 from dpcli.report.formats import report_schema
 from dpcli.specification.chosen_bounds import narrowest_and_widest
 from dpcli.specification.load import parse_central_spec
@@ -233,7 +233,7 @@ def stored_choices(folder: Path) -> Any:
     with closing(OpenLedger.open(folder / DEFAULT)) as ledger:
         stored = ledger.stored("r" + SUFFIX)
     assert stored is not None
-    return json.loads(stored.outputs[run.BOUNDS])
+    return json.loads(stored.outputs[STORED_BOUNDS])
 
 
 def release_count(dpcli: Command, folder: Path) -> int:
@@ -319,14 +319,14 @@ def test_the_whole_budget_is_checked_before_anything_is_read(
     def read(*_: object, **__: object) -> None:
         raise AssertionError("rows were read")
 
-    monkeypatch.setattr("dpcli.releasing.run.aggregate_data", read)
+    monkeypatch.setattr("dpcli.releasing.bounds_choice.aggregate_data", read)
     spec, data = write(tmp_path, choice.replace("epsilon: 0.5", "epsilon: 0.51"))
     assert dpcli("release", spec, data).status == 5
     monkeypatch.undo()
     remove_ledger(tmp_path)
     spec.write_text(choice.replace("budget: {epsilon: 1}", "budget: {epsilon: 1.5}"), "utf-8")
     assert dpcli("release", spec, data, "--release-id", "one").status == 0
-    monkeypatch.setattr("dpcli.releasing.run.aggregate_data", read)
+    monkeypatch.setattr("dpcli.releasing.bounds_choice.aggregate_data", read)
     # Half of the epsilon is left: enough for the choice alone.
     outcome = dpcli("release", spec, data, "--release-id", "two")
 

@@ -258,7 +258,7 @@ def test_a_crash_after_the_charge_loses_nothing(
     target = ("-o", out) if where == "file" else ()
     command = ("local", "randomize", spec, data, *target, "--release-id", "a")
     with monkeypatch.context() as patch:
-        patch.setattr("dpcli.releasing.publishing.publish_file", _interrupted)
+        patch.setattr("dpcli.releasing.responses.publish_file", _interrupted)
         assert dpcli(*command).status == 130
     (waiting,) = spec.parent.glob(f".*{outbox.ENDING}")
     kept = waiting.read_bytes()
@@ -298,7 +298,7 @@ def test_ids_with_a_common_beginning_have_their_own_files(
     for name in ("1", "1.2", "1.2.3"):
         kept = spec.parent / f"{name}.csv"
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("dpcli.releasing.publishing.publish_file", _interrupted)
+            patch.setattr("dpcli.releasing.responses.publish_file", _interrupted)
             done = dpcli("local", "randomize", spec, data, "-o", kept, "--release-id", name)
             assert done.status == 130
     assert len(list(spec.parent.glob(f".*{outbox.ENDING}"))) == 3
@@ -407,7 +407,7 @@ def test_the_next_collection_removes_responses_without_a_charge(
     """They are from a process that died before its charge; other files in the outbox stay."""
     book = spec.parent / "dpcli-ledger.sqlite"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dpcli.releasing.publishing.publish_file", _interrupted)
+        patch.setattr("dpcli.releasing.responses.publish_file", _interrupted)
         kept = ("local", "randomize", spec, data, "--release-id", "a")
         assert dpcli(*kept).status == 130
     left, other = outbox.waiting_path(book, "dead"), outbox.waiting_path(book, "a")
@@ -450,7 +450,7 @@ def test_a_link_in_the_outbox_is_not_followed(
     out = spec.parent / "o.csv"
     command = ("local", "randomize", spec, data, "-o", out, "--release-id", "a")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dpcli.releasing.publishing.publish_file", _interrupted)
+        patch.setattr("dpcli.releasing.responses.publish_file", _interrupted)
         assert dpcli(*command).status == 130
     (waiting,) = spec.parent.glob(f".*{outbox.ENDING}")
     secret = tmp_path / "secret"
