@@ -201,8 +201,7 @@ def _require_chosen(chosen: Sequence[str], header: Sequence[str], data: str) -> 
         arguments = {"name": name, "data": data, "columns": names}
         near = did_you_mean(filter(None, [closest_match(name, names)]))
         problems.append(make_problem("unknown-columns", near=near, **arguments))
-    if problems:
-        raise UsageError(problems)
+    UsageError.require_none(problems)
 
 
 def _asked(header: Sequence[str], name: str, dialect: Dialect, *, certain: bool) -> str:

@@ -120,12 +120,9 @@ def _keep(invented: SyntheticDataset, dummy: Path) -> None:
     """Write the synthetic rows to a new file; after an error, no file is left."""
     with tempfile.TemporaryDirectory(prefix="dpcli-") as folder:
         waiting = Path(folder) / "dummy.csv"
-        try:
-            with waiting.open("xb") as file:
-                invented.copy_to(file, dummy.name)
-        except OSError as error:
-            again = "run the command again, or set TMPDIR to a folder with more space"
-            raise OutputError.from_system("a temporary file", error, again) from None
+        again = "run the command again, or set TMPDIR to a folder with more space"
+        with OutputError.translated("a temporary file", again), waiting.open("xb") as file:
+            invented.copy_to(file, dummy.name)
         publish_file(waiting, dummy, force=False)
 
 

@@ -285,8 +285,7 @@ def _lacking(
             why = _different_terms(terms.setdefault(proof.terms.dataset, proof.terms), proof.terms)
         if why:
             problems.append(proof.disagrees(why))
-    if problems:
-        raise LedgerError(problems)
+    LedgerError.require_none(problems)
     return list(lacking.values())
 
 
@@ -320,8 +319,7 @@ def _histories(
             why = f"the ledger has the release `{proof.release_id}` in another entry"
             problems.append(proof.disagrees(why))
         ids.add(proof.release_id)
-    if problems:
-        raise LedgerError(problems)
+    LedgerError.require_none(problems)
     return {proof.entry: proof for proof in lacking}, (), 0
 
 

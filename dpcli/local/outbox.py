@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 import os
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Self
 
@@ -149,10 +149,5 @@ def digest_of(path: Path) -> str | None:
     return None
 
 
-@contextlib.contextmanager
-def _output_errors(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        name = f"a file of responses in `{folder}`"
-        raise OutputError.from_system(name, error, "run the command again") from None
+def _output_errors(folder: Path) -> contextlib.AbstractContextManager[None]:
+    return OutputError.translated(f"a file of responses in `{folder}`")

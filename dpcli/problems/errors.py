@@ -20,7 +20,8 @@ from __future__ import annotations
 
 import errno
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import field, replace
 from pathlib import PurePath
 from typing import ClassVar, Self
@@ -92,6 +93,21 @@ class DpcliError(Exception):
         """An error of this class with a single problem and no place."""
         return cls([make_problem(code, **arguments)])
 
+    @classmethod
+    def require_none(cls, problems: Iterable[Problem]) -> None:
+        """Raise an error of this class with all of these problems, if there are any."""
+        if found := tuple(problems):
+            raise cls(found)
+
+    @classmethod
+    @contextmanager
+    def collected(cls, problems: list[Problem]) -> Iterator[None]:
+        """Add the problems of an error of this class to the list instead of raising it."""
+        try:
+            yield
+        except cls as failure:
+            problems += failure.problems
+
 
 class StoppedBySignal(BaseException):
     """A signal ends the program, which cleans up and exits with its status."""
@@ -141,6 +157,15 @@ class OutputError(DpcliError):
         """An output that could not be written, and the command to try it `again`."""
         why, fix = describe_system_error(error)
         return cls.about("output-failed", target=target, why=why, fix=fix, again=again)
+
+    @classmethod
+    @contextmanager
+    def translated(cls, target: str, again: str = "run the command again") -> Iterator[None]:
+        """Raise this error in place of an OSError in the block."""
+        try:
+            yield
+        except OSError as error:
+            raise cls.from_system(target, error, again) from None
 
 
 class QualityError(DpcliError):

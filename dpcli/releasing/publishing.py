@@ -223,12 +223,10 @@ def is_device(path: Path) -> bool:
 
 def publish_to_stdout(content: bytes) -> None:
     """Write to standard output, all of it. Raises OutputError."""
-    try:
+    again = "run the command again, or name a file with -o"
+    with OutputError.translated("standard output", again):
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
-    except OSError as error:
-        again = "run the command again, or name a file with -o"
-        raise OutputError.from_system("standard output", error, again) from None
 
 
 def _sync_folder(folder: Path) -> None:
@@ -247,7 +245,7 @@ def publish_file(waiting: Path, target: Path | None, *, force: bool) -> None:
     Without `force` it replaces no file, even one that has just appeared. The waiting file is
     removed once its content is safe elsewhere. Raises OutputError.
     """
-    try:
+    with OutputError.translated("standard output" if target is None else f"`{target}`"):
         _require_file(waiting)
         if target is None or is_device(target):
             stdout = contextlib.nullcontext(sys.stdout.buffer)
@@ -274,9 +272,6 @@ def publish_file(waiting: Path, target: Path | None, *, force: bool) -> None:
                 _move_or_link(copy, final, force=force)
         waiting.unlink(missing_ok=True)
         _sync_folder(final.parent)
-    except OSError as error:
-        name = "standard output" if target is None else f"`{target}`"
-        raise OutputError.from_system(name, error, "run the command again") from None
 
 
 def write_private(content: bytes, target: Path) -> None:
@@ -284,13 +279,11 @@ def write_private(content: bytes, target: Path) -> None:
 
     Raises OutputError, also if the target exists.
     """
-    try:
+    with OutputError.translated(f"`{target}`"):
         final = target.resolve()
         with _temporary_file(final, io.BytesIO(content), 0o600) as waiting:
             _move_or_link(waiting, final, force=False)
         _sync_folder(final.parent)
-    except OSError as error:
-        raise OutputError.from_system(f"`{target}`", error, "run the command again") from None
 
 
 def _move_or_link(source: Path, final: Path, *, force: bool) -> None:

@@ -161,12 +161,9 @@ def report_proofs(paths: Sequence[Path]) -> list[Proof]:
     proofs: list[Proof] = []
     problems: list[Problem] = []
     for path in paths:
-        try:
+        with LedgerError.collected(problems):
             proofs += _proofs(path)
-        except LedgerError as failure:
-            problems += failure.problems
-    if problems:
-        raise LedgerError(problems)
+    LedgerError.require_none(problems)
     return proofs
 
 

@@ -60,7 +60,6 @@ from dpcli.engine.files.decoding import (
     read_header,
 )
 from dpcli.engine.files.header_check import require_columns
-from dpcli.engine.files.source import collect_problems
 from dpcli.engine.progress import redacted_errors
 from dpcli.engine.sums.aggregate import ConfidentialAnswers
 from dpcli.engine.sums.joint_tables import Partial
@@ -112,9 +111,11 @@ def aggregate_with_spark(
                 replace(file, whole=file.whole or index in cut) for index, file in enumerate(files)
             ]
             partials, _ = _partials(spark, tasks, files)
-        changed = [file for file in files if file_state(spark, file.address) != file.state]
-        if changed:
-            raise DataError(make_problem("data-changed", file=file.name) for file in changed)
+        DataError.require_none(
+            make_problem("data-changed", file=file.name)
+            for file in files
+            if file_state(spark, file.address) != file.state
+        )
         aggregator = tasks.aggregator
         return aggregator.confidential_answers(aggregator.merge(partials))
 
@@ -270,13 +271,12 @@ def open_files(
     problems: list[Problem] = []
     files: dict[str, File] = {}
     for name in names:
-        with collect_problems(problems):
+        with DataError.collected(problems):
             for file in _named(spark, name, dialect, columns):
                 same = files.setdefault(_identity(file.address), file)
                 if same is not file:
                     raise DataError.about("data-twice", file=file.name, same=same.name)
-    if problems:
-        raise DataError(problems)
+    DataError.require_none(problems)
     return list(files.values())
 
 

@@ -238,13 +238,11 @@ class Dataset:
 
     def _require_unchanged(self) -> None:
         """Raise DataError `data-changed` if the size or time of a file has changed."""
-        changed = [
+        DataError.require_none(
             make_problem("data-changed", file=source.name)
             for source in self.sources
             if source.state is not None and source.state != file_state(source.file)
-        ]
-        if changed:
-            raise DataError(changed)
+        )
 
     def __enter__(self) -> Self:
         return self

@@ -84,8 +84,7 @@ def require_columns(
             for source in dataset.sources
             if source.kind == "json"
         ]
-    if problems:
-        raise DataError(problems)
+    DataError.require_none(problems)
 
 
 def refuse_possible_sheets(names: Iterable[str]) -> None:
@@ -96,9 +95,7 @@ def refuse_possible_sheets(names: Iterable[str]) -> None:
 
 
 def _refuse_sheets(names: Iterable[str]) -> None:
-    problems = [make_problem("sheet-rows", file=name) for name in names]
-    if problems:
-        raise DataError(problems)
+    DataError.require_none(make_problem("sheet-rows", file=name) for name in names)
 
 
 def _problems(source: Source, columns: Sequence[Column]) -> Iterator[Problem]:

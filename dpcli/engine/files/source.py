@@ -17,7 +17,7 @@ import sys
 import tempfile
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
@@ -98,7 +98,7 @@ def open_dataset(
     with ExitStack() as opened:
         raws: list[tuple[str, BinaryIO]] = []
         for data in inputs:
-            with collect_problems(problems):
+            with DataError.collected(problems):
                 if isinstance(data, MemoryTable):
                     name, raw = data.name, data.open()
                 elif data != STDIN:
@@ -113,23 +113,13 @@ def open_dataset(
         sources = []
         # To copy may take long, so nothing is copied for a command with a problem.
         for name, raw in () if problems else raws:
-            with collect_problems(problems):
+            with DataError.collected(problems):
                 source = open_source(name, raw, dialect, progress)
                 opened.callback(source.file.close)
                 sources.append(source)
-        if problems:
-            raise DataError(problems)
+        DataError.require_none(problems)
         opened.pop_all()
     return Dataset(tuple(sources), dialect)
-
-
-@contextmanager
-def collect_problems(problems: list[Problem]) -> Iterator[None]:
-    """Add the problems of one file to the list instead of raising them."""
-    try:
-        yield
-    except DataError as failure:
-        problems += failure.problems
 
 
 def _duplicates(raws: Sequence[tuple[str, BinaryIO]]) -> Iterator[Problem]:
@@ -157,13 +147,11 @@ def drain_stdin(names: Sequence[str]) -> None:
 
 def require_files(names: Sequence[str]) -> None:
     """Raise DataError `data-missing` for names that are no file; nothing is opened."""
-    problems = [
+    DataError.require_none(
         make_problem("data-missing", file=name)
         for name in names
         if name != STDIN and _is_missing(name)
-    ]
-    if problems:
-        raise DataError(problems)
+    )
 
 
 def _is_missing(name: str) -> bool:

@@ -18,7 +18,7 @@ import polars as pl
 
 from dpcli.engine.files.dataset import Dataset
 from dpcli.engine.files.decoding import PARTIAL_MARK
-from dpcli.engine.files.source import collect_problems, open_file
+from dpcli.engine.files.source import open_file
 from dpcli.engine.sums.aggregate import ConfidentialAnswers, QueryAggregator
 from dpcli.engine.sums.joint_tables import Partial
 from dpcli.privacy.unit import Unit
@@ -90,10 +90,9 @@ def aggregate_partials(
     partials: list[Partial] = []
     names_by_id: dict[str, str] = {}
     for name in names:
-        with collect_problems(problems), open_file(name) as file, Dataset(()).redacted_errors():
+        with DataError.collected(problems), open_file(name) as file, Dataset(()).redacted_errors():
             partials.append(_read_partial(file.read(), name, digest, names_by_id))
-    if problems:
-        raise DataError(problems)
+    DataError.require_none(problems)
     with Dataset(()).redacted_errors():
         aggregator = QueryAggregator(queries, unit)
         return aggregator.confidential_answers(aggregator.merge_users(partials))
