@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Self, final
@@ -36,7 +37,7 @@ class ChargedRelease:
 
 
 @final
-class Ledger:
+class Ledger(AbstractContextManager["Ledger"]):
     """An open ledger: the budget of each dataset, and the releases charged to it.
 
     It is closed at the end of its `with` block. Releases are charged by `dpcli.release` alone.
@@ -106,9 +107,6 @@ class Ledger:
     def close(self) -> None:
         """Close the file."""
         self._opened.close()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -13,7 +13,6 @@ import os
 import secrets
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Self
 
 from dpcli.problems.errors import OutputError
 
@@ -42,7 +41,7 @@ def remove_uncharged(ledger: Path, charged: Iterable[str]) -> None:
                     path.unlink()
 
 
-class Outbox:
+class Outbox(contextlib.AbstractContextManager["Outbox"]):
     """A file of responses without a name, in the folder where they will wait.
 
     Only its owner may read it. If the file system requires names, the file has a temporary name
@@ -61,9 +60,6 @@ class Outbox:
                 flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
                 descriptor = os.open(self._temporary, flags, 0o600)
         self._file = open(descriptor, "wb")  # noqa: SIM115 - until exit
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         with contextlib.suppress(OSError):

@@ -225,14 +225,13 @@ class ReleaseRun(Run[CentralPlan]):
         """Let noisy counts choose the open bounds, and use the plan with these bounds."""
         if not self.request.plan.chooses_bounds:
             return
+        from dpcli.planning.words.choices import chosen_texts
         from dpcli.releasing.bounds_choice import choose_bounds
 
         request = self.request
         plan = choose_bounds(
             request.plan, request.data, self.ledger, request.charge, request.engine
         )
-        from dpcli.planning.words.choices import chosen_texts
-
         for text in chosen_texts(plan):
             reused = f"Release id {request.release_id} uses this choice again, at no cost."
             self._messages.add(f"{text} {reused}", usual=True)

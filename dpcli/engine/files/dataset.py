@@ -11,9 +11,9 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import field, replace
-from typing import BinaryIO, Literal, Self
+from typing import BinaryIO, Literal
 
 from dpcli.data.column import Column
 from dpcli.data.formats import STANDARD_DIALECT, UTF8, Dialect
@@ -203,7 +203,7 @@ def file_state(file: BinaryIO) -> State:
 
 
 @dataclass(frozen=True, slots=True)
-class Dataset:
+class Dataset(AbstractContextManager["Dataset"]):
     """Files that are read one after the other, as one."""
 
     sources: tuple[Source, ...]
@@ -243,9 +243,6 @@ class Dataset:
             for source in self.sources
             if source.state is not None and source.state != file_state(source.file)
         )
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         """Close the files, which deletes temporary copies."""
