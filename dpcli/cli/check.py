@@ -134,7 +134,7 @@ def _show_notes(plan: Plan) -> None:
     """Print what a record is, unless that is a warning, and what reports will lack."""
     records = records_risk(plan)
     if not records.warning:
-        print_line(f"note: {records.words}")
+        print_line(f"note: {records.found}")
     missing = [key for key in RESPONSIBLE.values() if not plan.spec.declarations.answer(key)]
     if missing:
         keys = quoted_list(missing)
@@ -156,8 +156,8 @@ def _verdict(unreadable: list[str]) -> str:
 def _quality_notes(plan: CentralPlan) -> list[str]:
     """Warnings that a release would not detect a file that is not as declared."""
     if plan.quality is None:
-        return quality_warnings(plan)
-    factor, kept = noise_excess(plan), kept_rows_warnings(plan)
+        return [*quality_warnings(plan)]
+    factor, kept = noise_excess(plan), [*kept_rows_warnings(plan)]
     epsilon = plan.quality.entry.budget_amount.epsilon
     if factor is None:
         return kept

@@ -209,7 +209,7 @@ def _print_risks(plan: Plan, window: int | None) -> None:
     assessed = risks(plan, window)
     for risk in assessed:
         print_styled(
-            risk.verdict.value, COLORS[risk.verdict.name], f": {risk.risk}. {risk.question}"
+            risk.verdict.value, COLORS[risk.verdict.name], f": {risk.risk}. {risk.description}"
         )
         for sentence in risk.sentences:
             print(f"    {escape_controls(sentence)}")

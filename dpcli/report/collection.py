@@ -98,6 +98,6 @@ class CollectionReport(AnyReport):
             responses=list(map(ResponseReport.of, plan.spec.responses)),
             is_shuffled=collection.shuffled,
             responses_sha256=collection.digest,
-            unprotected=unprotected_notes(plan),
-            limits=collection_limitations(plan, shuffled=collection.shuffled),
+            unprotected=[*unprotected_notes(plan)],
+            limits=[*collection_limitations(plan, shuffled=collection.shuffled)],
         )

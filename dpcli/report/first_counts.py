@@ -13,7 +13,7 @@ from dpcli.numeric.exact import decimal_places, decimal_text, short_down
 from dpcli.planning.plan import CentralPlan, PlannedStatistic
 from dpcli.planning.words.data import uncounted_names
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.report.json import Ends, JsonNumber, JsonObject, Positive, Sentences, if_known, number
+from dpcli.report.json import Ends, JsonNumber, JsonObject, Positive, Sentences, number
 from dpcli.report.privacy import AnswersReport, answers
 from dpcli.statistics.bounds.chosen_bounds import BoundsChoice
 
@@ -98,7 +98,7 @@ class ChoiceReport(ChoiceRuleReport):
             counts=list(chosen.counts),
             bins=[_ends(choice, ends) for ends in choice.bins],
             sentences=list(chosen_sentences(choice, planned, plan)),
-            ledger=ChargeReport(entry=chosen.entry, head=chosen.head),
+            ledger=ChargeReport.read(chosen),
         )
 
 
@@ -144,12 +144,10 @@ class QualityRuleReport(AnswersReport):
         from dpcli.planning.quality_check import FALSE_STOP
         from dpcli.planning.words.quality import check_rule, counted_rows_note
 
-        return QualityRuleReport(
+        return QualityRuleReport.read(
+            quality,
             **answers(plan.quality, plan.spec),
-            min_rows=quality.min_rows,
             min_readable={name: number(share) for name, share in quality.min_readable.items()},
-            min_people=quality.min_people,
-            max_limited=if_known(number, quality.max_limited),
             false_stop=number(FALSE_STOP),
             rule=list(check_rule(plan)),
             counted=counted_rows_note(plan) or None,

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING, Field, fields, is_dataclass
 from fractions import Fraction
 from functools import cache
 from math import ceil
@@ -154,6 +154,20 @@ class JsonObject:
                     object.__setattr__(loaded, name, value)
         return loaded
 
+    @classmethod
+    def read(cls, source: object, **stated: Any) -> Self:
+        """An object with attributes of `source` in the fields that are not `stated`.
+
+        An empty text becomes None.
+        """
+        kind: Any = cls
+        for name in (field.name for field in fields(kind)):
+            if name not in stated:
+                value = getattr(source, name)
+                value = number(value) if isinstance(value, Fraction) else value
+                stated[name] = None if value == "" else value
+        return cls(**stated)
+
     def extended(self, kind: type[Made], **more: Any) -> Made:
         """An object of the subclass `kind`, with the fields of this one and `more`."""
         cls: Any = type(self)
@@ -235,8 +249,6 @@ def _encodable(fact: Any) -> Any:
             return _MARK + plain_text(fact, ceil)
         case None | bool() | int() | str():
             return fact
-        case Loss():
-            return {field.name: _encodable(getattr(fact, field.name)) for field in fields(fact)}
         case JsonObject():
             # Values that are not set are absent, as are those of defaults.
             kind: Any = type(fact)
@@ -247,4 +259,6 @@ def _encodable(fact: Any) -> Any:
             }
         case Mapping():
             return {key: _encodable(value) for key, value in fact.items()}
+    if is_dataclass(fact):
+        return {field.name: _encodable(getattr(fact, field.name)) for field in fields(fact)}
     return list(map(_encodable, fact))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan
@@ -17,13 +16,14 @@ from dpcli.planning.words.guarantee import (
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.collection import PlannedResponseReport, ResponseReport
 from dpcli.report.first_counts import ChoiceRuleReport, QualityRuleReport, choice_reports
-from dpcli.report.json import Count, JsonNumber, JsonObject, Sentences, if_known, json_text, number
+from dpcli.report.json import Count, JsonNumber, JsonObject, Sentences, json_text
 from dpcli.report.privacy import LossReport
 from dpcli.report.release import AnyReport, CentralReport, any_fields, central_fields
 from dpcli.report.statistic import StatisticReport
 
 if TYPE_CHECKING:
     from dpcli.ledger.account import BalanceForecast
+    from dpcli.planning.compositions import CompositionComparison
     from dpcli.privacy.shuffling import ShuffledGuarantee
 
 
@@ -78,18 +78,6 @@ class RunsReport(JsonObject):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ComparisonReport(JsonObject):
-    """What a composition states of the same noise."""
-
-    composition: str
-    total: LossReport | None
-    bound: str | None
-    fits: bool
-    cheapest: bool
-    needs: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanReport(CentralReport):
     """The JSON of a plan."""
 
@@ -100,7 +88,7 @@ class PlanReport(CentralReport):
     quality: QualityRuleReport | None
     statistics: list[StatisticReport]
     warnings: Sentences
-    compared: list[ComparisonReport] | None = None
+    compared: list[CompositionComparison] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,12 +104,8 @@ class ShuffledReport(JsonObject):
     @classmethod
     def of(cls, plan: LocalPlan, amplified: ShuffledGuarantee) -> ShuffledReport:
         """The guarantee of the responses of a plan in random order."""
-        return cls(
-            records=amplified.records,
-            delta=number(amplified.delta),
-            epsilon=if_known(number, amplified.epsilon),
-            enough_records=amplified.needed_records,
-            condition=shuffle_condition(plan),
+        return cls.read(
+            amplified, enough_records=amplified.needed_records, condition=shuffle_condition(plan)
         )
 
 
@@ -136,7 +120,7 @@ class LocalPlanReport(AnyReport):
     records: Count | None
     responses: list[ResponseReport] | list[PlannedResponseReport]
     shuffled: ShuffledReport | None = None
-    compared: list[ComparisonReport] | None = None
+    compared: list[CompositionComparison] | None = None
 
 
 def plan_report(
@@ -159,15 +143,13 @@ def plan_report(
         "fits": forecast.refused is None,
         "account": AccountReport.of(forecast),
         "times": runs
-        and RunsReport(
-            requested=runs.asked,
-            fits=runs.fits,
-            needed=LossReport.of(runs.needed),
-            most=runs.most,
-            exact=runs.exact,
-        ),
-        "compared": _compared(plan) if compared else None,
+        and RunsReport.read(runs, requested=runs.asked, needed=LossReport.read(runs.needed)),
+        "compared": None,
     }
+    if compared:
+        from dpcli.planning.compositions import compare_compositions
+
+        outlook["compared"] = [*compare_compositions(plan)]
     if isinstance(plan, LocalPlan):
         return LocalPlanReport(
             **outlook,
@@ -179,8 +161,8 @@ def plan_report(
                 else PlannedResponseReport.expect(response, records)
                 for response in plan.spec.responses
             ],
-            unprotected=unprotected_notes(plan),
-            limits=collection_limitations(plan, shuffled=amplified is not None),
+            unprotected=[*unprotected_notes(plan)],
+            limits=[*collection_limitations(plan, shuffled=amplified is not None)],
             shuffled=ShuffledReport.of(plan, amplified) if amplified else None,
         )
     return PlanReport(
@@ -194,25 +176,10 @@ def plan_report(
     )
 
 
-def _compared(plan: Plan) -> list[ComparisonReport]:
-    from dpcli.planning.compositions import compare_compositions
-
-    return [
-        ComparisonReport(
-            composition=row.composition,
-            total=if_known(LossReport.of, row.total),
-            bound=row.bound,
-            fits=row.fits,
-            cheapest=row.cheapest,
-            needs=row.needs,
-        )
-        for row in compare_compositions(plan)
-    ]
-
-
 def difference_json(old: CentralPlan, new: CentralPlan, weaker: Sequence[str]) -> str:
     """The changes between two plans as JSON, and why the new plan is `weaker`."""
     from dpcli.planning.changes import statistic_changes
 
-    statistics, spent = list(map(asdict, statistic_changes(old, new))), [old.cost, new.cost]
-    return json_text({"statistics": statistics, "spent": spent, "weaker": weaker})
+    changes: list[Any] = [*statistic_changes(old, new)]
+    spent = [old.cost, new.cost]
+    return json_text({"statistics": changes, "spent": spent, "weaker": weaker})

@@ -76,12 +76,7 @@ class QueryReport(JsonObject):
             mechanism=MechanismReport(
                 kind=planned.mechanism_kind, scale=number(planned.scale), grid=number(weighted.step)
             ),
-            sensitivity=SensitivityReport(
-                l0=calibrated.sensitivity.l0,
-                l1=number(planned.l1),
-                l2=number(planned.l2),
-                linf=number(planned.linf),
-            ),
+            sensitivity=SensitivityReport.read(planned, l0=calibrated.sensitivity.l0),
             epsilon=number(calibrated.loss.epsilon),
             delta=number(calibrated.loss.delta),
             rho=number(calibrated.guarantee.rho),
@@ -128,12 +123,6 @@ class LossReport(JsonObject):
     delta: JsonNumber
     rho: JsonNumber | None
     """Where the composition counts in it."""
-
-    @classmethod
-    def of(cls, loss: Loss) -> LossReport:
-        """The report of a loss."""
-        epsilon, delta = number(loss.epsilon), number(loss.delta)
-        return cls(epsilon=epsilon, delta=delta, rho=if_known(number, loss.rho))
 
     @property
     def loss(self) -> Loss:
@@ -189,23 +178,16 @@ class PrivacyReport(JsonObject):
         """
         spec, privacy, unit = plan.spec, plan.spec.privacy, plan.spec.privacy.unit
         return cls(
-            unit="row"
-            if isinstance(unit, RowUnit)
-            else UnitReport(
-                column=unit.column,
-                max_rows=unit.max_rows,
-                max_groups=unit.max_groups,
-                max_rows_per_group=unit.max_rows_per_group,
-            ),
+            unit="row" if isinstance(unit, RowUnit) else UnitReport.read(unit),
             neighbors=privacy.neighbors.value,
             composition=privacy.composition.name,
-            requested=LossReport.of(plan.requested_loss),
-            spent=LossReport.of(plan.cost),
+            requested=LossReport.read(plan.requested_loss),
+            spent=LossReport.read(plan.cost),
             bound=plan.bound.name,
-            budget=LossReport.of(privacy.budget),
-            before=if_known(LossReport.of, before),
-            after=LossReport.of(after.spent) if after else None,
-            remaining=LossReport.of(after.remaining) if after else None,
+            budget=LossReport.read(privacy.budget),
+            before=if_known(LossReport.read, before),
+            after=LossReport.read(after.spent) if after else None,
+            remaining=LossReport.read(after.remaining) if after else None,
             promise=promise(spec),
             headline=headline(plan),
             meaning=list(meaning(plan)),
@@ -238,9 +220,11 @@ class WindowReport(JsonObject):
         return cls(
             periods=days,
             period=receipt.period,
-            per_window=LossReport.of(receipt.balance.spent),
-            per_year_at_most=LossReport.of(Loss(budget.epsilon * windows, budget.delta * windows)),
-            lifetime=LossReport.of(receipt.balance.lifetime),
+            per_window=LossReport.read(receipt.balance.spent),
+            per_year_at_most=LossReport.read(
+                Loss(budget.epsilon * windows, budget.delta * windows)
+            ),
+            lifetime=LossReport.read(receipt.balance.lifetime),
             protects=(
                 f"what any person did within any {days:,} consecutive days, whatever is known of "
                 "the other days, provided that the data of each release contain only what was "

@@ -31,7 +31,7 @@ from dpcli.report.json import (
 )
 from dpcli.report.numbers import wide_layout
 from dpcli.report.privacy import LedgerReport, PrivacyReport
-from dpcli.report.statistic import LayoutReport, PublishedStatisticReport, caption_texts
+from dpcli.report.statistic import LayoutReport, PublishedStatisticReport
 from dpcli.specification.model import Caption, Spec
 from dpcli.statistics.postprocessing import IMPRECISE_SHARE, LIMITED_SHARE, UNRELIABLE, Flag
 from dpcli.statistics.precision import OPTIONAL_COLUMNS
@@ -95,22 +95,16 @@ class SpecReport(JsonObject):
         captions = spec.column_captions
         # A file may be named several times.
         digests = {file.name: file.sha256 for file in spec.named_files}
-        return cls(
-            dataset=spec.dataset,
-            digest=spec.digest,
-            rows_are=spec.rows_are,
+        return cls.read(
+            spec,
             title=spec.caption.title or None,
             note=spec.caption.note or None,
-            numbers=spec.numbers or None,
             columns=[
-                ColumnReport(
-                    name=column.name,
-                    type=column.kind,
-                    **caption_texts(captions.get(column.name, Caption())),
+                ColumnReport.read(
+                    captions.get(column.name, Caption()), name=column.name, type=column.kind
                 )
                 for column in spec.columns
             ],
-            text=spec.text,
             files=[FileReport(name=name, sha256=digest) for name, digest in digests.items()]
             or None,
         )
@@ -276,15 +270,7 @@ def any_fields(
         "privacy": PrivacyReport.of(plan, before, after),
         "confidence": number(spec.confidence),
         "risks": [
-            RiskReport(
-                risk=finding.risk,
-                description=finding.question,
-                verdict=finding.verdict.value,
-                found=finding.words,
-                warning=finding.warning or None,
-                answer=finding.declared or None,
-                declared_as=finding.asks or None,
-            )
+            RiskReport.read(finding, verdict=finding.verdict.value)
             for finding in risks(plan, window)
         ],
         "declarations": {**population, **dict(declared.answers)} or None,
@@ -312,25 +298,19 @@ def central_fields(plan: CentralPlan) -> dict[str, Any]:
     sample = plan.spec.sample
     return {
         "unchecked": unchecked if lacks_check(plan) else None,
-        "derived": derived_notes(plan) or None,
-        "bounding": bounding_notes(plan),
-        "composition": composition_notes(plan),
-        "selections": selection_notes(plan),
+        "derived": [*derived_notes(plan)] or None,
+        "bounding": [*bounding_notes(plan)],
+        "composition": [*composition_notes(plan)],
+        "selections": [*selection_notes(plan)],
         "flags": FlagsReport.of(plan),
         "optional_columns": [
-            OptionalColumnReport(name=column.name, meaning=column.meaning)
-            for column in plan.spec.output_columns
+            OptionalColumnReport.read(column) for column in plan.spec.output_columns
         ]
         or None,
         "sample": sample
-        and SampleReport(
-            design="simple-random",
-            population=sample.population,
-            size=sample.size,
-            notes=population_notes(plan),
-        ),
-        "post_processing": post_processing_notes(plan),
-        "unprotected": list(exact_notes(plan)),
+        and SampleReport.read(sample, design="simple-random", notes=[*population_notes(plan)]),
+        "post_processing": [*post_processing_notes(plan)],
+        "unprotected": [*exact_notes(plan)],
     }
 
 

@@ -15,6 +15,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache, cached_property
 from pathlib import Path
+from typing import Any
 
 from jinja2 import (
     Environment,
@@ -109,15 +110,9 @@ def render_page(form: str, report: Report, digits: Digits = "interval") -> bytes
 
 
 def _finding(stated: RiskReport) -> Finding:
-    return Finding(
-        stated.risk,
-        stated.description,
-        Verdict(FORMER_VERDICTS.get(stated.verdict, stated.verdict)),
-        stated.found,
-        stated.answer or "",
-        stated.declared_as or "",
-        stated.warning or "",
-    )
+    verdict = Verdict(FORMER_VERDICTS.get(stated.verdict, stated.verdict))
+    texts: dict[str, Any] = {name: getattr(stated, name) or "" for name in Finding.__annotations__}
+    return Finding(**texts | {"verdict": verdict})
 
 
 def _digits_filter(text_of: Callable[..., str]) -> Callable[..., str]:

@@ -449,11 +449,8 @@ class PublishedStatisticReport(StatisticReport):
         if wider is None:
             return stated
         lower, upper = wider.ends or (None, None)
-        interval = WiderIntervalReport(
-            below=number(wider.below),
-            above=number(wider.above),
-            lower=if_known(number, lower),
-            upper=if_known(number, upper),
+        interval = WiderIntervalReport.read(
+            wider, lower=if_known(number, lower), upper=if_known(number, upper)
         )
         left_out = f"{stated.left_out}; {wider.sentence}"
         return replace(stated, left_out=left_out, wider_interval=interval)

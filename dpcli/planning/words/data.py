@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from dpcli.numeric.exact import exact_or_up
 from dpcli.planning.plan import CentralPlan, PlannedStatistic
 from dpcli.privacy.unit import PersonUnit
@@ -10,22 +12,22 @@ from dpcli.queries.query import Query
 from dpcli.specification.model import CentralSpec
 
 
-def bounding_notes(plan: CentralPlan) -> list[str]:
+def bounding_notes(plan: CentralPlan) -> Iterator[str]:
     """How one person's contribution is bounded; empty if the privacy unit is a row."""
     unit, rows = plan.spec.privacy.unit, plan.spec.rows_are
     if not isinstance(unit, PersonUnit):
-        return []
+        return
     used = f"{unit.max_rows:,} {rows} of a person are"
     if unit.max_rows == 1:
         used = f"one of the {rows} of a person is"
-    notes = [f"at most {used} used, chosen at random from those of that person alone"]
+    yield f"at most {used} used, chosen at random from those of that person alone"
     groups = count_text(unit.max_groups, "group")
     if unit.max_groups < unit.max_rows:
-        notes.append(f"in each grouped statistic, these {rows} enter at most {groups}")
+        yield f"in each grouped statistic, these {rows} enter at most {groups}"
     if unit.max_rows_per_group < unit.max_rows:
-        notes.append(f"at most {unit.max_rows_per_group:,} of them in each group")
+        yield f"at most {unit.max_rows_per_group:,} of them in each group"
     become = "count as one person each" if unit.singletons_without_id else "are left out"
-    notes.append(f"{rows} without an id {become}")
+    yield f"{rows} without an id {become}"
     for planned in plan.statistics:
         weighted = planned.queries[0].weighted
         clamp = weighted.query.total_clamp
@@ -40,13 +42,12 @@ def bounding_notes(plan: CentralPlan) -> list[str]:
             low, high = (exact_or_up(bound * weighted.step) for bound in clamp)
             total = f"their total{in_group} is clamped to [{low}, {high}]"
             counted = f"all {rows} of a person are used, and {total}"
-        notes.append(f"{planned.name}: {counted}{in_groups}")
+        yield f"{planned.name}: {counted}{in_groups}"
     if names := uncounted_names(plan):
-        notes.append(
+        yield (
             f"{names}: no check counts the {rows} that limits on the groups of a person, or on "
             f"{rows} in a group, leave out"
         )
-    return notes
 
 
 def left_out_note(planned: PlannedStatistic, spec: CentralSpec) -> str:
@@ -208,18 +209,15 @@ def _uncounted(queries: list[Query], unit: PersonUnit) -> tuple[int | None, int 
     return min(filter(None, groups), default=None), min(filter(None, in_group), default=None)
 
 
-def unit_warnings(plan: CentralPlan) -> list[str]:
+def unit_warnings(plan: CentralPlan) -> Iterator[str]:
     """A warning if the privacy unit is a row, although a column has ids of people."""
     ids = [column.name for column in plan.spec.columns if column.kind == "id"]
-    if not ids or isinstance(plan.spec.privacy.unit, PersonUnit):
-        return []
-    return [
-        (
+    if ids and not isinstance(plan.spec.privacy.unit, PersonUnit):
+        yield (
             f"the unit is `row`, and `{ids[0]}` says whose row it is: if a person may have several "
             "rows, name that column as the unit, with `max_rows`, so that the person is protected "
             "(`dpcli explain unit`)"
         )
-    ]
 
 
 def column_warnings(plan: CentralPlan) -> list[str]:
@@ -245,32 +243,30 @@ def lacks_check(plan: CentralPlan) -> bool:
     return plan.quality is None and not plan.spec.declines_check
 
 
-def quality_warnings(plan: CentralPlan) -> list[str]:
+def quality_warnings(plan: CentralPlan) -> Iterator[str]:
     """A warning if a plan has no quality check, and its spec does not decline one."""
-    warning = (
-        "this spec has no `quality:`: if the cells of a column cannot be read as declared, or most "
-        "of the file is missing, nothing notices it, noise is published and the budget is spent. "
-        "Add `quality: {epsilon: 0.1, min_rows: N, min_readable: 0.8}`, or `quality: none` if that "
-        "is meant"
-    )
-    return [warning] if lacks_check(plan) else []
+    if lacks_check(plan):
+        yield (
+            "this spec has no `quality:`: if the cells of a column cannot be read as declared, or "
+            "most of the file is missing, nothing notices it, noise is published and the budget is "
+            "spent. Add `quality: {epsilon: 0.1, min_rows: N, min_readable: 0.8}`, or `quality: "
+            "none` if that is meant"
+        )
 
 
-def kept_rows_warnings(plan: CentralPlan) -> list[str]:
+def kept_rows_warnings(plan: CentralPlan) -> Iterator[str]:
     """A warning where `min_rows` may be taken for a minimum of all rows of the file.
 
     Only rows that the limits on a person keep are counted, so a complete file can miss `min_rows`.
     """
     quality, unit = plan.spec.quality, plan.spec.privacy.unit
-    if quality is None or quality.min_rows is None or quality.min_people is not None:
-        return []
-    if not isinstance(unit, PersonUnit):
-        return []
+    if not isinstance(unit, PersonUnit) or quality is None or quality.min_people is not None:
+        return
     rows = plan.spec.rows_are
-    warning = (
-        f"`min_rows: {quality.min_rows:,}` is compared with the {rows} that a limit of "
-        f"{unit.max_rows:,} per person keeps, not with all {rows} of the file: require no "
-        "more than a complete file has after that limit, or add `min_people: N`, the least "
-        "number of people in it"
-    )
-    return [warning]
+    if quality.min_rows is not None:
+        yield (
+            f"`min_rows: {quality.min_rows:,}` is compared with the {rows} that a limit of "
+            f"{unit.max_rows:,} per person keeps, not with all {rows} of the file: require no "
+            "more than a complete file has after that limit, or add `min_people: N`, the least "
+            "number of people in it"
+        )

@@ -157,9 +157,9 @@ def protection(planned_query: PlannedQuery, spec: Spec) -> str:
     return query.protection(words)
 
 
-def composition_notes(plan: CentralPlan) -> list[str]:
+def composition_notes(plan: CentralPlan) -> Iterator[str]:
     """How losses are composed, where that is not a plain sum."""
-    privacy, notes = plan.spec.privacy, []
+    privacy = plan.spec.privacy
     branches: dict[str, dict[int, list[str]]] = {}
     for planned in plan.statistics:
         if planned.branch is not None:
@@ -174,12 +174,9 @@ def composition_notes(plan: CentralPlan) -> list[str]:
         )
     for column, names_by_branch in branches.items():
         names = "; ".join(map(", ".join, names_by_branch.values()))
-        notes.append(
-            f"{names}: about disjoint values of {column}, of which a {unit} has one, {counted}"
-        )
+        yield (f"{names}: about disjoint values of {column}, of which a {unit} has one, {counted}")
     if privacy.composition.name != "sequential":
-        notes.append(composition_rule(plan))
-    return notes
+        yield (composition_rule(plan))
 
 
 def composition_rule(plan: Plan) -> str:
@@ -187,32 +184,31 @@ def composition_rule(plan: Plan) -> str:
     return f"losses are added up by {plan.spec.privacy.composition.name}: {plan.bound.name}"
 
 
-def limitations(plan: CentralPlan) -> list[str]:
+def limitations(plan: CentralPlan) -> Iterator[str]:
     """What a release does not protect."""
-    several_ids = (
-        "A person with several ids counts as several people: ids are compared as texts, without "
-        "the spaces around them."
-    )
-    persons = isinstance(plan.spec.privacy.unit, PersonUnit)
-    return [*COMMON_LIMITATIONS, *([several_ids] if persons else []), *_conditions(plan)]
+    yield from COMMON_LIMITATIONS
+    if isinstance(plan.spec.privacy.unit, PersonUnit):
+        yield (
+            "A person with several ids counts as several people: ids are compared as texts, "
+            "without the spaces around them."
+        )
+    yield from _conditions(plan)
 
 
-def collection_limitations(plan: LocalPlan, *, shuffled: bool) -> list[str]:
+def collection_limitations(plan: LocalPlan, *, shuffled: bool) -> Iterator[str]:
     """What a collection does not protect, such as the order unless it is `shuffled`."""
-    again = (
+    yield (
         "A person with several records reveals that many times as much, and a record that is "
         "randomized again pays again: the mean of many responses reveals the true value."
     )
-    ordered = (
-        "Responses stand in the order of the file: where the order reveals whose response is "
-        "whose, each is protected by its own noise alone, and an order by something private "
-        "reveals that. `--shuffle` hides the order."
-    )
-    exact = (
-        "Rounding, clamping and constants for missing cells come before the noise and are public."
-    )
-    first = [again, exact] if shuffled else [again, ordered, exact]
-    return [*first, *COMMON_LIMITATIONS, *_conditions(plan)]
+    if not shuffled:
+        yield (
+            "Responses stand in the order of the file: where the order reveals whose response is "
+            "whose, each is protected by its own noise alone, and an order by something private "
+            "reveals that. `--shuffle` hides the order."
+        )
+    yield "Rounding, clamping and constants for missing cells come before the noise and are public."
+    yield from (*COMMON_LIMITATIONS, *_conditions(plan))
 
 
 COMMON_LIMITATIONS = (
@@ -230,16 +226,17 @@ COMMON_LIMITATIONS = (
 """What neither a release nor a collection protects."""
 
 
-def _conditions(plan: Plan) -> list[str]:
-    condition = plan.spec.privacy.composition.condition
-    return [*([condition] if condition else []), *reader_warnings(plan)]
+def _conditions(plan: Plan) -> Iterator[str]:
+    if condition := plan.spec.privacy.composition.condition:
+        yield condition
+    yield from reader_warnings(plan)
 
 
-def unprotected_notes(plan: LocalPlan) -> list[str]:
+def unprotected_notes(plan: LocalPlan) -> Iterator[str]:
     """What a collection does not randomize."""
-    names = ", ".join(column.name for column in plan.spec.public)
-    columns = [f"{names}: declared public, and published as they are"] if names else []
-    return ["the number of records", *columns]
+    yield "the number of records"
+    if names := ", ".join(column.name for column in plan.spec.public):
+        yield f"{names}: declared public, and published as they are"
 
 
 def shuffle_condition(plan: LocalPlan) -> str:
@@ -249,10 +246,9 @@ def shuffle_condition(plan: LocalPlan) -> str:
     return f"this number of records{among}; against those who see the shuffled responses alone"
 
 
-def reader_warnings(plan: Plan) -> list[str]:
+def reader_warnings(plan: Plan) -> Iterator[str]:
     """What readers of the plan, and of some of its numbers, must know."""
-    mixed = mixed_scripts_warning(plan.spec.dataset)
-    notes = [mixed] if mixed else []
+    if mixed := mixed_scripts_warning(plan.spec.dataset):
+        yield mixed
     for planned in plan.all_statistics:
-        notes += planned.entry.statistic.warnings(planned.entry.inputs)
-    return notes
+        yield from planned.entry.statistic.warnings(planned.entry.inputs)

@@ -77,29 +77,29 @@ DECLARATIONS = {
 class Finding:
     """A risk, its verdict with the reason, and what the data owner declares about it.
 
-    `asks` is the key under `declarations:` that answers the `question`, if there is one. A
-    `warning` states what to do.
+    The `description` is a question; `declared_as` is the key under `declarations:` that answers it,
+    if there is one. A `warning` states what to do.
     """
 
     risk: str
-    question: str
+    description: str
     verdict: Verdict
-    words: str
-    declared: str = ""
-    asks: str = ""
+    found: str
+    answer: str = ""
+    declared_as: str = ""
     warning: str = ""
 
     @property
     def sentences(self) -> Iterator[str]:
         """The reason, and the answer of the data owner or how to give one."""
-        yield self.words
-        if self.declared:
-            end = "" if self.declared.endswith((".", "!", "?")) else "."
-            yield f"The data owner declares: {self.declared}{end}"
+        yield self.found
+        if self.answer:
+            end = "" if self.answer.endswith((".", "!", "?")) else "."
+            yield f"The data owner declares: {self.answer}{end}"
         if self.verdict is DECLARED:
             yield "No program can check what is declared."
         elif self.verdict is OPEN:
-            asks = self.asks or "population"
+            asks = self.declared_as or "population"
             yield (
                 f"Open until the data owner declares {DECLARATIONS[asks]} "
                 f"(`declarations: {asks}:` in the spec)."

@@ -44,24 +44,17 @@ def design_notes(plan: CentralPlan) -> list[str]:
     return [f"{', '.join(sharing)}: {sentence}" for sentence, sharing in names.items()]
 
 
-def filter_notes(plan: CentralPlan) -> list[str]:
+def filter_notes(plan: CentralPlan) -> Iterator[str]:
     """The filters in words; after a negated test, that unknown rows are left out."""
-    notes = []
     for planned in plan.statistics:
-        where = planned.entry.inputs.where
-        if where:
-            sentence = f"{planned.name} is about rows where {' and '.join(joint_texts(where))}"
-            if any(test.negates for test in where):
-                sentence += (
-                    "; rows for which that is unknown, because a cell is missing, are left out"
-                )
-            notes.append(sentence)
-    return notes
+        if where := planned.entry.inputs.where:
+            left = "; rows for which that is unknown, because a cell is missing, are left out"
+            unknown = left if any(test.negates for test in where) else ""
+            yield f"{planned.name} is about rows where {' and '.join(joint_texts(where))}{unknown}"
 
 
-def derived_notes(plan: CentralPlan) -> list[str]:
+def derived_notes(plan: CentralPlan) -> Iterator[str]:
     """How each derived column is computed, and what its values can be."""
-    notes = []
     for column in plan.spec.columns:
         if column.derivation is None:
             continue
@@ -71,17 +64,15 @@ def derived_notes(plan: CentralPlan) -> list[str]:
             number = require_numeric(column)
             low, high = map(number.text, number.limits)
             values = f"from {low} to {high}"
-        notes.append(f"{column.name}: {column.derivation.text}, {values}")
-    return notes
+        yield f"{column.name}: {column.derivation.text}, {values}"
 
 
-def binning_notes(plan: CentralPlan) -> list[str]:
+def binning_notes(plan: CentralPlan) -> Iterator[str]:
     """The bins of numeric columns: how many, the first and the last."""
     names_by_key: dict[Axis, list[str]] = {}
     for planned in plan.statistics:
         for key in planned.entry.inputs.binned_axes:
             names_by_key.setdefault(key, []).append(planned.name)
-    notes = []
     for key, names in names_by_key.items():
         step = require_numeric(key.column).step
         bins, first = count_text(len(key), "bin"), key.label(0)
@@ -89,13 +80,12 @@ def binning_notes(plan: CentralPlan) -> list[str]:
         multiples = f"multiples of {rounded_text(step)}"
         rounded = "" if step == 1 else f"; values are rounded to {multiples} first"
         of_column = f"{bins} of {key.column.name}"
-        notes.append(f"{', '.join(names)}: {of_column}, the first {first}{last}{rounded}")
-    return notes
+        yield f"{', '.join(names)}: {of_column}, the first {first}{last}{rounded}"
 
 
-def selection_notes(plan: CentralPlan) -> list[str]:
+def selection_notes(plan: CentralPlan) -> Iterator[str]:
     """The noisy count that a private group or label needs, and the bias it causes."""
-    notes, unit = [], plan.spec.unit_noun
+    unit = plan.spec.unit_noun
     for planned in plan.statistics:
         # The first query is the count that selects.
         selection = planned.queries[0].calibrated.partition_selection
@@ -103,13 +93,13 @@ def selection_notes(plan: CentralPlan) -> list[str]:
             rule, shown = "a group is shown when its noisy value", "group"
             if not planned.entry.has_private_groups:
                 rule, shown = "a label can be chosen when its noisy count", "label"
-            notes.append(
+            yield (
                 f"{planned.name}: {rule} reaches {selection.threshold:,}; a {shown} that is in the "
                 f"data because of one {unit} alone is shown with a probability of at most "
                 f"{exact_or_up(selection.delta)}"
             )
-    biased = any(planned.entry.has_private_groups for planned in plan.statistics)
-    return [*notes, *([SELECTION_BIAS] if biased else [])]
+    if any(planned.entry.has_private_groups for planned in plan.statistics):
+        yield SELECTION_BIAS
 
 
 SELECTION_BIAS = (
@@ -120,41 +110,36 @@ SELECTION_BIAS = (
 """Why numbers of groups that their own noise selects are biased."""
 
 
-def population_notes(plan: CentralPlan) -> list[str]:
+def population_notes(plan: CentralPlan) -> Iterator[str]:
     """What is estimated for the population; empty without a declared sample."""
     design = plan.spec.sample
     if design is None:
-        return []
+        return
     size = f", {design.size:,} of them," if design.size else ""
-    notes = [
-        (
-            f"the rows are declared to be a simple random sample without replacement{size} from a "
-            f"population of {design.population:,}; the loss is not smaller for that, because it "
-            "may be known who is in the sample"
-        )
-    ]
+    yield (
+        f"the rows are declared to be a simple random sample without replacement{size} from a "
+        f"population of {design.population:,}; the loss is not smaller for that, because it "
+        "may be known who is in the sample"
+    )
     names: dict[bool, list[str]] = {True: [], False: []}
     for planned in plan.statistics:
         names[planned.design.has_population].append(planned.name)
     if names[True]:
-        estimated = (
-            "the lines NAME.population are estimates for the whole population, and "
-            "their intervals contain the error of the sample as well as the noise; the other "
-            "intervals contain the noise alone"
+        yield (
+            f"{', '.join(names[True])}: the lines NAME.population are estimates for the whole "
+            "population, and their intervals contain the error of the sample as well as the noise; "
+            "the other intervals contain the noise alone"
         )
-        notes.append(f"{', '.join(names[True])}: {estimated}")
     if names[False]:
-        only_file = (
-            "only the number of the file is published, with an interval for the noise "
-            "alone; see `dpcli explain sample`"
+        yield (
+            f"{', '.join(names[False])}: only the number of the file is published, with an "
+            "interval for the noise alone; see `dpcli explain sample`"
         )
-        notes.append(f"{', '.join(names[False])}: {only_file}")
-    return notes
 
 
-def bounding_comparisons(plan: CentralPlan) -> list[str]:
+def bounding_comparisons(plan: CentralPlan) -> Iterator[str]:
     """The noise under the other contribution bounding, if a statistic allows both."""
-    notes, confidence = [], plan.spec.confidence
+    confidence = plan.spec.confidence
     for planned in plan.statistics:
         if not planned.alternative_bounding:
             continue
@@ -165,16 +150,14 @@ def bounding_comparisons(plan: CentralPlan) -> list[str]:
         )
         by_sum = planned.entry.inputs.user_clamp is not None
         bound, other = ("sum", "rows") if by_sum else ("rows", "sum")
-        notes.append(
+        yield (
             f"{planned.name}: the error of the noise is {rounded_text(used, 6)} with "
             f"`bound: {bound}`, and {rounded_text(unused, 6)} with `bound: {other}`"
         )
-    return notes
 
 
-def post_processing_notes(plan: CentralPlan) -> list[str]:
+def post_processing_notes(plan: CentralPlan) -> Iterator[str]:
     """What is done to noisy answers before they are published."""
-    notes = []
     for planned in plan.statistics:
         entry = planned.entry
         steps = [*entry.statistic.sentences(entry.inputs), *(step.summary for step in entry.post)]
@@ -188,8 +171,7 @@ def post_processing_notes(plan: CentralPlan) -> list[str]:
                 "the noise may leave no interval, and `ridge:` gives one for the coefficients of a "
                 "ridge regression"
             )
-        notes += [f"{entry.inputs.name}: {step}" for step in steps]
-    return notes
+        yield from (f"{entry.inputs.name}: {step}" for step in steps)
 
 
 def exact_notes(plan: CentralPlan) -> Iterator[str]:

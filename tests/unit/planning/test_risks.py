@@ -59,10 +59,10 @@ def small(**words: str) -> str:
 def test_every_finding_has_a_question_and_a_reason(path: Path) -> None:
     """Each finding of each sample spec has a question, a reason, and a key that answers it."""
     for finding in findings(path.read_text(encoding="utf-8"), path.parent).values():
-        assert finding.question.endswith("?")
-        assert len(finding.words) > 20
-        assert finding.words.endswith(".")
-        assert finding.verdict is not Verdict.OPEN or finding.asks or finding.risk == "delta"
+        assert finding.description.endswith("?")
+        assert len(finding.found) > 20
+        assert finding.found.endswith(".")
+        assert finding.verdict is not Verdict.OPEN or finding.declared_as or finding.risk == "delta"
 
 
 @pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
@@ -74,7 +74,7 @@ def test_an_open_question_names_what_answers_it(path: Path) -> None:
 
         assert asked == (finding.verdict is Verdict.OPEN)
         if asked:
-            key = finding.asks or "population"
+            key = finding.declared_as or "population"
             assert last.endswith(f"(`declarations: {key}:` in the spec).")
             assert key in DeclarationsModel.model_fields
 
@@ -89,9 +89,9 @@ def test_declarations_close_open_questions_and_change_no_warning(path: Path) -> 
     assert list(before) == list(after)
     for name, finding in after.items():
         was = before[name].verdict
-        assert finding.words == before[name].words
-        if finding.asks:
-            assert finding.declared == "our answer to it"
+        assert finding.found == before[name].found
+        if finding.declared_as:
+            assert finding.answer == "our answer to it"
             assert finding.verdict is (Verdict.DECLARED if was is Verdict.OPEN else was)
         else:
             assert finding.verdict is was
@@ -178,5 +178,5 @@ def test_the_plan_prints_every_risk(dpcli: Command) -> None:
 
     assert printed.status == 0
     for finding in findings(SPECS[0].read_text(encoding="utf-8")).values():
-        assert f"{finding.verdict.value}: {finding.risk}. {finding.question}" in printed.out
+        assert f"{finding.verdict.value}: {finding.risk}. {finding.description}" in printed.out
     assert "NIST SP 800-226" in printed.out

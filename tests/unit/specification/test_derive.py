@@ -83,7 +83,7 @@ def test_the_example_of_the_page() -> None:
     (page,) = (page for page in word_pages() if page.name == "derive")
     spec = parse_central_spec(completed(f"{COLUMNS}{page.example}\n"), "spec.yaml")
 
-    assert derived_notes(make_plan(spec)) == [
+    assert [*derived_notes(make_plan(spec))] == [
         "total: wage + bonus, from -50.0 to 1050.0",
         "stay: discharged - admitted, from -730 to 1095",
         "revenue: quantity * price, from 0 to 100000",
