@@ -31,7 +31,7 @@ QUERIES: Final[Classes[Query]] = Classes(
     "queries.scores:ScoreQuery",
     "statistics.quantiles.recursion:QuantilesQuery",
     "statistics.counts.multiple_answers:IndicatorQuery",
-    "statistics.means.quotient:BernsteinQuery",
+    "statistics.means.distances:BernsteinQuery",
     "statistics.means.quadratic_pair:QuadraticPairQuery",
     "statistics.tables.effects:EffectQuery",
     "statistics.counts.centered_counts:CenteredCountQuery",

@@ -27,8 +27,8 @@ from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit, Unit
 from dpcli.queries.paired import paired
 from dpcli.queries.query import LinearQuery
 from dpcli.statistics.counts.combinations import CombinationQuery
+from dpcli.statistics.means.distances import BernsteinQuery
 from dpcli.statistics.means.quadratic_pair import QuadraticPairQuery
-from dpcli.statistics.means.quotient import BernsteinQuery
 from tests.support.rules import for_each
 
 CONTRIBUTIONS = [(1, 1), (0, 1), (0, 3), (-2, 1), (-1, 1), (2, 3), (-3, -2), (0, 0), (-3, 0)]

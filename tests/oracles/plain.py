@@ -53,8 +53,8 @@ from dpcli.statistics.counts.centered_counts import CenteredCountQuery
 from dpcli.statistics.counts.combinations import CombinationQuery
 from dpcli.statistics.counts.counts import DistinctQuery
 from dpcli.statistics.counts.multiple_answers import IndicatorQuery
+from dpcli.statistics.means.distances import BernsteinQuery
 from dpcli.statistics.means.quadratic_pair import QuadraticPairQuery
-from dpcli.statistics.means.quotient import BernsteinQuery
 from dpcli.statistics.quality.quality_counts import ReadabilityQuery
 from dpcli.statistics.quantiles.recursion import QuantilesQuery
 from dpcli.statistics.regression.queries import LeastSquaresQuery, LogisticQuery, ObjectiveQuery

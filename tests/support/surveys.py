@@ -18,8 +18,8 @@ from dpcli.queries.query import LinearQuery, Query
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
+from dpcli.statistics.means.distances import BernsteinQuery
 from dpcli.statistics.means.quadratic_pair import QuadraticPairQuery
-from dpcli.statistics.means.quotient import BernsteinQuery
 
 CONFIDENCE = Fraction(19, 20)
 

@@ -80,16 +80,11 @@ class Count(PersonCounts, WeightedStatistic):
             present=(inputs.column,) if inputs.column else (),
             user_clamp=inputs.user_clamp,
         )
-        if inputs.weight:
-            weights = WeightedQuery("sum of weights", query, step=self.step(inputs))
-            return (
-                *CellsFromPairs.of(inputs, weights, relation),
-                PublishedAnswer(inputs, (weights,)),
-            )
-        if inputs.sample:
+        if inputs.sample and not inputs.weight:
             is_part = bool(inputs.by or inputs.where or inputs.column)
             return (sampled_counts(inputs, query, is_part=is_part),)
-        return self.by_people(inputs, query, "count", relation)
+        role = "sum of weights" if inputs.weight else "count"
+        return self.by_people(inputs, query, role, relation, self.step(inputs))
 
     def row_range(self, inputs: Inputs) -> tuple[Fraction, Fraction] | None:
         is_plain = inputs.weight is None and inputs.user_clamp is None

@@ -65,13 +65,18 @@ class PersonCounts(Statistic):
     """
 
     def by_people(
-        self, inputs: Inputs, counts: LinearQuery, role: str, relation: Relation
+        self,
+        inputs: Inputs,
+        counts: LinearQuery,
+        role: str,
+        relation: Relation,
+        step: Fraction = Fraction(1),
     ) -> tuple[Design, ...]:
         """The design of plain counts, after one of centered counts if it has less noise.
 
         The design of centered counts also counts people.
         """
-        unit, separate = relation.unit, WeightedQuery(role, counts)
+        unit, separate = relation.unit, WeightedQuery(role, counts, step=step)
         plain = PublishedAnswer(inputs, (separate,))
         if not counts.cells or counts.cells == 1:
             return (plain,)

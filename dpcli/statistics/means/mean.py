@@ -11,7 +11,12 @@ from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from dpcli.statistics.design import Design, Inputs, Queries, WeightedQuery
 from dpcli.statistics.intervals import Printed
-from dpcli.statistics.means.quotient import SUM_WEIGHT, centered_mean, distances_from_bounds
+from dpcli.statistics.means.distances import (
+    SUM_WEIGHT,
+    centered_mean,
+    centered_pair,
+    distances_from_bounds,
+)
 from dpcli.statistics.weights import WeightedStatistic, weight_factors, weight_step
 
 
@@ -104,7 +109,5 @@ class Mean(WeightedStatistic):
         changes = relation.neighbors is Neighbors.CHANGE_ONE and rows.may_skip and not sampled
         pure = distances_from_bounds(inputs, column, printed, degree=2 if sampled else 1)
         if changes:
-            from dpcli.statistics.means.centered_pair import centered_pair
-
             pure = tuple(map(centered_pair, pure))
         return centered_mean(inputs, queries, column, printed, pure)

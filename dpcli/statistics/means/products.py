@@ -33,7 +33,8 @@ from dpcli.statistics.design import (
 )
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.intervals import FiducialInterval, Outcome, Printed
-from dpcli.statistics.means.quotient import BernsteinQuery, Coefficients, Quotient, QuotientDesign
+from dpcli.statistics.means.distances import BernsteinQuery
+from dpcli.statistics.means.quotient import Coefficients, Quotient, QuotientDesign
 from dpcli.statistics.moments import MOMENTS_REASON, Moments
 
 Pair = tuple[int, int]
@@ -80,13 +81,6 @@ class MomentsDesign(Design):
 
     moments: PublishedMoments
     pairs: tuple[Pair, ...]
-
-    @classmethod
-    def choices(
-        cls, inputs: Inputs, relation: Relation, moments: PublishedMoments, pairs: Sequence[Pair]
-    ) -> tuple[Design, ...]:
-        """Separate moments; for pure noise products, if their error is smaller."""
-        return cls.separate(inputs, relation, moments, pairs).or_products(relation)
 
     @classmethod
     def separate(

@@ -34,15 +34,14 @@ from dpcli.queries.sums import Factor
 from dpcli.statistics.design import Design, Inputs, NoisyAnswer, Queries, WeightedQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.intervals import FiducialInterval, Printed
-from dpcli.statistics.means.centered_pair import centered_pair
-from dpcli.statistics.means.products import ratio_of_sums
-from dpcli.statistics.means.quotient import (
+from dpcli.statistics.means.distances import (
     SUM_WEIGHT,
-    Quotient,
-    QuotientDesign,
     centered_mean,
+    centered_pair,
     distances_from_bounds,
 )
+from dpcli.statistics.means.products import ratio_of_sums
+from dpcli.statistics.means.quotient import Quotient, QuotientDesign
 from dpcli.statistics.samples.population import sample_of, share_of_population
 from dpcli.statistics.weights import WeightedStatistic, min_denominator, weight_factors, weight_step
 

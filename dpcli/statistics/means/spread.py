@@ -18,9 +18,9 @@ from dpcli.problems.light_dataclasses import dataclass
 from dpcli.statistics.design import Design, Inputs, NoisyAnswer
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.intervals import FiducialInterval, Outcome, Printed
+from dpcli.statistics.means.distances import SQUARED_DISTANCES
 from dpcli.statistics.means.products import JointMoments, MomentsDesign, Pair, PublishedMoments
 from dpcli.statistics.means.quadratic_pair import designs_of_one
-from dpcli.statistics.means.quotient import SQUARED_DISTANCES
 from dpcli.statistics.moments import Moments, bernstein_moments
 from dpcli.statistics.statistic import Statistic
 
@@ -144,7 +144,8 @@ class Covariance(Statistic):
 
     def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
         moments = self.published(self.columns(inputs))
-        return MomentsDesign.choices(inputs, relation, moments, self.pairs(inputs))
+        separate = MomentsDesign.separate(inputs, relation, moments, self.pairs(inputs))
+        return separate.or_products(relation)
 
 
 class Correlation(Covariance):

@@ -300,7 +300,8 @@ class LinearRegression(Statistic):
             return (NoisyMinimizer.of(inputs),)
         slopes = [(index, len(inputs.columns) - 1) for index in range(len(inputs.columns) - 1)]
         moments = LeastSquares(inputs.columns, inputs.ridge)
-        return MomentsDesign.choices(inputs, relation, moments, slopes)
+        separate = MomentsDesign.separate(inputs, relation, moments, slopes)
+        return separate.or_products(relation)
 
     def names(self, inputs: Inputs) -> tuple[str, ...]:
         return ("intercept", *(column.name for column in inputs.columns[:-1]))

@@ -16,7 +16,6 @@ from dpcli.data.column import Column
 from dpcli.fields.section import field_types
 from dpcli.fields.statistic_fields import AxesPerTable, FieldFault, TableColumns, check_max
 from dpcli.noise.distribution import ADDITIVE, Family, Noise
-from dpcli.numeric.arrays import Array
 from dpcli.numeric.exact import rounded_text
 from dpcli.privacy.sensitivity import MAX_AXES, effect_sensitivity, sensitivity
 from dpcli.privacy.unit import Relation
@@ -34,6 +33,7 @@ from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.statistic import NUMERIC_STEPS, Statistic
 from dpcli.statistics.tables.agreement import (
     Axes,
+    Measured,
     MeasuredEffect,
     MeasuredTable,
     agreed_counts,
@@ -160,25 +160,31 @@ class MeasuredTables(LinearDesign):
             "over all cells)"
         )
 
-    def measured(self, answers: Sequence[NoisyAnswer]) -> Iterator[tuple[Axes, Array, Noise]]:
-        """The axes of each measured table or effect, its noisy numbers, and their noise."""
+    def measured(self, answers: Sequence[NoisyAnswer]) -> Iterator[Measured]:
+        """The measured tables and effects with their noisy numbers."""
         for weighted, answer in zip(self.queries, answers, strict=True):
+            kind: type[Measured] = (
+                MeasuredEffect if self.measures_effect(weighted.query) else MeasuredTable
+            )
             axes = weighted.query.items
-            yield axes, answer.values.astype(object).reshape(-1, *map(len, axes)), answer.noise
+            numbers = answer.values.astype(object).reshape(-1, *map(len, axes))
+            yield kind(axes, numbers, answer.noise)
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        tables = [MeasuredTable(*table) for table in self.measured(answers)]
+        tables = [part for part in self.measured(answers) if isinstance(part, MeasuredTable)]
         return summed_counts(published_tables(self.inputs), tables, confidence)
+
+    def agreed(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+        """The published tables with totals that agree."""
+        wanted = published_tables(self.inputs)
+        return agreed_counts(wanted, tuple(self.measured(answers)), confidence)
 
     def make_consistent(
         self, answers: Sequence[NoisyAnswer], estimates: Estimates, confidence: Fraction
     ) -> Estimates:
         if not len(estimates):  # No group was selected.
             return estimates
-        if len(answers) == 1:
-            return self.estimate(answers, confidence)
-        tables = [MeasuredTable(*table) for table in self.measured(answers)]
-        return agreed_counts(published_tables(self.inputs), tables, confidence)
+        return (self.estimate if self.agrees else self.agreed)(answers, confidence)
 
 
 class MeasuredEffects(MeasuredTables):
@@ -201,16 +207,7 @@ class MeasuredEffects(MeasuredTables):
         )
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        measured = [
-            MeasuredEffect(axes, numbers, noise) if axes else MeasuredTable(axes, numbers, noise)
-            for axes, numbers, noise in self.measured(answers)
-        ]
-        return agreed_counts(published_tables(self.inputs), measured, confidence)
-
-    def make_consistent(
-        self, answers: Sequence[NoisyAnswer], estimates: Estimates, confidence: Fraction
-    ) -> Estimates:
-        return self.estimate(answers, confidence) if len(estimates) else estimates
+        return self.agreed(answers, confidence)
 
 
 def measured_effects(inputs: Inputs, relation: Relation) -> tuple[MeasuredEffects, ...]:

@@ -16,9 +16,9 @@ from dpcli.planning.plan import PlannedStatistic
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit
 from dpcli.statistics import intervals
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.means import products, quotient
+from dpcli.statistics.means import distances, products
+from dpcli.statistics.means.distances import BernsteinQuery
 from dpcli.statistics.means.products import JointMoments
-from dpcli.statistics.means.quotient import BernsteinQuery
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 from tests.support.rules import mostly_extended
@@ -211,7 +211,7 @@ def test_a_ratio_of_two_sums_has_a_smaller_error(
     exact = float(file[numerator].sum() / file[denominator].sum())
     joint = planned(f"{entry}, epsilon: 1")
     assert len(joint.queries) == 1
-    monkeypatch.setattr(quotient, "MAX_PRODUCT", 0)
+    monkeypatch.setattr(distances, "MAX_PRODUCT", 0)
     separate = planned(f"{entry}, epsilon: 1")
     assert len(separate.queries) == 2
     estimates = released(joint, file, 10_000)

@@ -15,8 +15,7 @@ from dpcli.noise.distribution import NO_NOISE, Noise
 from dpcli.numeric.arrays import Floats, Ints, integer_array
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.intervals import FiducialInterval, Printed
-from dpcli.statistics.means.quotient import Quotient
-from dpcli.statistics.means.quotient_interval import QuotientInterval
+from dpcli.statistics.means.quotient import Quotient, QuotientInterval
 
 CONFIDENCE = Fraction(19, 20)
 BOUNDS = (0.0, 100.0)

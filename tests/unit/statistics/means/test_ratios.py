@@ -12,7 +12,7 @@ from dpcli.numeric.arrays import integer_array
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import HAS_INTERVAL, UNBOUNDED, Estimates
-from dpcli.statistics.means.quotient import SUM_WEIGHT
+from dpcli.statistics.means.distances import SUM_WEIGHT
 from tests.support import surveys
 from tests.support.refusals import refused
 from tests.support.surveys import (
