@@ -25,7 +25,7 @@ from dpcli.numeric.arrays import Floats
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.postprocessing import FLAGS, Flag
 from dpcli.statistics.statistic import Statistic
-from tests.support.rules import mostly_extended
+from tests.support.rules import also_slow, mostly_extended
 from tests.support.streams import Stream
 
 DELTA = 1e-5
@@ -40,6 +40,9 @@ Row = tuple[int, bool, bool]
 """The values of the columns x, a and b."""
 
 
+FEW: tuple[Row, ...] = ((5, True, False), (5, False, True), (5, True, True))
+
+
 @dataclass(frozen=True)
 class AuditedDesign:
     """An entry of a spec with epsilon 1, the rows of a group, and the row that is added to them.
@@ -50,8 +53,8 @@ class AuditedDesign:
     """
 
     entry: str
-    rows: tuple[Row, ...]
-    added: Row
+    rows: tuple[Row, ...] = FEW
+    added: Row = (5, True, True)
     direction: tuple[float, ...] = ()
     flagged: bool = False
     counted: bool = False
@@ -59,59 +62,41 @@ class AuditedDesign:
 
 GAUSSIAN = f"mechanism: gaussian, delta: {DELTA}"
 QUARTILES = "quantiles: [0.25, 0.5, 0.75]"
-FEW = ((5, True, False), (5, False, True), (5, True, True))
+FAR = (10, True, True)
+LOW, HIGH = (2, True, True), (8, True, True)
 DESIGNS = {
-    "count": AuditedDesign("statistic: count", FEW, (5, True, True)),
-    "gaussian count": AuditedDesign(f"statistic: count, {GAUSSIAN}", FEW, (5, True, True)),
-    "sum": AuditedDesign("statistic: sum, column: x", FEW, (10, True, True)),
-    "mean by distances from both bounds": AuditedDesign(
-        "statistic: mean, column: x", FEW * 8, (10, True, True)
-    ),
-    "gaussian mean": AuditedDesign(
-        f"statistic: mean, column: x, {GAUSSIAN}", FEW * 8, (10, True, True)
-    ),
-    "variance by Bernstein sums": AuditedDesign(
-        "statistic: variance, column: x", FEW * 8, (10, True, True)
-    ),
+    "count": AuditedDesign("statistic: count"),
+    "gaussian count": AuditedDesign(f"statistic: count, {GAUSSIAN}"),
+    "sum": AuditedDesign("statistic: sum, column: x", FEW, FAR),
+    "mean by distances from both bounds": AuditedDesign("statistic: mean, column: x", FEW * 8, FAR),
+    "gaussian mean": AuditedDesign(f"statistic: mean, column: x, {GAUSSIAN}", FEW * 8, FAR),
+    "variance by Bernstein sums": AuditedDesign("statistic: variance, column: x", FEW * 8, FAR),
     "gaussian variance": AuditedDesign(
         f"statistic: variance, column: x, {GAUSSIAN}", FEW * 8, (0, True, True)
     ),
     "covariance by products": AuditedDesign(
-        "statistic: covariance, columns: [x, y]", FEW * 8, (10, True, True), (1.0, 1.0, 1.0)
+        "statistic: covariance, columns: [x, y]", FEW * 8, FAR, (1.0, 1.0, 1.0)
     ),
     "ratio to rows": AuditedDesign(
-        "statistic: ratio, numerator: x, denominator: rows", FEW * 8, (10, True, True)
+        "statistic: ratio, numerator: x, denominator: rows", FEW * 8, FAR
     ),
-    "ratio of sums": AuditedDesign(
-        "statistic: ratio, numerator: x, denominator: y", FEW * 8, (10, True, True)
-    ),
-    "selections": AuditedDesign(
-        "statistic: selections, columns: [a, b]", FEW, (5, True, True), (1.0, 1.0)
-    ),
+    "ratio of sums": AuditedDesign("statistic: ratio, numerator: x, denominator: y", FEW * 8, FAR),
+    "selections": AuditedDesign("statistic: selections, columns: [a, b]", direction=(1.0, 1.0)),
     "gaussian selections": AuditedDesign(
-        f"statistic: selections, columns: [a, b], {GAUSSIAN}", FEW, (5, True, True), (1.0, 1.0)
+        f"statistic: selections, columns: [a, b], {GAUSSIAN}", direction=(1.0, 1.0)
     ),
     "marginals": AuditedDesign(
-        "statistic: marginals, columns: [a, b], ways: 1",
-        FEW,
-        (5, True, True),
-        (-1.0, 1.0, -1.0, 1.0),
+        "statistic: marginals, columns: [a, b], ways: 1", direction=(-1.0, 1.0, -1.0, 1.0)
     ),
     "gaussian marginals": AuditedDesign(
         f"statistic: marginals, columns: [a, b], ways: 1, {GAUSSIAN}",
-        FEW,
-        (5, True, True),
-        (-1.0, 1.0, -1.0, 1.0),
+        direction=(-1.0, 1.0, -1.0, 1.0),
     ),
     "median": AuditedDesign(
-        "statistic: median, column: x, mechanism: permute_and_flip",
-        ((2, True, True),) * 3 + ((8, True, True),) * 2,
-        (8, True, True),
+        "statistic: median, column: x, mechanism: permute_and_flip", (LOW,) * 3 + (HIGH,) * 2, HIGH
     ),
     "median by counts": AuditedDesign(
-        "statistic: median, column: x",
-        ((2, True, True),) * 3 + ((8, True, True),) * 2,
-        (8, True, True),
+        "statistic: median, column: x", (LOW,) * 3 + (HIGH,) * 2, HIGH
     ),
     "mode with its size": AuditedDesign(
         # The value is always a rank of one: the flag alone tells what the size says.
@@ -122,14 +107,10 @@ DESIGNS = {
         flagged=True,
     ),
     "order by counts": AuditedDesign(
-        "statistic: top_k, column: a, k: 2", FEW, (5, True, True), (-1.0, 1.0), counted=True
+        "statistic: top_k, column: a, k: 2", direction=(-1.0, 1.0), counted=True
     ),
     "gaussian order by counts": AuditedDesign(
-        f"statistic: top_k, column: a, k: 2, {GAUSSIAN}",
-        FEW,
-        (5, True, True),
-        (-1.0, 1.0),
-        counted=True,
+        f"statistic: top_k, column: a, k: 2, {GAUSSIAN}", direction=(-1.0, 1.0), counted=True
     ),
     "rank by counts": AuditedDesign(
         # The value is always a rank of one: the flag says whether the interval has both ranks.
@@ -141,52 +122,46 @@ DESIGNS = {
     ),
     "median with its size": AuditedDesign(
         "statistic: median, column: x, mechanism: permute_and_flip",
-        (((2, True, True),) * 3 + ((8, True, True),) * 2) * 5,
-        (8, True, True),
+        ((LOW,) * 3 + (HIGH,) * 2) * 5,
+        HIGH,
         (1.0, -11.0),
         flagged=True,
     ),
     "price with its size": AuditedDesign(
         "statistic: choose, column: x, candidates: [2, 5], utility: revenue",
-        ((2, True, True),) * 15 + ((5, True, True),) * 6,
+        (LOW,) * 15 + ((5, True, True),) * 6,
         (5, True, True),
         (1.0, -11.0),
         flagged=True,
     ),
     "three quantiles by recursion": AuditedDesign(
         f"statistic: quantile, column: x, {QUARTILES}, mechanism: permute_and_flip",
-        ((2, True, True),) * 3 + ((8, True, True),) * 2,
-        (8, True, True),
+        (LOW,) * 3 + (HIGH,) * 2,
+        HIGH,
         (1.0, 1.0, 1.0),
     ),
     "three quantiles by counts": AuditedDesign(
         f"statistic: quantile, column: x, {QUARTILES}, mechanism: laplace",
-        ((2, True, True),) * 3 + ((8, True, True),) * 2,
-        (8, True, True),
+        (LOW,) * 3 + (HIGH,) * 2,
+        HIGH,
         (1.0, 1.0, 1.0),
     ),
 }
 
 CHANGED = {
-    "mean by a centered pair": AuditedDesign(
-        "statistic: mean, column: x", FEW * 8, (10, True, True)
-    ),
-    "variance by quadratic sums": AuditedDesign(
-        "statistic: variance, column: x", FEW * 8, (10, True, True)
-    ),
-    "description": AuditedDesign(
-        "statistic: describe, column: x", FEW * 8, (10, True, True), (0.0, 1.0, 1.0)
-    ),
+    "mean by a centered pair": AuditedDesign("statistic: mean, column: x", FEW * 8, FAR),
+    "variance by quadratic sums": AuditedDesign("statistic: variance, column: x", FEW * 8, FAR),
+    "description": AuditedDesign("statistic: describe, column: x", FEW * 8, FAR, (0.0, 1.0, 1.0)),
     "ratio of products": AuditedDesign(
-        "statistic: ratio, numerator: x, denominator: y", FEW * 8, (10, True, True)
+        "statistic: ratio, numerator: x, denominator: y", FEW * 8, FAR
     ),
     "regression by products": AuditedDesign(
-        "statistic: linear_regression, column: y, on: [x]", FEW * 8, (10, True, True), (1.0, 10.0)
+        "statistic: linear_regression, column: y, on: [x]", FEW * 8, FAR, (1.0, 10.0)
     ),
     "regression by its objective": AuditedDesign(
         "statistic: linear_regression, column: y, on: [x], method: objective",
         FEW * 8,
-        (10, True, True),
+        FAR,
         (1.0, 10.0),
     ),
     "logistic regression": AuditedDesign(
@@ -225,7 +200,7 @@ def derived_design(statistic: Statistic) -> AuditedDesign:
         elif field.is_required() and role is not None:
             name = "a" if "boolean" in role.kinds else "x"
             parts.append(f"{key}: {name if role.refers_to == 'column' else f'[{name}]'}")
-    return AuditedDesign(", ".join(parts), FEW[:1], (10, True, True))
+    return AuditedDesign(", ".join(parts), FEW[:1], FAR)
 
 
 def derived_designs() -> Iterator[tuple[str, AuditedDesign]]:
@@ -389,17 +364,13 @@ def audited(name: str, groups: int, epsilon: float, folder: Path) -> float:
     return least_epsilon(draws[0], draws[1], DELTA if "gaussian" in entry else 0.0)
 
 
+@pytest.mark.parametrize("groups", also_slow(2_000, 100_000))
 @pytest.mark.parametrize("name", mostly_extended(ALL_DESIGNS, *AUDITED_BY_DEFAULT, *NEW))
-def test_a_release_reveals_no_more_than_stated(name: str, tmp_path: Path, stream: Stream) -> None:
-    """No test on the published numbers of 2,000 groups shows more than epsilon 1."""
-    assert audited(name, 2_000, 1.0, tmp_path) <= 1.0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ALL_DESIGNS)
-def test_a_large_audit_shows_no_more_either(name: str, tmp_path: Path, stream: Stream) -> None:
-    """The same with 100,000 groups."""
-    assert audited(name, 100_000, 1.0, tmp_path) <= 1.0
+def test_a_release_reveals_no_more_than_stated(
+    name: str, groups: int, tmp_path: Path, stream: Stream
+) -> None:
+    """No test on the published numbers of as many groups shows more than epsilon 1."""
+    assert audited(name, groups, 1.0, tmp_path) <= 1.0
 
 
 @pytest.mark.parametrize("name", ["count", "sum", "mean by distances from both bounds", *NEW])
@@ -425,19 +396,16 @@ def audited_entries(name: str, entries: int, epsilon: float, folder: Path) -> fl
 
 
 @pytest.mark.extended
-@pytest.mark.parametrize("name", [name for name in CHANGED if name not in AUDITED_ELSEWHERE])
-def test_entries_without_groups_reveal_no_more(name: str, tmp_path: Path, stream: Stream) -> None:
-    """No test on the published numbers of 100 equal entries shows more than epsilon 1."""
-    assert audited_entries(name, 100, 1.0, tmp_path) <= 1.0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", CHANGED)
-def test_many_entries_without_groups_reveal_no_more(
-    name: str, tmp_path: Path, stream: Stream
+@pytest.mark.parametrize(
+    ("name", "entries"),
+    [(name, 100) for name in CHANGED if name not in AUDITED_ELSEWHERE]
+    + [pytest.param(name, 3_000, marks=pytest.mark.slow) for name in CHANGED],
+)
+def test_entries_without_groups_reveal_no_more(
+    name: str, entries: int, tmp_path: Path, stream: Stream
 ) -> None:
-    """The same with 3,000 entries."""
-    assert audited_entries(name, 3_000, 1.0, tmp_path) <= 1.0
+    """No test on the published numbers of as many equal entries shows more than epsilon 1."""
+    assert audited_entries(name, entries, 1.0, tmp_path) <= 1.0
 
 
 @pytest.mark.extended

@@ -18,7 +18,7 @@ from dpcli import DpcliError, load_spec, plan, release
 from tests.laws.test_non_interference import skeleton
 from tests.support.cli import Command, remove_ledger
 from tests.support.hostile import FORMS, hostile_pair
-from tests.support.rules import mostly_extended
+from tests.support.rules import also_slow, mostly_extended
 
 pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
@@ -104,29 +104,14 @@ def require_the_same_outcome(
     seen.add(status if isinstance(status, int) else 0)
 
 
-def try_pairs(
-    form: str, seeds: range, dpcli: Command, freeze: Callable[[], None], folder: Path
-) -> None:
-    """Some pairs of one form, all of which are released."""
-    seen = set[int]()
-    for seed in seeds:
-        require_the_same_outcome(form, f"{form} {seed}", dpcli, freeze, folder, seen)
-    # Only a column of objects of polars is refused, by its type.
-    assert seen == {0} or (form == "polars" and seen == {0, 4})
-
-
+@pytest.mark.parametrize("seeds", also_slow(range(4), range(9, 109)), ids=len)
 @pytest.mark.parametrize("form", mostly_extended(FORMS, *FORMS[::5]))
 def test_no_record_decides_an_outcome(
-    form: str, dpcli: Command, freeze: Callable[[], None], tmp_path: Path
+    form: str, seeds: range, dpcli: Command, freeze: Callable[[], None], tmp_path: Path
 ) -> None:
     """With one record more, or another one, all but the noisy numbers is the same."""
-    try_pairs(form, range(4), dpcli, freeze, tmp_path)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("form", FORMS)
-def test_no_record_of_many_pairs_decides_an_outcome(
-    form: str, dpcli: Command, freeze: Callable[[], None], tmp_path: Path
-) -> None:
-    """The same with 1,200 pairs."""
-    try_pairs(form, range(9, 109), dpcli, freeze, tmp_path)
+    seen = set[int]()
+    for seed in seeds:
+        require_the_same_outcome(form, f"{form} {seed}", dpcli, freeze, tmp_path, seen)
+    # Only a column of objects of polars is refused, by its type.
+    assert seen == {0} or (form == "polars" and seen == {0, 4})

@@ -17,6 +17,7 @@ from tests.laws.test_random_specs import file_of, random_row, valid_specs
 from tests.oracles.opened import cells_of, engine
 from tests.oracles.plain import evaluate
 from tests.support.random_specs import Cells
+from tests.support.rules import also_slow
 
 DAYS = (
     "2018-03-31", "2018-04-01", "2018-12-31", "2019-01-01", "2019-02-28", "2019-06-30",
@@ -136,15 +137,10 @@ def require_on_random_specs(seeds: range, path: Path) -> int:
     return left_out
 
 
-def test_no_row_that_counts_is_in_a_group_that_is_left_out(tmp_path: Path) -> None:
+@pytest.mark.parametrize("seeds", also_slow(range(12), range(12, 1_000)))
+def test_no_row_that_counts_is_in_a_group_that_is_left_out(seeds: range, tmp_path: Path) -> None:
     """Over the groups that are left, counts sum to the count of rows that have a group."""
-    assert require_on_random_specs(range(12), tmp_path / "data.csv") > 200
-
-
-@pytest.mark.slow
-def test_no_row_of_a_thousand_specs_is_in_a_group_that_is_left_out(tmp_path: Path) -> None:
-    """The same with more specs."""
-    require_on_random_specs(range(12, 1_000), tmp_path / "data.csv")
+    assert require_on_random_specs(seeds, tmp_path / "data.csv") > 200
 
 
 def test_no_row_of_a_random_spec_is_in_a_group_that_is_left_out(tmp_path: Path) -> None:

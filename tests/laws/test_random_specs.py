@@ -16,9 +16,10 @@ from dpcli.queries.query import Query
 from dpcli.specification.load import parse_central_spec
 from dpcli.specification.model import CentralSpec
 from tests.laws.test_statistics import changes_of
-from tests.oracles.opened import engine
+from tests.oracles.agreement import agreed
 from tests.oracles.plain import Answer, evaluate
 from tests.support.random_specs import Cells, random_spec
+from tests.support.rules import also_slow
 
 Table = list[list[str]]
 
@@ -119,47 +120,34 @@ def change(query: Query, one: Answer, other: Answer) -> list[int]:
     ]
 
 
-def require_agreement(seeds: range, path: Path) -> None:
+def require_agreement(seeds: range, folder: Path) -> None:
     """The engine and the plain evaluator have the same answers about random files."""
     for seed, spec, cells in valid_specs(seeds):
         if isinstance(spec.privacy.unit, PersonUnit):
             # Which rows of a person are kept is random.
             continue
         random = Random(seed)
-        path.write_bytes(file_of(cells, [random_row(random, cells) for _ in range(60)]))
+        data = file_of(cells, [random_row(random, cells) for _ in range(60)])
         queries = [
             weighted.query
             for entry in spec.entries
             for design in entry.designs
             for weighted in design.queries
         ]
-        assert engine(queries, spec.privacy.unit, path) == evaluate(queries, path.read_bytes()), (
-            seed
-        )
+        agreed(queries, data, folder, spec.privacy.unit)
 
 
-def test_the_engine_agrees_on_random_specs(tmp_path: Path) -> None:
+@pytest.mark.parametrize("seeds", also_slow(SEEDS, 2 * MANY_SEEDS))
+def test_the_engine_agrees_on_random_specs(seeds: int, tmp_path: Path) -> None:
     """Formats, derived columns and filters of any kind give the same integers."""
-    require_agreement(range(SEEDS), tmp_path / "data.csv")
+    require_agreement(range(seeds), tmp_path)
 
 
-@pytest.mark.slow
-def test_the_engine_agrees_on_two_thousand_random_specs(tmp_path: Path) -> None:
-    """The same with more specs."""
-    require_agreement(range(2 * MANY_SEEDS), tmp_path / "data.csv")
-
-
-def test_random_neighbors_of_random_specs_stay_within_the_sensitivity() -> None:
-    """A small version of the slow test."""
-    specs = valid_specs(range(SEEDS))
-    assert sum(require_within_sensitivity(*spec) for spec in specs) > 2 * len(specs)
-
-
-@pytest.mark.slow
-def test_random_neighbors_of_two_thousand_specs_stay_within_the_sensitivity() -> None:
+@pytest.mark.parametrize("seeds", also_slow(SEEDS, 2 * MANY_SEEDS))
+def test_random_neighbors_of_random_specs_stay_within_the_sensitivity(seeds: int) -> None:
     """No answer to a query of any of them changes by more than the plan states."""
-    specs = valid_specs(range(2 * MANY_SEEDS))
-    assert len(specs) >= MANY_SEEDS
+    specs = valid_specs(range(seeds))
+    assert len(specs) >= (MANY_SEEDS if seeds > MANY_SEEDS else 1)
     assert sum(require_within_sensitivity(*spec) for spec in specs) > 2 * len(specs)
 
 

@@ -58,3 +58,8 @@ def mostly_extended(items: Iterable[T], *default: T, unpack: bool = False) -> li
     ]
     assert len(params) > len(default), "nothing is extended"
     return params
+
+
+def also_slow(few: object, *many: object) -> list[object]:
+    """Parameters of which the first is for every run of a test, and the others for slow ones."""
+    return [few, *(pytest.param(one, marks=pytest.mark.slow) for one in many)]

@@ -170,24 +170,17 @@ def test_errors_are_those_of_theory_and_of_the_plan(
     assert np.abs(misses.mean(axis=0)).max() < 5 * sqrt(square / many)
 
 
+@pytest.mark.parametrize(
+    ("records", "many"), [(1000, 800), pytest.param(100_000, 1000, marks=pytest.mark.slow)]
+)
 @each
 def test_intervals_contain_the_truth_as_often_as_stated(
-    mechanism: LocalMechanism, monkeypatch: pytest.MonkeyPatch
+    mechanism: LocalMechanism, records: int, many: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of 95% intervals from 1,000 records, 93% to 97% contain the truth."""
+    """Of 95% intervals from as many records, 93% to 97% contain the truth."""
     monkeypatch.setattr(entropy, "source", Stream(f"intervals-{mechanism.name}"))
 
-    assert 0.93 < coverage(mechanism, 1000, 800) < 0.97
-
-
-@pytest.mark.slow
-@each
-def test_intervals_of_large_collections(mechanism: LocalMechanism) -> None:
-    """Of 95% intervals from 100,000 records, 93% to 97% contain the truth.
-
-    There are 1,000 collections: with 200, one mechanism in six would fail by chance.
-    """
-    assert 0.93 < coverage(mechanism, 100_000, 1000) < 0.97
+    assert 0.93 < coverage(mechanism, records, many) < 0.97
 
 
 def coverage(mechanism: LocalMechanism, records: int, many: int) -> float:
