@@ -317,28 +317,30 @@ def test_words_of_a_spec_are_code_in_markdown() -> None:
     assert markdown_text("`a_b` c_d `<b>`") == r"`a_b` c\_d \`\<b\>\`"
 
 
-def test_the_loss_before_a_release_is_that_of_its_window(dpcli: Command, tmp_path: Path) -> None:
-    """The budget before and after is that of the worst window around the day, in each report."""
-    from tests.support.cli import DATA, SPEC
+def release_in_a_window(dpcli: Command, spec: Path, data: Path, epsilon: int, *words: Any) -> None:
+    """A release from an account that bounds windows of seven days, which is opened first."""
+    book = spec.with_name("book.sqlite")
+    if not book.exists():
+        assert dpcli("ledger", "init", book).status == 0
+        opened = dpcli(
+            "ledger", "open", "town", "--epsilon", str(epsilon), "--delta", "1e-5",
+            "--window", "7", "--ledger", book,
+        )  # fmt: skip
+        assert opened.status == 0, opened.err
+        spec.write_text(spec.read_text("utf-8").replace("epsilon: 10", f"epsilon: {epsilon}"))
+    done = dpcli("release", spec, data, "-q", "--ledger", book, *words)
+    assert done.status == 0, done.err
 
-    spec, data, book = tmp_path / "spec.yaml", tmp_path / "data.csv", tmp_path / "book.sqlite"
-    spec.write_text(SPEC.replace("NEIGHBORS", "add-remove"), encoding="utf-8")
-    data.write_text(DATA, encoding="utf-8")
-    assert dpcli("ledger", "init", book).status == 0
-    opened = dpcli(
-        "ledger", "open", "town", "--epsilon", "20", "--delta", "1e-5", "--window", "7",
-        "--ledger", book,
-    )  # fmt: skip
-    assert opened.status == 0, opened.err
-    spec.write_text(spec.read_text(encoding="utf-8").replace("epsilon: 10", "epsilon: 20"))
+
+def test_the_loss_before_a_release_is_that_of_its_window(
+    dpcli: Command, spec: Path, data: Path, tmp_path: Path
+) -> None:
+    """The budget before and after is that of the worst window around the day, in each report."""
     before = []
     for day in ("2026-01-01", "2026-01-20", "2026-01-22", "2026-02-15"):
         report = tmp_path / f"{day}.json"
-        done = dpcli(
-            "release", spec, data, "-q", "-o", "/dev/null", "--report", report,
-            "--ledger", book, "--period", day,
-        )  # fmt: skip
-        assert done.status == 0, done.err
+        words = ("-o", "/dev/null", "--report", report, "--period", day)
+        release_in_a_window(dpcli, spec, data, 20, *words)
         stated = json.loads(report.read_text(encoding="utf-8"))["privacy"]
         before.append(stated["before"]["epsilon"])
         assert (
@@ -349,16 +351,25 @@ def test_the_loss_before_a_release_is_that_of_its_window(dpcli: Command, tmp_pat
     assert before == [0, 0, 6, 0]
 
 
+def test_the_page_describes_a_window(
+    dpcli: Command, spec: Path, data: Path, tmp_path: Path
+) -> None:
+    """An account that bounds windows of days states what that protects and what it does not."""
+    words = ("-o", tmp_path / "o.csv", "--report", tmp_path / "r.html", "--period", "2026-11-21")
+    release_in_a_window(dpcli, spec, data, 10, *words)
+    page = " ".join((tmp_path / "r.html").read_text(encoding="utf-8").split())
+
+    assert "any 7 consecutive days" in page
+    assert "a person who is in the data in every window" in page
+
+
 def test_the_summary_states_who_is_responsible_and_what_is_missing(
-    dpcli: Command, tmp_path: Path
+    dpcli: Command, spec: Path, data: Path, tmp_path: Path
 ) -> None:
     """Publisher and contact are quoted; a purpose that is not declared is visibly missing."""
-    from tests.support.cli import DATA, SPEC
-
-    spec, data, report = tmp_path / "spec.yaml", tmp_path / "data.csv", tmp_path / "r.md"
-    declared = "declarations: {curator: The Town, contact: town@example.org}\n"
-    spec.write_text(SPEC.replace("NEIGHBORS", "add-remove") + declared, encoding="utf-8")
-    data.write_text(DATA, encoding="utf-8")
+    report = tmp_path / "r.md"
+    with spec.open("a", encoding="utf-8") as file:
+        file.write("declarations: {curator: The Town, contact: town@example.org}\n")
     done = dpcli("release", spec, data, "-q", "--report", report)
 
     assert done.status == 0, done.err
@@ -368,13 +379,10 @@ def test_the_summary_states_who_is_responsible_and_what_is_missing(
     assert "| Purpose | not stated |" in text
 
 
-def test_a_report_never_replaces_a_table(dpcli: Command, tmp_path: Path) -> None:
+def test_a_report_never_replaces_a_table(
+    dpcli: Command, spec: Path, data: Path, tmp_path: Path
+) -> None:
     """Two outputs of one name are refused before anything is charged."""
-    from tests.support.cli import DATA, SPEC
-
-    spec, data = tmp_path / "spec.yaml", tmp_path / "data.csv"
-    spec.write_text(SPEC.replace("NEIGHBORS", "add-remove"), encoding="utf-8")
-    data.write_text(DATA, encoding="utf-8")
     for words in (
         ("-o", tmp_path / "x.json", "--report", tmp_path / "x.json"),
         ("-o", tmp_path / "x.csv", "--report", tmp_path / "x.csv", "--format", "json"),
@@ -387,30 +395,6 @@ def test_a_report_never_replaces_a_table(dpcli: Command, tmp_path: Path) -> None
     assert sorted(path.name for path in tmp_path.iterdir() if path.suffix in (".csv", ".json")) == [
         "data.csv"
     ]
-
-
-def test_the_page_describes_a_window(dpcli: Command, tmp_path: Path) -> None:
-    """An account that bounds windows of days states what that protects and what it does not."""
-    from tests.support.cli import DATA, SPEC
-
-    spec, data, book = tmp_path / "spec.yaml", tmp_path / "data.csv", tmp_path / "book.sqlite"
-    spec.write_text(SPEC.replace("NEIGHBORS", "add-remove"), encoding="utf-8")
-    data.write_text(DATA, encoding="utf-8")
-    assert dpcli("ledger", "init", book).status == 0
-    opened = dpcli(
-        "ledger", "open", "town", "--epsilon", "10", "--delta", "1e-5", "--window", "7",
-        "--ledger", book,
-    )  # fmt: skip
-    assert opened.status == 0, opened.err
-    done = dpcli(
-        "release", spec, data, "-q", "-o", tmp_path / "o.csv", "--report", tmp_path / "r.html",
-        "--ledger", book, "--period", "2026-11-21",
-    )  # fmt: skip
-    assert done.status == 0, done.err
-    page = " ".join((tmp_path / "r.html").read_text(encoding="utf-8").split())
-
-    assert "any 7 consecutive days" in page
-    assert "a person who is in the data in every window" in page
 
 
 MANY = """\

@@ -11,7 +11,7 @@ import yaml
 from jsonschema import Draft7Validator
 
 from dpcli.report.render import yaml_scalar
-from tests.support.cli import DATA, SPEC, Command
+from tests.support.cli import Command
 from tests.support.reports import Reports
 
 REGISTER = yaml.safe_load(
@@ -90,11 +90,12 @@ def test_what_only_people_know_is_marked_in_the_draft(reports: Reports) -> None:
         assert TO_FILL in line
 
 
-def test_declarations_fill_the_draft(dpcli: Command, tmp_path: Path) -> None:
+def test_declarations_fill_the_draft(
+    dpcli: Command, spec: Path, data: Path, tmp_path: Path
+) -> None:
     """The record has all lines of what the spec declares."""
-    spec, data = tmp_path / "spec.yaml", tmp_path / "data.csv"
-    spec.write_text(SPEC.replace("NEIGHBORS", "add-remove") + DECLARED, encoding="utf-8")
-    data.write_text(DATA, encoding="utf-8")
+    with spec.open("a", encoding="utf-8") as file:
+        file.write(DECLARED)
     target = tmp_path / "record.txt"
     done = dpcli("release", spec, data, "-q", "--report", target, "--format", "registry")
     assert done.status == 0, done.err

@@ -19,7 +19,7 @@ from dpcli.report.release import ReleaseReport
 from dpcli.report.render import render_page
 from dpcli.report.report import Report, without_numbers
 from dpcli.report.statistic import CELLS
-from tests.support.cli import DATA, LOCAL, PEOPLE, SPEC, Command
+from tests.support.cli import LOCAL, PEOPLE, Command
 
 HOSTILE = ('a"b', "\\", "\n", "null", "", '","value":9', "é\u2028", "1.50", "{}", "]")
 DIGITS = ("0.50", "-0.0", "", "123456789012345678901234567890.10", "7")
@@ -132,13 +132,12 @@ def test_former_words_of_a_report_are_rendered(form: str, dpcli: Command, tmp_pa
 
 
 def test_declared_answers_have_a_verdict_and_a_total_of_their_own(
-    dpcli: Command, tmp_path: Path
+    dpcli: Command, spec: Path, data: Path, tmp_path: Path
 ) -> None:
     """Every format counts them apart; those that earlier reports call met are still rendered so."""
-    spec, data, path = tmp_path / "spec.yaml", tmp_path / "data.csv", tmp_path / "r.json"
-    declared = "declarations: {fairness: x, access: y}\n"
-    spec.write_text(SPEC.replace("NEIGHBORS", "add-remove") + declared, encoding="utf-8")
-    data.write_text(DATA, encoding="utf-8")
+    path = tmp_path / "r.json"
+    with spec.open("a", encoding="utf-8") as file:
+        file.write("declarations: {fairness: x, access: y}\n")
     done = dpcli("release", spec, data, "-q", "-o", tmp_path / "o.csv", "--report", path)
     assert done.status == 0, done.err
     text = path.read_text(encoding="utf-8")

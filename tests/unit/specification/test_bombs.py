@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import pytest
 
@@ -10,7 +11,6 @@ from dpcli.problems.errors import SpecError, render_problem
 from dpcli.specification.load import parse_central_spec
 from dpcli.specification.yaml_reader import MAX_BYTES
 from tests.support.refusals import refused
-from tests.support.rules import for_each
 from tests.support.specs import completed
 
 FULL = MAX_BYTES - 2000
@@ -91,24 +91,23 @@ def test_there_are_many_bombs() -> None:
     assert len(BOMBS) >= 200
 
 
-@for_each(range(0, len(BOMBS), 8))
-def test_bombs_are_refused_at_once(number: int) -> None:
-    """The problems of a hostile text are found and rendered within seconds."""
-    check(number)
+EIGHTH, QUARTER = range(0, len(BOMBS), 8), range(3, len(BOMBS), 4)
+OTHERS = [number for number in range(len(BOMBS)) if number not in {*EIGHTH, *QUARTER}]
 
 
-@pytest.mark.extended
-@for_each(range(3, len(BOMBS), 4))
-def test_more_bombs_are_refused_at_once(number: int) -> None:
-    """The same for a quarter."""
-    check(number)
-
-
-@pytest.mark.slow
-@for_each(number for number in range(len(BOMBS)) if number % 8 and number % 4 != 3)
-def test_all_other_bombs_are_refused_at_once(number: int) -> None:
-    """The same for the others."""
-    check(number)
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        EIGHTH,
+        pytest.param(QUARTER, marks=pytest.mark.extended),
+        pytest.param(OTHERS, marks=pytest.mark.slow),
+    ],
+    ids=len,
+)
+def test_bombs_are_refused_at_once(numbers: Sequence[int]) -> None:
+    """The problems of each hostile text are found and rendered within seconds."""
+    for number in numbers:
+        check(number)
 
 
 def check(number: int) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import polars as pl
 import pytest
@@ -28,15 +29,14 @@ from dpcli.engine.cells import Decoder
 from dpcli.engine.files import decoding
 from dpcli.engine.files.pieces import read_texts
 from dpcli.engine.files.source import open_dataset
-from dpcli.engine.sums import bounding
-from dpcli.privacy.unit import RowUnit
-from dpcli.queries.query import LinearQuery
+from dpcli.privacy.unit import PersonUnit, RowUnit
+from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import Factor
 from tests.oracles import files, users
 from tests.oracles.agreement import without_empty
 from tests.oracles.opened import engine
 from tests.oracles.plain import Priority, evaluate, table, value
-from tests.support.blocks import read_in_blocks
+from tests.support.blocks import compact_often, read_in_blocks
 from tests.support.rules import mostly_extended
 
 Rows = list[list[str]]
@@ -222,25 +222,34 @@ def named(form: Form, data: bytes) -> Dialect:
     return replace(form.dialect, names=names)
 
 
+Tables = Iterator[tuple[int, bytes, Any, Sequence[Query], list[Path]]]
+
+
+def tables(form: Form, generate: Callable[[int], tuple[bytes, Any, Any]], folder: Path) -> Tables:
+    """Some tables that a form can represent: a seed, the table, its facts, queries, and files."""
+    tried = 0
+    for seed in range(1000):
+        data, facts, queries = generate(seed)
+        is_people = isinstance(facts, PersonUnit)
+        columns = [one for query in queries for one in query.columns] if is_people else facts
+        if paths := written(form, data, columns, folder):
+            yield seed, data, facts, queries, paths
+            tried += 1
+        if tried == FILES:
+            return
+    pytest.fail("too few tables fit")
+
+
 @pytest.mark.parametrize("form", mostly_extended(FORMS, *FORMS[::10]), ids=lambda form: form.name)
 def test_every_form_gives_the_same_answers(
     form: Form, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In every form, the exact answers of a table are those of standard CSV."""
     read_in_blocks(monkeypatch, 100)
-    tried = 0
-    for seed in range(1000):
-        data, columns, queries = files.generate(seed)
-        paths = written(form, data, columns, tmp_path)
-        if paths is None:
-            continue
-        tried += 1
+    for seed, data, _, queries, paths in tables(form, files.generate, tmp_path):
         expected = evaluate(queries, as_csv(*rectangle(data), STANDARD_DIALECT))
         actual = engine(queries, RowUnit(), *paths, dialect=named(form, data))
         assert actual == expected, seed
-        if tried == FILES:
-            return
-    pytest.fail("too few tables fit")
 
 
 @pytest.mark.parametrize("form", mostly_extended(FORMS, *FORMS[::8]), ids=lambda form: form.name)
@@ -248,23 +257,11 @@ def test_people_are_the_same_in_every_form(
     form: Form, priority: Priority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rows with one id in several files belong to one person, in the order of the files."""
-    monkeypatch.setattr(bounding, "SHARD", 64)
-    monkeypatch.setattr(bounding, "MAX_SHARDS", 5)
-    monkeypatch.setattr(bounding, "WAITING", 1)
-    tried = 0
-    for seed in range(1000):
-        data, unit, queries = users.generate(seed)
-        columns = [column for query in queries for column in query.columns]
-        paths = written(form, data, columns, tmp_path)
-        if paths is None:
-            continue
-        tried += 1
+    compact_often(monkeypatch)
+    for seed, data, unit, queries, paths in tables(form, users.generate, tmp_path):
         expected = evaluate(queries, as_csv(*rectangle(data), STANDARD_DIALECT), unit, priority)
         actual = engine(queries, unit, *paths, dialect=named(form, data))
         assert without_empty(actual) == without_empty(expected), seed
-        if tried == FILES:
-            return
-    pytest.fail("too few tables fit")
 
 
 HOSTILE = (
@@ -349,16 +346,10 @@ def test_rows_keep_their_order_in_every_form(
 ) -> None:
     """Read row by row, the cells of a table are the same in every form, in the same order."""
     read_in_blocks(monkeypatch, 100)
-    tried = 0
-    for seed in range(1000):
-        data, declared, _ = files.generate(seed)
+    for seed, data, declared, _, paths in tables(form, files.generate, tmp_path):
         columns: list[Column] = [
             one for one in declared if isinstance(one, LabeledColumn | NumericColumn)
         ]
-        paths = written(form, data, declared, tmp_path)
-        if paths is None or not columns:
-            continue
-        tried += 1
         header, cells = rectangle(data)
         places = [header.index(column.name) for column in columns]
         expected = [
@@ -366,9 +357,6 @@ def test_rows_keep_their_order_in_every_form(
             for row in cells
         ]
         assert by_rows(columns, paths, named(form, data)) == expected, seed
-        if tried == FILES:
-            return
-    pytest.fail("too few tables fit")
 
 
 def by_rows(
