@@ -116,34 +116,6 @@ def test_without_a_charged_count_intervals_are_said_to_be_about_what_is_kept(
     assert said["planes"] == "each person counts once, by any of their flights"
 
 
-def test_the_wide_layout_and_pages_show_the_flag(
-    dpcli: Command, tmp_path: Path, data: Path
-) -> None:
-    """Each statistic has a column of flags."""
-    spec = write(tmp_path, QUALITY)
-    dpcli(
-        "release",
-        spec,
-        data,
-        "-o",
-        tmp_path / "w.csv",
-        "--layout",
-        "wide",
-        "--report",
-        tmp_path / "r.md",
-        "--report",
-        tmp_path / "r.html",
-    ).succeeded()
-    table = (tmp_path / "w.month.csv").read_text("utf-8").splitlines()
-
-    assert table[0] == "month,flights,flights_lower,flights_upper,flights_flag"
-    assert all(line.endswith(",limited") for line in table[1:])
-    for page in ("r.md", "r.html"):
-        assert "limited: limits left out more than 1% of the rows" in (tmp_path / page).read_text(
-            "utf-8"
-        )
-
-
 def test_a_release_stops_where_limits_leave_out_too_much(
     dpcli: Command, tmp_path: Path, data: Path
 ) -> None:
@@ -164,29 +136,6 @@ def test_a_release_stops_where_limits_leave_out_too_much(
     assert "`max_limited` is 5%" in " ".join(done.err.split())
     assert not (tmp_path / "out.csv").exists()
     assert float(history[-1]["epsilon"]) == 6
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [("{column: plane, max_rows: 10}", "row"), ("statistic: count,", "statistic: count_distinct,")],
-)
-def test_a_share_of_which_no_limit_leaves_out_rows_is_refused(
-    dpcli: Command, tmp_path: Path, old: str, new: str
-) -> None:
-    """Nothing would be checked, so the spec says that."""
-    spec = write(tmp_path, QUALITY)
-    text = spec.read_text("utf-8").replace(old, new)
-    keep = ("flights, statistic: count_distinct", "planes")
-    lines = [
-        line
-        for line in text.splitlines()
-        if "name:" not in line or new == "row" or any(word in line for word in keep)
-    ]
-    spec.write_text("\n".join(lines).replace(", by: [month]", ""), encoding="utf-8")
-    done = dpcli("check", spec)
-
-    assert done.status == 3
-    assert "[nothing-limited]" in done.err
 
 
 def test_values_in_bounds_that_counts_chose_are_flagged(
@@ -243,19 +192,6 @@ def test_totals_and_means_state_an_interval_about_unclamped_values(
     assert "wider_interval" not in flights
 
 
-def test_plans_warn_where_totals_stand_under_a_limit(
-    dpcli: Command, tmp_path: Path, data: Path
-) -> None:
-    """Totals and comparisons are named, means and people are not."""
-    plain = " ".join(dpcli("plan", write(tmp_path, "")).out.split())
-    counted = " ".join(dpcli("plan", write(tmp_path, QUALITY)).out.split())
-
-    assert "warning: flights, index: flights of a person beyond a limit of 10" in plain
-    assert "without `quality:` nothing counts them" in plain
-    assert "numbers have the flag `limited` if the quality check finds that" in counted
-    assert "`max_limited: 0.9` stops a file" in counted
-
-
 def test_tables_that_agree_keep_the_flag(dpcli: Command, tmp_path: Path, data: Path) -> None:
     """Agreement makes new numbers, about the same rows."""
     spec = write(tmp_path, QUALITY)
@@ -272,36 +208,6 @@ def test_tables_that_agree_keep_the_flag(dpcli: Command, tmp_path: Path, data: P
     )
 
     assert flags_of(released(dpcli, spec, data))["tables"] == {"limited"}
-
-
-def test_limits_on_groups_promise_no_flag(dpcli: Command, tmp_path: Path) -> None:
-    """Nine tenths of the rows are left out by a limit that no check counts; all texts say so."""
-    spec, data = tmp_path / "spec.yaml", tmp_path / "flights.csv"
-    towns = [f"t{town}" for town in range(10)]
-    spec.write_text(
-        SPEC[: SPEC.index("  - {{name: delay")]
-        .format(limit="10, max_groups: 1", quality=QUALITY.replace("0.9", "0.05"), bounds="[0, 9]")
-        .replace("values: [jan, feb]", f"values: [{', '.join(towns)}]"),
-        encoding="utf-8",
-    )
-    lines = [f"N{plane},{town},3" for plane in range(500) for town in towns]
-    data.write_text("\n".join(["plane,month,delay", *lines, ""]), encoding="utf-8")
-    counts = released(dpcli, spec, data, "--report", tmp_path / "r.md")
-    report = reported(tmp_path / "out.json")
-    page = (tmp_path / "r.md").read_text("utf-8").replace("\\", "")
-    (stated,) = report["statistics"]
-
-    # The flag is not there, so that nothing may promise it.
-    assert all(line["flag"] != "limited" and float(line["value"]) < 100 for line in counts)
-    assert stated["left_out"].endswith("no check counts what limits on groups leave out")
-    assert stated["interval_about"] == "what is used"
-    row = "flights left out by a limit of 10; by limits on groups: not counted"
-    assert report["quality"]["table"][-1][0] == row
-    assert any(
-        "`max_limited` stops no release for them" in rule for rule in report["quality"]["rule"]
-    )
-    assert row in page
-    assert "The interval contains the noise-free number of what is used in 95% of cases." in page
 
 
 def test_no_text_states_a_bare_confidence_of_numbers_that_limits_cut(

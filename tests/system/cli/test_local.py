@@ -5,22 +5,25 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-import json
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
+from dpcli.ledger.ledger import OpenLedger
+from dpcli.ledger.options import DEFAULT
+from dpcli.ledger.store import Store
 from dpcli.local import outbox
 from dpcli.noise import entropy
+from dpcli.problems.errors import OutputError, Problem
 from tests.laws.test_canary import MALFORMED
-from tests.support.cli import LOCAL, PEOPLE, Command, reported
-from tests.support.fork_server import fast_dpcli
+from tests.support.cli import LOCAL, Command, Outcome, edit, history, reported, written
 from tests.support.rules import mostly_extended
 from tests.support.streams import Stream
 
@@ -64,8 +67,7 @@ COLLECTED = "region,since,rent,smoker,color,pet=cat,pet=dog,pet=none,age,income,
 def spec(tmp_path: Path) -> Path:
     """A spec with every randomizer, next to its table."""
     (tmp_path / "votes.csv").write_text(VOTES, encoding="utf-8")
-    path = tmp_path / "spec.yaml"
-    path.write_text(SPEC, encoding="utf-8")
+    (path := tmp_path / "spec.yaml").write_text(SPEC, encoding="utf-8")
     return path
 
 
@@ -84,8 +86,34 @@ def rows(text: str) -> list[dict[str, str]]:
 
 def entries(folder: Path, dpcli: Command) -> int:
     """The number of releases in the ledger of a folder."""
-    outcome = dpcli("ledger", "history", "--json", "--ledger", folder / "dpcli-ledger.sqlite")
-    return len(outcome.json)
+    return len(history(dpcli, folder))
+
+
+Collect = Callable[..., Outcome]
+
+
+@pytest.fixture
+def collect(dpcli: Command, spec: Path, data: Path) -> Collect:
+    """Collect the records into `o.csv` under an id, or with other words in place of the file."""
+
+    def collected(*words: str | Path, to: Path | None = None, name: str = "a") -> Outcome:
+        out = to or spec.parent / "o.csv"
+        return dpcli("local", "randomize", spec, data, "-o", out, "--release-id", name, *words)
+
+    return collected
+
+
+@contextmanager
+def crash() -> Iterator[None]:
+    """Let each collection end as by Ctrl-C, when its responses would be published."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dpcli.releasing.responses.publish_file", _interrupted)
+        yield
+
+
+def waiting(folder: Path) -> list[Path]:
+    """The charged responses that wait to be published."""
+    return list(folder.glob(f".*{outbox.ENDING}"))
 
 
 def test_each_record_responds_and_all_else_is_dropped(
@@ -110,10 +138,12 @@ def test_each_record_responds_and_all_else_is_dropped(
     assert "plain" not in done.out + done.err
 
 
-def test_the_report_states_how_records_responded(dpcli: Command, spec: Path, data: Path) -> None:
+def test_the_report_states_how_records_responded(
+    dpcli: Command, collect: Collect, spec: Path, data: Path
+) -> None:
     """Parameters, losses, digest and account; as JSON next to the table, and as Markdown."""
     folder = spec.parent
-    done = dpcli("local", "randomize", spec, data, "-o", folder / "o.csv").succeeded()
+    collect().succeeded()
     report = reported(folder / "o.report.json")
     assert report["model"] == "local"
     assert [response["column"] for response in report["responses"]] == [
@@ -141,7 +171,7 @@ def test_an_odd_record_is_one_row_and_changes_nothing_else(
     """For any cell, the number of rows, the messages and the status stay the same."""
     # A new ledger draws its name.
     book = spec.parent / "book.sqlite"
-    assert dpcli("ledger", "init", book).status == 0
+    dpcli("ledger", "init", book).succeeded()
     outcomes: list[object] = []
     for odd in ("n,2020-05-05,0,yes,red,cat,1,1,a,x", "CANARY7f3a,1e999,=1+1,\x00,�,-,NaN,inf,,"):
         lines = [HEADER, *ROWS[:where], odd, *ROWS[where:]]
@@ -188,43 +218,47 @@ def test_no_cell_is_shown_in_any_malformed_file(
 
 
 def test_the_same_id_gives_the_same_responses_at_no_cost(
-    dpcli: Command, spec: Path, data: Path
+    dpcli: Command, collect: Collect, spec: Path, data: Path
 ) -> None:
     """A retry reads and charges nothing; without the file, it names what is missing."""
     folder, out = spec.parent, spec.parent / "o.csv"
-    command = ("local", "randomize", spec, data, "-o", out, "--release-id", "a")
-    assert dpcli(*command).status == 0
+    collect().succeeded()
     first = out.read_bytes()
     data.write_text("\n".join([HEADER, *ROWS, *ROWS]) + "\n", encoding="utf-8")
-    again = dpcli(*command).succeeded()
-    assert "published again, nothing charged" in again.err
+    assert "published again, nothing charged" in collect().succeeded().err
     assert out.read_bytes() == first
-    assert entries(folder, dpcli) == 1
 
     out.rename(folder / "moved.csv")
-    gone = dpcli(*command)
+    gone = collect()
     assert gone.status == 6
     assert "responses-gone" in gone.err and hashlib.sha256(first).hexdigest() in gone.err
     assert entries(folder, dpcli) == 1
 
-    dpcli("local", "randomize", spec, data, "-o", out, "--release-id", "b", "--force").succeeded()
+    collect("--force", name="b").succeeded()
     assert entries(folder, dpcli) == 2
     # A record that is randomized twice is charged twice.
-    shown = dpcli("ledger", "show", "--json", "--spec", spec).json
-    assert float(shown[0]["spent_epsilon"]) == pytest.approx(2 * 5.79175946923)
-    assert shown[0]["more_runs"] == 0
-    third = dpcli("local", "randomize", spec, data, "-o", out, "--force")
+    (account,) = dpcli("ledger", "show", "--json", "--spec", spec).json
+    assert float(account["spent_epsilon"]) == pytest.approx(2 * 5.79175946923)
+    assert account["more_runs"] == 0
+    third = collect("--force", name="c")
     assert third.status == 5 and "account-exhausted" in third.err
 
 
-def test_a_changed_table_is_another_spec(dpcli: Command, spec: Path, data: Path) -> None:
-    """The digest covers the file that the spec names."""
-    command = ("local", "randomize", spec, data, "--release-id", "a")
-    assert dpcli(*command).status == 0
-    (spec.parent / "votes.csv").write_text(VOTES.replace("1/4,1/4", "0.2,0.3"), encoding="utf-8")
-    done = dpcli(*command)
+@pytest.mark.parametrize("other", ["table", "order"])
+def test_the_same_id_keeps_its_table_and_its_order(
+    other: str, collect: Collect, spec: Path
+) -> None:
+    """The digest covers the file that the spec names, and a retry has the same order."""
+    words = ["--shuffle"] if other == "order" else []
+    for _ in range(2):
+        collect(*words).succeeded()
+    if other == "table":
+        edit(spec.parent / "votes.csv", ("1/4,1/4", "0.2,0.3"))
+    done = collect()
 
     assert done.status == 6 and "release-id-taken" in done.err
+    assert ("--shuffle" in done.err) is (other == "order")
+    assert reported(spec.parent / "o.report.json").get("shuffled", False) is (other == "order")
 
 
 def _interrupted(*_: object, **__: object) -> None:
@@ -233,42 +267,36 @@ def _interrupted(*_: object, **__: object) -> None:
 
 
 def test_a_crash_before_the_charge_leaves_nothing(
-    dpcli: Command, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+    dpcli: Command, collect: Collect, spec: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Responses that were not charged are removed, and nothing is spent."""
-    from dpcli.ledger.ledger import OpenLedger
-
-    out = spec.parent / "o.csv"
     with monkeypatch.context() as patch:
         patch.setattr(OpenLedger, "commit", _interrupted)
-        done = dpcli("local", "randomize", spec, data, "-o", out, "--release-id", "a")
+        done = collect()
         assert done.status == 130 and "interrupted" in done.err
-    assert not out.exists()
-    assert not list(spec.parent.glob(f".*{outbox.ENDING}"))
+    assert not (spec.parent / "o.csv").exists()
+    assert not waiting(spec.parent)
     assert entries(spec.parent, dpcli) == 0
-    assert dpcli("local", "randomize", spec, data, "-o", out, "--release-id", "a").status == 0
+    assert collect().status == 0
 
 
-@pytest.mark.parametrize("where", ["file", "standard output"])
+@pytest.mark.parametrize("target", ["o.csv", "-"])
 def test_a_crash_after_the_charge_loses_nothing(
-    where: str, dpcli: Command, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+    target: str, dpcli: Command, collect: Collect, spec: Path
 ) -> None:
     """Charged responses stay in the outbox, under a name that only their owner can read."""
-    out = spec.parent / "o.csv"
-    target = ("-o", out) if where == "file" else ()
-    command = ("local", "randomize", spec, data, *target, "--release-id", "a")
-    with monkeypatch.context() as patch:
-        patch.setattr("dpcli.releasing.responses.publish_file", _interrupted)
-        assert dpcli(*command).status == 130
-    (waiting,) = spec.parent.glob(f".*{outbox.ENDING}")
-    kept = waiting.read_bytes()
-    assert waiting.stat().st_mode & 0o777 == 0o600
+    out = spec.parent / target if target != "-" else Path("-")
+    with crash():
+        assert collect(to=out).status == 130
+    (path,) = waiting(spec.parent)
+    kept = path.read_bytes()
+    assert path.stat().st_mode & 0o777 == 0o600
     assert entries(spec.parent, dpcli) == 1
 
-    again = dpcli(*command).succeeded()
-    assert (out.read_bytes() if where == "file" else again.out.encode()) == kept
+    again = collect(to=out).succeeded()
+    assert (again.out.encode() if target == "-" else out.read_bytes()) == kept
     assert entries(spec.parent, dpcli) == 1
-    assert not list(spec.parent.glob(f".*{outbox.ENDING}"))
+    assert not waiting(spec.parent)
 
 
 def test_a_closed_pipe_can_be_retried(spec: Path, data: Path) -> None:
@@ -291,31 +319,23 @@ def test_a_closed_pipe_can_be_retried(spec: Path, data: Path) -> None:
 
 
 def test_ids_with_a_common_beginning_have_their_own_files(
-    dpcli: Command, spec: Path, data: Path
+    dpcli: Command, collect: Collect, spec: Path
 ) -> None:
     """No release touches the outbox of another id."""
-    spec.write_text(SPEC.replace("epsilon: 14", "epsilon: 100"), encoding="utf-8")
-    for name in ("1", "1.2", "1.2.3"):
-        kept = spec.parent / f"{name}.csv"
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("dpcli.releasing.responses.publish_file", _interrupted)
-            done = dpcli("local", "randomize", spec, data, "-o", kept, "--release-id", name)
-            assert done.status == 130
-    assert len(list(spec.parent.glob(f".*{outbox.ENDING}"))) == 3
+    edit(spec, ("epsilon: 14", "epsilon: 100"))
+    with crash():
+        for name in ("1", "1.2", "1.2.3"):
+            assert collect(to=spec.parent / f"{name}.csv", name=name).status == 130
+    assert len(waiting(spec.parent)) == 3
     for name in ("1.2", "1", "1.2.3"):
-        kept = spec.parent / f"{name}.csv"
-        done = dpcli("local", "randomize", spec, data, "-o", kept, "--release-id", name).succeeded()
+        collect(to=spec.parent / f"{name}.csv", name=name).succeeded()
     assert entries(spec.parent, dpcli) == 3
 
 
 def test_a_signal_right_after_the_charge_loses_nothing(
-    dpcli: Command, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+    dpcli: Command, collect: Collect, spec: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Once the charge is on disk, its responses stay, in any end of the command."""
-    from dpcli.ledger.store import Store
-
-    out = spec.parent / "o.csv"
-    command = ("local", "randomize", spec, data, "-o", out, "--release-id", "a")
     remember = Store.update_anchor
 
     def remembered(store: Store) -> None:
@@ -325,15 +345,14 @@ def test_a_signal_right_after_the_charge_loses_nothing(
 
     with monkeypatch.context() as patch:
         patch.setattr(Store, "update_anchor", remembered)
-        assert dpcli(*command).status == 130
+        assert collect().status == 130
     assert entries(spec.parent, dpcli) == 1
-    again = dpcli(*command)
-    assert again.status == 0 and "nothing charged" in again.err
-    assert out.read_text(encoding="utf-8").startswith(COLLECTED)
+    assert "nothing charged" in collect().succeeded().err
+    assert (spec.parent / "o.csv").read_text(encoding="utf-8").startswith(COLLECTED)
 
 
 def test_responses_do_not_replace_a_file_that_appears_meanwhile(
-    dpcli: Command, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+    dpcli: Command, collect: Collect, spec: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The other file stays, and the charged responses are written elsewhere at no cost."""
     out, other = spec.parent / "o.csv", spec.parent / "p.csv"
@@ -345,79 +364,71 @@ def test_responses_do_not_replace_a_file_that_appears_meanwhile(
 
     with monkeypatch.context() as patch:
         patch.setattr(outbox.Outbox, "name", named)
-        done = dpcli("local", "randomize", spec, data, "-o", out, "--release-id", "a")
+        done = collect()
     assert done.status == 7 and "it exists already" in done.err and "nothing is lost" in done.err
     assert out.read_text(encoding="utf-8") == "another file"
-    dpcli("local", "randomize", spec, data, "-o", other, "--release-id", "a").succeeded()
+    collect(to=other).succeeded()
     assert other.read_text(encoding="utf-8").startswith(COLLECTED)
     assert entries(spec.parent, dpcli) == 1
-    assert not list(spec.parent.glob(f".*{outbox.ENDING}"))
+    assert not waiting(spec.parent)
 
 
 def test_a_report_that_cannot_be_written_has_status_7(
-    dpcli: Command, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+    dpcli: Command, collect: Collect, spec: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The responses are published, the report is not; a retry writes it at no cost."""
-    from dpcli.problems.errors import OutputError, Problem
 
     def refused(_: object) -> None:
         raise OutputError([Problem("output-failed", "no room", "make some")])
 
-    out = spec.parent / "o.csv"
-    command = ("local", "randomize", spec, data, "-o", out, "--release-id", "a")
     with monkeypatch.context() as patch:
         patch.setattr("dpcli.cli.outputs.publish", refused)
-        assert dpcli(*command).status == 7
-    first = out.read_bytes()
-    assert dpcli(*command).status == 0
-    assert out.read_bytes() == first
+        assert collect().status == 7
+    first = (spec.parent / "o.csv").read_bytes()
+    assert collect().status == 0
+    assert (spec.parent / "o.csv").read_bytes() == first
     assert (spec.parent / "o.report.json").exists()
     assert entries(spec.parent, dpcli) == 1
 
 
 @pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="no second drive")
 @pytest.mark.parametrize("force", [False, True])
-def test_responses_reach_another_drive(force: bool, dpcli: Command, spec: Path, data: Path) -> None:
+def test_responses_reach_another_drive(force: bool, collect: Collect, spec: Path) -> None:
     """They are copied completely under a temporary name, and then renamed."""
-    folder = Path(tempfile.mkdtemp(dir="/dev/shm"))
-    try:
-        out = folder / "o.csv"
-        dpcli("local", "randomize", spec, data, "-o", out, *(["--force"] * force)).succeeded()
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
+        out = Path(name) / "o.csv"
+        collect(*(["--force"] * force), to=out).succeeded()
         assert len(rows(out.read_text(encoding="utf-8"))) == len(ROWS)
-        assert {path.name for path in folder.iterdir()} == {"o.csv", "o.report.json"}
-        assert not list(spec.parent.glob(f".*{outbox.ENDING}"))
-    finally:
-        shutil.rmtree(folder)
+        assert {path.name for path in out.parent.iterdir()} == {"o.csv", "o.report.json"}
+        assert not waiting(spec.parent)
 
 
 def test_a_failed_attempt_keeps_the_outbox_of_another_process(tmp_path: Path) -> None:
     """It removes only the file that it wrote itself."""
-    waiting = tmp_path / "waiting"
-    with outbox.Outbox(waiting) as mine, outbox.Outbox(waiting) as theirs:
+    path = tmp_path / "waiting"
+    with outbox.Outbox(path) as mine, outbox.Outbox(path) as theirs:
         theirs.name()
         mine.unname()
-        assert waiting.exists()
+        assert path.exists()
         theirs.unname()
-        assert not waiting.exists()
+        assert not path.exists()
 
 
 def test_the_next_collection_removes_responses_without_a_charge(
-    dpcli: Command, spec: Path, data: Path
+    collect: Collect, spec: Path
 ) -> None:
     """They are from a process that died before its charge; other files in the outbox stay."""
-    book = spec.parent / "dpcli-ledger.sqlite"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dpcli.releasing.responses.publish_file", _interrupted)
-        kept = ("local", "randomize", spec, data, "--release-id", "a")
-        assert dpcli(*kept).status == 130
+    book = spec.parent / DEFAULT
+    with crash():
+        assert collect(to=Path("-")).status == 130
     left, other = outbox.waiting_path(book, "dead"), outbox.waiting_path(book, "a")
     stranger = outbox.waiting_path(book.with_name("other.sqlite"), "dead")
     for path in (left, stranger):
         path.write_text("responses", encoding="utf-8")
-    assert dpcli("local", "randomize", spec, data, "--release-id", "b").status == 0
+    assert collect(to=Path("-"), name="b").status == 0
     assert not left.exists()
     assert other.exists() and stranger.exists()
-    assert dpcli(*kept).status == 0
+    assert collect(to=Path("-")).status == 0
 
 
 def test_a_link_to_a_ledger_has_the_same_outbox(tmp_path: Path) -> None:
@@ -432,34 +443,27 @@ def test_a_link_to_a_ledger_has_the_same_outbox(tmp_path: Path) -> None:
 
 
 def test_files_without_a_name_are_not_needed(
-    dpcli: Command, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+    collect: Collect, spec: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On other systems, responses have a temporary name until they are charged."""
     monkeypatch.setattr(outbox, "_nameless", lambda _: None)
-    out = spec.parent / "o.csv"
-    assert dpcli("local", "randomize", spec, data, "-o", out).status == 0
-    assert len(rows(out.read_text(encoding="utf-8"))) == len(ROWS)
+    assert collect().status == 0
+    assert len(rows((spec.parent / "o.csv").read_text(encoding="utf-8"))) == len(ROWS)
     names = {path.name for path in spec.parent.iterdir()}
     assert not any(name.endswith((".tmp", outbox.ENDING)) for name in names), names
 
 
-def test_a_link_in_the_outbox_is_not_followed(
-    dpcli: Command, spec: Path, data: Path, tmp_path: Path
-) -> None:
+def test_a_link_in_the_outbox_is_not_followed(collect: Collect, spec: Path, tmp_path: Path) -> None:
     """Another user could have created it."""
-    out = spec.parent / "o.csv"
-    command = ("local", "randomize", spec, data, "-o", out, "--release-id", "a")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dpcli.releasing.responses.publish_file", _interrupted)
-        assert dpcli(*command).status == 130
-    (waiting,) = spec.parent.glob(f".*{outbox.ENDING}")
-    secret = tmp_path / "secret"
-    waiting.rename(secret)
-    waiting.symlink_to(secret)
+    with crash():
+        assert collect().status == 130
+    (path,) = waiting(spec.parent)
+    secret = path.rename(tmp_path / "secret")
+    path.symlink_to(secret)
 
-    assert dpcli(*command).status == 7
+    assert collect().status == 7
     assert secret.stat().st_mode & 0o777 == 0o600
-    assert not out.exists()
+    assert not (spec.parent / "o.csv").exists()
 
 
 def test_the_table_of_the_spec_is_an_input(dpcli: Command, spec: Path, data: Path) -> None:
@@ -469,65 +473,6 @@ def test_the_table_of_the_spec_is_an_input(dpcli: Command, spec: Path, data: Pat
         done = dpcli("local", *command, "-o", table, "--force")
         assert done.status == 2 and "output-is-input" in done.err
     assert table.read_text(encoding="utf-8") == VOTES
-
-
-def test_the_same_id_keeps_its_order(dpcli: Command, spec: Path, data: Path) -> None:
-    """A retry that requests another order is refused."""
-    out = spec.parent / "o.csv"
-    command = ("local", "randomize", spec, data, "-o", out, "--release-id", "a")
-    assert dpcli(*command, "--shuffle").status == 0
-    assert dpcli(*command, "--shuffle").status == 0
-    done = dpcli(*command)
-    assert done.status == 6 and "release-id-taken" in done.err and "--shuffle" in done.err
-
-
-def test_outputs_that_cannot_be_meant_are_refused_before_anything_is_spent(
-    dpcli: Command, spec: Path, data: Path
-) -> None:
-    """The data, the spec, an existing file and a missing folder are not valid outputs."""
-    there = spec.parent / "there.csv"
-    there.write_text("precious", encoding="utf-8")
-    for out, code in (
-        (data, "output-is-input"),
-        (spec, "output-is-input"),
-        (there, "output-exists"),
-        (spec.parent / "no" / "o.csv", "output-folder"),
-    ):
-        done = dpcli("local", "randomize", spec, data, "-o", out)
-        assert done.status == 2 and code in done.err
-    assert there.read_text(encoding="utf-8") == "precious"
-    assert not list(spec.parent.glob("*.sqlite*"))
-    assert dpcli("local", "randomize", spec, data, "-o", there, "--force").status == 0
-
-
-def test_shuffled_responses_are_the_same_records(dpcli: Command, spec: Path, data: Path) -> None:
-    """Every record still responds once, in an order that is independent of the file."""
-    body = [f"n,2020-01-01,{place % 80 / 4 - 10},yes,red,cat,1,1,a," for place in range(400)]
-    data.write_text("\n".join([HEADER, *body]) + "\n", encoding="utf-8")
-    done = dpcli("local", "randomize", spec, data, "--shuffle", "--report", spec.parent / "r.json")
-    rents = [row["rent"] for row in rows(done.out)]
-    expected = [f"{place % 80 / 4 - 10:.2f}" for place in range(400)]
-
-    assert sorted(rents) == sorted(expected)
-    assert rents != expected
-    assert reported(spec.parent / "r.json")["shuffled"] is True
-
-
-def test_compressed_and_piped_data_are_read(
-    dpcli: Command, spec: Path, data: Path, tmp_path: Path
-) -> None:
-    """A file named .gz and standard input are read like the plain file."""
-    import gzip
-
-    packed = tmp_path / "data.csv.gz"
-    packed.write_bytes(gzip.compress(data.read_bytes()))
-    assert len(rows(dpcli("local", "randomize", spec, packed).out)) == len(ROWS)
-    piped = subprocess.run(
-        [fast_dpcli(), "local", "randomize", spec, "-"],
-        input=data.read_bytes(), capture_output=True, check=False,
-    )  # fmt: skip
-    assert piped.returncode == 0, piped.stderr
-    assert len(rows(piped.stdout.decode())) == len(ROWS)
 
 
 def test_the_ledger_keeps_reports_of_collections_and_no_responses(
@@ -572,283 +517,222 @@ def test_check_reads_the_header(dpcli: Command, spec: Path, data: Path) -> None:
     assert missing.status == 4 and "`smoker`" in missing.err
 
 
-class TestEstimates:
-    """Estimates from a collection."""
-
-    @pytest.fixture
-    def collected(self, dpcli: Command, spec: Path, data: Path) -> Path:
-        """Four thousand responses; all records of the north smoke."""
-        body = [
-            f"{'n' if place % 2 else 's'},2020-01-01,0,{'yes' if place % 2 else 'no'},red,cat,"
-            f"{place % 100},10,b," for place in range(4000)
-        ]  # fmt: skip
-        data.write_text("\n".join([HEADER, *body]) + "\n", encoding="utf-8")
-        out = spec.parent / "collected.csv"
-        assert dpcli("local", "randomize", spec, data, "-o", out, "-q").status == 0
-        return out
-
-    def test_frequencies_and_means_are_near_the_truth(
-        self, dpcli: Command, spec: Path, collected: Path
-    ) -> None:
-        """Every estimate is within five standard errors of the true value."""
-        done = dpcli("local", "estimate", spec, collected)
-        assert done.status == 0 and not done.err
-        header = "column,estimate,region,item,records,value,standard_error,lower,upper"
-        assert done.out.splitlines()[0] == header
-        estimates = {(row["column"], row["region"], row["item"]): row for row in rows(done.out)}
-        for key, truth in {
-            ("smoker", "north", "true"): 1,
-            ("smoker", "south, far", "true"): 0,
-            ("color", "", "red"): 1,
-            ("pet", "", "dog"): 0,
-            ("age", "north", ""): 50,
-            ("income", "", ""): 10,
-            ("vote", "", "true"): 1,
-        }.items():
-            row = estimates[key]
-            error = Decimal(row["standard_error"])
-            assert abs(Decimal(row["value"]) - truth) < 5 * error, row
-            assert Decimal(row["lower"]) <= Decimal(row["value"]) <= Decimal(row["upper"])
-        assert estimates["smoker", "north", "true"]["records"] == "2000"
-        colors = [
-            Decimal(estimates["color", "", item]["value"]) for item in ("red", "green", "blue")
-        ]
-        assert all(0 <= value <= 1 for value in colors)
-        assert abs(float(sum(colors)) - 1) < 0.01
-
-    def test_invalid_responses_are_left_out_and_counted(
-        self, dpcli: Command, spec: Path, collected: Path
-    ) -> None:
-        """An invalid response is not interpreted."""
-        lines = collected.read_text(encoding="utf-8").splitlines()
-        lines += ["north,,,perhaps,purple,2,0,1,NaN,1e999,?", "west,,,true,red,1,1,1,1,1,left"]
-        collected.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        done = dpcli("local", "estimate", spec, collected).succeeded()
-        for column, count in (
-            ("smoker", 2), ("color", 1), ("pet", 1), ("age", 2), ("income", 1), ("vote", 1),
-        ):  # fmt: skip
-            assert f"{column}: {count} records left out" in done.err
-        assert all(row["records"] in {"2000", "4001"} for row in rows(done.out))
-
-    def test_one_immense_number_does_not_decide_a_mean(
-        self, dpcli: Command, spec: Path, collected: Path
-    ) -> None:
-        """No response can be so large, so it is invalid."""
-        lines = collected.read_text(encoding="utf-8").splitlines()
-        lines += ["north,,,true,red,1,0,1,1e308,1e308,left"] * 2
-        collected.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        done = dpcli("local", "estimate", spec, collected)
-        assert done.status == 0 and "age: 2 records left out" in done.err
-        means = [row for row in rows(done.out) if row["estimate"] == "mean"]
-        assert all(abs(float(row["value"])) < 5000 for row in means)
-
-    def test_an_empty_collection_has_no_estimates(
-        self, dpcli: Command, spec: Path, collected: Path
-    ) -> None:
-        """Groups without records have blank numbers; a file of another kind is refused."""
-        collected.write_text(COLLECTED + "\n", encoding="utf-8")
-        dpcli("local", "estimate", spec, collected, "-o", spec.parent / "e.csv").succeeded()
-        table = rows((spec.parent / "e.csv").read_text(encoding="utf-8"))
-        assert {row["records"] for row in table} == {"0"} and {row["value"] for row in table} == {
-            ""
-        }
-        collected.write_text("a,b\n1,2\n", encoding="utf-8")
-        assert dpcli("local", "estimate", spec, collected).status == 4
-
-    def test_estimates_in_a_file_are_summed_up_for_people(
-        self, dpcli: Command, spec: Path, collected: Path
-    ) -> None:
-        """With -o, the same numbers are on standard error, unless --quiet."""
-        out = spec.parent / "e.csv"
-        done = dpcli("local", "estimate", spec, collected, "-o", out)
-        assert done.status == 0 and not done.out
-        assert "estimates of survey; lower and upper with 95% confidence" in done.err
-        for row in rows(out.read_text(encoding="utf-8")):
-            assert row["value"] in done.err and row["standard_error"] in done.err
-        assert not dpcli("local", "estimate", spec, collected, "-o", out, "--force", "-q").err
-
-    def test_estimates_spend_nothing(self, dpcli: Command, spec: Path, collected: Path) -> None:
-        """They are post-processing: the ledger is not even opened."""
-        before = (spec.parent / "dpcli-ledger.sqlite").read_bytes()
-        assert dpcli("local", "estimate", spec, collected, "-q").status == 0
-        assert (spec.parent / "dpcli-ledger.sqlite").read_bytes() == before
+@pytest.fixture
+def collected(collect: Collect, spec: Path, data: Path) -> Path:
+    """Four thousand responses; all records of the north smoke."""
+    body = [
+        f"{'n' if place % 2 else 's'},2020-01-01,0,{'yes' if place % 2 else 'no'},red,cat,"
+        f"{place % 100},10,b," for place in range(4000)
+    ]  # fmt: skip
+    data.write_text("\n".join([HEADER, *body]) + "\n", encoding="utf-8")
+    collect("-q").succeeded()
+    return spec.parent / "o.csv"
 
 
-class TestPlan:
-    """The plan of a local spec, before a record is read."""
+def test_estimates_are_near_the_truth_and_spend_nothing(
+    dpcli: Command, spec: Path, collected: Path
+) -> None:
+    """They are a table; with `-o`, the same numbers are summed up for people, unless `--quiet`.
 
-    def test_it_lists_each_response_and_its_error(self, dpcli: Command, spec: Path) -> None:
-        """Mechanisms, probabilities, epsilons and the standard error for a number of records."""
-        done = dpcli("plan", spec, "--records", "10000").succeeded()
-        assert "standard error of 10,000 records" in done.out
-        assert "0.00866025" in done.out  # sqrt(0.75 * 0.25 / 0.25 / 10000)
-        assert "5.79175946923 of 14 per record: fits" in done.out
-        report = dpcli("plan", spec, "--records", "10000", "--json").json
-        assert report["responses"][0]["standard_error"] == pytest.approx(0.00866025)
-        assert report["fits"] is True
+    `tests/unit/mechanisms/test_local_estimates.py` measures their errors and intervals.
+    """
+    book, out = spec.parent / DEFAULT, spec.parent / "e.csv"
+    before = book.read_bytes()
+    done = dpcli("local", "estimate", spec, collected)
+    assert done.status == 0 and not done.err
+    header = "column,estimate,region,item,records,value,standard_error,lower,upper"
+    assert done.out.splitlines()[0] == header
+    estimates = {(row["column"], row["region"], row["item"]): row for row in rows(done.out)}
+    for key, truth in {
+        ("smoker", "north", "true"): 1,
+        ("smoker", "south, far", "true"): 0,
+        ("color", "", "red"): 1,
+        ("pet", "", "dog"): 0,
+        ("age", "north", ""): 50,
+        ("income", "", ""): 10,
+        ("vote", "", "true"): 1,
+    }.items():
+        row = estimates[key]
+        value, error = Decimal(row["value"]), Decimal(row["standard_error"])
+        assert abs(value - truth) < 5 * error, row
+        assert Decimal(row["lower"]) <= value <= Decimal(row["upper"])
+    assert estimates["smoker", "north", "true"]["records"] == "2000"
+    colors = [Decimal(estimates["color", "", item]["value"]) for item in ("red", "green", "blue")]
+    assert all(0 <= value <= 1 for value in colors) and abs(float(sum(colors)) - 1) < 0.01
 
-    def test_it_compares_compositions(self, dpcli: Command, spec: Path) -> None:
-        """The same responses under every composition."""
-        done = dpcli("plan", spec, "--compare")
-        assert done.status == 0 and "zcdp" in done.out and "cheapest" in done.out
-
-    def test_shuffling_is_for_pure_responses_and_a_delta(
-        self, dpcli: Command, spec: Path, tmp_path: Path
-    ) -> None:
-        """Each condition of the bound is checked."""
-        gaussian = dpcli("plan", spec, "--shuffle", "1000000")
-        assert gaussian.status == 2 and "shuffle-pure" in gaussian.err and "income" in gaussian.err
-        pure = tmp_path / "pure.yaml"
-        lines = [line for line in SPEC.splitlines() if "gaussian" not in line]
-        text = "\n".join(lines).replace("public: [since, region, rent]", "")
-        pure.write_text(
-            text.replace(", delta: 1e-6", "").replace(", by: [region]", ""), encoding="utf-8"
-        )
-        none = dpcli("plan", pure, "--shuffle", "10000000")
-        assert none.status == 2 and "shuffle-delta" in none.err
-        done = dpcli("plan", pure, "--shuffle", "10000000", "--delta", "1e-6").succeeded()
-        assert "10,000,000 responses of epsilon 4.79175946923 in random order" in done.out
-        few = dpcli("plan", pure, "--shuffle", "1000", "--delta", "1e-6")
-        assert few.status == 0 and "nothing is proven for 1,000 records" in few.out
-        report = dpcli("plan", pure, "--shuffle", "10000000", "--delta", "1e-6", "--json").json
-        assert 0 < report["shuffled"]["epsilon"] < 0.5
-
-    def test_it_does_not_fit_a_small_budget(self, dpcli: Command, spec: Path) -> None:
-        """The total of a record is checked against the budget before anything is read."""
-        spec.write_text(SPEC.replace("epsilon: 14", "epsilon: 5"), encoding="utf-8")
-        done = dpcli("plan", spec)
-        assert done.status == 5 and "does not fit" in done.out
-        assert dpcli("local", "randomize", spec, "nowhere.csv").status == 5
-
-    def test_public_columns_are_part_of_the_condition(self, dpcli: Command, spec: Path) -> None:
-        """Records with different public values do not hide each other, also in JSON."""
-        lines = [line for line in SPEC.splitlines() if "gaussian" not in line]
-        spec.write_text("\n".join(lines), encoding="utf-8")
-        words = ("plan", spec, "--shuffle", "10000000")
-        assert "that agree in since, region, rent" in dpcli(*words).out
-        report = dpcli(*words, "--json").json
-        assert "that agree in since, region, rent" in report["shuffled"]["condition"]
-        assert report["records"] == 10_000_000
-        assert report["responses"][0]["standard_error"] > 0
-
-    def test_options_are_never_ignored(self, dpcli: Command, spec: Path) -> None:
-        """A delta without shuffling is refused; comparisons are also in the JSON."""
-        assert dpcli("plan", spec, "--delta", "abc").status == 2
-        assert dpcli("plan", spec, "--records", "1" + "0" * 400).status == 2
-        assert dpcli("plan", spec, "--compare", "--json").json["compared"]
-        for extra in (("--scale", "3"), ("--bounds", "1", "5")):
-            assert dpcli("local", "epsilon", spec.parent / "votes.csv", *extra).status == 2
+    summary = dpcli("local", "estimate", spec, collected, "-o", out)
+    assert summary.status == 0 and not summary.out
+    assert out.read_text(encoding="utf-8") == done.out
+    assert "estimates of survey; lower and upper with 95% confidence" in summary.err
+    for row in rows(done.out):
+        assert row["value"] in summary.err and row["standard_error"] in summary.err
+    assert not dpcli("local", "estimate", spec, collected, "-o", out, "--force", "-q").err
+    assert book.read_bytes() == before
 
 
-class TestEpsilon:
-    """The epsilon of any table, exactly."""
+def test_invalid_responses_are_left_out_and_counted(
+    dpcli: Command, spec: Path, collected: Path
+) -> None:
+    """An invalid response is not interpreted; no response can be immense, so that is one."""
+    with collected.open("a", encoding="utf-8") as file:
+        file.write("north,,,perhaps,purple,2,0,1,NaN,1e999,?\nwest,,,true,red,1,1,1,1,1,left\n")
+        file.write("north,,,true,red,1,0,1,1e308,1e308,left\n")
+    done = dpcli("local", "estimate", spec, collected).succeeded()
+    for column, count in (
+        ("smoker", 2), ("color", 1), ("pet", 1), ("age", 3), ("income", 2), ("vote", 1),
+    ):  # fmt: skip
+        assert f"{column}: {count} records left out" in done.err
+    for row in rows(done.out):
+        assert row["records"] in {"2000", "2001", "4001", "4002"}
+        assert row["estimate"] != "mean" or abs(float(row["value"])) < 5000
 
-    def run(self, dpcli: Command, tmp_path: Path, text: str, *more: str) -> tuple[int, str, str]:
-        """The command on a file with this text."""
-        path = tmp_path / "m.csv"
-        path.write_text(text, encoding="utf-8")
-        done = dpcli("local", "epsilon", path, *more)
-        return done.status, done.out, done.err
 
-    def test_it_names_the_worst_output_and_inputs(self, dpcli: Command, tmp_path: Path) -> None:
-        """Fractions are exact: thirds sum to one."""
-        table = ",yes,no,maybe\nfirst,1/3,1/3,1/3\nsecond,0.5,0.25,0.25\nthird,1/9,4/9,4/9\n"
-        status, out, _ = self.run(dpcli, tmp_path, table)
-        assert status == 0
-        assert out.splitlines() == [
-            "epsilon  1.50407739678 (ln 9/2)",
-            "worst    output yes: probability 0.5 for input second, 1/9 for third",
-        ]
-        status, out, _ = self.run(dpcli, tmp_path, table, "--json")
-        assert json.loads(out) == {
+def test_an_empty_collection_has_no_estimates(dpcli: Command, spec: Path, collected: Path) -> None:
+    """Groups without records have blank numbers; a file of another kind is refused."""
+    collected.write_text(COLLECTED + "\n", encoding="utf-8")
+    estimates = rows(dpcli("local", "estimate", spec, collected).succeeded().out)
+    assert {(row["records"], row["value"]) for row in estimates} == {("0", "")}
+    collected.write_text("a,b\n1,2\n", encoding="utf-8")
+    assert dpcli("local", "estimate", spec, collected).status == 4
+
+
+def test_a_plan_lists_each_response_and_its_error(dpcli: Command, spec: Path) -> None:
+    """Mechanisms, probabilities, epsilons and the standard error; every composition if asked."""
+    words = ("plan", spec, "--records", "10000")
+    done, report = dpcli(*words).succeeded(), dpcli(*words, "--json").json
+    assert "standard error of 10,000 records" in done.out
+    assert "0.00866025" in done.out  # sqrt(0.75 * 0.25 / 0.25 / 10000)
+    assert "5.79175946923 of 14 per record: fits" in done.out
+    assert report["responses"][0]["standard_error"] == pytest.approx(0.00866025)
+    assert report["fits"] is True and not report.get("compared")
+    compared = dpcli("plan", spec, "--compare").succeeded().out
+    assert "zcdp" in compared and "cheapest" in compared
+    assert dpcli("plan", spec, "--compare", "--json").json["compared"]
+
+
+def without_noise(spec: Path, *changes: tuple[str, str]) -> Path:
+    """The spec without its Gaussian responses, which have a delta."""
+    lines = [line for line in SPEC.splitlines() if "gaussian" not in line]
+    spec.write_text("\n".join(lines), encoding="utf-8")
+    return edit(spec, *changes)
+
+
+def test_shuffling_is_for_pure_responses_and_a_delta(dpcli: Command, spec: Path) -> None:
+    """Each condition of the bound is checked."""
+    gaussian = dpcli("plan", spec, "--shuffle", "1000000")
+    assert gaussian.status == 2 and "shuffle-pure" in gaussian.err and "income" in gaussian.err
+    no_public = ("public: [since, region, rent]", "")
+    without_noise(spec, no_public, (", delta: 1e-6", ""), (", by: [region]", ""))
+    many = ("plan", spec, "--shuffle", "10000000")
+    none = dpcli(*many)
+    assert none.status == 2 and "shuffle-delta" in none.err
+    done = dpcli(*many, "--delta", "1e-6").succeeded()
+    assert "10,000,000 responses of epsilon 4.79175946923 in random order" in done.out
+    few = dpcli("plan", spec, "--shuffle", "1000", "--delta", "1e-6").succeeded()
+    assert "nothing is proven for 1,000 records" in few.out
+    assert 0 < dpcli(*many, "--delta", "1e-6", "--json").json["shuffled"]["epsilon"] < 0.5
+
+
+def test_public_columns_are_part_of_the_condition(dpcli: Command, spec: Path) -> None:
+    """Records with different public values do not hide each other, also in JSON."""
+    words = ("plan", without_noise(spec), "--shuffle", "10000000")
+    assert "that agree in since, region, rent" in dpcli(*words).out
+    report = dpcli(*words, "--json").json
+    assert "that agree in since, region, rent" in report["shuffled"]["condition"]
+    assert report["records"] == 10_000_000
+    assert report["responses"][0]["standard_error"] > 0
+
+
+def test_a_small_budget_is_refused_before_a_record_is_read(dpcli: Command, spec: Path) -> None:
+    """The total of a record is checked against the budget before anything is read."""
+    edit(spec, ("epsilon: 14", "epsilon: 5"))
+    done = dpcli("plan", spec)
+    assert done.status == 5 and "does not fit" in done.out
+    assert dpcli("local", "randomize", spec, "nowhere.csv").status == 5
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("plan", "SPEC", "--delta", "abc"),
+        ("plan", "SPEC", "--records", "1" + "0" * 400),
+        ("local", "epsilon", "SPEC", "--scale", "3"),
+        ("local", "epsilon", "SPEC", "--bounds", "1", "5"),
+        ("local", "epsilon", "--scale", "0", "--bounds", "18", "100"),
+        ("local", "epsilon", "--scale", "3", "--bounds", "100", "18"),
+        ("local", "epsilon", "--scale", "x", "--bounds", "18", "100"),
+        ("local", "epsilon", "--scale", "3"),
+        ("local", "epsilon"),
+    ],
+)
+def test_options_are_never_ignored(words: tuple[str, ...], dpcli: Command, spec: Path) -> None:
+    """A delta without shuffling, and options of noise with a table or without each other."""
+    assert dpcli(*(spec if word == "SPEC" else word for word in words)).status == 2
+
+
+THIRDS = ",yes,no,maybe\nfirst,1/3,1/3,1/3\nsecond,0.5,0.25,0.25\nthird,1/9,4/9,4/9\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        (THIRDS, ["epsilon  1.50407739678 (ln 9/2)",
+                  "worst    output yes: probability 0.5 for input second, 1/9 for third"]),
+        ("0.75,0.25\n0.25,0.75\n", ["epsilon  1.09861228867 (ln 3)"]),
+        ("0.5,0.5\n0.5,0.5\n", ["epsilon  0 (ln 1)"]),
+        ("1,0\n0.5,0.5\n", ["epsilon  infinity"]),
+        (",a,b,c\nx,0.5,0.5,0\ny,0.25,0.75,0\n", ["epsilon  0.69314718056 (ln 2)"]),
+    ],
+)  # fmt: skip
+def test_the_epsilon_of_a_table_is_exact(
+    text: str, lines: list[str], dpcli: Command, tmp_path: Path
+) -> None:
+    """With the worst output and inputs; without names, difference or limit; thirds sum to one."""
+    table = written(tmp_path, "", text)[1]
+    assert dpcli("local", "epsilon", table).succeeded().out.splitlines()[: len(lines)] == lines
+    if text == THIRDS:
+        assert dpcli("local", "epsilon", table, "--json").json == {
             "epsilon": "1.50407739678", "infinite": False, "ratio": "9/2", "output": "yes",
             "inputs": ["second", "third"], "probabilities": ["1/2", "1/9"],
         }  # fmt: skip
 
-    @pytest.mark.parametrize(
-        ("text", "first"),
-        [
-            ("0.75,0.25\n0.25,0.75\n", "epsilon  1.09861228867 (ln 3)"),
-            ("0.5,0.5\n0.5,0.5\n", "epsilon  0 (ln 1)"),
-            ("1,0\n0.5,0.5\n", "epsilon  infinity"),
-            (",a,b,c\nx,0.5,0.5,0\ny,0.25,0.75,0\n", "epsilon  0.69314718056 (ln 2)"),
-        ],
-    )
-    def test_the_epsilon_of_a_table(
-        self, text: str, first: str, dpcli: Command, tmp_path: Path
-    ) -> None:
-        """Tables without names, difference or limit, and with an output of probability zero."""
-        status, out, _ = self.run(dpcli, tmp_path, text)
-        assert status == 0 and out.splitlines()[0] == first
 
-    @pytest.mark.parametrize(
-        ("text", "codes"),
-        [
-            (",a,b\nx,0.5,0.4\ny,1/3,1/3\n", ["row-sum"]),
-            (",a,b\nx,-0.5,1.5\n", ["not-a-probability"]),
-            (",a,b\nx,0.5\n", ["table-form"]),
-            (",a,a\nx,0.5,0.5\n", ["table-form"]),
-            (",a,b\n", ["table-form"]),
-            ("", ["table-form"]),
-            (",a,b\nx,half,0.5\n", ["not-a-probability"]),
-        ],
-    )
-    def test_errors_in_a_table_have_their_places(
-        self, text: str, codes: list[str], dpcli: Command, tmp_path: Path
-    ) -> None:
-        """The first error has its line, since others may follow from it; status 3."""
-        status, out, err = self.run(dpcli, tmp_path, text)
-        assert status == 3 and not out
-        for code in set(codes):
-            assert err.count(f"error[{code}]") == codes.count(code), err
-
-    def test_many_long_fractions_are_summarized(self, dpcli: Command, tmp_path: Path) -> None:
-        """A sum of hundreds of unusual fractions is accepted, and is not printed."""
-        cells = [f"1000000000000000/{10**17 + 2 * place + 1}" for place in range(400)]
-        header = ",".join(f"o{place}" for place in range(400))
-        status, _, err = self.run(dpcli, tmp_path, f"x,{header}\na,{','.join(cells)}\n")
-        assert status == 3 and "row-sum" in err
-        assert len(err.splitlines()[0]) < 120
-
-    def test_laplace_noise(self, dpcli: Command, tmp_path: Path) -> None:
-        """Scale 3 on numbers from 18 to 100 is 82/3."""
-        done = dpcli("local", "epsilon", "--scale", "3", "--bounds", "18", "100")
-        assert done.status == 0 and done.out.startswith("epsilon  27.3333333334 (82/3)\n")
-        for words in (
-            ("--scale", "0", "--bounds", "18", "100"),
-            ("--scale", "3", "--bounds", "100", "18"),
-            ("--scale", "x", "--bounds", "18", "100"),
-            ("--scale", "3"),
-            (),
-        ):
-            assert dpcli("local", "epsilon", *words).status == 2
-        assert dpcli("local", "epsilon", tmp_path / "none.csv").status == 3
-
-
-def test_the_sample_spec_is_collected_and_estimated(dpcli: Command, tmp_path: Path) -> None:
-    """specs/local-survey.yaml fits the sample data."""
-    spec = shutil.copy(LOCAL, tmp_path)
-    out = tmp_path / "collected.csv"
-    dpcli("local", "randomize", spec, PEOPLE, "-o", out).succeeded()
-    estimated = rows(dpcli("local", "estimate", spec, out).out)
-    assert len(estimated) == 12 + 6 + 1 + 1 + 2
-    insured = [row for row in estimated if row["column"] == "insured" and row["item"] == "true"]
-    assert all(float(row["value"]) > 0.6 for row in insured)
+def test_the_epsilon_of_laplace_noise(dpcli: Command) -> None:
+    """Scale 3 on numbers from 18 to 100 is 82/3."""
+    done = dpcli("local", "epsilon", "--scale", "3", "--bounds", "18", "100").succeeded()
+    assert done.out.startswith("epsilon  27.3333333334 (82/3)\n")
 
 
 @pytest.mark.parametrize(
-    "word", ["randomized_response", "generalized_randomized_response", "unary_encoding", "matrix"]
+    ("text", "code"),
+    [
+        (",a,b\nx,0.5,0.4\ny,1/3,1/3\n", "row-sum"),
+        (",a,b\nx,-0.5,1.5\n", "not-a-probability"),
+        (",a,b\nx,0.5\n", "table-form"),
+        (",a,a\nx,0.5,0.5\n", "table-form"),
+        (",a,b\n", "table-form"),
+        ("", "table-form"),
+        (",a,b\nx,half,0.5\n", "not-a-probability"),
+    ],
 )
-def test_randomizers_are_explained_by_their_argument(word: str, dpcli: Command) -> None:
-    """`explain` prints why a randomizer is private."""
-    done = dpcli("explain", word)
-    assert done.status == 0 and "Privacy:" in done.out and "local model" in done.out
+def test_errors_in_a_table_have_their_places(
+    text: str, code: str, dpcli: Command, tmp_path: Path
+) -> None:
+    """The first error has its line, since others may follow from it; status 3."""
+    done = dpcli("local", "epsilon", written(tmp_path, "", text)[1])
+    assert done.status == 3 and not done.out
+    assert done.err.count(f"error[{code}]") == 1, done.err
+    assert dpcli("local", "epsilon", tmp_path / "none.csv").status == 3
 
 
-def test_both_models_of_one_name_are_explained(dpcli: Command) -> None:
-    """Laplace noise on an answer, and on every record."""
-    text = dpcli("explain", "laplace").out
-    assert "laplace (mechanism)" in text and "laplace (mechanism of the local model)" in text
+def test_many_long_fractions_are_summarized(dpcli: Command, tmp_path: Path) -> None:
+    """A sum of hundreds of unusual fractions is accepted, and is not printed."""
+    cells = [f"1000000000000000/{10**17 + 2 * place + 1}" for place in range(400)]
+    header = ",".join(f"o{place}" for place in range(400))
+    text = f"x,{header}\na,{','.join(cells)}\n"
+    done = dpcli("local", "epsilon", written(tmp_path, "", text)[1])
+    assert done.status == 3 and "row-sum" in done.err
+    assert len(done.err.splitlines()[0]) < 120
 
 
 def test_a_file_of_records_in_place_of_a_table_is_not_shown(dpcli: Command, tmp_path: Path) -> None:

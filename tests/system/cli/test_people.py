@@ -248,26 +248,6 @@ def quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def test_the_wide_layout_has_private_groups_too(dpcli: Command, tmp_path: Path) -> None:
-    """Statistics with the same groups are in one table, with a line for each group."""
-    plan_of(tmp_path, "1e-6")
-    data = tmp_path / "data.csv"
-    lines = [f"{n},50,{city},f" for city in "xy" for n in range(500)]
-    data.write_text("\n".join(["who,pay,city,sex", *lines, ""]), encoding="utf-8")
-    outcome = dpcli(
-        "release", tmp_path / "spec.yaml", data, "-q", "--layout", "wide", "-o", tmp_path / "o.csv"
-    )
-    tables = {path.name: path.read_text().splitlines() for path in tmp_path.glob("o.*.csv")}
-
-    assert outcome.status == 0
-    assert tables["o.city.csv"][0] == (
-        "city,rows,rows_lower,rows_upper,rows_flag,pay,pay_lower,pay_upper,pay_flag"
-    )
-    assert [line.split(",")[0] for line in tables["o.city.csv"][1:]] == ["x", "y"]
-    bins = [line.split(",")[:2] for line in tables["o.city-pay.csv"][1:]]
-    assert bins == [[city, pay] for city in "xy" for pay in ("0-49", "50-99", "100")]
-
-
 def test_the_same_axes_with_other_groups_are_two_wide_tables(
     dpcli: Command, tmp_path: Path
 ) -> None:
@@ -285,13 +265,3 @@ def test_the_same_axes_with_other_groups_are_two_wide_tables(
         "o.city-pay.csv",
         "o.city-pay-2.csv",
     }
-
-
-def test_a_file_without_people_gives_empty_tables(dpcli: Command, tmp_path: Path) -> None:
-    """There are tables without groups, and no failure."""
-    plan_of(tmp_path, "1e-6")
-    data = tmp_path / "data.csv"
-    data.write_text("who,pay,city,sex\n", encoding="utf-8")
-    outcome = dpcli("release", tmp_path / "spec.yaml", data, "-q").succeeded()
-
-    assert outcome.out.splitlines() == ["statistic,city,sex,item,value,lower,upper,flag"]

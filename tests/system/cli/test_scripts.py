@@ -13,7 +13,7 @@ import pytest
 
 from dpcli import __version__
 from dpcli.cli.commands import COMMANDS, PLACES, help_brief
-from tests.support.cli import PEOPLE, ROOT, SPEC, Command, edit
+from tests.support.cli import ROOT, SPEC, Command, edit
 from tests.support.fork_server import fast_dpcli
 
 KEYS = {"level", "code", "message", "file", "line", "column", "hint", "status"}
@@ -239,11 +239,6 @@ def test_the_root_lists_commands_without_importing_them(dpcli: Command) -> None:
 
     for name in COMMANDS:
         assert f"{name} " in listed and help_brief(name) in listed
-
-
-def test_the_sample_of_the_readme_passes_a_dry_run(dpcli: Command) -> None:
-    """The specs of dpcli fit the sample data."""
-    assert dpcli("release", ROOT / "specs" / "minimal.yaml", PEOPLE, "--dry-run").status == 0
 
 
 def test_a_failing_check_prints_its_json_and_the_status_of_each_problem(

@@ -8,12 +8,11 @@ from itertools import product
 from pathlib import Path
 from random import Random
 
-import polars as pl
 import pytest
 
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.tables.marginals import MeasuredTables
-from tests.support.cli import ROOT, Command, reported, table, written
+from tests.support.cli import ROOT, Command, reported, table
 from tests.support.rules import mostly_extended
 from tests.support.streams import Stream
 
@@ -243,32 +242,6 @@ statistics:
     assert len(rows) == 2 + 10_001
 
 
-def test_tables_that_no_row_can_change_are_exact(dpcli: Command, tmp_path: Path) -> None:
-    """Under change-one, a table of one cell is the public number of rows."""
-    spec, file = written(
-        tmp_path,
-        """
-dpcli: 1
-dataset: d
-privacy: {unit: row, neighbors: change-one, budget: {epsilon: 10}}
-columns:
-  c: {type: category, values: [p], missing: p}
-  a: {type: category, values: [x, y], missing: x}
-statistics:
-  - {name: t, statistic: marginals, columns: [c, a], ways: 1, epsilon: 1}
-""",
-        "c,a\n" + "p,x\n" * 30 + "p,y\n" * 12,
-    )
-    outcome = dpcli("release", spec, file).succeeded()
-    rows = {
-        row["item"]: float(row["value"])
-        for row in csv.DictReader(io.StringIO(outcome.out))
-        if row["statistic"] == "t"
-    }
-    assert rows["c=p"] == 42
-    assert rows["a=x"] + rows["a=y"] == pytest.approx(42, abs=0.011)
-
-
 def test_every_statistic_is_in_a_sample_spec() -> None:
     """For each statistic there is a sample spec with comments."""
     specs = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "specs").glob("*.yaml"))
@@ -280,19 +253,3 @@ def test_the_spec_above_asks_for_every_statistic() -> None:
     """Every registered statistic is requested from the command line."""
     for statistic in STATISTICS:
         assert f"statistic: {statistic.name}," in SPEC
-
-
-def test_wide_tables_of_every_statistic_are_read_alike(dpcli: Command, tmp_path: Path) -> None:
-    """A plain CSV reader and polars see the same tables; chosen labels are in cells."""
-    spec, file = written(tmp_path, SPEC.replace("NEIGHBORS", "add-remove"), DATA["people"])
-    out = tmp_path / "o.csv"
-    dpcli("release", spec, file, "-o", out, "--layout", "wide").succeeded()
-    tables = sorted(tmp_path.glob("o.*.csv"))
-    assert len(tables) >= 7
-    for path in tables:
-        plain = list(csv.reader(io.StringIO(path.read_text(encoding="utf-8"))))
-        read = pl.read_csv(path, infer_schema=False).fill_null("")
-        assert [read.columns, *map(list, read.rows())] == plain
-        assert not any(cell[:1] in {"=", "@", "+"} for line in plain for cell in line)
-    city = table(tmp_path / "o.city.csv")
-    assert {row["mo"] for row in city} <= {"a", "b"}
