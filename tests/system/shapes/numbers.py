@@ -2,57 +2,77 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pandas as pd
 
-from tests.system.shapes.shape import ROWS, Shape, Truth, write_table
+from tests.system.shapes.shape import ROWS, Cells, Shape, Truth, write_table
 
 
-def write_thousands(path: Path, random: Random) -> None:
-    """A payroll with commas between thousands, which are in quotes for that reason."""
-    rows = [
-        (place, f"{random.randint(900_00, 250_000_00) / 100:,.2f}", f"{random.randint(1, 9_999):,}")
-        for place in range(ROWS)
+def shape_of_numbers(
+    name: str,
+    file: str,
+    columns: Sequence[Cells],
+    *,
+    delimiter: str = ",",
+    encoding: str = "utf-8",
+    csv: Mapping[str, str] | None = None,
+) -> Shape:
+    """A file of numbers: the total and the mean of each column, and cells below zero."""
+
+    def write(path: Path, random: Random) -> None:
+        rows = [[place, *(column.write(random) for column in columns)] for place in range(ROWS)]
+        header = ["No", *(column.name for column in columns)]
+        write_table(path, [header, *rows], delimiter, encoding=encoding)
+
+    def truth(path: Path) -> Truth:
+        frame = pd.read_csv(
+            path, sep=delimiter, dtype=str, keep_default_na=False, encoding=encoding
+        )
+        numbers = [column.read(frame[column.name]) for column in columns]
+        return {
+            "rows": len(frame),
+            **{f"total_{at}": cells.sum() for at, cells in enumerate(numbers)},
+            **{f"mean_{at}": cells.mean() for at, cells in enumerate(numbers)},
+            **{f"below_{at}": (numbers[at] < 0).sum() for at in signed},
+        }
+
+    signed = [at for at, column in enumerate(columns) if "bounds: [-" in column.declared]
+    statistics = [
+        *(
+            f"name: {short}_{at}, statistic: {statistic}, column: {column.name}"
+            for short, statistic in (("total", "sum"), ("mean", "mean"))
+            for at, column in enumerate(columns)
+        ),
+        *(
+            f"name: below_{at}, statistic: count, where: {{{columns[at].name}: {{below: 0}}}}"
+            for at in signed
+        ),
     ]
-    write_table(path, [("Employee", "Gross pay", "Units"), *rows])
+    declared = {column.name: column.declared for column in columns}
+    return Shape(name, file, write, declared, statistics, truth, csv=csv or {})
 
 
-def thousands(path: Path) -> Truth:
-    """Totals, an average, and a histogram of the pay."""
-    frame = pd.read_csv(path, thousands=",")
-    pay, bands = (
-        frame["Gross pay"],
-        ["[0.00,100000.00)", "[100000.00,200000.00)", "[200000.00,300000.00]"],
-    )
-    place = (pay // 100_000).clip(upper=2).astype(int)
-    return {
-        "rows": len(frame),
-        "pay": pay.sum(),
-        "mean_pay": pay.mean(),
-        "units": frame["Units"].sum(),
-        "pays": pd.Series({band: (place == at).sum() for at, band in enumerate(bands)}),
-    }
+def plain(cells: Any) -> Any:
+    """The numbers of cells without marks; those in brackets are negative."""
+    signs = cells.str.startswith("(").map({True: -1, False: 1})
+    return cells.str.translate(dict.fromkeys(map(ord, "$%kg, ()"))).astype(float) * signs
 
 
-THOUSANDS = Shape(
-    "thousands separators",
-    "payroll.csv",
-    write_thousands,
-    {
-        "Gross pay": 'type: number, bounds: [0, 300000], step: 0.01, thousands: ","',
-        "Units": 'type: integer, bounds: [0, 10000], thousands: ","',
-    },
-    (
-        "name: pay, statistic: sum, column: Gross pay",
-        "name: mean_pay, statistic: mean, column: Gross pay",
-        "name: units, statistic: sum, column: Units",
-        "name: pays, statistic: histogram, column: Gross pay, bins: {width: 100000}",
-    ),
-    thousands,
-)
+def spaced(before: str, after: str, number: str, random: Random) -> str:
+    """A number with a mark, and sometimes a blank between them."""
+    space = random.choice(["", " "])
+    return f"{before}{space}{number}" if before else f"{number}{space}{after}"
+
+
+def in_brackets(mark: str, random: Random) -> str:
+    """An amount: a negative one is in brackets, with its currency within them."""
+    amount = random.randint(-300_000, 300_000) / 100
+    text = f"{mark}{abs(amount):,.2f}"
+    return f"({text})" if amount < 0 else text
 
 
 def german(number: float) -> str:
@@ -60,172 +80,98 @@ def german(number: float) -> str:
     return f"{number:,.2f}".translate(str.maketrans(",.", ".,"))
 
 
-def write_semicolons(path: Path, random: Random) -> None:
-    """A spreadsheet of a country with decimal commas, with a mark of its encoding."""
-    rows = [
-        (
-            place,
-            german(random.randint(0, 500_000) / 100),
-            f"{random.randint(-90, 400) / 10}".replace(".", ","),
-        )
-        for place in range(ROWS)
-    ]
-    write_table(path, [("Nr", "Betrag in €", "Temperatur"), *rows], ";", encoding="utf-8-sig")
+def from_german(cells: Any) -> Any:
+    """The numbers of such cells."""
+    return cells.str.translate(str.maketrans({".": None, ",": "."})).astype(float)
 
 
-def semicolons(path: Path) -> Truth:
-    """A total, an average, and days of frost."""
-    frame = pd.read_csv(path, sep=";", decimal=",", thousands=".", encoding="utf-8-sig")
-    return {
-        "rows": len(frame),
-        "amount": frame["Betrag in €"].sum(),
-        "mean_temperature": frame["Temperatur"].mean(),
-        "frost": (frame["Temperatur"] < 0).sum(),
-    }
+def open_ended(values: Mapping[str, str]) -> Any:
+    """What reads cells of which some are no numbers."""
+    return lambda cells: cells.replace(values).astype(float)
 
 
-SEMICOLONS = Shape(
+THOUSANDS = shape_of_numbers(
+    "numbers of a report",
+    "report.csv",
+    [
+        Cells(
+            "Gross pay",
+            'type: number, bounds: [0, 300000], step: 0.01, thousands: ","',
+            lambda random: f"{random.randint(900_00, 250_000_00) / 100:,.2f}",
+            plain,
+        ),
+        Cells(
+            "Units",
+            'type: integer, bounds: [0, 10000], thousands: ","',
+            lambda random: f"{random.randint(1, 9_999):,}",
+            plain,
+        ),
+        Cells(
+            "Price",
+            'type: number, bounds: [0, 5000], step: 0.01, thousands: ",", affixes: "$"',
+            lambda random: spaced("$", "", f"{random.randint(1, 500_000) / 100:,.2f}", random),
+            plain,
+        ),
+        Cells(
+            "Discount",
+            'type: number, bounds: [0, 100], step: 0.1, affixes: "%"',
+            lambda random: spaced("", "%", f"{random.randint(0, 1_000) / 10}", random),
+            plain,
+        ),
+        Cells(
+            "Weight",
+            "type: integer, bounds: [0, 50], affixes: kg",
+            lambda random: spaced("", "kg", f"{random.randint(1, 40)}", random),
+            plain,
+        ),
+        Cells(
+            "Balance",
+            "type: number, bounds: [-3000, 3000], step: 0.01,"
+            ' thousands: ",", affixes: "$", brackets: true',
+            lambda random: in_brackets("$", random),
+            plain,
+        ),
+        Cells(
+            "Change",
+            'type: number, bounds: [-3000, 3000], step: 0.01, thousands: ",", brackets: true',
+            lambda random: in_brackets("", random),
+            plain,
+        ),
+        Cells(
+            "Age",
+            "type: integer, bounds: [18, 85], values: {85+: 85}",
+            lambda random: age if (age := random.randint(18, 99)) < 85 else "85+",
+            open_ended({"85+": "85"}),
+        ),
+        Cells(
+            "Level",
+            'type: number, bounds: [0, 30], step: 0.05, values: {"<0.5": 0.25}',
+            lambda random: level if (level := random.randint(0, 300) / 10) >= 0.5 else "<0.5",
+            open_ended({"<0.5": "0.25"}),
+        ),
+    ],
+)
+
+SEMICOLONS = shape_of_numbers(
     "semicolons and decimal commas",
     "werte.csv",
-    write_semicolons,
-    {
-        "Betrag in €": 'type: number, bounds: [0, 10000], step: 0.01, thousands: "."',
-        "Temperatur": "type: number, bounds: [-50, 50], step: 0.1",
-    },
-    (
-        "name: amount, statistic: sum, column: Betrag in €",
-        "name: mean_temperature, statistic: mean, column: Temperatur",
-        "name: frost, statistic: count, where: {Temperatur: {below: 0}}",
-    ),
-    semicolons,
+    [
+        Cells(
+            "Betrag in €",
+            'type: number, bounds: [0, 10000], step: 0.01, thousands: "."',
+            lambda random: german(random.randint(0, 500_000) / 100),
+            from_german,
+        ),
+        Cells(
+            "Temperatur",
+            "type: number, bounds: [-50, 50], step: 0.1",
+            lambda random: f"{random.randint(-90, 400) / 10}".replace(".", ","),
+            from_german,
+        ),
+    ],
+    delimiter=";",
+    encoding="utf-8-sig",
     csv={"decimal": '","'},
-)
-
-
-def write_affixes(path: Path, random: Random) -> None:
-    """A shop report: dollars before a number, percent and units after it."""
-    rows: list[tuple[object, ...]] = [("Item", "Price", "Discount", "Weight")]
-    for place in range(ROWS):
-        price, percent = random.randint(1, 500_000) / 100, random.randint(0, 1_000) / 10
-        space = random.choice(["", " "])
-        weight = f"{random.randint(1, 40)}{space}kg"
-        rows.append((place, f"${space}{price:,.2f}", f"{percent}{space}%", weight))
-    write_table(path, rows)
-
-
-def plain(cells: Any, marks: str = "$%kg, ") -> Any:
-    """The numbers of cells without these marks."""
-    return cells.str.translate(dict.fromkeys(map(ord, marks))).astype(float)
-
-
-def affixes(path: Path) -> Truth:
-    """Totals and averages of the numbers between the marks."""
-    frame = pd.read_csv(path)
-    return {
-        "rows": len(frame),
-        "price": plain(frame["Price"]).sum(),
-        "discount": plain(frame["Discount"]).mean(),
-        "weight": plain(frame["Weight"]).sum(),
-    }
-
-
-AFFIXES = Shape(
-    "dollars and percent",
-    "report.csv",
-    write_affixes,
-    {
-        "Price": 'type: number, bounds: [0, 5000], step: 0.01, thousands: ",", affixes: "$"',
-        "Discount": 'type: number, bounds: [0, 100], step: 0.1, affixes: "%"',
-        "Weight": "type: integer, bounds: [0, 50], affixes: kg",
-    },
-    (
-        "name: price, statistic: sum, column: Price",
-        "name: discount, statistic: mean, column: Discount",
-        "name: weight, statistic: sum, column: Weight",
-    ),
-    affixes,
-)
-
-
-def write_accounts(path: Path, random: Random) -> None:
-    """Accounts: a negative number is in brackets, with its currency within them."""
-    rows: list[tuple[object, ...]] = [("Account", "Balance", "Change")]
-    for place in range(ROWS):
-        cells = []
-        for sign in ("$", ""):
-            amount = random.randint(-300_000, 300_000) / 100
-            text = f"{sign}{abs(amount):,.2f}"
-            cells.append(f"({text})" if amount < 0 else text)
-        rows.append((place, *cells))
-    write_table(path, rows)
-
-
-def accounts(path: Path) -> Truth:
-    """Totals, and how many accounts are below zero."""
-    frame = pd.read_csv(path)
-    signs = frame.map(lambda cell: -1 if str(cell).startswith("(") else 1)
-    balance = plain(frame["Balance"], "$(),") * signs["Balance"]
-    change = plain(frame["Change"], "$(),") * signs["Change"]
-    return {
-        "rows": len(frame),
-        "balance": balance.sum(),
-        "change": change.sum(),
-        "negative": (balance < 0).sum(),
-    }
-
-
-ACCOUNTS = Shape(
-    "brackets for negative numbers",
-    "accounts.csv",
-    write_accounts,
-    {
-        "Balance": "type: number, bounds: [-3000, 3000], step: 0.01,"
-        ' thousands: ",", affixes: "$", brackets: true',
-        "Change": 'type: number, bounds: [-3000, 3000], step: 0.01, thousands: ",", brackets: true',
-    },
-    (
-        "name: balance, statistic: sum, column: Balance",
-        "name: change, statistic: sum, column: Change",
-        "name: negative, statistic: count, where: {Balance: {below: 0}}",
-    ),
-    accounts,
-)
-
-
-def write_open_ended(path: Path, random: Random) -> None:
-    """A health survey in which the oldest and the smallest values are not exact."""
-    rows: list[tuple[object, ...]] = [("caseid", "age", "level")]
-    for place in range(ROWS):
-        age, level = random.randint(18, 99), random.randint(0, 300) / 10
-        rows.append((place, age if age < 85 else "85+", level if level >= 0.5 else "<0.5"))
-    write_table(path, rows, end="\n")
-
-
-def open_ended(path: Path) -> Truth:
-    """`85+` is 85, and `<0.5` is 0.25."""
-    frame = pd.read_csv(path).replace({"85+": "85", "<0.5": "0.25"}).astype(float)
-    return {
-        "rows": len(frame),
-        "mean_age": frame["age"].mean(),
-        "oldest": (frame["age"] >= 85).sum(),
-        "level": frame["level"].sum(),
-    }
-
-
-OPEN_ENDED = Shape(
-    "open-ended values",
-    "survey.csv",
-    write_open_ended,
-    {
-        "age": "type: integer, bounds: [18, 85], values: {85+: 85}",
-        "level": 'type: number, bounds: [0, 30], step: 0.05, values: {"<0.5": 0.25}',
-    },
-    (
-        "name: mean_age, statistic: mean, column: age",
-        "name: oldest, statistic: count, where: {age: {min: 85}}",
-        "name: level, statistic: sum, column: level",
-    ),
-    open_ended,
 )
 
 MARKS = ["-99", "-99.0", "NA", ".", ""]
@@ -278,4 +224,4 @@ CODES = Shape(
     codes,
 )
 
-NUMBERS = (THOUSANDS, SEMICOLONS, AFFIXES, ACCOUNTS, OPEN_ENDED, CODES)
+NUMBERS = (THOUSANDS, SEMICOLONS, CODES)

@@ -24,13 +24,23 @@ Truth = Mapping[str, Any]
 ANSWERS = {
     "unit: FILL_IN": "unit: row",
     "neighbors: FILL_IN": "neighbors: add-remove",
-    "budget: {epsilon: FILL_IN}": "budget: {epsilon: 200}",
+    "budget: {epsilon: FILL_IN}": "budget: {epsilon: 1000}",
     "min_rows: FILL_IN": f"min_rows: {ROWS // 2}",
 }
 """What a person writes for the placeholders that every draft has."""
 
 COLUMN = re.compile(r"  (\"(?:[^\"\\]|\\.)*\"|[^\s:#\"][^:]*): \{(.*)type: FILL_IN\}")
 """A line of a draft that declares a column."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A column: its declaration, a cell as a program writes it, and what pandas reads of all."""
+
+    name: str
+    declared: str
+    write: Callable[[Random], object]
+    read: Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
