@@ -15,6 +15,7 @@ from dpcli.problems.errors import LedgerError
 from dpcli.report.formats import report_schema
 from dpcli.report.report import Report
 from tests.support.cli import Command, reported
+from tests.support.cli import table as read
 
 SPEC = """\
 dpcli: 1
@@ -58,34 +59,21 @@ def release(dpcli: Command, folder: Path, output: str, *words: str) -> Path:
     return folder / "out.json"
 
 
-def lines(path: Path) -> list[dict[str, str]]:
-    """The lines of a CSV table."""
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
 def test_columns_follow_the_flag(dpcli: Command, folder: Path) -> None:
     """Each number with an interval has both, if it is neither zero nor a date."""
     release(dpcli, folder, BOTH)
-    table = lines(folder / "out.csv")
+    table = read(folder / "out.csv")
 
     assert list(table[0])[-4:] == ["upper", "flag", "se", "cv"]
-    assert {line["statistic"] for line in table} >= {
-        "few",
-        "few.raw",
-        "middle",
-        "usual",
-        "usual.raw",
-    }
+    names = {line["statistic"] for line in table}
+    assert names >= {"few", "few.raw", "middle", "usual", "usual.raw"}
     for line in table:
-        expected = bool(line["lower"]) and line["lower"] != line["upper"]
-        expected &= line["statistic"] != "usual"
-        is_count = line["statistic"] in ("people", "few", "few.raw", "usual.raw")
-        expected |= bool(line["lower"]) and is_count
-        expected &= line["flag"] != "no-information"
+        name, has_interval = line["statistic"], bool(line["lower"])
+        is_count = name in ("people", "few", "few.raw", "usual.raw")
+        expected = has_interval and (line["lower"] != line["upper"] or is_count)
+        expected &= name != "usual" and line["flag"] != "no-information"
         assert bool(line["se"]) is expected, line
-        assert bool(line["cv"]) is (expected and line["statistic"] != "middle"), line
-    for line in table:
+        assert bool(line["cv"]) is (expected and name != "middle"), line
         if line["cv"]:
             share = float(line["se"]) / abs(float(line["value"]))
             assert 0 <= float(line["cv"]) - share < 0.0001
@@ -94,7 +82,7 @@ def test_columns_follow_the_flag(dpcli: Command, folder: Path) -> None:
 def test_all_outputs_have_the_same_columns(dpcli: Command, folder: Path) -> None:
     """JSON, Parquet, wide tables, and the table of another process, made from the stored report."""
     path = release(dpcli, folder, BOTH, "--release-id", "one")
-    content, table = path.read_bytes(), lines(folder / "out.csv")
+    content, table = path.read_bytes(), read(folder / "out.csv")
     report = json.loads(content, parse_float=str, parse_int=str)
     cells = [cell for statistic in report["statistics"] for cell in statistic["cells"]]
 
@@ -115,7 +103,7 @@ def test_all_outputs_have_the_same_columns(dpcli: Command, folder: Path) -> None
     assert [format(line, "g") if line is not None else "" for line in frame["se"]] == [
         format(float(line["se"]), "g") if line["se"] else "" for line in table
     ]
-    wide = lines(folder / "w.sex.csv")
+    wide = read(folder / "w.sex.csv")
     assert list(wide[0])[:7] == [
         "sex", "people", "people_lower", "people_upper", "people_flag", "people_se", "people_cv",
     ]  # fmt: skip
@@ -131,7 +119,7 @@ def test_metadata_describe_the_columns(dpcli: Command, folder: Path, layout: str
     tables = metadata.get("tables", [metadata])
     for table in tables:
         columns = table["tableSchema"]["columns"]
-        header = list(lines(folder / table["url"])[0])
+        header = list(read(folder / table["url"])[0])
         assert [column["titles"][0] for column in columns] == header
         for column in columns:
             if re.search("(^|_)(se|cv)$", column["name"]):
@@ -142,7 +130,7 @@ def test_metadata_describe_the_columns(dpcli: Command, folder: Path, layout: str
 def test_pages_show_and_explain_the_columns(dpcli: Command, folder: Path) -> None:
     """With the numbers of the table, and a sentence that says what they are."""
     release(dpcli, folder, BOTH)
-    first = lines(folder / "out.csv")[0]
+    first = read(folder / "out.csv")[0]
     for ending in ("md", "html"):
         text = (folder / f"out.{ending}").read_text(encoding="utf-8")
         assert first["se"] in text
@@ -150,34 +138,24 @@ def test_pages_show_and_explain_the_columns(dpcli: Command, folder: Path) -> Non
         assert "the standard error. Of a count, a sum" in re.sub("</?code>", "", text)
 
 
-def test_one_column_may_be_asked_for(dpcli: Command, folder: Path) -> None:
-    """A table has the columns that the spec names, and no more."""
-    path = release(dpcli, folder, "output: {columns: [cv]}")
+@pytest.mark.parametrize("names", [(), ("cv",)])
+def test_columns_are_asked_for_and_cost_nothing(
+    names: tuple[str, ...], dpcli: Command, folder: Path
+) -> None:
+    """A table has the columns that the spec names, and no more; the plan has the same queries."""
+    spec, plans = folder / "spec.yaml", []
+    output = f"output: {{columns: [{', '.join(names)}]}}" if names else ""
+    path = release(dpcli, folder, output)
+    for text in (output, BOTH):
+        spec.write_text(SPEC.replace("OUTPUT", text), encoding="utf-8")
+        plans.append(dpcli("plan", spec, "--json").json)
+        del plans[-1]["spec"]
 
-    assert list(lines(folder / "out.csv")[0])[-2:] == ["flag", "cv"]
-    assert b'"se":' not in path.read_bytes()
-    assert b'"cv":' in path.read_bytes()
-
-
-def test_without_them_nothing_changes(dpcli: Command, folder: Path) -> None:
-    """A spec that does not ask for the columns has outputs without them."""
-    path = release(dpcli, folder, "")
-
-    assert list(lines(folder / "out.csv")[0])[-1] == "flag"
-    assert not re.search(rb'"(se|cv|optional_columns)"', path.read_bytes())
-
-
-def test_they_cost_nothing(dpcli: Command, folder: Path) -> None:
-    """The plan has the same queries and the same loss."""
-    plans = []
-    for output in (BOTH, ""):
-        spec = folder / "spec.yaml"
-        spec.write_text(SPEC.replace("OUTPUT", output), encoding="utf-8")
-        done = dpcli("plan", spec, "--json")
-        plans.append(done.json)
-    assert plans[0].pop("optional_columns")
-    for plan in plans:
-        del plan["spec"]
+    assert list(read(folder / "out.csv")[0])[-1 - len(names) :] == ["flag", *names]
+    found = set(re.findall(rb'"(se|cv|optional_columns)":', path.read_bytes()))
+    assert found == ({b"cv", b"optional_columns"} if names else set())
+    assert plans[1].pop("optional_columns")
+    assert bool(plans[0].pop("optional_columns", None)) is bool(names)
     assert plans[0] == plans[1]
 
 

@@ -44,14 +44,8 @@ def notes(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path]:
 
 
 def released(dpcli: Command, notes: tuple[Path, Path], *more: str | Path) -> str:
-    """What a release prints; a second release is the same at no cost."""
-    done = dpcli("release", *notes, "--release-id", "one", *more).succeeded()
-    return done.err
-
-
-def lines_of(path: Path) -> list[dict[str, str]]:
-    """The lines of a CSV table."""
-    return table(path)
+    """What a release prints."""
+    return dpcli("release", *notes, "--release-id", "one", *more).succeeded().err
 
 
 def test_the_table_has_every_rank_and_no_rare_label(
@@ -59,7 +53,7 @@ def test_the_table_has_every_rank_and_no_rare_label(
 ) -> None:
     """Labels have an apostrophe where they begin like a formula; a rank that is left is blank."""
     printed = released(dpcli, notes, "-o", tmp_path / "out.csv")
-    lines = lines_of(tmp_path / "out.csv")
+    lines = table(tmp_path / "out.csv")
     ranked = [(line["item"], line["value"], line["flag"]) for line in lines[:4]]
 
     assert ranked == [
@@ -90,17 +84,6 @@ def test_other_formats_have_the_same_labels(
     assert any("a label can be chosen when" in sentence for sentence in stated["selections"])
     for name in names:
         assert "secret" not in name.read_text("utf-8")
-
-
-def test_a_wide_table_has_a_line_per_rank(
-    dpcli: Command, notes: tuple[Path, Path], tmp_path: Path
-) -> None:
-    """In the wide layout the rank is the key, also where its label is blank."""
-    released(dpcli, notes, "-o", tmp_path / "out.csv", "--layout", "wide")
-    lines = lines_of(tmp_path / "out.rank.csv")
-
-    assert [line["rank"] for line in lines] == ["1", "2", "3", "4"]
-    assert [line["notes"] for line in lines] == ["'=cmd|calc", "-7", "late, again", ""]
 
 
 def test_simulations_judge_the_selected_counts(dpcli: Command, notes: tuple[Path, Path]) -> None:
