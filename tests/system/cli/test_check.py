@@ -11,7 +11,7 @@ import pytest
 
 from dpcli import Ledger, load_spec, plan, release
 from dpcli.problems.errors import SpecError
-from tests.support.cli import Command
+from tests.support.cli import Command, written
 from tests.support.terminal import Screen, on_terminal
 
 SPEC = """\
@@ -61,19 +61,21 @@ def test_a_terminal_shows_the_cells(files: tuple[Path, Path]) -> None:
 def test_a_terminal_shows_no_cells_if_it_is_asked_not_to(
     files: tuple[Path, Path], words: tuple[str, ...]
 ) -> None:
-    """`--header` and `--json` read the header alone."""
-    screen = shown(*files, *words, folder=files[0].parent)
-    assert screen.status == 0
-    assert "CONFIDENTIAL" not in screen.text and "some" not in screen.text
-
-
-def test_a_header_alone_has_no_cells(files: tuple[Path, Path]) -> None:
-    """`head -n 1 DATA | dpcli check SPEC -` checks the header, on a terminal too."""
-    spec, _ = files
-    good = shown(spec, "-", rows="age,area\n", folder=spec.parent)
-    assert good.status == 0
-    assert "rows: none" in good.text and "CONFIDENTIAL" not in good.text
+    """`--header` and `--json` read the header alone; so does `head -n 1 DATA | dpcli check -`."""
+    spec, data = files
+    for screen in (
+        shown(spec, data, *words, folder=spec.parent),
+        shown(spec, "-", rows="age,area\n", folder=spec.parent),
+    ):
+        assert screen.status == 0
+        assert "CONFIDENTIAL" not in screen.text and "some" not in screen.text
     assert shown(spec, "-", rows="age,town\n", folder=spec.parent).status == 4
+
+
+def test_the_status_does_not_depend_on_cells(files: tuple[Path, Path]) -> None:
+    """A column without a readable cell is shown, and the status is 0."""
+    screen = shown(files[0], "-", rows="age,area\nx,y\n", folder=files[0].parent)
+    assert screen.status == 0 and "no cell of `age` or `area` can be read" in screen.text
 
 
 def test_nothing_else_reads_a_row(
@@ -87,14 +89,6 @@ def test_nothing_else_reads_a_row(
     assert dpcli("check", spec, data, "--header").out == outcome.out
     for words in (("--cells",), ("--cells", "--header"), ("--cells", "--json")):
         assert dpcli("check", spec, data, *words).status == 2
-
-
-def test_the_status_does_not_depend_on_cells(files: tuple[Path, Path]) -> None:
-    """A column without a readable cell is shown, and the status is 0."""
-    spec, data = files
-    data.write_text("age,area\nx,y\n", "utf-8")
-    screen = shown(spec, data, folder=spec.parent)
-    assert screen.status == 0 and "no cell of `age` or `area` can be read" in screen.text
 
 
 LISTED = SPEC.replace("[a, b]", "{file: list.csv, key: area}")
@@ -167,9 +161,7 @@ def test_standard_input_may_be_the_list(files: tuple[Path, Path]) -> None:
 
 def test_a_program_cannot_release_by_its_data(files: tuple[Path, Path]) -> None:
     """The spec may have been loaded before the data are named; then nothing is charged."""
-    spec, data = files
-    spec.write_text(LISTED, "utf-8")
-    data.write_text("age,area\n1,a\n2,b\n", "utf-8")
+    spec, data = written(files[0].parent, LISTED, "age,area\n1,a\n2,b\n")
     data.with_name("list.csv").symlink_to(data)
     wanted = plan(load_spec(spec))
     with Ledger.create(spec.with_name("l.sqlite")) as ledger:
@@ -182,9 +174,7 @@ def test_equal_columns_are_warned_of_and_equal_contents_are_not(
     files: tuple[Path, Path], dpcli: Command
 ) -> None:
     """A copy of the data is accepted as a list: only its header is compared."""
-    spec, data = files
-    spec.write_text(LISTED, "utf-8")
-    data.write_text("age,area\n1,a\n2,b\n", "utf-8")
+    spec, data = written(files[0].parent, LISTED, "age,area\n1,a\n2,b\n")
     listed = data.with_name("list.csv")
     shutil.copy(data, listed)
     outcome = dpcli("check", spec, data, "--json")

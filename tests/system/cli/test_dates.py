@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import datetime
 import json
 import re
@@ -16,7 +15,7 @@ from jsonschema import Draft202012Validator
 from dpcli.problems.errors import SpecError
 from dpcli.report.formats import report_schema
 from dpcli.specification.load import parse_spec
-from tests.support.cli import Command, reported
+from tests.support.cli import Command, reported, table
 from tests.support.specs import with_statistic
 
 SPEC = """\
@@ -43,9 +42,11 @@ DATES = ("middle", "spans", "first", "last", "average", "by_age")
 FIRST = datetime.date(1968, 1, 1)
 EPOCH = datetime.date(1970, 1, 1)
 
+Visits = tuple[Path, Path, list[datetime.date]]
+
 
 @pytest.fixture
-def visits(tmp_path: Path) -> tuple[Path, Path, list[datetime.date]]:
+def visits(tmp_path: Path) -> Visits:
     """A spec, a file of 2,000 visits around 1970, and their dates."""
     random = Random(1)
     days = [FIRST + datetime.timedelta(days=random.randrange(1461)) for _ in range(2000)]
@@ -56,9 +57,7 @@ def visits(tmp_path: Path) -> tuple[Path, Path, list[datetime.date]]:
     return spec, data, days
 
 
-def released(
-    dpcli: Command, visits: tuple[Path, Path, list[datetime.date]], *more: str | Path
-) -> str:
+def released(dpcli: Command, visits: Visits, *more: str | Path) -> str:
     """What a release prints and where it went; the second release is the same at no cost."""
     done = dpcli("release", *visits[:2], "--release-id", "one", *more).succeeded()
     return done.err + done.out
@@ -73,14 +72,8 @@ def codes_of(text: str) -> list[str]:
     return []
 
 
-def table(path: Path) -> list[dict[str, str]]:
-    """The lines of a CSV table."""
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
 def test_the_table_has_iso_dates_near_the_truth(
-    dpcli: Command, visits: tuple[Path, Path, list[datetime.date]], tmp_path: Path
+    dpcli: Command, visits: Visits, tmp_path: Path
 ) -> None:
     """Chosen dates and means are ISO dates; the mean lies in an interval of a few days."""
     released(dpcli, visits, "-o", tmp_path / "out.csv")
@@ -103,7 +96,7 @@ def test_the_table_has_iso_dates_near_the_truth(
 
 
 def test_parquet_has_days_in_the_long_table_and_dates_in_wide_ones(
-    dpcli: Command, visits: tuple[Path, Path, list[datetime.date]], tmp_path: Path
+    dpcli: Command, visits: Visits, tmp_path: Path
 ) -> None:
     """Days since 1970-01-01 share a column with numbers, and the metadata says whose they are."""
     released(dpcli, visits, "-o", tmp_path / "out.csv", "--report", tmp_path / "a.json")
@@ -123,9 +116,7 @@ def test_parquet_has_days_in_the_long_table_and_dates_in_wide_ones(
                 assert number == (float(line[key]) if line[key] else None)
 
 
-def test_wide_tables_have_columns_of_dates(
-    dpcli: Command, visits: tuple[Path, Path, list[datetime.date]], tmp_path: Path
-) -> None:
+def test_wide_tables_have_columns_of_dates(dpcli: Command, visits: Visits, tmp_path: Path) -> None:
     """In the wide layout, a statistic of dates has columns of type Date."""
     out = tmp_path / "out.parquet"
     released(dpcli, visits, "-o", out, "--layout", "wide", "--report", tmp_path / "a.json")
@@ -137,9 +128,7 @@ def test_wide_tables_have_columns_of_dates(
     assert pl.read_parquet_metadata(tmp_path / "out.total.parquet").get("dpcli.dates") is None
 
 
-def test_reports_write_dates(
-    dpcli: Command, visits: tuple[Path, Path, list[datetime.date]], tmp_path: Path
-) -> None:
+def test_reports_write_dates(dpcli: Command, visits: Visits, tmp_path: Path) -> None:
     """JSON has dates as strings and says so; pages write them and draw them between dates."""
     names = [tmp_path / f"r{ending}" for ending in (".json", ".html", ".md")]
     options = [word for name in names for word in ("--report", name)]
@@ -160,24 +149,14 @@ def test_reports_write_dates(
         assert line["value"] in printed
     assert "of a date, or of a number" in " ".join(stated["flags"]["unreliable"].split())
     # The stored report is enough to make every format again.
-    dpcli(
-        "ledger",
-        "export",
-        "one",
-        "--ledger",
-        tmp_path / "dpcli-ledger.sqlite",
-        "-o",
-        tmp_path / "again.csv",
-        "--report",
-        tmp_path / "again.html",
-    ).succeeded()
+    ledger = ("--ledger", tmp_path / "dpcli-ledger.sqlite")
+    again = ("-o", tmp_path / "again.csv", "--report", tmp_path / "again.html")
+    dpcli("ledger", "export", "one", *ledger, *again).succeeded()
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "out.csv").read_bytes()
     assert (tmp_path / "again.html").read_text("utf-8") == html
 
 
-def test_simulations_compare_dates_in_days(
-    dpcli: Command, visits: tuple[Path, Path, list[datetime.date]]
-) -> None:
+def test_simulations_compare_dates_in_days(dpcli: Command, visits: Visits) -> None:
     """The error of a mean of dates is a number of days, and its intervals hold."""
     entry = next(line for line in SPEC.splitlines() if "{name: average," in line)
     visits[0].write_text(f"{SPEC.partition('  - {')[0]}{entry}\n", encoding="utf-8")

@@ -8,7 +8,7 @@ import pytest
 
 from dpcli.cli.console import print_failure
 from dpcli.problems.errors import Problem, SpecError
-from tests.support.cli import PEOPLE, SPEC, Command, edit
+from tests.support.cli import PEOPLE, Command, edit
 
 
 def test_data_named_as_the_spec_are_not_shown(dpcli: Command, spec: Path, tmp_path: Path) -> None:
@@ -40,16 +40,9 @@ def test_data_named_as_the_spec_are_not_shown(dpcli: Command, spec: Path, tmp_pa
         ("budget: {epsilon: 10", "budget: {epsilon: 3", "multiply every epsilon by 0.5"),
     ],
 )
-def test_hints_can_be_acted_on(
-    old: str, new: str, hint: str, dpcli: Command, tmp_path: Path
-) -> None:
+def test_hints_can_be_acted_on(old: str, new: str, hint: str, dpcli: Command, spec: Path) -> None:
     """The hint has the word, the number or the key to write."""
-    text = SPEC.replace("NEIGHBORS", "add-remove")
-    assert old in text
-    path = tmp_path / "spec.yaml"
-    path.write_text(text.replace(old, new, 1), encoding="utf-8")
-
-    assert hint in dpcli("check", path).err
+    assert hint in dpcli("check", edit(spec, (old, new))).err
 
 
 def test_an_empty_budget_suggests_no_smaller_request(

@@ -117,17 +117,6 @@ def test_a_dialogue_ends_in_a_spec_that_is_ready(
     assert sum(entry.budget_amount.epsilon or 0 for entry in parsed.charged_entries) * 12 <= 2
 
 
-def test_all_defaults_but_one_column(ask: Ask, dpcli: Command, tmp_path: Path) -> None:
-    """Enter at every question gives a count of rows, which fits the sample."""
-    outcome = ask("yes\n\nrow\n\n\ndone\n\n\n\n", PEOPLE)
-    spec = tmp_path / "spec.yaml"
-    spec.write_text(outcome.out, encoding="utf-8")
-
-    assert outcome.status == 0
-    assert "{name: rows, statistic: count, epsilon: 1}" in outcome.out
-    assert dpcli("release", spec, PEOPLE, "-q").status == 0
-
-
 def test_what_is_unknown_is_left_to_noisy_counts(
     ask: Ask, dpcli: Command, table: Path, tmp_path: Path
 ) -> None:

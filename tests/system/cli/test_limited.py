@@ -221,29 +221,10 @@ def test_no_text_states_a_bare_confidence_of_numbers_that_limits_cut(
         "     mechanism: permute_and_flip, epsilon: 1}\n"
     )
     spec.write_text(spec.read_text("utf-8").replace("epsilon: 15", "epsilon: 40") + more, "utf-8")
-    done = dpcli(
-        "release",
-        spec,
-        data,
-        "-o",
-        out,
-        "--metadata",
-        tmp_path / "u.json",
-        "--report",
-        tmp_path / "u.md",
-    ).succeeded()
-    dpcli(
-        "release",
-        spec,
-        data,
-        "-o",
-        tmp_path / "w.csv",
-        "--layout",
-        "wide",
-        "-q",
-        "--metadata",
-        tmp_path / "w.json",
-    ).succeeded()
+    words = ("release", spec, data, "--metadata")
+    done = dpcli(*words, tmp_path / "u.json", "-o", out, "--report", tmp_path / "u.md").succeeded()
+    wide = ("-o", tmp_path / "w.csv", "--layout", "wide", "-q")
+    dpcli(*words, tmp_path / "w.json", *wide).succeeded()
     summary = " ".join(done.err.split())
     metadata = reported(tmp_path / "u.json")
     said = [stated["body"]["value"] for stated in metadata["notes"]]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import Command, reported
+from tests.support.cli import Command, reported, written
 
 SPEC = """\
 dpcli: 1
@@ -21,6 +21,12 @@ statistics:
 
 ROW = re.compile(r"^ +10% +([\d.e-]+)% +([\d.e-]+)%$", re.MULTILINE)
 CHANCE = re.compile(r"(?<=with a probability of at most )1 in [\d,]+")
+
+
+def spec_text(neighbors: str, rule: str, size: str, amount: str) -> str:
+    """The spec with these words."""
+    text = SPEC.replace("NEIGHBORS", neighbors).replace("RULE", rule)
+    return text.replace("SIZE", size).replace("AMOUNT", amount)
 
 
 def one_line(text: str) -> str:
@@ -41,13 +47,8 @@ def test_all_texts_state_the_same_meaning(
     neighbors: str, rule: str, size: str, amount: str, dpcli: Command, tmp_path: Path
 ) -> None:
     """Plan, report, risks and `explain` agree on presence and on a fact, and say which is meant."""
-    spec, data, report = tmp_path / "spec.yaml", tmp_path / "data.csv", tmp_path / "report"
-    words = {"NEIGHBORS": neighbors, "RULE": rule, "SIZE": size, "AMOUNT": amount}
-    text = SPEC
-    for word, value in words.items():
-        text = text.replace(word, value)
-    spec.write_text(text, encoding="utf-8")
-    data.write_text("sex\n" + "f\nm\n" * 20, encoding="utf-8")
+    text, report = spec_text(neighbors, rule, size, amount), tmp_path / "report"
+    spec, data = written(tmp_path, text, "sex\n" + "f\nm\n" * 20)
     forms = [report.with_suffix(ending) for ending in (".json", ".md", ".html")]
     named = [word for path in forms for word in ("--report", path)]
     dpcli("release", spec, data, "-q", "-o", tmp_path / "o.csv", *named).succeeded()
@@ -97,12 +98,7 @@ def test_all_texts_state_the_same_meaning(
 
 def test_this_release_and_all_releases_are_two_statements(dpcli: Command, tmp_path: Path) -> None:
     """Half of the budget has figures of its own; those of the budget say why they are weaker."""
-    spec = tmp_path / "spec.yaml"
-    words = {"NEIGHBORS": "add-remove", "RULE": "zcdp", "SIZE": "rho: 0.1", "AMOUNT": "rho: 0.05"}
-    text = SPEC
-    for word, value in words.items():
-        text = text.replace(word, value)
-    spec.write_text(text, encoding="utf-8")
+    spec, _ = written(tmp_path, spec_text("add-remove", "zcdp", "rho: 0.1", "rho: 0.05"))
     planned = dpcli("plan", spec, "--json").json
     (risk,) = (one for one in planned["risks"] if one["risk"] == "epsilon")
     explained = dpcli("explain", "privacy", "--rho", "0.1", "--delta", "1e-6").out

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import Command, reported
+from tests.support.cli import Command, reported, written
 
 COMPOSED = "caf\N{LATIN SMALL LETTER E WITH ACUTE}"
 DECOMPOSED = "cafe\N{COMBINING ACUTE ACCENT}"
-MIXED = "t\N{CYRILLIC SMALL LETTER A}xes"
 
 SPEC = """\
 dpcli: 1
@@ -20,22 +19,10 @@ columns: {age: {type: integer, bounds: [0, 9]}}
 statistics: [{name: n, statistic: count, epsilon: 1}]
 """
 
-LOCAL = """\
-dpcli: 1
-dataset: NAME
-model: local
-privacy: {unit: row, neighbors: change-one, budget: {epsilon: 1}}
-columns: {b: {type: boolean, missing: false}}
-responses: [{column: b, mechanism: randomized_response, epsilon: 1}]
-"""
 
-
-def write(folder: Path, name: str, text: str = SPEC) -> Path:
+def write(folder: Path, name: str) -> Path:
     """A spec of that dataset, next to a data file."""
-    (folder / "data.csv").write_text("age\n1\n2\n", encoding="utf-8")
-    spec = folder / "spec.yaml"
-    spec.write_text(text.replace("NAME", name), encoding="utf-8")
-    return spec
+    return written(folder, SPEC.replace("NAME", name), "age\n1\n2\n")[0]
 
 
 def test_a_name_of_letters_of_any_script_pays_for_releases(
@@ -67,17 +54,6 @@ def test_a_decomposed_name_finds_its_account(
     assert refused.status == 2
     assert f"write `{COMPOSED}`" in refused.err
     assert dpcli("ledger", "history", DECOMPOSED).status == 0
-
-
-def test_a_plan_warns_of_mixed_scripts(dpcli: Command, tmp_path: Path) -> None:
-    """In the text and the JSON of a plan, for both models."""
-    warning = f"mixes the scripts of t (U+0074, Latin), {MIXED[1]} (U+0430, Cyrillic)"
-    for text in (SPEC, LOCAL):
-        spec = write(tmp_path, MIXED, text)
-        assert warning in dpcli("plan", spec).out
-        limits = dpcli("plan", spec, "--json").json["limits"]
-        assert any(warning in limit for limit in limits)
-        assert "mixes" not in dpcli("plan", write(tmp_path, "taxes", text)).out
 
 
 def test_a_draft_composes_the_name_of_a_file(dpcli: Command, tmp_path: Path) -> None:

@@ -444,17 +444,6 @@ def test_a_minimum_of_rows_is_about_the_rows_kept(dpcli: Command, tmp_path: Path
     assert words.partition(":")[2] not in dpcli("plan", spec).out
 
 
-def test_drafts_and_pages_say_that_a_minimum_is_about_the_rows_kept(
-    dpcli: Command, tmp_path: Path
-) -> None:
-    """A person who writes `min_rows` reads it where the number is filled in."""
-    _, data = of_people(tmp_path, "min_rows: 800", 5)
-    draft = " ".join(dpcli("init", data).out.replace("#", " ").split())
-
-    assert "with `max_rows`, it is about the rows kept, and `min_people: 500` about people" in draft
-    assert "The minimum number of rows kept" in dpcli("explain", "min_rows").out
-
-
 @pytest.mark.parametrize(("people", "status"), [(500, 0), (100, 8), (0, 8)])
 def test_a_minimum_of_people_ignores_how_many_rows_they_have(
     people: int, status: int, dpcli: Command, tmp_path: Path

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dpcli import __version__
-from dpcli.cli.commands import COMMANDS, PLACES, help_brief
+from dpcli.cli.commands import PLACES, help_brief
 from tests.support.cli import ROOT, SPEC, Command, edit
 from tests.support.fork_server import fast_dpcli
 
@@ -231,14 +231,6 @@ def test_a_dry_run_ends_as_the_release_would(
     assert dpcli(*release, "--dry-run").status == dpcli(*release, "-q").status == 5
     again = dpcli(*release, "-o", out, "--release-id", "a", "--dry-run")
     assert again.status == 0 and "would be published again, nothing charged" in again.err
-
-
-def test_the_root_lists_commands_without_importing_them(dpcli: Command) -> None:
-    """The first line of every page is the text of the list."""
-    listed = dpcli("--help").out
-
-    for name in COMMANDS:
-        assert f"{name} " in listed and help_brief(name) in listed
 
 
 def test_a_failing_check_prints_its_json_and_the_status_of_each_problem(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from pathlib import Path
 from random import Random
@@ -13,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from dpcli.report.formats import report_schema
-from tests.support.cli import Command, reported
+from tests.support.cli import Command, reported, table
 
 SPEC = """
 dpcli: 1
@@ -34,8 +32,6 @@ statistics:
   - {name: heavy, statistic: mean, column: age, weight: w, epsilon: 5}
 """
 
-Rows = list[dict[str, str]]
-
 
 @pytest.fixture
 def survey(tmp_path: Path) -> Path:
@@ -50,11 +46,6 @@ def survey(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def read_rows(path: Path) -> Rows:
-    """The lines of a table."""
-    return list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
-
-
 def test_lines_of_the_population_are_in_every_output(survey: Path, dpcli: Command) -> None:
     """The table, the reports, the page and the summary show both intervals, and what they are."""
     reports = {ending: survey / f"r.{ending}" for ending in ("json", "md", "html")}
@@ -62,7 +53,7 @@ def test_lines_of_the_population_are_in_every_output(survey: Path, dpcli: Comman
     done = dpcli(
         "release", survey / "s.yaml", survey / "d.csv", "-o", survey / "o.csv", *named
     ).succeeded()
-    rows = read_rows(survey / "o.csv")
+    rows = table(survey / "o.csv")
     by_name = {(row["statistic"], row["region"], row["item"]): row for row in rows}
 
     north = by_name["people.population", "north", ""]
@@ -98,11 +89,11 @@ def test_other_layouts_have_the_lines_of_the_population(survey: Path, dpcli: Com
     dpcli(
         "release", spec, data, "--release-id", "a", "--layout", "wide", "-o", survey / "w.csv"
     ).succeeded()
-    wide = read_rows(survey / "w.region.csv")
+    wide = table(survey / "w.region.csv")
     assert {"age.population", "age.population_lower", "people.population"} <= set(wide[0])
     dpcli("release", spec, data, "--release-id", "b", "-o", survey / "o.parquet").succeeded()
-    table = pl.read_parquet(survey / "o.parquet")
-    assert table.filter(pl.col("statistic") == "age.population").height == 3
+    frame = pl.read_parquet(survey / "o.parquet")
+    assert frame.filter(pl.col("statistic") == "age.population").height == 3
 
 
 def test_a_plan_and_a_simulation_know_of_the_sample(survey: Path, dpcli: Command) -> None:

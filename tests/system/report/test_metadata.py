@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cli import PEOPLE, SPECS, Command, reported
+from tests.support.cli import PEOPLE, SPECS, Command, reported, written
 from tests.support.rules import mostly_extended
 
 csvw = pytest.importorskip("csvw")
@@ -41,21 +41,10 @@ declarations:
 
 def released(dpcli: Command, folder: Path, *words: str | Path, spec: str = SPEC) -> Path:
     """Release the spec with metadata; their path."""
-    (folder / "spec.yaml").write_text(spec)
+    path, out = written(folder, spec)[0], folder / "out.csv"
     metadata = folder / "out.csv-metadata.json"
-    dpcli(
-        "release",
-        folder / "spec.yaml",
-        PEOPLE,
-        "-o",
-        folder / "out.csv",
-        "--metadata",
-        metadata,
-        "--release-id",
-        "first",
-        "-q",
-        *words,
-    ).succeeded()
+    words = ("-o", out, "--metadata", metadata, "--release-id", "first", "-q", *words)
+    dpcli("release", path, PEOPLE, *words).succeeded()
     return metadata
 
 
@@ -87,6 +76,9 @@ def test_a_validator_accepts_the_metadata_with_the_tables(
     metadata = released(dpcli, tmp_path, "--layout", layout)
 
     accepted(metadata)
+    again = dpcli("release", tmp_path / "spec.yaml", PEOPLE, "-o", tmp_path / "out.csv", "--layout",
+                  layout, "--metadata", metadata, "--release-id", "first", "--json")  # fmt: skip
+    assert str(metadata) in again.json["outputs"]
     described = csvw.CSVW(str(metadata), validate=True)
     assert described.is_valid
 
@@ -187,18 +179,8 @@ def test_metadata_are_stored_and_can_be_exported(dpcli: Command, tmp_path: Path)
         (tmp_path / "out.csv", folder / "m.json", "../out.csv"),
         (folder / "a b#.csv", folder / "n.json", "a%20b%23.csv"),
     ):
-        dpcli(
-            "ledger",
-            "export",
-            "first",
-            "-o",
-            table,
-            "--metadata",
-            described,
-            "--force",
-            "--ledger",
-            ledger,
-        ).succeeded()
+        words = ("-o", table, "--metadata", described, "--force", "--ledger", ledger)
+        dpcli("ledger", "export", "first", *words).succeeded()
         assert tables(described)[0]["url"] == url
     accepted(folder / "m.json")
 
@@ -206,28 +188,16 @@ def test_metadata_are_stored_and_can_be_exported(dpcli: Command, tmp_path: Path)
 def test_metadata_are_refused_before_anything_is_spent(dpcli: Command, tmp_path: Path) -> None:
     """Their file must be another than each other output, and there must be a CSV file."""
     (tmp_path / "spec.yaml").write_text(SPEC)
-    out, spec = tmp_path / "out.csv", tmp_path / "spec.yaml"
-    for words, code in (
-        (("-o", out, "--metadata", out), "output-twice"),
-        (
-            ("-o", out, "--metadata", tmp_path / "r.md", "--report", tmp_path / "r.md"),
-            "output-twice",
-        ),
-        (("-o", out, "--metadata", spec), "output-is-input"),
-        (("-o", out, "--metadata", tmp_path / "no" / "m.json"), "output-folder"),
-        (("--metadata", tmp_path / "m.json"), "bad-option"),
-        (("-o", tmp_path / "out.parquet", "--metadata", tmp_path / "m.json"), "bad-option"),
+    out, spec, page = tmp_path / "out.csv", tmp_path / "spec.yaml", tmp_path / "r.md"
+    for code, *words in (
+        ("output-twice", "-o", out, "--metadata", out),
+        ("output-twice", "-o", out, "--metadata", page, "--report", page),
+        ("output-is-input", "-o", out, "--metadata", spec),
+        ("output-folder", "-o", out, "--metadata", tmp_path / "no" / "m.json"),
+        ("bad-option", "--metadata", tmp_path / "m.json"),
+        ("bad-option", "-o", tmp_path / "out.parquet", "--metadata", tmp_path / "m.json"),
     ):
         done = dpcli("release", spec, PEOPLE, *words)
 
         assert done.status == 2 and f"error[{code}]" in done.err
         assert [path.name for path in tmp_path.iterdir()] == ["spec.yaml"]
-
-
-def test_metadata_are_named_with_the_other_outputs(dpcli: Command, tmp_path: Path) -> None:
-    """`--json` lists the file of the metadata."""
-    (tmp_path / "spec.yaml").write_text(SPEC)
-    done = dpcli("release", tmp_path / "spec.yaml", PEOPLE, "-o", tmp_path / "o.csv", "--metadata",
-                 tmp_path / "m.json", "--json")  # fmt: skip
-
-    assert str(tmp_path / "m.json") in done.json["outputs"]
