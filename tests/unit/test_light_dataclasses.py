@@ -100,54 +100,31 @@ ARGUMENTS: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize("form", FORMS, ids=str)
-@pytest.mark.parametrize(("args", "values"), ARGUMENTS, ids=str)
-def test_the_same_arguments_make_the_same_object_or_error(
-    form: dict[str, bool], args: tuple[Any, ...], values: dict[str, Any]
-) -> None:
-    """A constructor accepts what that of the standard library accepts, and sets the same."""
-    results = [
-        outcome(lambda cls=cls: dataclasses.asdict(cls(*args, **values)))  # type: ignore[misc]
-        for cls in both(Plain, **form)
+def facts(cls: Any, form: dict[str, bool]) -> list[object]:
+    """What a constructor makes and refuses, and how its objects compare, show and change."""
+    found = [
+        outcome(lambda args=args, values=values: dataclasses.asdict(cls(*args, **values)))  # type: ignore[misc]
+        for args, values in ARGUMENTS
+    ]
+    one, same, other = cls(a=1, d="x"), cls(a=1, d="y"), cls(a=2)
+    return [
+        *(*found, one == same, one == other, one == 1, one != same, cls.__match_args__),
+        outcome(lambda: hash(one) == hash(same)),
+        repr(one) if form.get("repr", True) else "",
+        dataclasses.replace(one, b=()).b,
+        outcome(lambda: setattr(one, "a", 2)),
+        outcome(lambda: delattr(one, "a")),
+        getattr(one, "a", None),
     ]
 
-    assert results[0] == results[1]
-
 
 @pytest.mark.parametrize("form", FORMS, ids=str)
-def test_objects_compare_and_show_themselves_the_same(form: dict[str, bool]) -> None:
-    """Comparisons, hashes, representations and pattern arguments agree."""
-    facts = []
-    for cls in both(Plain, **form):
-        one, same, other = cls(a=1, d="x"), cls(a=1, d="y"), cls(a=2)
-        facts.append(
-            (
-                *(one == same, one == other, one == 1, one != same, cls.__match_args__),
-                *(outcome(lambda one=one, same=same: hash(one) == hash(same)),),  # type: ignore[misc]
-                repr(one) if form.get("repr", True) else "",
-                dataclasses.replace(one, b=()).b,
-            )
-        )
+def test_both_decorators_make_the_same_class(form: dict[str, bool]) -> None:
+    """Arguments, comparisons, hashes and representations agree, and what is frozen stays."""
+    standard, light = (facts(cls, form) for cls in both(Plain, **form))
 
-    assert facts[0] == facts[1]
-
-
-@pytest.mark.parametrize("form", FORMS, ids=str)
-def test_what_is_frozen_refuses_changes(form: dict[str, bool]) -> None:
-    """No field of a frozen object is set or deleted, whichever decorator made its class."""
-    results = []
-    for cls in both(Plain, **form):
-        one = cls(a=1)
-        results.append(
-            (
-                outcome(lambda one=one: setattr(one, "a", 2)),  # type: ignore[misc]
-                outcome(lambda one=one: delattr(one, "a")),  # type: ignore[misc]
-                getattr(one, "a", None),
-            )
-        )
-
-    assert results[0] == results[1]
-    assert (results[1][0] is dataclasses.FrozenInstanceError) == form.get("frozen", False)
+    assert standard == light
+    assert (light[-3] is dataclasses.FrozenInstanceError) == form.get("frozen", False)
 
 
 @pytest.mark.parametrize("form", FORMS, ids=str)

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import random
 from fractions import Fraction
-from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.labels import LabeledColumn
-from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.planning.planner import make_plan
 from dpcli.planning.words.statistics import derived_notes
-from dpcli.privacy.unit import Neighbors, Relation, RowUnit
 from dpcli.problems.reference import word_pages
-from dpcli.queries.query import LinearQuery
-from dpcli.queries.sums import Factor
 from dpcli.specification.load import parse_central_spec
-from tests.oracles.agreement import agreed
-from tests.oracles.plain import answers_about, read_people
-from tests.support.rules import for_each
 from tests.support.specs import completed
 
 COLUMNS = """columns:
@@ -122,74 +112,3 @@ def test_steps_and_bounds_follow(declaration: str, step: str, bounds: tuple[int,
 
     assert isinstance(column, NumericColumn)
     assert (column.step, column.bounds) == (Fraction(step), bounds)
-
-
-CELLS = {
-    "wage": ("0", "12.5", "999", "5000", ""),
-    "salary": ("100", "4999", "", "x"),
-    "bonus": ("-50", "7", "50", ""),
-    "quantity": ("-2", "0", "10", "99", ""),
-    "price": ("0", "0.25", "20", ""),
-    "deaths": ("0", "9", "3"),
-    "cases": ("0", "9", "4", ""),
-    "birth": ("1914-01-01", "2000-02-29", "2024-12-31", ""),
-    "admitted": ("2023-01-01", "2024-02-29", "2024-12-31"),
-    "discharged": ("2023-01-01", "2025-12-31", ""),
-}
-
-
-def random_section(rng: random.Random) -> str:
-    """Two columns of random kinds, the second of which uses the first."""
-
-    def declaration(numbers: list[str]) -> str:
-        first, second = rng.choice(numbers), rng.choice([*numbers, "3", "0.5"])
-        more = rng.choice(("", ", bounds: [0, 60]", ", missing: 5, bounds: [-10, 10]"))
-        return rng.choice(
-            (
-                f"{{sum: [{first}, {second}]{more}}}",
-                f"{{difference: [{second}, {first}]{more}}}",
-                f"{{product: [{first}, {second}]{more}, step: 1}}",
-                f"{{ratio: [{second}, {first}], step: 0.001{more}}}",
-                f"{{coalesce: [{first}, {rng.choice(numbers)}]{more}, step: 1}}",
-            )
-        )
-
-    numbers = ["wage", "salary", "bonus", "quantity", "price", "deaths", "cases"]
-    lines = [f"  x: {declaration(numbers)}", f"  y: {declaration([*numbers, 'x'])}"]
-    return "\n".join(["derive:", *lines]) + "\n"
-
-
-@for_each(range(80))
-def test_no_neighbor_exceeds_the_sensitivity(seed: int) -> None:
-    """One more row changes a sum over a derived column by at most what is stated."""
-    rng = random.Random(seed)
-    columns = derived_columns(random_section(rng))
-    queries = [
-        LinearQuery(factors=(Factor(column),))
-        for column in columns.values()
-        if isinstance(column, NumericColumn)
-    ]
-    relation = Relation(RowUnit(), Neighbors.ADD_REMOVE)
-    stated = [query_sensitivity(query, relation).l1 for query in queries]
-    header = ",".join(CELLS)
-    rows = [",".join(rng.choice(cells) for cells in CELLS.values()) for _ in range(12)]
-    people = read_people(queries, "\n".join([header, *rows, ""]).encode())
-    answers = [answers_about(queries, people[:end]) for end in range(len(people) + 1)]
-    for less, more in pairwise(answers):
-        for limit, before, after in zip(stated, less, more, strict=True):
-            assert isinstance(before, list) and isinstance(after, list)
-            assert sum(abs(a - b) for a, b in zip(after, before, strict=True)) <= limit
-
-
-@pytest.mark.parametrize("seed", range(15))
-def test_the_engine_agrees_on_random_specs(seed: int, tmp_path: Path) -> None:
-    """From the text of a spec to the sums of a file."""
-    rng = random.Random(1000 + seed)
-    columns = derived_columns(random_section(rng))
-    queries = [
-        LinearQuery(factors=(Factor(column),))
-        for column in columns.values()
-        if isinstance(column, NumericColumn)
-    ]
-    lines = [",".join(rng.choice(cells) for cells in CELLS.values()) for _ in range(200)]
-    agreed(queries, "\n".join([",".join(CELLS), *lines, ""]), tmp_path)
