@@ -243,14 +243,12 @@ def require_proven(events: Iterable[MechanismEvent]) -> None:
             name = event.mechanism, event.statistic, "" if event.joint else index
             joint.setdefault(name, []).append(event)
     for group in joint.values():
-        mechanism, stated = (
-            MECHANISMS[group[0].mechanism],
-            sum_losses(event.loss for event in group),
-        )
+        mechanism = MECHANISMS[group[0].mechanism]
+        stated = sum_losses(event.loss for event in group)
         noises = [mechanism.distribution(event.scale or Fraction(0)) for event in group]
         sensitivities = [event.sensitivity for event in group if event.sensitivity is not None]
         selection_delta = sum((event.keys_delta or Fraction(0) for event in group), Fraction(0))
-        proven = mechanism.loss(noises, sensitivities, stated.epsilon)
+        proven = mechanism.loss([*zip(noises, sensitivities, strict=True)], stated.epsilon)
         if proven.delta > stated.delta - selection_delta:
             raise ValueError("answers that are protected jointly are charged together")
 

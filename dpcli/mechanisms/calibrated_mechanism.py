@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Never, NoReturn, final
 
-from dpcli.mechanisms.mechanism import SINGLE_WEIGHT, AdditiveMechanism, Mechanism
+from dpcli.mechanisms.mechanism import SINGLE_WEIGHT, AdditiveMechanism, Answers, Mechanism
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Ints, integer_array, np
@@ -109,10 +109,10 @@ class CalibratedMechanism:
             raise TypeError("a mechanism is calibrated for the queries that it answers")
         noise_target = _target_for_noise(mechanism, target) if selects_partitions else target
         noises = mechanism.calibrate_and_verify(sensitivities, noise_target, weights, calibration)
-        losses = _charged_losses(mechanism, noises, sensitivities, weights, target, delta)
+        answers = [*zip(noises, sensitivities, strict=True)]
+        losses = _charged_losses(mechanism, answers, weights, target, delta)
         calibrated = []
-        answers = zip(queries, sensitivities, noises, losses, strict=True)
-        for query, sensitivity, noise, loss in answers:
+        for query, (noise, sensitivity), loss in zip(queries, answers, losses, strict=True):
             registered = type(noise) in NOISES and type(noise) is mechanism.distribution
             if sensitivity.l1 and (not registered or noise.scale <= 0):
                 raise ValueError("noise needs a positive scale where a neighbor can change answers")
@@ -214,8 +214,7 @@ def _target_for_noise(mechanism: Mechanism, target: Loss) -> Loss:
 
 def _charged_losses(
     mechanism: Mechanism,
-    noises: Sequence[Noise],
-    sensitivities: Sequence[Sensitivity],
+    answers: Answers,
     weights: Sequence[Fraction],
     target: Loss,
     delta: Fraction,
@@ -224,15 +223,13 @@ def _charged_losses(
 
     It is the weight of the target, or for a target in rho, the loss at `delta`.
     """
-    losses = [ZERO_LOSS] * len(noises)
-    changed = [index for index, sensitivity in enumerate(sensitivities) if sensitivity.l1]
+    losses = [ZERO_LOSS] * len(answers)
+    changed = [index for index, (_, sensitivity) in enumerate(answers) if sensitivity.l1]
     if target.rho is None:
         for index in changed:
             losses[index] = Loss(target.epsilon * weights[index], target.delta * weights[index])
         return losses
-    charged = mechanism.losses_at_delta(
-        [noises[index] for index in changed], [sensitivities[index] for index in changed], delta
-    )
+    charged = mechanism.losses_at_delta([answers[index] for index in changed], delta)
     for index, loss in zip(changed, charged, strict=True):
         losses[index] = loss
     return losses

@@ -8,14 +8,14 @@ from functools import lru_cache
 from itertools import count
 from math import erfc, exp, sqrt
 
-from dpcli.mechanisms.mechanism import AdditiveMechanism, CalibrationError
+from dpcli.mechanisms.mechanism import AdditiveMechanism, Answers, CalibrationError, DominatingPairs
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.exact import short_up
 from dpcli.numeric.interval_arithmetic import log_up, round_up, sqrt_up
 from dpcli.numeric.search import search_min
 from dpcli.privacy.deltas import ChangedCells, cells_delta, joint_delta
-from dpcli.privacy.loss import DominatingPair, Loss
+from dpcli.privacy.loss import Loss
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.zcdp_conversion import float_log, zcdp_delta, zcdp_epsilon
 
@@ -88,20 +88,16 @@ class Gaussian(AdditiveMechanism):
         def noises(scale: Fraction) -> list[Noise]:
             return [DiscreteGaussian(round_up(scale * norm, SIGMA_BITS)) for norm in norms]
 
-        if calibration == "classic":
-            return noises(_classic(target))
-        return noises(
-            _min_scale(
-                lambda scale: self.loss(noises(scale), sensitivities, target.epsilon), target
-            )
-        )
+        def loss(scale: Fraction) -> Loss:
+            answers = [*zip(noises(scale), sensitivities, strict=True)]
+            return self.loss(answers, target.epsilon)
 
-    def loss(
-        self, noises: Sequence[Noise], sensitivities: Sequence[Sensitivity], epsilon: Fraction
-    ) -> Loss:
+        return noises(_classic(target) if calibration == "classic" else _min_scale(loss, target))
+
+    def loss(self, answers: Answers, epsilon: Fraction) -> Loss:
         """The loss of all answers at `epsilon`: the least proven delta, rounded up."""
-        delta, answers = Fraction(1), list(zip(noises, sensitivities, strict=True))
-        if sum(sensitivity.l0 for sensitivity in sensitivities) > 1:
+        delta = Fraction(1)
+        if sum(sensitivity.l0 for _, sensitivity in answers) > 1:
             rhos = (sensitivity.l2_squared / (2 * noise.scale**2) for noise, sensitivity in answers)
             delta = zcdp_delta(sum(rhos, start=Fraction(0)), epsilon)
             changed = [
@@ -114,18 +110,13 @@ class Gaussian(AdditiveMechanism):
             delta = min(delta, cells_delta(noise.scale, sensitivity.l0, sensitivity.linf, epsilon))
         return Loss(epsilon, delta)
 
-    def losses_at_delta(
-        self, noises: Sequence[Noise], sensitivities: Sequence[Sensitivity], delta: Fraction
-    ) -> list[Loss]:
+    def losses_at_delta(self, answers: Answers, delta: Fraction) -> list[Loss]:
         """The epsilon and the delta of all answers, divided in proportion to their rhos.
 
         Raises CalibrationError without a delta.
         """
         _require_delta(delta)
-        rhos = [
-            self.zcdp_rho(noise, sensitivity)
-            for noise, sensitivity in zip(noises, sensitivities, strict=True)
-        ]
+        rhos = [self.zcdp_rho(noise, sensitivity) for noise, sensitivity in answers]
         rho = sum(rhos, start=Fraction(0))
         epsilon = zcdp_epsilon(rho, delta)
         return [Loss(epsilon * part / rho, delta * part / rho) for part in rhos]
@@ -135,9 +126,7 @@ class Gaussian(AdditiveMechanism):
         rho = sensitivity.l2_squared / (2 * noise.scale**2)
         return rho if rho.denominator < 10**12 else short_up(rho)
 
-    def dominating_pairs(
-        self, noise: Noise, sensitivity: Sensitivity
-    ) -> tuple[DominatingPair, ...]:
+    def dominating_pairs(self, noise: Noise, sensitivity: Sensitivity) -> DominatingPairs:
         """The noise and the noise shifted by `linf`, in each of `l0` cells."""
         return (noise.dominating_pair(noise.scale, sensitivity.linf, sensitivity.l0),)
 

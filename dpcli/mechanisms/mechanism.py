@@ -34,6 +34,11 @@ if TYPE_CHECKING:
 SINGLE_WEIGHT = (Fraction(1),)
 """The weight of a single answer."""
 
+Answers = Sequence[tuple[Noise, Sensitivity]]
+"""The noise of each answer, and its sensitivity."""
+
+DominatingPairs = tuple[DominatingPair, ...]
+
 
 class CalibrationError(Exception):
     """No noise of a mechanism meets the target; `reason` says why, `hint` what to do."""
@@ -51,8 +56,7 @@ class Mechanism(Unchangeable, ABC):
     that it may use, `needs_delta` whether its loss has a delta, and `calibrations` the values of
     `calibration:` that it accepts.
 
-    In all methods, sequences of sensitivities, noises and weights have one element for each answer,
-    in one order.
+    In all methods, sequences have one element for each answer, in one order.
     """
 
     name: ClassVar[str]
@@ -79,18 +83,14 @@ class Mechanism(Unchangeable, ABC):
         """
 
     @abstractmethod
-    def loss(
-        self, noises: Sequence[Noise], sensitivities: Sequence[Sensitivity], epsilon: Fraction
-    ) -> Loss:
+    def loss(self, answers: Answers, epsilon: Fraction) -> Loss:
         """A proven upper bound of the loss of all answers together.
 
         If the mechanism has a delta, the result has this `epsilon`, and the delta at `epsilon`.
         """
 
     @abstractmethod
-    def losses_at_delta(
-        self, noises: Sequence[Noise], sensitivities: Sequence[Sensitivity], delta: Fraction
-    ) -> list[Loss]:
+    def losses_at_delta(self, answers: Answers, delta: Fraction) -> list[Loss]:
         """The loss of each answer, rounded up; their deltas add up to at most `delta`."""
 
     @abstractmethod
@@ -98,9 +98,7 @@ class Mechanism(Unchangeable, ABC):
         """A proven zero-concentrated loss of an answer with `noise`, rounded up."""
 
     @abstractmethod
-    def dominating_pairs(
-        self, noise: Noise, sensitivity: Sensitivity
-    ) -> tuple[DominatingPair, ...]:
+    def dominating_pairs(self, noise: Noise, sensitivity: Sensitivity) -> DominatingPairs:
         """Pairs of distributions whose product dominates an answer with `noise`."""
 
     @abstractmethod
@@ -149,7 +147,7 @@ class Mechanism(Unchangeable, ABC):
         add-remove, and is at most the epsilon of `loss`. Otherwise it is the epsilon of `loss`.
         """
         if not self.needs_delta and sensitivity.l1:
-            epsilon = self.loss([noise], [sensitivity], loss.epsilon).epsilon
+            epsilon = self.loss([(noise, sensitivity)], loss.epsilon).epsilon
             loss = Loss(min(loss.epsilon, epsilon), loss.delta)
         return self.guarantee(noise, sensitivity, loss, failure_delta)
 
@@ -182,7 +180,8 @@ class Mechanism(Unchangeable, ABC):
             target = Loss(target.epsilon * used, target.delta * used)
             relative = [weights[index] / used for index in noisy]
             calibrated = self.calibrate(changed, target, relative, calibration)
-            if not self.loss(calibrated, changed, target.epsilon).within(target):
+            answers = [*zip(calibrated, changed, strict=True)]
+            if not self.loss(answers, target.epsilon).within(target):
                 raise CalibrationError(
                     f"`{self.name}` with `calibration: {calibration}` does not meet the target",
                     "use the exact calibration",
@@ -224,26 +223,16 @@ class PureMechanism(Mechanism):
             for sensitivity, weight in weighted
         ]
 
-    def loss(
-        self, noises: Sequence[Noise], sensitivities: Sequence[Sensitivity], epsilon: Fraction
-    ) -> Loss:
+    def loss(self, answers: Answers, epsilon: Fraction) -> Loss:
         """The exact sum of L1 / scale, with delta zero."""
-        epsilons = (
-            sensitivity.l1 / noise.scale
-            for noise, sensitivity in zip(noises, sensitivities, strict=True)
-        )
+        epsilons = (sensitivity.l1 / noise.scale for noise, sensitivity in answers)
         return Loss(sum(epsilons, start=Fraction(0)))
 
-    def losses_at_delta(
-        self, noises: Sequence[Noise], sensitivities: Sequence[Sensitivity], delta: Fraction
-    ) -> list[Loss]:
+    def losses_at_delta(self, answers: Answers, delta: Fraction) -> list[Loss]:
         """L1 / scale of each answer, rounded up, with delta zero."""
-        answers = zip(noises, sensitivities, strict=True)
         return [Loss(short_up(sensitivity.l1 / noise.scale)) for noise, sensitivity in answers]
 
-    def dominating_pairs(
-        self, noise: Noise, sensitivity: Sensitivity
-    ) -> tuple[DominatingPair, ...]:
+    def dominating_pairs(self, noise: Noise, sensitivity: Sensitivity) -> DominatingPairs:
         """The dominating pair of the noise for each cell, or randomized response.
 
         The pairs of the noise are used if L1 is `l0` times `linf`: all changed cells can change by

@@ -6,12 +6,12 @@ from fractions import Fraction
 from math import floor
 from typing import ClassVar, final
 
-from dpcli.mechanisms.mechanism import PureMechanism
+from dpcli.mechanisms.mechanism import DominatingPairs, PureMechanism
 from dpcli.noise.distribution import NO_NOISE, Family, Noise
 from dpcli.noise.k_norm import KNormNoise, KNormVector
 from dpcli.numeric.arrays import Array, integer_array
 from dpcli.numeric.interval_arithmetic import sqrt_up
-from dpcli.privacy.loss import DominatingPair, RandomizedResponsePair
+from dpcli.privacy.loss import RandomizedResponsePair
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.zcdp_conversion import pure_rho
 from dpcli.queries.query import Query
@@ -61,9 +61,7 @@ class ObjectivePerturbation(PureMechanism):
     def zcdp_rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
         return pure_rho(sensitivity.l1 / noise.scale)
 
-    def dominating_pairs(
-        self, noise: Noise, sensitivity: Sensitivity
-    ) -> tuple[DominatingPair, ...]:
+    def dominating_pairs(self, noise: Noise, sensitivity: Sensitivity) -> DominatingPairs:
         """Randomized response of epsilon L1 / scale, for the whole coefficient vector.
 
         This pair dominates every pure answer.

@@ -68,7 +68,7 @@ each_small = pytest.mark.parametrize(
 def stated(mechanism: Mechanism, scale: Fraction, moved: Sensitivity) -> tuple[Noise, Guarantee]:
     """Noise of that scale, and the guarantee that the mechanism states."""
     noise = mechanism.distribution(scale)
-    loss = mechanism.loss([noise], [moved], Fraction(1))
+    loss = mechanism.loss([(noise, moved)], Fraction(1))
     return noise, mechanism.guarantee(noise, moved, loss)
 
 

@@ -60,9 +60,9 @@ def test_calibrated_noise_is_within_its_target(
         for target in targets(mechanism, epsilon):
             noise, loss = fitted(mechanism, sensitivity, target)
             assert loss.within(target)
-            assert loss == mechanism.loss([noise], [sensitivity], epsilon)
+            assert loss == mechanism.loss([(noise, sensitivity)], epsilon)
             less = replace(noise, scale=noise.scale * Fraction(9, 10))
-            assert not mechanism.loss([less], [sensitivity], epsilon).within(target)
+            assert not mechanism.loss([(less, sensitivity)], epsilon).within(target)
 
 
 @each_mechanism
@@ -195,9 +195,9 @@ def test_a_joint_answer_is_within_its_target(mechanism: Mechanism) -> None:
         assert noises[1] == NO_NOISE
         del noises[1]
         changed = [sensitivity for sensitivity in moved if sensitivity.l1]
-        assert mechanism.loss(noises, changed, target.epsilon).within(target)
+        assert mechanism.loss([*zip(noises, changed, strict=True)], target.epsilon).within(target)
         less = [replace(noise, scale=noise.scale * Fraction(9, 10)) for noise in noises]
-        assert not mechanism.loss(less, changed, target.epsilon).within(target)
+        assert not mechanism.loss([*zip(less, changed, strict=True)], target.epsilon).within(target)
 
 
 def test_joint_gaussian_noise_is_less_than_that_of_divided_targets() -> None:

@@ -52,7 +52,7 @@ def noise(mechanism: str, change: int, epsilon: str, delta: str = "0") -> str:
     kind = next(registered for registered in MECHANISMS if registered.name == mechanism)
     sensitivity = Sensitivity(1, change, change**2, change)
     (made,) = kind.calibrate_and_verify([sensitivity], Loss(Fraction(epsilon), Fraction(delta)))
-    loss = kind.loss([made], [sensitivity], Fraction(epsilon))
+    loss = kind.loss([(made, sensitivity)], Fraction(epsilon))
     return f"scale {float(made.scale):.5g}, {_text(loss)}"
 
 

@@ -25,4 +25,4 @@ def fitted(
 ) -> tuple[Noise, Loss]:
     """Calibrated noise of a single answer, and its loss."""
     (noise,) = mechanism.calibrate_and_verify([change], target, calibration=calibration)
-    return noise, mechanism.loss([noise], [change], target.epsilon)
+    return noise, mechanism.loss([(noise, change)], target.epsilon)

@@ -53,12 +53,12 @@ class AdditiveRandomizer(CalibratedRandomizer):
 
     @property
     def is_certified(self) -> bool:
-        noises, sensitivities = [self.noise], [self.sensitivity]
         if type(self.mechanism) not in MECHANISMS.classes or type(self.noise) not in NOISES:
             return False
         if type(self.noise) is not self.mechanism.distribution or self.noise.scale <= 0:
             return False
-        return self.mechanism.loss(noises, sensitivities, self.loss.epsilon).within(self.loss)
+        answers = [(self.noise, self.sensitivity)]
+        return self.mechanism.loss(answers, self.loss.epsilon).within(self.loss)
 
     @property
     def ratio(self) -> None:
