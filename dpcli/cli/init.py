@@ -16,7 +16,7 @@ import typer
 from dpcli.cli.console import print_json, print_line, write_json
 from dpcli.cli.interview import Interview, InvalidAnswerError, Prompter, parse_list
 from dpcli.cli.options import checked_dialect, input_file, require_new_file
-from dpcli.cli.outputs import output_file
+from dpcli.cli.outputs import output_file, write_output
 from dpcli.data.formats import Dialect, has_unnamed_index
 from dpcli.engine.files.dataset import format_of
 from dpcli.engine.files.header_check import columns_without_names, recognized_source, require_names
@@ -24,7 +24,6 @@ from dpcli.engine.files.source import open_dataset
 from dpcli.planning.planner import make_plan, require_plan_fits
 from dpcli.problems.errors import DataError, StoppedBySignal, UsageError, make_problem
 from dpcli.problems.messages import closest_match, did_you_mean
-from dpcli.releasing.publishing import publish, publish_to_stdout
 from dpcli.report.formats import report_schema
 from dpcli.specification.draft import draft_spec, duplicate_names, why_undeclarable
 from dpcli.specification.load import parse_central_spec
@@ -127,10 +126,7 @@ def init(
     else:
         is_sheet = format_of(data) == "sheet"
         draft = draft_spec(names, name, dialect, is_sheet=is_sheet, only=chosen)
-    if output is None:
-        publish_to_stdout(draft.encode())
-    else:
-        publish({output: draft.encode()})
+    write_output(draft.encode(), output)
     certain = certain or ask
     if not certain and format_of(data) == "json":
         keys = f"{len(names):,} key{'s' * (len(names) != 1)}"

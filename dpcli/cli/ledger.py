@@ -174,15 +174,7 @@ def export(
         inputs = opened_ledger.files()
     names = wide_tables(stored) if layout == "wide" else ()
     tables = Tables(
-        output,
-        report,
-        report_format,
-        force,
-        layout,
-        names,
-        not report,
-        metadata=metadata,
-        digits=digits,
+        output, report, report_format, force, layout, names, not report, metadata, digits=digits
     )
     if tables.output is not None or not report:
         if stored.stopped:
@@ -194,9 +186,7 @@ def export(
 
 
 def verify(
-    more: Annotated[
-        list[Path] | None, typer.Argument(metavar="[REPORT...]", help="More reports.")
-    ] = None,
+    more: options.MoreReports = None,
     against: Annotated[
         list[Path] | None,
         typer.Option(metavar="REPORT", help="A published report in JSON; more may follow."),
@@ -234,9 +224,7 @@ def verify(
 
 
 def recover(
-    more: Annotated[
-        list[Path] | None, typer.Argument(metavar="[REPORT...]", help="More reports.")
-    ] = None,
+    more: options.MoreReports = None,
     source: Annotated[
         list[Path] | None,
         typer.Option("--from", metavar="REPORT", help="A published report in JSON; more follow."),
@@ -282,16 +270,11 @@ def recover(
             "report are not charged"
         )
     if as_json:
+        stated = ("release_id", "entry", "exact")
+        releases = [{name: getattr(each, name) for name in stated} for each in recovered.releases]
         print_json(
             {
-                "recovered": [
-                    {
-                        "release_id": release.release_id,
-                        "entry": release.entry,
-                        "exact": release.exact,
-                    }
-                    for release in recovered.releases
-                ],
+                "recovered": releases,
                 "forked": [release.release_id for release in recovered.forked],
                 "opened": list(recovered.opened),
                 "unproven": recovered.lost,

@@ -19,7 +19,7 @@ import typer
 
 from dpcli.cli.charging import existing_ledger
 from dpcli.cli.console import write_json
-from dpcli.cli.options import AsJson, NamedLedger
+from dpcli.cli.options import AsJson, NamedLedger, day_option
 from dpcli.cli.terminal import write_table
 from dpcli.ledger.account import RepeatedRuns
 from dpcli.ledger.balance import (
@@ -33,7 +33,7 @@ from dpcli.ledger.balance import (
 from dpcli.ledger.chain import LedgerEntry
 from dpcli.ledger.charge import SUFFIX
 from dpcli.ledger.ledger import OpenLedger
-from dpcli.ledger.options import DEFAULT, NAMED, checked_day
+from dpcli.ledger.options import DEFAULT, NAMED
 from dpcli.numeric.exact import plain_text, readable_text, with_exponent
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
@@ -72,13 +72,7 @@ def show(
         Path | None, typer.Option(metavar="SPEC", help="How many more runs of this spec fit.")
     ] = None,
     period: Annotated[
-        str | None,
-        typer.Option(
-            "--period",
-            metavar="YYYY-MM-DD",
-            callback=checked_day,
-            help="Windows around this day, not the worst ones.",
-        ),
+        str | None, day_option("Windows around this day, not the worst ones.")
     ] = None,
     as_json: AsJson = False,
     path: NamedLedger = None,

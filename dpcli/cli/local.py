@@ -13,7 +13,7 @@ from dpcli.cli import options
 from dpcli.cli.charging import published, shown_messages
 from dpcli.cli.console import print_json, print_line
 from dpcli.cli.options import AsJson, input_file
-from dpcli.cli.outputs import Responses, output_file, spent_text
+from dpcli.cli.outputs import Responses, output_file, spent_text, write_output
 from dpcli.cli.terminal import shown_progress, write_table
 from dpcli.fields.values import NumberSyntaxError, parse_number
 from dpcli.ledger.charge import RandomizedCollection
@@ -24,7 +24,7 @@ from dpcli.mechanisms.local.local_mechanism import ProbabilityTable
 from dpcli.numeric.exact import exact_or_up, readable_text
 from dpcli.planning.planner import make_plan
 from dpcli.problems.errors import SpecError, UsageError
-from dpcli.releasing.publishing import publish, publish_to_stdout, require_writable
+from dpcli.releasing.publishing import require_writable
 from dpcli.releasing.request import ReleaseRequest
 from dpcli.releasing.run import CollectionRun
 from dpcli.report.formats import render_outputs, require_table_name
@@ -128,11 +128,7 @@ def estimate(
         require_table_name(output)
     counts = count_responses(read, collected)
     estimates = list(estimate_groups(counts, read.confidence))
-    table = csv_text(estimate_lines(estimates))
-    if output is None:
-        publish_to_stdout(table)
-    else:
-        publish({output: table})
+    write_output(csv_text(estimate_lines(estimates)), output)
     if quiet:
         return
     if output is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -56,43 +56,33 @@ ReleaseId = Annotated[
         help="The release's name, to retry it [random].",
     ),
 ]
-LedgerFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--ledger",
-        metavar="PATH",
-        envvar=NAMED,
-        show_envvar=False,
-        help="The ledger [$DPCLI_LEDGER, else next to SPEC].",
-    ),
-]
-NamedLedger = Annotated[
-    Path | None,
-    typer.Option(
-        "--ledger",
-        metavar="PATH",
-        envvar=NAMED,
-        show_envvar=False,
-        help="The ledger [$DPCLI_LEDGER, else dpcli-ledger.sqlite].",
-    ),
-]
+
+
+def _ledger_option(default: str) -> Any:
+    help_ = f"The ledger [$DPCLI_LEDGER, else {default}]."
+    return typer.Option("--ledger", metavar="PATH", envvar=NAMED, show_envvar=False, help=help_)
+
+
+LedgerFile = Annotated[Path | None, _ledger_option("next to SPEC")]
+NamedLedger = Annotated[Path | None, _ledger_option("dpcli-ledger.sqlite")]
 """The ledger of commands that read no spec."""
 
-Period = Annotated[
-    str | None,
-    typer.Option(
-        "--period",
-        metavar="YYYY-MM-DD",
-        callback=checked_day,
-        help="The day of the data, for a window.",
-    ),
-]
+
+def day_option(text: str) -> Any:
+    """The option `--period` with this help."""
+    return typer.Option("--period", metavar="YYYY-MM-DD", callback=checked_day, help=text)
+
+
+Period = Annotated[str | None, day_option("The day of the data, for a window.")]
 AnyPeriod = Annotated[
     bool, typer.Option("--any-period", help="Accept a day in the future, or long before the last.")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace outputs that exist.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No summary on stderr.")]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON, for scripts.")]
+MoreReports = Annotated[
+    list[Path] | None, typer.Argument(metavar="[REPORT...]", help="More reports.")
+]
 
 
 def input_file(data: str) -> Path:

@@ -50,6 +50,14 @@ if TYPE_CHECKING:
     from dpcli.report.statistic import StatisticReport
 
 
+def write_output(content: bytes, output: Path | None) -> None:
+    """Write to a file, or to standard output; raises OutputError."""
+    if output is None:
+        publish_to_stdout(content)
+    else:
+        publish({output: content})
+
+
 def output_file(output: Path | None) -> Path | None:
     """The file that `-o` names; None, also for `-`, is standard output."""
     return None if output == Path("-") else output
@@ -138,7 +146,10 @@ class Outputs:
         return self._made[name]
 
     def is_published(self, stored: StoredRelease) -> bool:  # noqa: ARG002 - of responses alone
-        """Whether an output that is not stored is already in its file."""
+        """Whether an output that is not stored is already in its file.
+
+        Raises LedgerError if it is missing.
+        """
         return False
 
     def require_valid(
@@ -154,11 +165,11 @@ class Outputs:
         It is called before anything is spent. Files with the bytes of the `stored` release, or of
         a `failed` check that is made again, may exist; with `exist_ok`, all files may.
         """
+        is_published = stored is not None and self.is_published(stored)
         expected: dict[Path, set[bytes]] = {}
         for release in (*([stored] if stored else ()), *failed):
             for path, content in self.contents(release).items():
                 expected.setdefault(path, set()).add(content)
-        is_published = stored is not None and self.is_published(stored)
         targets = [*({} if is_published else self.tables), *self.described, *self.reports]
         twice = len(self.report or ()) > len(self.reports)
         require_writable(
@@ -272,29 +283,16 @@ class Responses(Outputs):
         """The file of the responses, which are not stored in the ledger."""
         return {} if self.output is None else {self.output: ""}
 
-    def require_valid(
-        self,
-        inputs: Sequence[Path],
-        stored: StoredRelease | None = None,
-        failed: Sequence[StoredRelease] = (),
-        *,
-        exist_ok: bool = False,
-    ) -> None:
-        """Raise UsageError or LedgerError for files that must not be written.
-
-        LedgerError is also raised if charged responses are missing, or in another order.
-        """
-        if stored is not None:
-            self._responses(stored).require(self.output)
-        super().require_valid(inputs, stored, failed, exist_ok=exist_ok)
-
     def _publish(self, stored: StoredRelease) -> None:
         """Publish the responses first, because there is only one copy, then the reports."""
         self._responses(stored).publish(self.output, force=self.force)
         super()._publish(stored)
 
     def is_published(self, stored: StoredRelease) -> bool:
-        return self._responses(stored).are_at(self.output)
+        """Whether the output has the responses; LedgerError also if their order differs."""
+        responses = self._responses(stored)
+        responses.require(self.output)
+        return responses.are_at(self.output)
 
     def _responses(self, stored: StoredRelease) -> ChargedResponses:
         from dpcli.releasing.responses import ChargedResponses
