@@ -20,7 +20,7 @@ from dpcli.data.characters import BLANKS
 from dpcli.data.column import Column
 from dpcli.data.formats import ENCODINGS, UTF8, Dialect
 from dpcli.engine.files.dataset import Dataset, Source
-from dpcli.engine.files.decoding import LINE_END, UTF8_BOM, parse_line, parse_records
+from dpcli.engine.files.decoding import LINE_END, UTF8_BOM, parse_line, parse_lines
 from dpcli.engine.files.source import open_file
 from dpcli.problems.errors import DataError
 from dpcli.problems.light_dataclasses import dataclass
@@ -171,13 +171,8 @@ def _faults(
 
 def _lengths(text: str, dialect: Dialect, width: int) -> tuple[int, Counter[Kind]]:
     """The number of records, and of those without `width` cells, by kind."""
-    if dialect.multiline:
-        lines = io.StringIO(text, newline="")
-        records: Iterator[list[str] | None] = parse_records(lines, dialect)
-    else:
-        records = (parse_line(line, dialect) for line in LINE_END.split(text))
     kinds, count = Counter[Kind](), 0
-    for cells in records:
+    for cells in parse_lines(io.StringIO(text, newline=""), dialect):
         is_comment = dialect.comment and cells and cells[0].startswith(dialect.comment)
         if cells == [] or is_comment or (cells and _is_footer(cells, dialect.footer)):
             continue

@@ -17,7 +17,7 @@ from dpcli.engine.files.source import Input, open_dataset, open_file
 from dpcli.engine.progress import Progress
 from dpcli.ledger.charge import StoredRelease
 from dpcli.numeric.arrays import integer_array
-from dpcli.planning.plan import CentralPlan, PlannedQuery
+from dpcli.planning.plan import CentralPlan, PlannedQuery, PlannedStatistic
 from dpcli.planning.results import EstimatedStatistic, NoisyStatistic
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups, NoisePermit
 from dpcli.problems.errors import DataError, QualityError, UsageError, make_problem
@@ -152,11 +152,7 @@ def add_noise(
 
     Privacy: only the calibrated mechanism of each query opens the exact answer, to add noise.
     """
-    confidential = iter(exact[len(plan.quality.queries) if plan.quality else 0 :])
-    pairs_by_statistic = [
-        (planned, [(planned_query, next(confidential)) for planned_query in planned.queries])
-        for planned in plan.statistics
-    ]
+    pairs_by_statistic = by_statistic(plan, exact)
     counts: dict[str, dict[Group, int]] = {}
     for planned, pairs in pairs_by_statistic:
         if planned.entry.selects_partitions:
@@ -181,6 +177,17 @@ def add_noise(
         shown = groups if entry.has_private_groups else None
         noisy_statistics.append(NoisyStatistic(planned, answers, shown))
     return tuple(noisy_statistics)
+
+
+def by_statistic(
+    plan: CentralPlan, exact: Sequence[ConfidentialAnswer]
+) -> list[tuple[PlannedStatistic, list[tuple[PlannedQuery, ConfidentialAnswer]]]]:
+    """Each statistic with its queries and their answers, without the quality check."""
+    answers = iter(exact[len(plan.quality.queries) if plan.quality else 0 :])
+    return [
+        (planned, [(query, next(answers)) for query in planned.queries])
+        for planned in plan.statistics
+    ]
 
 
 def _in_order(by: Sequence[Axis], counts: Mapping[Group, int]) -> dict[Group, int]:

@@ -18,7 +18,7 @@ from dpcli.planning.results import NoisyStatistic
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
 from dpcli.privacy.unit import PersonUnit
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.releasing.steps import add_noise, check_quality, estimate_statistic
+from dpcli.releasing.steps import add_noise, by_statistic, check_quality, estimate_statistic
 from dpcli.simulation.noise_test import ErrorSample, NoiseVerdict, Observed, QueryTrial, fraction
 from dpcli.simulation.synthetic import SyntheticDataset
 from dpcli.statistics.design import NoisyAnswer
@@ -76,21 +76,16 @@ class SyntheticRun:
 
     def exact(self) -> tuple[ExactAnswers, ...]:
         """The answers without noise, statistic by statistic."""
-        quality = self._plan.quality
-        confidential = iter(self._confidential[len(quality.queries) if quality else 0 :])
-        own = [[next(confidential) for _ in planned.queries] for planned in self._plan.statistics]
+        own = by_statistic(self._plan, self._confidential)
         groups = {
-            planned.name: self._groups(parts[0]).names
-            for planned, parts in zip(self._plan.statistics, own, strict=True)
+            planned.name: self._groups(pairs[0][1]).names
+            for planned, pairs in own
             if planned.entry.selects_partitions
         }
         answers = []
-        for planned, parts in zip(self._plan.statistics, own, strict=True):
+        for planned, pairs in own:
             names = groups[planned.entry.selected_by] if planned.entry.selected_by else None
-            values = tuple(
-                _outcome(planned_query, self._values(part, names))
-                for planned_query, part in zip(planned.queries, parts, strict=True)
-            )
+            values = tuple(_outcome(query, self._values(part, names)) for query, part in pairs)
             answers.append(ExactAnswers(values, names))
         return tuple(answers)
 

@@ -18,7 +18,7 @@ from itertools import islice
 
 from dpcli.data.formats import STANDARD_DIALECT, Dialect
 from dpcli.engine.files.csv_normalizer import whole_lines, without_mark
-from dpcli.engine.files.decoding import LINE_END, parse_line, parse_records
+from dpcli.engine.files.decoding import parse_line, parse_records
 
 RECORDS = 1 << 12
 """Records that are rewritten at a time."""
@@ -76,12 +76,10 @@ def _records(blocks: Iterable[bytes], dialect: Dialect) -> Iterator[list[str] | 
         return found[0] if found[1] else escape if is_line_end else escape * 2 + found[0][1:]
 
     texts = (sequence.sub(kept, block.decode("utf-8", "replace")) for block in blocks)
+    # The texts end with lines.
+    lines = (line for text in texts for line in io.StringIO(text, newline=""))
     if dialect.multiline:
-        lines = (line for text in texts for line in io.StringIO(text, newline=""))
         yield from (record if any(record) else [] for record in parse_records(lines, dialect))
     else:
-        for text in texts:
-            # The texts end with lines; after the last end is none.
-            ended = LINE_END.split(text)
-            for line in ended[: len(ended) - (not ended[-1])]:
-                yield parse_line(line, dialect) if line.strip(blanks) else []
+        bare = (line.rstrip("\r\n") for line in lines)
+        yield from (parse_line(line, dialect) if line.strip(blanks) else [] for line in bare)

@@ -216,6 +216,16 @@ def parse_line(line: str, dialect: Dialect) -> list[str] | None:
     return cells if rest else None
 
 
+def parse_lines(lines: Iterable[str], dialect: Dialect) -> Iterator[list[str] | None]:
+    """The cells of each record, or unless records have several lines, of each line.
+
+    None for a line that does not close a quoted cell.
+    """
+    if dialect.multiline:
+        return parse_records(lines, dialect)
+    return (parse_line(line.rstrip("\r\n"), dialect) for line in lines)
+
+
 def placeholder_header(delimiter: str, width: int) -> str:
     """A header line of invented names: `c0`, `c1` and so on.
 

@@ -16,8 +16,7 @@ from dpcli.engine.files.decoding import (
     UTF8_BOM,
     WINDOWS,
     column_names,
-    parse_line,
-    parse_records,
+    parse_lines,
     placeholder_header,
     split_start,
     to_utf8,
@@ -58,12 +57,8 @@ def header_names(lines: Iterable[str], dialect: Dialect) -> tuple[str, ...]:
     # Blank lines within a name would become one space.
     blanks = " \t\r\n".replace(dialect.delimiter, "")
     lines = (line for line in lines if line.strip(blanks))
-    if dialect.multiline:
-        records: Iterator[Sequence[str] | None] = parse_records(lines, dialect)
-    else:
-        records = (parse_line(line.rstrip("\r\n"), dialect) for line in lines)
     header = []
-    for record in records:
+    for record in parse_lines(lines, dialect):
         if record is None:
             break
         header += [record] if record else []

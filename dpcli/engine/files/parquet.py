@@ -21,7 +21,7 @@ import os
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 import polars as pl
 
@@ -242,7 +242,7 @@ def parquet_source(name: str, file: BinaryIO) -> Source:
     Raises DataError `not-parquet`.
     """
     with redacted_errors("not-parquet", file=name):
-        frame = pl.scan_parquet(_footer(file), glob=False, hive_partitioning=False)
+        frame = _scan(_footer(file))
         schema = frame.collect_schema()
         rows: int = frame.select(pl.len()).collect(engine="streaming").item()
     if not schema:
@@ -272,22 +272,21 @@ def _is_too_long(dtype: pl.DataType) -> bool:
     return isinstance(dtype, pl.Decimal) and dtype.precision > DECIMAL_DIGITS
 
 
+def _scan(file: BinaryIO, **options: Any) -> pl.LazyFrame:
+    """The table in a file, and in no other file that its name or its folder may mean."""
+    return pl.scan_parquet(file, glob=False, hive_partitioning=False, **options)
+
+
 def scan_parquet_file(file: BinaryIO) -> pl.LazyFrame:
     """The table in a Parquet file; columns of decimals that are too long are null.
 
     The schema is given, so that the file is never mapped into memory: to touch a page of a mapped
     file that was cut off would end the process.
     """
-    schema = pl.scan_parquet(_footer(file), glob=False, hive_partitioning=False).collect_schema()
+    schema = _scan(_footer(file)).collect_schema()
     known = {name: dtype for name, dtype in schema.items() if not _is_too_long(dtype)}
-    table = pl.scan_parquet(
-        file,
-        glob=False,
-        hive_partitioning=False,
-        use_statistics=False,
-        schema=known,
-        extra_columns="ignore" if len(known) < len(schema) else "raise",
-    )
+    extra = "ignore" if len(known) < len(schema) else "raise"
+    table = _scan(file, use_statistics=False, schema=known, extra_columns=extra)
     if len(known) == len(schema):
         return table
     indices = {name: index for index, name in enumerate(known)}
@@ -346,7 +345,7 @@ def parquet_frame(
         frames.append(table.slice(rows.start, rows.count).select(read))
     if copied:
         assert rows.copy is not None
-        copy = pl.scan_parquet(rows.copy, glob=False, hive_partitioning=False, use_statistics=False)
+        copy = _scan(rows.copy, use_statistics=False)
         frames.append(copy.slice(rows.start, rows.count).select(copied))
     texts = pl.concat(frames, how="horizontal") if len(frames) > 1 else frames[0]
     return texts.select(*(f"t{position}" for position in range(len(wanted))), blank)

@@ -17,22 +17,19 @@ import io
 import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache, partial
+from functools import cache
 from typing import Any, cast
 
 import polars as pl
 
 from dpcli.data.formats import Dialect
-from dpcli.engine.files.decoding import TYPED
+from dpcli.engine.files.decoding import TYPED, read_blocks
 from dpcli.engine.progress import interruptible, redacted_errors
 from dpcli.problems.errors import DataError, StoppedBySignal
 from dpcli.problems.light_dataclasses import dataclass
 
 START = 1 << 12
 """Bytes at the start of a part that show what it is."""
-
-BLOCK = 1 << 20
-"""Bytes of a part that are read at a time."""
 
 MIN_WIDTH = 64
 """Columns that are kept in any case."""
@@ -79,7 +76,7 @@ def readable_workbook(content: bytes, dialect: Dialect) -> bytes:
         shared = sum(_count(parts, part) for part, kind in kinds.items() if kind == b"sst")
         for part, kind in kinds.items():
             with parts.open(part) as source, copy.open(part.filename, "w") as target:
-                blocks: Iterator[bytes] = iter(partial(source.read, BLOCK), b"")
+                blocks = read_blocks(source.read)
                 if kind in {b"worksheet", b"sst"}:
                     blocks = _without_sections(blocks)
                 if kind == b"worksheet":
@@ -99,7 +96,7 @@ def _kind(parts: zipfile.ZipFile, part: zipfile.ZipInfo) -> bytes:
 def _count(parts: zipfile.ZipFile, part: zipfile.ZipInfo) -> int:
     """The number of shared texts in a part of a workbook."""
     with parts.open(part) as source:
-        plain = _without_sections(iter(partial(source.read, BLOCK), b""))
+        plain = _without_sections(read_blocks(source.read))
         blocks = _rewritten(plain, re.compile(b"<"), bytes)
         return sum(len(SHARED.findall(block)) for block in blocks)
 

@@ -11,7 +11,7 @@ import pytest
 
 from dpcli.data.formats import STANDARD_DIALECT, Dialect
 from dpcli.data.labels import CategoryColumn
-from dpcli.engine.files import spreadsheet
+from dpcli.engine.files import decoding
 from dpcli.engine.files.pieces import read_texts
 from dpcli.engine.files.source import open_dataset
 
@@ -91,7 +91,7 @@ def test_a_cell_that_no_reader_knows_is_missing(
     kind: str, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Errors, unknown types, indices and numbers that are none: the other cells stay."""
-    monkeypatch.setattr(spreadsheet, "BLOCK", block)
+    monkeypatch.setattr(decoding, "BLOCK", block)
     cell = f'<c r="A2" {MISSING[kind]}'
     assert read(workbook(tmp_path / "a.xlsx", cell)) == [("", "f"), *OTHERS]
 
@@ -102,7 +102,7 @@ def test_a_value_is_read_whatever_stands_next_to_it(
     kind: str, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Styles, formulas and extensions that no reader knows change no value."""
-    monkeypatch.setattr(spreadsheet, "BLOCK", block)
+    monkeypatch.setattr(decoding, "BLOCK", block)
     cell, text = VALUES[kind]
     assert read(workbook(tmp_path / "a.xlsx", f'<c r="A2" {cell}')) == [(text, "f"), *OTHERS]
 
