@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from dpcli.cli.console import print_line
 from dpcli.ledger import options
-from dpcli.ledger.account import Account, BalanceForecast
 from dpcli.ledger.balance import RecordedCost, period_number, terms_from_spec
 from dpcli.ledger.options import (
     DEFAULT,
@@ -29,6 +28,7 @@ from dpcli.problems.errors import DpcliError, LedgerError, StoppedBySignal
 
 if TYPE_CHECKING:
     from dpcli.cli.outputs import Outputs
+    from dpcli.ledger.forecast import BalanceForecast
     from dpcli.ledger.ledger import OpenLedger
     from dpcli.releasing.run import Messages, Run
 
@@ -66,6 +66,9 @@ def forecast_balance(
     for a ledger that cannot be used, then by the account. Prints a warning if other accounts were
     charged for the same file, or if a release could not create its ledger: a forecast needs none.
     """
+    from dpcli.ledger.account import Account
+    from dpcli.ledger.forecast import BalanceForecast, forecast_charge
+
     path, dataset, over = ledger_of(named, spec.parent), plan.spec.dataset, None
     try:
         require_plan_fits(plan)
@@ -81,7 +84,8 @@ def forecast_balance(
             if not may_open:
                 raise LedgerError.about("ledger-must-exist", path=path)
             require_no_history(path)
-            forecast = Account(path, exists=False).forecast(*request, may_open=may_open)
+            account = Account(path, exists=False)
+            forecast = forecast_charge(account, *request, may_open=may_open)
             forecast = replace(forecast, obstacle=_obstacle(path.absolute()))
         else:
             from dpcli.ledger.charge import resolved, today
@@ -89,7 +93,7 @@ def forecast_balance(
             with existing_ledger(path) as ledger:
                 warn(access_warnings(ledger.path, ledger.anchor))
                 account = ledger.account(dataset)
-                forecast = account.forecast(*request, may_open=may_open)
+                forecast = forecast_charge(account, *request, may_open=may_open)
                 forecast = replace(forecast, shared=ledger.sharing(dataset, resolved(data)))
                 if not any_period:
                     account.require_likely_period(cost.period, today())

@@ -21,7 +21,6 @@ from dpcli.cli.charging import existing_ledger
 from dpcli.cli.console import write_json
 from dpcli.cli.options import AsJson, NamedLedger, day_option
 from dpcli.cli.terminal import write_table
-from dpcli.ledger.account import RepeatedRuns
 from dpcli.ledger.balance import (
     AccountTerms,
     Balance,
@@ -32,6 +31,7 @@ from dpcli.ledger.balance import (
 )
 from dpcli.ledger.chain import LedgerEntry
 from dpcli.ledger.charge import SUFFIX
+from dpcli.ledger.forecast import RepeatedRuns
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.options import DEFAULT, NAMED
 from dpcli.numeric.exact import plain_text, readable_text, with_exponent

@@ -16,7 +16,7 @@ from dpcli.cli.terminal import (
     write_gap,
     write_table,
 )
-from dpcli.ledger.account import MAX_RUNS, BalanceForecast
+from dpcli.ledger.forecast import MAX_RUNS, BalanceForecast
 from dpcli.numeric.exact import exact_or_rounded, exact_or_up, rounded_text
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan, PlannedQuery, PlannedStatistic
 from dpcli.planning.words.choices import choice_rules, chosen_bounds_errors

@@ -1,35 +1,28 @@
-"""Whether an account can pay for a release, and for how many runs of it.
+"""Whether an account can pay for a release.
 
 Everything follows from recorded costs and account terms; no file is read or written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from dpcli.ledger.balance import (
     LAST_DAY,
     AccountTerms,
     Balance,
-    GuaranteeCounts,
     RecordedCost,
     balance,
     opening_command,
     period_text,
 )
 from dpcli.numeric.search import bisect
-from dpcli.privacy.loss import Loss, loss_text, remaining_text
-from dpcli.problems.errors import BudgetError, DpcliError, LedgerError
+from dpcli.privacy.loss import loss_text, remaining_text
+from dpcli.problems.errors import BudgetError, LedgerError
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.messages import quoted_list
-
-MAX_RUNS = 1_000_000
-
-PLD_PRECISION = 100
-"""With `pld` the number of runs may be 1% too low: each trial takes seconds."""
-
 
 TIME_ZONES = 1
 """Days by which the local day may be ahead of the day in UTC."""
@@ -80,7 +73,7 @@ class Account:
                 asked=loss_text(balance(replace(terms, window=None), [cost]).lifetime),
                 dataset=terms.dataset,
                 left=remaining_text(before.remaining),
-                budget=_budget_text(terms),
+                budget=budget_text(terms),
                 **arguments,
             )
         return before, after
@@ -154,36 +147,6 @@ class Account:
                 "period-unlikely.past", window=window, last=last_text, **arguments
             )
 
-    def forecast(
-        self, spec_terms: AccountTerms, cost: RecordedCost, times: int | None, *, may_open: bool
-    ) -> BalanceForecast:
-        """What one release, and `times` runs of it, would do to the account.
-
-        A refusal is part of the forecast. `spec_terms` and `may_open` are as for `check_charge`.
-        """
-        account, terms, period = self, self.terms or spec_terms, cost.period
-        refused, needs_day = None, False
-        after: Balance | None = None
-        try:
-            before, after = self.check_charge(spec_terms, cost, may_open=may_open)
-        except DpcliError as failure:
-            refused, needs_day = failure, failure.problems[0].code == "period-required"
-            if needs_day:
-                # The balance depends on the day: show that of a window without other releases.
-                account, period = replace(self, costs=()), 0
-                alone = balance(terms, [replace(cost, period=0)], 0)
-                after = alone if alone.within else None
-            before = account.balance(terms, period if terms.window else None)
-        runs = None
-        if times and (refused is None or needs_day or isinstance(refused, BudgetError)):
-            repeated = RepeatedRuns(terms, account.costs, cost.guarantees, cost.period)
-            runs = repeated.forecast(times)
-            if self.closed:
-                runs = replace(runs, fits=False, most=0)
-        return BalanceForecast(
-            self.ledger, self.exists, self.terms, before, after, refused, runs=runs
-        )
-
     def _agreed_terms(
         self, spec_terms: AccountTerms, period: int | None, *, may_open: bool
     ) -> AccountTerms:
@@ -217,165 +180,6 @@ class Account:
         return terms
 
 
-@dataclass(frozen=True, slots=True)
-class RunsForecast:
-    """How many runs a user asked about, what they cost, and the most that fit.
-
-    Unless the forecast is `exact`, the account may allow slightly more than `most` runs. The
-    names of the fields are keys of `dpcli plan --json`.
-    """
-
-    terms: AccountTerms
-    asked: int
-    needed: Loss
-    fits: bool
-    most: int
-    exact: bool
-
-    @property
-    def refusal(self) -> BudgetError:
-        """The error for more runs than the account allows."""
-        return BudgetError.about(
-            "too-many-runs",
-            asked=self.asked,
-            needed=loss_text(self.needed),
-            dataset=self.terms.dataset,
-            budget=_budget_text(self.terms),
-            most=self.most,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class RepeatedRuns:
-    """Repeated runs of one release, on top of what an account has spent.
-
-    In an account with a window, each run has a day of its own, the first one `period`. Without
-    a period, all runs are in one window that holds nothing else.
-    """
-
-    terms: AccountTerms
-    costs: Sequence[RecordedCost]
-    guarantees: GuaranteeCounts
-    period: int | None = None
-
-    def fit(self, runs: int) -> bool:
-        """Whether the account allows this number of runs."""
-        return not runs or self.balance_after(runs).within
-
-    def loss(self, runs: int) -> Loss:
-        """The loss of `runs` runs alone; with a window, that of the worst window."""
-        return replace(self, costs=()).balance_after(runs).spent
-
-    def forecast(self, runs: int) -> RunsForecast:
-        """Whether `runs` runs fit, and how many do."""
-        fits, exact, max_runs = self.fit(runs), self.terms.composition != "pld", self.max_runs
-        max_runs = max(max_runs, runs) if fits else min(max_runs, runs - 1)
-        exact = exact or max_runs == runs - 1
-        return RunsForecast(self.terms, runs, self.loss(runs), fits, max_runs, exact)
-
-    @property
-    def max_runs(self) -> int:
-        """The most runs that fit, up to `MAX_RUNS`; see `PLD_PRECISION` for `pld`."""
-        steady = self._runs_to_steady_state
-        if steady is not None and self.fit(steady):
-            return MAX_RUNS
-        limit = MAX_RUNS if steady is None else steady
-        if self.terms.composition != "pld":
-            return _max_that_fit(self.fit, 0, 1, 0, limit)
-        # `pld` never charges more than zcdp, and rarely less than two thirds of it.
-        by_zcdp = replace(self, terms=replace(self.terms, composition="zcdp"))
-        min_runs = _max_that_fit(by_zcdp.fit, 0, 1, 0, limit)
-        return _max_that_fit(self.fit, min_runs, min_runs + min_runs // 8 + 1, PLD_PRECISION, limit)
-
-    @property
-    def _runs_to_steady_state(self) -> int | None:
-        """A number of daily runs after which every window has the same loss.
-
-        None without a period, or for an account without a window.
-        """
-        if self.period is None or not self.terms.window:
-            return None
-        last = max((cost.period or 0 for cost in self.costs), default=self.period)
-        return max(last - self.period, 0) + 2 * self.terms.window
-
-    def balance_after(self, runs: int) -> Balance:
-        """The balance after `runs` runs."""
-        terms, before = self.terms, self.costs
-        if not terms.window:
-            return balance(terms, [*before, RecordedCost(self.guarantees, None, runs)])
-        if self.period is None:
-            return balance(terms, [RecordedCost(self.guarantees, 0, runs)], 0)
-        count = min(runs, self._runs_to_steady_state or runs)
-        days = [RecordedCost(self.guarantees, self.period + day) for day in range(count)]
-        return balance(terms, [*before, *days], self.period, days=count)
-
-
-def _max_that_fit(
-    fits: Callable[[int], bool], low: int, high: int, precision: int, limit: int
-) -> int:
-    """The most runs that fit, at least `low` and at most `limit`.
-
-    With a `precision`, the result may be too low by a part of 1/`precision`.
-    """
-    step = high - low
-    while high < limit and fits(high):
-        low, step = high, step * 2
-        high = low + step
-    low, _ = bisect(
-        lambda runs: not fits(runs),
-        low,
-        high,
-        lambda low, high: high - low <= low // (precision or high),
-    )
-    return min(low, limit)
-
-
-@dataclass(frozen=True, slots=True)
-class BalanceForecast:
-    """What would happen to a release, and to the account that pays for it.
-
-    `exists` says whether the ledger exists. `terms` are None before the account is opened.
-    `before` and `after` are the balances around the release, as far as they are known. `refused`
-    is the error that the release would meet; there is no balance after a refusal. In an account
-    with a window, the balances are those of a window without other releases unless the release
-    names its day. `shared` has other accounts that were charged for the same data files, with
-    these files. `runs` is a forecast of repeated runs. `obstacle` says why a release could not
-    create a ledger that does not exist; it is empty if a release could.
-    """
-
-    ledger: Path
-    exists: bool = False
-    terms: AccountTerms | None = None
-    before: Balance | None = None
-    after: Balance | None = None
-    refused: DpcliError | None = None
-    shared: Mapping[str, set[str]] = field(default_factory=dict)
-    runs: RunsForecast | None = None
-    obstacle: str = ""
-
-    @property
-    def window(self) -> int | None:
-        """The number of days that the budget covers; None without a window."""
-        return None if self.terms is None else self.terms.window
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether the budget refuses the release."""
-        return isinstance(self.refused, BudgetError)
-
-    @property
-    def warnings(self) -> list[str]:
-        """What people must know before a release."""
-        return [*sharing_warnings(self.shared), *filter(None, [self.obstacle])]
-
-    def raise_refusal(self) -> None:
-        """Raise the error that the release, or the runs asked about, would meet."""
-        if self.refused is not None:
-            raise self.refused
-        if self.runs is not None and not self.runs.fits:
-            raise self.runs.refusal
-
-
 def sharing_warnings(shared: Mapping[str, set[str]]) -> list[str]:
     """A warning if accounts with other budgets were charged for the same files."""
     files = sorted({Path(path).name for paths in shared.values() for path in paths})
@@ -390,6 +194,7 @@ def sharing_warnings(shared: Mapping[str, set[str]]) -> list[str]:
     return [warning]
 
 
-def _budget_text(terms: AccountTerms) -> str:
+def budget_text(terms: AccountTerms) -> str:
+    """The budget of an account, and the days that it covers."""
     window = f" in any {terms.window} consecutive days" if terms.window else ""
     return f"{loss_text(terms.budget)}{window}"

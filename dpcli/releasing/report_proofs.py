@@ -18,10 +18,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dpcli.ledger.account import BalanceForecast
 from dpcli.ledger.balance import period_number, terms_from_spec
 from dpcli.ledger.chain import LedgerEntry
 from dpcli.ledger.charge import SUFFIX
+from dpcli.ledger.forecast import BalanceForecast
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.options import ENTRY_ID
 from dpcli.ledger.restoration import Proof

@@ -22,7 +22,7 @@ from dpcli.report.release import AnyReport, CentralReport, any_fields, central_f
 from dpcli.report.statistic import StatisticReport
 
 if TYPE_CHECKING:
-    from dpcli.ledger.account import BalanceForecast
+    from dpcli.ledger.forecast import BalanceForecast
     from dpcli.planning.compositions import CompositionComparison
     from dpcli.privacy.shuffling import ShuffledGuarantee
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.ledger.account import MAX_RUNS, Account, RepeatedRuns
+from dpcli.ledger.account import Account
 from dpcli.ledger.balance import AccountTerms, GuaranteeCounts, RecordedCost, balance
+from dpcli.ledger.forecast import MAX_RUNS, RepeatedRuns
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.accounting.composition import Composition
 from dpcli.privacy.loss import Loss, pure_guarantee
