@@ -19,7 +19,7 @@ from dpcli.cli.options import checked_dialect, input_file, require_new_file
 from dpcli.cli.outputs import output_file, write_output
 from dpcli.data.formats import Dialect, has_unnamed_index
 from dpcli.engine.files.dataset import format_of
-from dpcli.engine.files.header_check import columns_without_names, recognized_source, require_names
+from dpcli.engine.files.first_lines import columns_without_names, recognized_source, require_names
 from dpcli.engine.files.source import open_dataset
 from dpcli.planning.planner import make_plan, require_plan_fits
 from dpcli.problems.errors import DataError, StoppedBySignal, UsageError, make_problem

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dpcli.engine.files.header_check import doubtful_names
+from dpcli.engine.files.first_lines import doubtful_names
 
 VALUES = (
     *("34", "-1.5", "1,200", "1e5", "inf", "\u0663\u0664", "$12", "NA", "TRUE"),
