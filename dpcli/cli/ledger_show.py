@@ -29,7 +29,6 @@ from dpcli.ledger.balance import (
     recorded_cost,
     terms_from_spec,
 )
-from dpcli.ledger.chain import LedgerEntry
 from dpcli.ledger.charge import SUFFIX
 from dpcli.ledger.forecast import RepeatedRuns
 from dpcli.ledger.ledger import OpenLedger
@@ -49,6 +48,9 @@ COUNTED = {
     for measure in ("epsilon", "delta", "rho")
 }
 """The reported numbers of a balance: each of its losses in each measure."""
+
+UNKNOWN = "?"
+"""Stands for a number that cannot be computed without a package."""
 
 JsonObject = dict[str, object]
 """An account or a release, by the keys of its JSON."""
@@ -104,8 +106,8 @@ def show(
         write_json(json_text([_with_numbers(account) for account in accounts]))
         return
     windows = any(account["window"] for account in accounts)
-    deltas = any(account["delta"] != "0" for account in accounts)
-    rhos = any(account["spent_rho"] not in {None, "?"} for account in accounts)
+    deltas = any(account["delta"] != 0 for account in accounts)
+    rhos = any(account["spent_rho"] not in {None, UNKNOWN} for account in accounts)
     shown = {
         "dataset": True, "unit": True, "neighbors": True, "composition": True, "window": windows,
         "releases": True, "epsilon": True, "spent_epsilon": True, "remaining_epsilon": True,
@@ -131,15 +133,14 @@ def _account(
     ledger: OpenLedger, terms: AccountTerms, day: int | None, plan: Plan | None
 ) -> JsonObject:
     """An account's terms, what it spent, and how many more runs of a plan it allows."""
-    account, more = ledger.account(terms.dataset), None
+    account, releases, more = ledger.account(terms.dataset), ledger.releases(terms.dataset), None
     frees: list[tuple[str, Balance]] = []
     try:
         losses, frees = account.balance(terms, day), account.frees(terms)
-        sizes = {
+        sizes: dict[str, Fraction | str | None] = {
             key: getattr(getattr(losses, amount), measure)
             for key, (amount, measure) in COUNTED.items()
         }
-        texts = {key: None if size is None else plain_text(size) for key, size in sizes.items()}
         if plan is not None:
             # In an account with a window: as many as fit in one that is still empty.
             fits = not account.closed and not list(terms.differences(terms_from_spec(plan.spec)))
@@ -152,13 +153,14 @@ def _account(
         if failure.problems[0].code != "package-missing":
             raise
         print(f"warning: {terms.dataset}: {failure.problems[0].message}", file=sys.stderr)
-        texts = dict.fromkeys(COUNTED, "?")
+        sizes = dict.fromkeys(COUNTED, UNKNOWN)
     return {
         **terms.payload(),
-        "epsilon": plain_text(terms.budget.epsilon),
-        "delta": plain_text(terms.budget.delta),
-        "releases": _release_count(ledger.releases(terms.dataset)),
-        **texts,
+        "epsilon": terms.budget.epsilon,
+        "delta": terms.budget.delta,
+        # One that chose bounds or limits first has two entries.
+        "releases": len({(release.release_id or "").removesuffix(SUFFIX) for release in releases}),
+        **sizes,
         "more_runs": more,
         "frees": [{"from": start, "remaining": left.remaining} for start, left in frees],
         "closed": account.closed,
@@ -184,10 +186,9 @@ def _with_numbers(facts: JsonObject) -> dict[str, Fact]:
     numbers: dict[str, Fact] = {}
     for name in (*COUNTED, "epsilon", "delta"):
         if name in facts:
-            text = str(facts[name] or "?")
-            rounding = floor if name.startswith("remaining") else ceil
+            size, rounding = facts[name], floor if name.startswith("remaining") else ceil
             numbers[name] = (
-                None if text == "?" else JsonNumber(plain_text(Fraction(text), rounding))
+                JsonNumber(plain_text(size, rounding)) if isinstance(size, Fraction) else None
             )
     if "frees" in facts:
         numbers["frees"] = [
@@ -203,11 +204,6 @@ def _loss_down(loss: Loss) -> dict[str, Fact]:
         name: None if size is None else JsonNumber(plain_text(size, floor))
         for name, size in measures.items()
     }
-
-
-def _release_count(entries: Sequence[LedgerEntry]) -> int:
-    """The number of releases; one that chose bounds or limits first has two entries."""
-    return len({(entry.release_id or "").removesuffix(SUFFIX) for entry in entries})
 
 
 def history(
@@ -267,8 +263,8 @@ def _releases(ledger: OpenLedger, terms: AccountTerms) -> Iterator[JsonObject]:
             "dataset": terms.dataset,
             "release_id": entry.release_id,
             "period": entry.period,
-            "epsilon": plain_text(total.epsilon),
-            "delta": plain_text(total.delta),
+            "epsilon": total.epsilon,
+            "delta": total.delta,
             "stopped": content.get("stopped", False),
             "after_check": content.get("after_check"),
             "spec_digest": content["digest"],
@@ -279,18 +275,13 @@ def _releases(ledger: OpenLedger, terms: AccountTerms) -> Iterator[JsonObject]:
 
 
 def _write(title: str, facts: Sequence[JsonObject], columns: Sequence[str]) -> None:
-    rows = [
-        {
-            name.replace("_", " "): "" if fact[name] is None else _cell(name, str(fact[name]))
-            for name in columns
-        }
-        for fact in facts
-    ]
+    rows = [{name.replace("_", " "): _cell(name, fact[name]) for name in columns} for fact in facts]
     write_table(sys.stdout, title, rows)
 
 
-def _cell(name: str, text: str) -> str:
+def _cell(name: str, value: object) -> str:
     """A cell of a table; a loss that no decimal writes is rounded."""
-    if name.endswith(("epsilon", "delta", "rho")) and "/" in text:
-        return readable_text(Fraction(text), floor if name.startswith("remaining") else ceil)
-    return with_exponent(text)
+    text = plain_text(value) if isinstance(value, Fraction) else str(value)
+    if isinstance(value, Fraction) and "/" in text:
+        return readable_text(value, floor if name.startswith("remaining") else ceil)
+    return "" if value is None else with_exponent(text)

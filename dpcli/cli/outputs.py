@@ -219,7 +219,11 @@ class Tables(Outputs):
         if self.metadata is None:
             return {}
         folder = self.metadata.parent
-        tables = {_address(path, folder): name for path, name in self.tables.items()}
+        # Metadata name files relative to their own folder.
+        tables = {
+            quote(os.fsencode(os.path.relpath(path, folder))): name
+            for path, name in self.tables.items()
+        }
         return {self.metadata: metadata_name(tables)}
 
     @property
@@ -306,11 +310,6 @@ def wide_tables(stored: StoredRelease) -> list[str]:
     report = json.loads(without_numbers(stored.outputs[FACTS]))
     statistics = [] if kept else report.get("statistics", [])
     return kept or list(dict.fromkeys(statistic["layout"]["table"] for statistic in statistics))
-
-
-def _address(path: Path, folder: Path) -> str:
-    """The address of a file relative to a folder, as metadata in that folder name it."""
-    return quote(os.fsencode(os.path.relpath(path, folder)))
 
 
 def _is_parquet(path: Path) -> bool:

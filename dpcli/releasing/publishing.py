@@ -246,7 +246,8 @@ def publish_file(waiting: Path, target: Path | None, *, force: bool) -> None:
     removed once its content is safe elsewhere. Raises OutputError.
     """
     with OutputError.translated("standard output" if target is None else f"`{target}`"):
-        _require_file(waiting)
+        if waiting.is_symlink():
+            raise OSError(errno.ELOOP, "the file that waits is a link")
         if target is None or is_device(target):
             stdout = contextlib.nullcontext(sys.stdout.buffer)
             output = stdout if target is None else target.open("wb")
@@ -300,8 +301,3 @@ def _move_or_link(source: Path, final: Path, *, force: bool) -> None:
         if error.errno not in {errno.EPERM, errno.ENOTSUP} or final.exists():
             raise
         source.replace(final)
-
-
-def _require_file(waiting: Path) -> None:
-    if waiting.is_symlink():
-        raise OSError(errno.ELOOP, "the file that waits is a link")

@@ -38,8 +38,7 @@ from dpcli.engine.files.dataset import Dataset, Source
 from dpcli.numeric.arrays import GOLDEN_GAMMA, Words, scramble
 from dpcli.numeric.days import EPOCH
 from dpcli.privacy.confidential import Confidential, NoisePermit
-from dpcli.privacy.events import MechanismEvent
-from dpcli.privacy.unit import PersonUnit, Relation, Unit
+from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.problems.errors import DataError, UsageError
 from dpcli.queries.query import Query
 from dpcli.specification.model import CentralSpec
@@ -342,14 +341,8 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
     @property
     def permit(self) -> NoisePermit:
         """A permit to add noise to answers about these rows, without a charge."""
-
-        def require_own(
-            _event: MechanismEvent, _relation: Relation, exact: Confidential[Any]
-        ) -> None:
-            self._require_own(exact)
-
         permit = object.__new__(NoisePermit)
-        permit._NoisePermit__check = require_own  # type: ignore[attr-defined]
+        permit._NoisePermit__check = lambda _event, _relation, exact: self._require_own(exact)  # type: ignore[attr-defined]
         return permit
 
     def exact(self, confidential: Confidential[T]) -> T:

@@ -92,13 +92,12 @@ def _as_csv(records: Iterable[dict[str, object] | None], names: Sequence[str]) -
     writer = csv.writer(text, lineterminator="\n")
     for number, record in enumerate(records, 1):
         cells = map((record or {}).get, names)
-        writer.writerow([cell if isinstance(cell, str) else _scalar(cell) for cell in cells])
+        writer.writerow(
+            cell if isinstance(cell, str) else WORDS[cell] if isinstance(cell, bool) else ""
+            for cell in cells
+        )
         if number % ROWS == 0:
             yield text.getvalue().encode("utf-8", "replace")
             text.seek(0)
             text.truncate()
     yield text.getvalue().encode("utf-8", "replace")
-
-
-def _scalar(value: object) -> str:
-    return WORDS[value] if isinstance(value, bool) else ""
