@@ -1,4 +1,4 @@
-"""What a release, or runs of it, would do to the account that pays; nothing is charged."""
+"""What a release, or runs of it, would do to an account; nothing is charged."""
 
 from __future__ import annotations
 

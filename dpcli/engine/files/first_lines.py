@@ -1,4 +1,4 @@
-"""What `dpcli init` finds in the first lines of a file: its header, and how it is written.
+"""What `dpcli init` finds in the first lines of a file: a header, and its form.
 
 A file without a header line begins with a record. So nothing of a doubtful first line is copied,
 shown or counted: a message names the kind of doubt and the option that resolves it.
