@@ -1,4 +1,4 @@
-"""Headers: whether a file has the columns of a spec; nothing of another line is shown."""
+"""Headers: whether a file has the columns of a spec; no other line is shown."""
 
 from __future__ import annotations
 
