@@ -13,7 +13,7 @@ from pydantic import Field
 
 from dpcli.data.derived.labels import Satisfies
 from dpcli.data.filters import Filter, InRanges
-from dpcli.data.grid_columns import NumericColumn
+from dpcli.data.grid_columns import NumericColumn, require_numeric
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import BooleanColumn, LabeledColumn, labeled_columns, require_labeled
 from dpcli.fields.section import field_types
@@ -149,16 +149,18 @@ class Ratio(WeightedStatistic):
             ),
         )
         printed = self.printed(inputs)
-        if isinstance(above, NumericColumn) and isinstance(below, NumericColumn):
-            return ratio_of_sums(inputs, relation, queries, (above, below), printed)
-        if below is not None or not isinstance(above, NumericColumn):
+        if numerator.factor and denominator.factor:
+            columns = numerator.factor.column, denominator.factor.column
+            return ratio_of_sums(inputs, relation, queries, columns, printed)
+        if below is not None or numerator.factor is None:
             step, smallest = numerator.step / denominator.step, min_denominator(inputs)
             quotient = Quotient((1, 0), (0, 1), printed, step, min_below=smallest)
             return (self._design(inputs, queries, quotient),)
-        pure = distances_from_bounds(inputs, above, printed)
+        column = numerator.factor.column
+        pure = distances_from_bounds(inputs, column, printed)
         if relation.neighbors is Neighbors.CHANGE_ONE and rows.may_skip:
             pure = tuple(map(centered_pair, pure))
-        return centered_mean(inputs, queries, above, printed, pure)
+        return centered_mean(inputs, queries, column, printed, pure)
 
     def _design(self, inputs: Inputs, queries: Queries, quotient: Quotient) -> QuotientDesign:
         return QuotientDesign(inputs, queries, quotient=quotient)
@@ -180,8 +182,8 @@ class Ratio(WeightedStatistic):
         """The unit of the ratio, its printed decimals, and its limits."""
         above, below = self.parts(inputs)
         per = Fraction(dict(inputs.options).get("per") or 1)
-        low, high = (end * per for end in _limits(above))
-        largest = max(abs(low), abs(high), Fraction(1, 10**9)) / _limits(below)[1]
+        low, high = (end * per for end in _Summed.of(above).limits)
+        largest = max(abs(low), abs(high), Fraction(1, 10**9)) / _Summed.of(below).limits[1]
         decimals = min(max(DECIMALS - floor(log10(largest)), 0), MAX_DECIMALS)
         limits = (low, high) if below is None else (Fraction(0) if low >= 0 else None, None)
         return Printed(per, decimals, limits)
@@ -197,13 +199,22 @@ class _Summed:
     @classmethod
     def of(cls, part: Part, *, centered: bool = False) -> _Summed:
         """The sum of a part; with `centered`, of distances from the middle of the bounds."""
-        if isinstance(part, NumericColumn):
-            return cls(Factor.centered(part) if centered else Factor(part))
-        return cls(where=() if part is None else (InRanges(part, TRUE),))
+        if part is None:
+            return cls()
+        if part.labels:
+            return cls(where=(InRanges(part, TRUE),))
+        column = require_numeric(part)
+        return cls(Factor.centered(column) if centered else Factor(column))
 
     @property
     def step(self) -> Fraction:
         return self.factor.step if self.factor else Fraction(1)
+
+    @property
+    def limits(self) -> tuple[Fraction, Fraction]:
+        """The least and the most that one row adds to the sum."""
+        low, high = self.factor.limits if self.factor else (0, 1)
+        return low * self.step, high * self.step
 
     def query(self, rows: LinearQuery) -> LinearQuery:
         """The query for the sum over these rows."""
@@ -213,13 +224,6 @@ class _Summed:
 
 def _tests(parts: Sequence[Part]) -> list[LabeledColumn]:
     return list(dict.fromkeys(labeled_columns(parts)))
-
-
-def _limits(part: Part) -> tuple[Fraction, Fraction]:
-    """The least and the most that one row adds to an uncentered sum."""
-    if isinstance(part, NumericColumn):
-        return part.lower * part.step, part.upper * part.step
-    return Fraction(0), Fraction(1)
 
 
 def faults_of_values(inputs: Inputs) -> Iterator[FieldFault]:
