@@ -22,9 +22,8 @@ from typing import Any, BinaryIO, TypeVar
 
 from dpcli.data.column import Column
 from dpcli.data.formats import DECIMALS, Dialect
-from dpcli.data.grid_columns import NumericColumn
+from dpcli.data.grid_columns import NumericColumn, require_numeric
 from dpcli.data.kinds import COLUMNS
-from dpcli.data.number_columns import NumberColumn
 from dpcli.data.sections import section_of
 from dpcli.fields.section import field_examples
 from dpcli.fields.values import MAX_EPSILON, parse_number
@@ -305,11 +304,11 @@ class Interview:
             if column.labels:
                 add = add_count(self._name("by", column.name), by=[column.name])
                 self._prompter.ask("groups", add, what=what, column=quote(column.name))
-            elif isinstance(column, NumericColumn):
-                self._ask_numbers(column)
+            elif column.has_values:
+                self._ask_numbers(require_numeric(column))
 
     def _ask_numbers(self, column: NumericColumn) -> None:
-        kind = "" if isinstance(column, NumberColumn) else "date."
+        kind = "date." if column.is_date else ""
         offered = ("histogram", "median") if kind else ("mean", "sum", "histogram", "median")
         if ("columns", column.name, "bounds") in self._unknown:
             # Bins and candidates need bounds before the release.

@@ -17,7 +17,8 @@ from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 from dpcli.data.polars_text import NOT_UNIFIED, pl, strip_blanks
 from dpcli.fields.section import SectionModel
-from dpcli.fields.values import Fields
+from dpcli.fields.tree import Node, ScalarNode
+from dpcli.fields.values import AlreadyReportedError, Fields
 from dpcli.problems.light_dataclasses import dataclass
 
 Source = str | int | None
@@ -245,6 +246,9 @@ class Column(ABC):
     key: ClassVar[str]
     """The word for its type in a spec."""
 
+    kind: ClassVar[str]
+    """The type for statistics, plans and reports: its own, or one with equal values."""
+
     fields: ClassVar[Fields] = {}
     """The types of its own fields, besides its options."""
 
@@ -259,16 +263,31 @@ class Column(ABC):
     def declared(cls, name: str, section: Any) -> Column:
         """The declared column without options; `AlreadyReportedError` if it has problems."""
 
+    # What statistics and readers of specs ask of a kind.
+
+    has_values: ClassVar[bool] = False
+    """Whether its possible values are declared; if not, cells stay texts."""
+
+    is_private: ClassVar[bool] = False
+    """Whether its texts are public only where partition selection chooses them."""
+
+    is_date: ClassVar[bool] = False
+    """Whether its values are days."""
+
+    is_id: ClassVar[bool] = False
+    """Whether its values are ids of people, which are never published."""
+
+    is_truth: ClassVar[bool] = False
+    """Whether its labels are `false` and `true`."""
+
+    bounds_example: ClassVar[str] = ""
+    """Bounds that a message proposes."""
+
     max_outside: ClassVar[float] = 0.05
     """The share of values outside bounds that a certain proposal may have."""
 
     wrong_type: ClassVar[str] = "wrong-column-type"
     """The code of the problem if a statistic needs another kind of column."""
-
-    @property
-    def kind(self) -> str:
-        """The type for statistics, plans and reports; that of a type with equal values."""
-        return self.key
 
     @property
     def file_key(self) -> str | int:
@@ -279,6 +298,26 @@ class Column(ABC):
     def labels(self) -> tuple[str, ...]:
         """The declared labels, in order; none if the column is no category."""
         return ()
+
+    @property
+    def max_distinct(self) -> int | None:
+        """The most different values that it can have; None if they are not declared."""
+        return None
+
+    @property
+    def declared_ranges(self) -> Ranges:
+        """The ranges in which all values lie, by what is declared of the column alone."""
+        return ()
+
+    @property
+    def bound_texts(self) -> tuple[str, str] | None:
+        """The declared bounds, as published tables write them."""
+        return None
+
+    @property
+    def unusable(self) -> str:
+        """The code of the problem if a statistic uses the column; empty without."""
+        return ""
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -494,6 +533,16 @@ class Column(ABC):
 
     # Axes of tables.
 
+    def read_candidates(self, node: Node | None) -> tuple[int, ...] | range:
+        """Candidates from their declaration; a column without numbers has been reported."""
+        raise AlreadyReportedError
+
+    def read_starts(self, bins: Node | None, scalar: ScalarNode) -> tuple[int, ...]:
+        """The starts of declared `bins`; none for labels. `scalar` names the column."""
+        if bins is not None:
+            raise bins.span.report("bins-not-taken", column=self.name, kind=self.kind)
+        return ()
+
     def axis_labels(self, starts: Sequence[int]) -> tuple[str, ...]:
         """Labels of an axis whose bins begin at `starts`; `TypeError` if private."""
         raise TypeError("a column with private partitions has no public labels")
@@ -516,14 +565,20 @@ class ValuedColumn(Column):
 
     __slots__ = ()
 
+    has_values = True
+
     @property
     @abstractmethod
     def limits(self) -> tuple[int, int]:
         """The minimum and the maximum; `ValueError` when none are declared."""
 
     @property
+    def max_distinct(self) -> int:
+        low, high = self.limits
+        return high - low + 1
+
+    @property
     def declared_ranges(self) -> Ranges:
-        """The ranges in which all values lie, by what is declared of the column alone."""
         return (self.limits,)
 
     @abstractmethod
@@ -537,6 +592,13 @@ class ValuedColumn(Column):
     def condition_text(self, ranges: Ranges) -> str:
         """The condition that a cell lies in one of some ranges, in words."""
         return f"{self.name} {' or '.join(self.range_texts(ranges))}"
+
+
+def require_valued(column: object) -> ValuedColumn:
+    """A column that is known to declare its values; `TypeError` for any other."""
+    if not isinstance(column, ValuedColumn):
+        raise TypeError("this needs a column with declared values")
+    return column
 
 
 def file_columns(columns: Iterable[Column]) -> tuple[Column, ...]:

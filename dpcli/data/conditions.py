@@ -24,13 +24,7 @@ from dpcli.data.filters import (
     Not,
 )
 from dpcli.data.grid_columns import NumericColumn, require_numeric
-from dpcli.data.labels import (
-    BooleanColumn,
-    CategoryColumn,
-    IdColumn,
-    PrivatePartitionColumn,
-    require_labeled,
-)
+from dpcli.data.labels import CategoryColumn, require_labeled
 from dpcli.data.possible_values import possible_values
 from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import (
@@ -90,7 +84,7 @@ class ConditionModel(SectionModel):
     contains: Text | None = None
 
 
-def _stated_texts(column: PrivatePartitionColumn, scalars: Iterable[ScalarNode]) -> InRanges:
+def _stated_texts(column: Column, scalars: Iterable[ScalarNode]) -> InRanges:
     """A test whether a cell has one of these texts, which are never published."""
 
     def read(scalar: ScalarNode) -> str:
@@ -275,7 +269,7 @@ class _Reader:
         if isinstance(node, MappingNode) and "missing" in node.pairs:
             return (self._missing(key, node),)
         column = self.context.groupable_column(key, subject)
-        if isinstance(column, PrivatePartitionColumn) and not isinstance(node, MappingNode):
+        if column.is_private and not isinstance(node, MappingNode):
             return (_stated_texts(column, scalars_of(node)),)
         valued = self.context.valued_column(key, subject)
         if not isinstance(node, MappingNode):
@@ -292,11 +286,7 @@ class _Reader:
             if wrong := [key for key in node.pairs if key in MATCHES]:
                 code = "condition-form.match"
                 raise node.key_span(wrong[0]).report(code, key=wrong[0], **arguments)
-        elif (
-            not node.pairs
-            or not set(node.pairs) <= set(MATCHES)
-            or isinstance(column, BooleanColumn)
-        ):
+        elif not node.pairs or not set(node.pairs) <= set(MATCHES) or column.is_truth:
             code, arguments["label"] = "condition-form.labels", column.labels[0]
             raise node.span.report(code, **arguments)
         if not node.pairs:
@@ -305,7 +295,7 @@ class _Reader:
     def _missing(self, key: ScalarNode, node: MappingNode) -> Filter:
         """A test for cells that are missing before a constant replaces them."""
         column = self.context.column(key)
-        if isinstance(column, IdColumn):
+        if column.is_id:
             raise key.span.report("id-column", column=key.text)
         if len(node.pairs) > 1:
             raise node.span.report("condition-form.missing", column=key.text)

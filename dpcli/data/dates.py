@@ -14,7 +14,7 @@ from dpcli.data.column import Column, Option, Rule
 from dpcli.data.date_forms import FIRST_DAY, LAST_DAY, DateFormat
 from dpcli.data.date_options import CenturyFrom, Formats, Months, TimePart, Zone
 from dpcli.data.declared_texts import DROP
-from dpcli.data.grid_columns import NumericColumn
+from dpcli.data.grid_columns import NumericColumn, NumericKind
 from dpcli.data.polars_text import pl
 from dpcli.fields.values import TEXT_SCHEMA, Day, Fields, ParsedText, parse_day
 from dpcli.numeric.days import day_of, days_of
@@ -37,6 +37,7 @@ class DateColumn(NumericColumn):
     __slots__ = ()
 
     key = "date"
+    kind: ClassVar[NumericKind] = "date"
     fields: ClassVar[Fields] = {
         "bounds": Annotated[list[Day], Field(min_length=2, max_length=2)] | None,
         "missing": Annotated[Fraction | None, ParsedText(_day_or_drop, TEXT_SCHEMA)] | None,
@@ -59,6 +60,7 @@ class DateColumn(NumericColumn):
     wrong_type: ClassVar[str] = "wrong-column-type.days"
     grid_words: ClassVar[str] = "a whole number of days"
     bounds_example: ClassVar[str] = "[2010-01-01, 2024-12-31]"
+    is_date = True
     max_outside: ClassVar[float] = 0
     widest: ClassVar[tuple[int, int]] = (FIRST_DAY, LAST_DAY)
 
@@ -71,8 +73,12 @@ class DateColumn(NumericColumn):
 
     @property
     def unusable(self) -> str:
-        has_days = self.format is None or self.format.has_date
-        return "missing-bounds" if has_days else "date-format.no-day"
+        has_days = self.bounds or self.format is None or self.format.has_date
+        return super().unusable if has_days else "date-format.no-day"
+
+    @property
+    def may_have_time(self) -> bool:
+        return self.format is None or self.format.has_time
 
     @property
     def mean_decimals(self) -> int:

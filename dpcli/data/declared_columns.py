@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING
 
 from dpcli.data.column import Column, ValuedColumn
-from dpcli.data.grid_columns import NumericColumn
 from dpcli.fields.tree import ScalarNode, Span
 from dpcli.fields.values import AlreadyReportedError
 from dpcli.problems.light_dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from dpcli.data.labels import PrivatePartitionColumn
 
 
 @dataclass
@@ -53,17 +48,12 @@ class DeclaredColumns:
             raise scalar.span.report("bounds-chosen", column=column.name)
         return column
 
-    def groupable_column(
-        self, scalar: ScalarNode, subject: str, *, values: bool = False
-    ) -> ValuedColumn | PrivatePartitionColumn:
+    def groupable_column(self, scalar: ScalarNode, subject: str, *, values: bool = False) -> Column:
         """The column that a scalar names, if rows may be grouped by it."""
         column = self.column(scalar, values=values)
-        if not isinstance(column, ValuedColumn):
-            from dpcli.data.labels import PrivatePartitionColumn
-
-            if not isinstance(column, PrivatePartitionColumn):
-                raise scalar.span.report("id-column", column=scalar.text)
-        if isinstance(column, NumericColumn) and column.bounds is None:
+        if column.is_id:
+            raise scalar.span.report("id-column", column=scalar.text)
+        if column.unusable:
             arguments = {"column": column.name, "example": column.bounds_example}
             span = self.spans[column.name]
             raise span.report_and_suppress(column.unusable, subject=subject, **arguments)
@@ -90,7 +80,7 @@ class DeclaredColumns:
     ) -> Column:
         """The column that a scalar names, if its kind is one that `needed_by` needs."""
         column = self.column(scalar, values=values)
-        if not (column.kind == "id" and "id" in kinds):
+        if not (column.is_id and "id" in kinds):
             column = self.valued_column(scalar, subject, values=values)
         if column.kind not in kinds:
             arguments = {

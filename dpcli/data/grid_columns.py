@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar, cast
+from itertools import chain, pairwise
+from math import ceil
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
 from dpcli.data.candidate_bounds import ChosenBoundsModel
 from dpcli.data.column import Column, Derivation, FormOption, Option, Ranges, Source, ValuedColumn
@@ -18,7 +19,16 @@ from dpcli.data.polars_text import pl
 from dpcli.data.sections import ColumnSection
 from dpcli.data.steps import bounds_in_steps, proposed_step, read_number, require_whole_steps
 from dpcli.fields.section import SectionModel
-from dpcli.fields.tree import ScalarNode
+from dpcli.fields.tree import (
+    MappingNode,
+    Node,
+    ScalarNode,
+    SequenceNode,
+    node_at,
+    read_all,
+    scalars_of,
+)
+from dpcli.numeric.exact import readable_text
 from dpcli.problems.light_dataclasses import dataclass
 
 if TYPE_CHECKING:
@@ -27,6 +37,9 @@ if TYPE_CHECKING:
 F = TypeVar("F")
 
 NumericKind = Literal["integer", "number", "date"]
+
+MAX_BINS = 10_001
+"""The most bins of a column: one per value of a column of ten thousand steps."""
 
 MAX_VALUES_AS_BINS = 200
 """Numbers with at most this number of values need no `bins`: each value is one."""
@@ -59,6 +72,7 @@ class NumericColumn(ValuedColumn):
     derivation: Derivation | None = None
     options: tuple[Option, ...] = ()
 
+    kind: ClassVar[NumericKind]
     section: ClassVar[type[SectionModel]] = NumericSection
     comparison_words: ClassVar[Mapping[str, str]] = {
         "<": "below",
@@ -70,7 +84,6 @@ class NumericColumn(ValuedColumn):
     grid_words: ClassVar[str] = "a multiple of the step"
     """What the width of a bin must be, in messages."""
     bounds_example: ClassVar[str] = "[0, 100]"
-    """Bounds that a message proposes."""
     widest: ClassVar[tuple[int, int]] = (-(1 << 60), 1 << 60)
     """The bounds of a column without any, so that values stay different."""
 
@@ -81,10 +94,6 @@ class NumericColumn(ValuedColumn):
         # The constant is not clamped, and sensitivities follow from the bounds.
         if self.missing is not None and not (low or 0) <= self.missing <= (high or 0):
             raise ValueError(f"the constant of column {self.name} is not within its bounds")
-
-    @property
-    def kind(self) -> NumericKind:
-        return cast("NumericKind", self.key)
 
     @property
     def lower(self) -> int:
@@ -103,9 +112,12 @@ class NumericColumn(ValuedColumn):
         return self.bounds
 
     @property
+    def bound_texts(self) -> tuple[str, str] | None:
+        return (self.text(self.lower), self.text(self.upper)) if self.bounds else None
+
+    @property
     def unusable(self) -> str:
-        """The code of the problem if a statistic uses the column without bounds."""
-        return "missing-bounds"
+        return "" if self.bounds else "missing-bounds"
 
     @property
     def closed_bins(self) -> bool:
@@ -131,6 +143,11 @@ class NumericColumn(ValuedColumn):
     @abstractmethod
     def mean_decimals(self) -> int:
         """The printed decimals of a mean of the values."""
+
+    @property
+    def may_have_time(self) -> bool:
+        """Whether a cell may have a time of day."""
+        return False
 
     @property
     def date_range(self) -> int | None:
@@ -199,6 +216,86 @@ class NumericColumn(ValuedColumn):
             return steps
         low, high = map(self.text, self.limits)
         raise scalar.span.report("out-of-bounds", name=name, found=scalar.shown, low=low, high=high)
+
+    def read_candidates(self, node: Node | None) -> tuple[int, ...] | range:
+        """The listed candidates, or those at a step; by default all values."""
+        if isinstance(node, SequenceNode):
+            points: list[int] = []
+            for scalar in scalars_of(node):
+                point = self.read_within_bounds(scalar, "the candidate")
+                if points and point <= points[-1]:
+                    raise scalar.span.report("candidates-order", value=scalar.text)
+                points.append(point)
+            return tuple(points)
+        step = node.scalar("step") if isinstance(node, MappingNode) else None
+        # A step between dates is a number of days.
+        size = 1 if step is None else self._read_size(step, "step", "off-grid.size")
+        return range(self.lower, self.upper + 1, size)
+
+    def read_starts(self, bins: Node | None, scalar: ScalarNode) -> tuple[int, ...]:
+        """The starts of bins, in steps. Without `bins`, each of few values is a bin."""
+        if bins is not None:
+            return self.read_bins(bins)
+        values = [range(low, high + 1) for low, high in self.declared_ranges]
+        if self.is_date or sum(map(len, values)) > MAX_VALUES_AS_BINS:
+            arguments = {"column": self.name, "kind": self.kind, "most": MAX_VALUES_AS_BINS}
+            raise scalar.span.report("missing-bins", **arguments)
+        return tuple(chain.from_iterable(values))
+
+    def read_bins(self, bins: Node) -> tuple[int, ...]:
+        """The starts of the bins of a mapping with `width` or `edges`, in steps."""
+        width, edges = node_at(bins, "width"), node_at(bins, "edges")
+        if isinstance(width, ScalarNode) == isinstance(edges, SequenceNode):
+            found = "both" if isinstance(width, ScalarNode) else "neither"
+            raise bins.span.report("bins-form", key="bins", found=found)
+        if isinstance(width, ScalarNode):
+            starts, span = self._starts_by_width(width), width.span
+        else:
+            starts, span = self._starts_by_edges(scalars_of(edges)), edges.span
+        if len(starts) > MAX_BINS:
+            raise span.report("too-many-bins", count=len(starts), most=MAX_BINS)
+        return tuple(starts)
+
+    def _starts_by_width(self, scalar: ScalarNode) -> Sequence[int]:
+        """The starts of bins of equal width, in steps; the last bin may be narrower.
+
+        The first bin starts at the lower bound. Closed bins are counted in values, so the upper
+        bound may be a bin of its own. Of intervals, the last one includes the upper bound instead.
+        """
+        end = self.upper + 1 if self.closed_bins else self.upper
+        return range(self.lower, end, self._read_size(scalar, "width", "width-not-positive"))
+
+    def _starts_by_edges(self, scalars: Sequence[ScalarNode]) -> Sequence[int]:
+        """The starts of bins between edges, which increase from lower to upper bound.
+
+        Each edge but the last starts a bin. The last edge is the upper bound, which the last bin
+        includes. For closed bins, the last edge may also be the value after the upper bound.
+        """
+        edges = read_all(lambda scalar: self.read_on_grid(scalar, "the edge"), scalars)
+        for index in range(1, len(edges)):
+            if edges[index] <= edges[index - 1]:
+                arguments = {"edge": scalars[index].text, "before": scalars[index - 1].text}
+                raise scalars[index].span.report("edges-order", **arguments)
+        ends = (0, "first", "lower", self.lower), (-1, "last", "upper", self.upper)
+        for index, which, side, bound in ends:
+            after = self.closed_bins and index == -1 and edges[index] == bound + 1
+            if edges[index] != bound and not after:
+                within_bounds = self.lower <= edges[index] <= self.upper
+                code = "edges-bounds" if within_bounds else "edges-bounds.beyond"
+                arguments = {"edge": scalars[index].text, "bound": self.text(bound)}
+                raise scalars[index].span.report(code, place=which, side=side, **arguments)
+        return edges[:-1]
+
+    def _read_size(self, scalar: ScalarNode, key: str, not_positive: str) -> int:
+        """A positive whole number of steps: the width of a bin, or between candidates."""
+        steps = read_number(scalar, f"`{key}`") / self.step
+        if steps > 0 and steps.denominator == 1:
+            return steps.numerator
+        nearest = readable_text(max(1, ceil(steps)) * self.step)
+        arguments = {"value": scalar.text, "unit": self.grid_words, "nearest": nearest}
+        raise scalar.span.report(
+            not_positive if steps <= 0 else "off-grid.size", key=key, **arguments
+        )
 
     def without_missing_constant(self) -> Self:
         return replace(self, bounds=self.bounds or (0, 0), missing=None)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
-from dpcli.data.column import Column, Option, Ranges, ValuedColumn
+from dpcli.data.column import Column, Option, Ranges
 from dpcli.data.polars_text import pl
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.registry import Classes, Registry
-
-if TYPE_CHECKING:
-    from dpcli.data.labels import PrivatePartitionColumn
 
 COLUMNS: Final[Registry[type[Column]]] = Registry(
     "dpcli.data",
@@ -60,13 +57,13 @@ class Axis:
     `starts` are the smallest values of the bins of a numeric column, in steps, increasing from its
     lower bound. A bin contains the values from its start to below the next start, and the last bin
     those up to the upper bound. So every value that is not missing is in exactly one bin. The
-    labels of a `PrivatePartitionColumn` are private: the key has neither labels nor a length.
+    labels of a column without declared values are private: the key has neither labels nor a length.
 
     `chosen` are the positions, increasing, of the only labels or bins that the axis has; None for
     all. A row in another one lies outside the axis.
     """
 
-    column: ValuedColumn | PrivatePartitionColumn
+    column: Column
     starts: tuple[int, ...] | range = ()
     chosen: tuple[int, ...] | None = None
 
@@ -108,4 +105,4 @@ class Axis:
     @property
     def is_private(self) -> bool:
         """Whether the labels are not declared, so that only the data have them."""
-        return not isinstance(self.column, ValuedColumn)
+        return self.column.is_private

@@ -258,7 +258,7 @@ def _positions(text: pl.Expr, known: Mapping[str, int]) -> pl.Expr:
 class CategoryColumn(LabeledColumn):
     """Declared texts, each published as a label."""
 
-    key = "category"
+    key = kind = "category"
     fields: ClassVar[Fields] = {
         "values": Annotated[Texts | Annotated[dict[str, Text], Field(min_length=1)], ByForm] | None,
         "missing": Text | None,
@@ -332,7 +332,8 @@ class BooleanColumn(LabeledColumn):
     Its labels are `false` and `true`.
     """
 
-    key = "boolean"
+    key = kind = "boolean"
+    is_truth = True
     fields: ClassVar[Fields] = {
         "values": Annotated[list[Text], Field(min_length=2, max_length=2, examples=[["no", "yes"]])]
         | None,
@@ -414,7 +415,8 @@ class PrivatePartitionColumn(TextColumn):
     derivation: None = None
     options: tuple[Option, ...] = ()
 
-    key = "category"
+    key = kind = "category"
+    is_private = True
 
     @classmethod
     def declared(cls, name: str, section: Any) -> Self:
@@ -452,7 +454,8 @@ class IdColumn(TextColumn):
     derivation: None = None
     options: tuple[Option, ...] = ()
 
-    key = "id"
+    key = kind = "id"
+    is_id = True
     fields: ClassVar[Fields] = {"missing": MissingId | None}
     takes: ClassVar[tuple[type[Option], ...]] = (Case, Blanks, Numerals, *TextColumn.takes)
 

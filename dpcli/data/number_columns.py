@@ -22,7 +22,7 @@ from dpcli.data.characters import BLANKS, MINUS, PLUS, ascii_sign, plain_minus
 from dpcli.data.column import Column, Option, Proposal, Ranges, Rule, SampledTexts
 from dpcli.data.declared_texts import DROP
 from dpcli.data.formats import PLAIN_NUMBERS, NumberFormat, number_pattern, shortest_number
-from dpcli.data.grid_columns import NumericColumn, smallest_type
+from dpcli.data.grid_columns import NumericColumn, NumericKind, smallest_type
 from dpcli.data.number_options import (
     Affixes,
     Brackets,
@@ -68,7 +68,8 @@ class NumberColumn(NumericColumn):
 
     __slots__ = ()
 
-    key = "number"
+    key: ClassVar[str] = "number"
+    kind: ClassVar[NumericKind] = "number"
     fields: ClassVar[Fields] = {
         "bounds": Bounds | None, "step": Step, "missing": MissingNumber | None
     }  # fmt: skip
@@ -232,7 +233,8 @@ class IntegerColumn(NumberColumn):
 
     __slots__ = ()
 
-    key = "integer"
+    key: ClassVar[str] = "integer"
+    kind: ClassVar[NumericKind] = "integer"
     fields: ClassVar[Fields] = {**NumberColumn.fields, "step": WholeStep | None}
     noun: ClassVar[str] = "whole numbers"
     undecided_pattern: ClassVar[str] = f"{WHOLE}|{PERHAPS_WHOLE}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dpcli.data.column import Ranges, ValuedColumn, common_ranges
+from dpcli.data.column import Ranges, ValuedColumn, common_ranges, require_valued
 from dpcli.data.filters import AllOf, Filter, all_implied
 from dpcli.data.kinds import Axis
 from dpcli.problems.light_dataclasses import dataclass
@@ -39,8 +39,7 @@ class PossibleValues:
 
     def axis(self, axis: Axis) -> Axis:
         """The axis with only the labels or bins that a row can have."""
-        column = axis.column
-        return axis.within(self.ranges(column)) if isinstance(column, ValuedColumn) else axis
+        return axis if axis.is_private else axis.within(self.ranges(require_valued(axis.column)))
 
 
 def possible_values(where: Sequence[Filter]) -> PossibleValues | None:

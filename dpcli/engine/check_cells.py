@@ -17,7 +17,7 @@ from itertools import chain
 
 import polars as pl
 
-from dpcli.data.column import FREQUENT, Column, SampledTexts, ValuedColumn, file_columns
+from dpcli.data.column import FREQUENT, Column, SampledTexts, file_columns
 from dpcli.data.formats import shortest_number
 from dpcli.data.number_options import Decimal
 from dpcli.data.polars_text import strip_blanks
@@ -267,7 +267,7 @@ def find_remedy(column: Column, cells: SampledTexts) -> Remedy | None:
 
     It is not plausible if most cells are outside the bounds.
     """
-    if not cells.unread or not isinstance(column, ValuedColumn):
+    if not cells.unread or not column.has_values:
         return None
     # The decimal mark that the column has without its own is no change.
     declared = column if column.option(Decimal) else column.with_options(Decimal(cells.decimal))

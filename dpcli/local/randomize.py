@@ -14,7 +14,6 @@ from typing import BinaryIO
 import polars as pl
 
 from dpcli.data.column import ValuedColumn, file_columns
-from dpcli.data.dates import DateColumn
 from dpcli.data.grid_columns import NumericColumn, require_numeric
 from dpcli.engine.cells import Decoder
 from dpcli.engine.files.dataset import Dataset
@@ -170,7 +169,7 @@ def _public_texts(column: ValuedColumn, cells: pl.Series) -> pl.Series:
     """Public cells as labels, dates and decimals; null for a missing cell."""
     if column.labels:
         return _labels(column.labels, cells)
-    if isinstance(column, DateColumn):
+    if column.is_date:
         return cells.cast(pl.Int32).cast(pl.Date).dt.to_string("%Y-%m-%d")
     texts = _decimals(require_numeric(column), cells.cast(pl.Int64).fill_null(0).to_numpy())
     return texts.set(cells.is_null(), None)

@@ -273,7 +273,7 @@ def _may_lack(plan: CentralPlan) -> bool:
     return any(
         column.name not in {*shown, *quality.min_readable}
         for column in file_columns(used)
-        if column.kind != "id"
+        if not column.is_id
     )
 
 

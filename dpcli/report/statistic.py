@@ -10,7 +10,7 @@ from math import floor, log10
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from dpcli.data.filters import joint_texts
-from dpcli.data.grid_columns import NumericColumn, require_numeric
+from dpcli.data.grid_columns import require_numeric
 from dpcli.numeric.exact import decimal_text
 from dpcli.planning.plan import CentralPlan, PlannedStatistic
 from dpcli.planning.words.data import interval_about, left_out_note
@@ -111,10 +111,10 @@ def caption_texts(caption: Caption) -> dict[str, Any]:
 
 def _bounds_of(inputs: Inputs) -> Ends | tuple[str, str] | None:
     column = inputs.column
-    if not isinstance(column, NumericColumn) or column.bounds is None:
-        return None
-    low, high = map(column.text, column.bounds)
-    return (JsonNumber(low), JsonNumber(high)) if column.date_range is None else (low, high)
+    texts = column.bound_texts if column else None
+    if column is None or texts is None or column.is_date:
+        return texts
+    return JsonNumber(texts[0]), JsonNumber(texts[1])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -332,7 +332,7 @@ class LayoutReport(JsonObject):
         """The layout of numbers in this wide `table`, with these key `columns`."""
         entry = published.planned.entry
         statistic, scale = entry.statistic, "each" if entry.statistic.mixed_units else "common"
-        if statistic.chooses and isinstance(entry.inputs.column, NumericColumn):
+        if statistic.chooses and entry.inputs.column and entry.inputs.column.bound_texts:
             scale = "bounds"
         return cls(
             table=table,

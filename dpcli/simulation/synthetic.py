@@ -11,7 +11,6 @@ noise, which comes from the operating system alone (`dpcli.noise.entropy`).
 from __future__ import annotations
 
 import csv
-import datetime
 import hashlib
 import io
 import tempfile
@@ -26,17 +25,15 @@ import numpy.typing as npt
 
 from dpcli.data.column import Column, file_columns
 from dpcli.data.date_forms import DateFormat
-from dpcli.data.dates import DateColumn
 from dpcli.data.derived.calendar import TIME_PARTS
 from dpcli.data.filters import InRanges
 from dpcli.data.formats import ENCODINGS, STANDARD_DIALECT, UTF16, Dialect, NumberFormat
-from dpcli.data.grid_columns import NumericColumn
+from dpcli.data.grid_columns import NumericColumn, require_numeric
 from dpcli.data.kinds import COLUMNS, UNDECLARED
-from dpcli.data.labels import IdColumn, LabeledColumn, PrivatePartitionColumn
-from dpcli.data.number_columns import ListedColumn, NumberColumn
+from dpcli.data.labels import LabeledColumn, require_labeled
+from dpcli.data.number_columns import NumberColumn
 from dpcli.engine.files.dataset import Dataset, Source
 from dpcli.numeric.arrays import GOLDEN_GAMMA, Words, scramble
-from dpcli.numeric.days import EPOCH
 from dpcli.privacy.confidential import Confidential, NoisePermit
 from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.problems.errors import DataError, UsageError
@@ -119,15 +116,14 @@ def column_cells(
     `conditions` are those of the spec, `rows` is the number of rows of the dataset.
     """
     own = [condition for condition in conditions if condition.column.name == column.name]
-    match column:
-        case NumericColumn():
-            cells = _numbers(column, own, stream, positions)
-        case LabeledColumn():
-            cells = _labels(column, own, stream, positions)
-        case PrivatePartitionColumn():
-            cells = _named(_zipf(min(rows, 4 * isqrt(rows)), stream, positions))
-        case IdColumn():
-            return id_cells(stream, positions, stream.below(rows // 3 + 1, positions))
+    if column.is_id:
+        return id_cells(stream, positions, stream.below(rows // 3 + 1, positions))
+    if column.is_private:
+        cells = _named(_zipf(min(rows, 4 * isqrt(rows)), stream, positions))
+    elif column.labels:
+        cells = _labels(require_labeled(column), own, stream, positions)
+    else:
+        cells = _numbers(require_numeric(column), own, stream, positions)
     return _with_blanks(cells, BLANK_PERCENT, stream, positions)
 
 
@@ -196,8 +192,8 @@ def _numbers(
     typical = low + fraction_of((np.minimum(first, second) >> half) + (third >> half), size)
     is_replaced, replacements = _spread(conditions, low, high + 1, stream, positions)
     steps = np.where(is_replaced, replacements, typical)
-    if isinstance(column, ListedColumn):
-        listed = np.array(column.values)
+    if column.bounds and len(column.declared_ranges) > 1:
+        listed = np.array([value for value, _ in column.declared_ranges])
         steps = listed[np.searchsorted(listed, steps, side="right") - 1]
     if column.bounds is not None:
         # The distance from the bounds is at most that between them.
@@ -205,9 +201,8 @@ def _numbers(
         distance = 1 + outside.named("far").below(min(size, MAX_OUTSIDE), positions)
         is_above = outside.named("up").happens(50, positions)
         moved = np.where(is_above, high + distance, low - distance)
-        if isinstance(column, DateColumn):
-            earliest, latest = datetime.date.min, datetime.date.max
-            moved = np.clip(moved, (earliest - EPOCH).days, (latest - EPOCH).days)
+        if column.is_date:
+            moved = np.clip(moved, *column.widest)
         steps = np.where(outside.happens(OUTSIDE_PERCENT, positions), moved, steps)
     # Each distinct number is formatted once.
     distinct, indices = np.unique(steps, return_inverse=True)
@@ -439,8 +434,7 @@ def _columns_of_file(spec: CentralSpec) -> dict[str, Column | None]:
     for column in file_columns(spec.columns):
         key = column.file_key
         first = columns.setdefault(key, column)
-        is_bare = isinstance(first, DateColumn) and first.format is None
-        if is_bare and isinstance(column, DateColumn):
+        if first.is_date and column.is_date and require_numeric(first).format is None:
             # Hours are read from dates with a time.
             columns[key] = first.with_options(*column.with_options(*first.options).options)
     if spec.dialect.names:

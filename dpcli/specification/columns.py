@@ -9,7 +9,7 @@ from dpcli.data import kinds
 from dpcli.data.candidate_bounds import ChosenBoundsModel
 from dpcli.data.column import Column
 from dpcli.data.declared_texts import is_invisible
-from dpcli.data.grid_columns import NumericColumn
+from dpcli.data.grid_columns import require_numeric
 from dpcli.data.sections import section_of
 from dpcli.fields.tree import MappingNode, Node, ScalarNode, attempt
 from dpcli.fields.values import AlreadyReportedError
@@ -98,6 +98,6 @@ def _read_column(key: ScalarNode, node: Node, context: SpecContext) -> Column:
         context.captions[key.text] = caption
     column = section.with_options(column, context.decimal)
     bounds, stated = getattr(section, "bounds", None), section.node.value("bounds")
-    if isinstance(bounds, ChosenBoundsModel) and isinstance(column, NumericColumn) and stated:
-        add_choice(bounds, BoundsChoice, column, stated.span, context)
+    if isinstance(bounds, ChosenBoundsModel) and stated:
+        add_choice(bounds, BoundsChoice, require_numeric(column), stated.span, context)
     return column

@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from itertools import chain
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from dpcli.data.column import Column, ValuedColumn
 from dpcli.data.declared_texts import FORMULA_STARTS
 from dpcli.data.filters import Filter, InRanges
-from dpcli.data.grid_columns import MAX_VALUES_AS_BINS, NumericColumn
 from dpcli.data.kinds import Axis
-from dpcli.data.steps import MAX_STEPS, read_number, require_whole_steps
+from dpcli.data.steps import MAX_STEPS, require_whole_steps
 from dpcli.fields.section import MAX_COLUMNS_TOGETHER, ColumnRole, SectionModel, column_role
 from dpcli.fields.tree import (
     Attempt,
@@ -37,7 +35,6 @@ from dpcli.statistics.design import Design, Inputs
 from dpcli.statistics.statistic import Statistic
 
 if TYPE_CHECKING:
-    from dpcli.data.labels import PrivatePartitionColumn
     from dpcli.queries.scores import Points
 
 RESERVED_COLUMNS = ("statistic", "item", "value", "lower", "upper")
@@ -77,28 +74,15 @@ def read_keys(section: SectionModel, field: str, context: SpecContext) -> tuple[
     return tuple(read_all(read, listing.items if listing else ()))
 
 
-def read_axis(
-    column: ValuedColumn | PrivatePartitionColumn, bins: Node | None, scalar: ScalarNode
-) -> Axis:
+def read_axis(column: Column, bins: Node | None, scalar: ScalarNode) -> Axis:
     """The axis of a column: the labels of a category, or the bins of a number.
 
     Without `bins`, each value of a number is a bin, up to `MAX_VALUES_AS_BINS` values.
     """
-    arguments = {"column": column.name, "kind": column.kind}
     if column.name.startswith(FORMULA_STARTS):
-        raise scalar.span.report("formula-label.name", first=column.name[0], **arguments)
-    if isinstance(column, NumericColumn):
-        if bins is not None:
-            from dpcli.data.bins import read_bin_starts
-
-            return Axis(column, read_bin_starts(column, bins))
-        values = [range(low, high + 1) for low, high in column.declared_ranges]
-        if column.date_range is not None or sum(map(len, values)) > MAX_VALUES_AS_BINS:
-            raise scalar.span.report("missing-bins", most=MAX_VALUES_AS_BINS, **arguments)
-        return Axis(column, tuple(chain.from_iterable(values)))
-    if bins is not None:
-        raise bins.span.report("bins-not-taken", **arguments)
-    return Axis(column)
+        arguments = {"column": column.name, "first": column.name[0]}
+        raise scalar.span.report("formula-label.name", **arguments)
+    return Axis(column, column.read_starts(bins, scalar))
 
 
 def with_possible_groups(inputs: Inputs) -> Inputs:
@@ -131,22 +115,6 @@ def two_values(column: ValuedColumn, positions: Sequence[int]) -> Axis:
     tests = tuple(InRanges(column, ((position, position),)) for position in positions)
     values = tuple((name, name) for name in names)
     return Axis(CategoryColumn(column.name, values, derivation=FirstTrue(tests)))
-
-
-def read_candidates(node: Node | None, column: NumericColumn) -> Points:
-    """The listed candidates, or those at a step; by default all values of the column."""
-    from dpcli.data.bins import _off_grid, _read_increasing
-
-    if isinstance(node, SequenceNode):
-        return _read_increasing(scalars_of(node), column)
-    scalar = node.scalar("step") if isinstance(node, MappingNode) else None
-    if scalar is None:
-        return range(column.lower, column.upper + 1)
-    # A step between dates is a number of days.
-    steps = read_number(scalar, "`step`") / column.step
-    if steps <= 0 or steps.denominator != 1:
-        raise _off_grid(column, "step", scalar, steps, "off-grid.size")
-    return range(column.lower, column.upper + 1, steps.numerator)
 
 
 MAX_CANDIDATES = 1_000_001
@@ -227,11 +195,8 @@ class InputsReader:
 
     def _column(self, scalar: ScalarNode, role: ColumnRole) -> Column:
         column = self._context.columns.get(scalar.text)
-        if self._statistic.selects_labels and column is not None:
-            from dpcli.data.labels import PrivatePartitionColumn
-
-            if isinstance(column, PrivatePartitionColumn):
-                return column
+        if self._statistic.selects_labels and column is not None and column.is_private:
+            return column
         return self._context.column_of_kind(
             scalar, self._section.subject, role.kinds, self._section.what, values=True
         )
@@ -246,8 +211,7 @@ class InputsReader:
         ((name, pair),) = pairs
         column = self._context.valued_column(name, self._section.subject)
         years = [scalar.text for scalar in scalars_of(pair) if is_year(scalar.text)]
-        is_date = isinstance(column, NumericColumn) and column.date_range is not None
-        if is_date and len(years) == 2:
+        if column.is_date and len(years) == 2:
             arguments = {"column": column.name, "first": years[0], "second": years[1]}
             raise pair.span.report("not-a-date.years", **arguments)
         positions = read_all(partial(read_position, column), scalars_of(pair))
@@ -311,12 +275,10 @@ class InputsReader:
         return axis
 
     def _candidates(self, column: Column, key: str) -> Points:
-        if not isinstance(column, NumericColumn):
-            raise AlreadyReportedError
         listed = self._section.node.value("candidates")
         if isinstance(listed, SequenceNode) and column.name in self._context.chosen:
             raise self._section.report_key("bounds-chosen", "candidates", column=column.name)
-        points = read_candidates(listed, column)
+        points = column.read_candidates(listed)
         private = any(group_key.is_private for group_key in self._by.value)
         limit = MAX_CANDIDATES_PER_PRIVATE_GROUP if private else MAX_CANDIDATES
         if len(points) > limit:

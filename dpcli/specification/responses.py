@@ -17,7 +17,6 @@ from typing import Annotated
 from pydantic import Field
 
 from dpcli.data.column import ValuedColumn
-from dpcli.data.dates import DateColumn
 from dpcli.data.declared_texts import FORMULA_STARTS, require_text
 from dpcli.data.labels import LabeledColumn, require_labeled
 from dpcli.fields.section import SectionModel
@@ -330,8 +329,7 @@ class _ResponseReader:
                 for suitable in LOCAL_MECHANISMS
                 if suitable.numeric != mechanism.numeric
             ]
-            has_days = isinstance(column, DateColumn)
-            code = "wrong-column-type.date" if has_days else "wrong-column-type"
+            code = "wrong-column-type.date" if column.is_date else "wrong-column-type"
             arguments = {"column": column.name, "kind": column.kind, "kinds": kinds}
             who, other = quote(mechanism.name), quoted_list(names, "or")
             raise section.report(code, "column", who=who, other=other, **arguments)
@@ -349,10 +347,10 @@ class _ResponseReader:
                 arguments = {"column": scalar.text, "reserved": ESTIMATE_COLUMNS}
                 raise scalar.span.report("reserved-name", **arguments)
             column = self._public[scalar.text].value if scalar.text in self._public else None
-            if not isinstance(column, LabeledColumn) or scalar.text in seen:
+            if column is None or not column.labels or scalar.text in seen:
                 raise scalar.span.report("by-not-public", column=scalar.text)
             seen.add(scalar.text)
-            return column
+            return require_labeled(column)
 
         section.require("by")
         return tuple(read_all(read, scalars_of(section.node.value("by"))))

@@ -129,7 +129,8 @@ class Inputs:
             name: _changed(getattr(self, name), change) for name in COLUMN_FIELDS
         }
         column, points = more["column"], self.candidates
-        if isinstance(column, NumericColumn) and isinstance(points, range):
+        if isinstance(points, range):
+            column = require_numeric(column)
             more["candidates"] = range(column.lower, column.upper + 1, points.step)
         return replace(self, **more)
 

@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal, final
 
 from dpcli.data.column import Column
-from dpcli.data.grid_columns import NumericColumn
 from dpcli.fields.section import SectionModel, extended_model
 from dpcli.fields.statistic_fields import FieldFault
 from dpcli.noise.distribution import ADDITIVE, Family
@@ -158,7 +157,7 @@ class Statistic(ABC):
     def publishes_dates(self, inputs: Inputs) -> bool:
         """Whether the published numbers are dates."""
         column = inputs.column if self.gives_dates else None
-        return isinstance(column, NumericColumn) and column.date_range is not None
+        return column is not None and column.is_date
 
 
 def public_groups(inputs: Inputs) -> Iterable[FieldFault]:

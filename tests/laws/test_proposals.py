@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from dpcli.data import date_options, labels, number_options
+from dpcli.data import date_options, number_options, spellings
 from dpcli.data.column import Column, Proposal, SampledTexts, ValuedColumn
 from dpcli.data.grid_columns import require_numeric
 from dpcli.engine.cells import Decoder
@@ -170,7 +170,9 @@ def first_forms(texts: Mapping[str, int], guess: Any = date_options.guessed_form
 
 PLANTS: dict[str, tuple[list[Plant], str, list[str]]] = {
     "labels without punctuation": (
-        [replaced(labels, "_spellings", letters_and_digits)], "labels", ["decimals", "upper case"]
+        [replaced(spellings, "_spellings", letters_and_digits)],
+        "labels",
+        ["decimals", "upper case"],
     ),
     "abbreviations of other words": ([silent("else")], "labels", ["first two letters"]),
     "thousands as codes": ([silent("else")], "labels", ["three decimals", "lower case"]),

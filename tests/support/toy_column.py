@@ -11,7 +11,6 @@ from pydantic import Field
 
 from dpcli.data.cell_options import From, MissingMarks
 from dpcli.data.column import Option, Rule
-from dpcli.data.grid_columns import NumericKind
 from dpcli.data.number_columns import IntegerColumn, NumberColumn
 from dpcli.fields.values import Fields, whole_number
 
@@ -29,8 +28,7 @@ class PercentageColumn(NumberColumn):
 
     __slots__ = ()
 
-    key = "percentage"
-    kind: ClassVar[NumericKind] = "number"
+    key, kind = "percentage", "number"
     fields: ClassVar[Fields] = {"decimals": Decimals}
 
     @classmethod
@@ -54,8 +52,7 @@ class DurationColumn(IntegerColumn):
 
     __slots__ = ()
 
-    key = "duration"
-    kind: ClassVar[NumericKind] = "integer"
+    key, kind = "duration", "integer"
     fields: ClassVar[Fields] = {"hours": Hours}
     takes: ClassVar[tuple[type[Option], ...]] = (MissingMarks, From)
 

@@ -365,7 +365,7 @@ class FirstNumber(Arithmetic):
             raise section.report_key("derived-form.coalesce", cls.key)
         if labeled:
             return FirstLabel(labeled).named(name, section)
-        dates = DateColumn if isinstance(numbers[0], DateColumn) else None
+        dates = DateColumn if numbers[0].is_date else None
         if dates and section.has("step"):
             raise section.report_key("derived-form.unneeded", "step", key="step", kind="dates")
         return cls(numbers, section.step or common_step(numbers)).named(name, section, dates)

@@ -9,11 +9,9 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Literal, cast, get_args
 
-from dpcli.data.bins import MAX_BINS
 from dpcli.data.column import Column, Names, Ranges, RangesOf, ValuedColumn, as_ranges
 from dpcli.data.date_forms import MONTHS, Part
 from dpcli.data.date_options import TimePart
-from dpcli.data.dates import DateColumn
 from dpcli.data.declared_columns import DeclaredColumns
 from dpcli.data.derived.arithmetic import Arithmetic, limits_of, texts_of
 from dpcli.data.derived.declared import (
@@ -26,7 +24,7 @@ from dpcli.data.derived.declared import (
     require_column,
     valued,
 )
-from dpcli.data.grid_columns import NumericColumn, require_numeric
+from dpcli.data.grid_columns import MAX_BINS, NumericColumn, require_numeric
 from dpcli.data.polars_text import pl
 from dpcli.fields.tree import read_all, scalars_of
 from dpcli.fields.values import Choice, Fields, Text
@@ -133,11 +131,12 @@ class DatePart(DeclaredDerivation):
     def declared(cls, name: str, section: Any, context: DeclaredColumns) -> Column:
         """The column, a category whose labels are in calendar order."""
         scalar = section.node.scalar("of")
-        if section.part in TIME_PARTS and isinstance(date := context.column(scalar), DateColumn):
-            if date.derivation is not None or (date.format and not date.format.has_time):
-                arguments = {"column": date.name, "part": section.part}
+        if section.part in TIME_PARTS and (date := context.column(scalar)).is_date:
+            # Hours need no bounds.
+            of = require_numeric(date)
+            if of.derivation is not None or not of.may_have_time:
+                arguments = {"column": of.name, "part": section.part}
                 raise scalar.span.report("derived-form.hour", **arguments)
-            of: NumericColumn = date
         else:
             of = require_numeric(valued(scalar, section, context, ("date",)))
         part = cls(of, section.part)

@@ -12,7 +12,6 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from dpcli.data.column import Column, Derivation
-from dpcli.data.dates import DateColumn
 from dpcli.data.declared_columns import DeclaredColumns
 from dpcli.data.declared_texts import DROP, report_twins, require_distinct_texts
 from dpcli.data.grid_columns import NumericColumn, require_numeric
@@ -135,9 +134,7 @@ def read_terms(section: Any, context: DeclaredColumns, kinds: Sequence[str]) -> 
     terms = tuple(read_all(lambda scalar: read_term(scalar, section, context, kinds), scalars))
     require_column(terms, section)
     dated = {
-        bool(DATE.fullmatch(scalar.text))
-        if isinstance(term, Fraction)
-        else isinstance(term, DateColumn)
+        bool(DATE.fullmatch(scalar.text)) if isinstance(term, Fraction) else term.is_date
         for term, scalar in zip(terms, scalars, strict=True)
     }
     if len(dated) > 1:

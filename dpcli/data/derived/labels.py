@@ -9,7 +9,6 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from dpcli.data.bins import read_bin_starts
 from dpcli.data.column import (
     Column,
     Derivation,
@@ -66,7 +65,7 @@ class Bands(DeclaredDerivation):
         if section.has("width") == section.has("edges"):
             found = "both" if section.has("width") else "neither"
             raise section.report_key("bins-form", "bands", key="bands", found=found)
-        starts = read_bin_starts(column, section.node)
+        starts = column.read_bins(section.node)
         return category_column(name, section, cls(column, starts), Axis(column, starts).labels)
 
     @property

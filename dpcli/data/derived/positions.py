@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dpcli.data.column import Column, Derivation, Names
 from dpcli.data.filters import Filter, filtered_columns
-from dpcli.data.labels import PrivatePartitionColumn
 from dpcli.data.polars_text import pl
 from dpcli.problems.light_dataclasses import dataclass
 
@@ -34,7 +33,7 @@ class FirstTrue(Derivation):
 class PositionAmong(Derivation):
     """A text's position among stated ones, or one past their end for any other text."""
 
-    column: PrivatePartitionColumn
+    column: Column
     texts: tuple[str, ...]
 
     @property

@@ -140,7 +140,7 @@ def _type_problems(source: Source, column: Column) -> Iterator[Problem]:
         arguments = {"column": name, "type": source.odd[name]}
         expected = "single numbers, texts, dates or booleans"
         yield make_problem("column-type", file=source.name, expected=expected, **arguments)
-    elif column.kind == "id" and name in source.unfit_ids:
+    elif column.is_id and name in source.unfit_ids:
         # As texts, 7.0 and 7 in another file would be two people, and so would one time in two
         # time zones.
         arguments = {"column": name, "type": source.unfit_ids[name]}

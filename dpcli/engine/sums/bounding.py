@@ -21,7 +21,6 @@ import numpy as np
 import polars as pl
 from polars.selectors import matches
 
-from dpcli.data.labels import TextColumn
 from dpcli.engine.cells import FLAGS, Decoder
 from dpcli.engine.sums.joint_tables import JointTable, JointTableExpressions, Partial
 from dpcli.engine.sums.users import (
@@ -207,9 +206,7 @@ class UserScan:
     def _text_columns(self) -> list[str]:
         """The columns of texts, which the dictionary numbers."""
         return [
-            name
-            for column, name in self._names.items()
-            if isinstance(column, TextColumn) and name != "user"
+            name for column, name in self._names.items() if not column.has_values and name != "user"
         ]
 
     def _dictionary_columns(self, frame: pl.DataFrame) -> list[str]:

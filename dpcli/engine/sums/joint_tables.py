@@ -15,7 +15,7 @@ from typing import cast
 import numpy as np
 import polars as pl
 
-from dpcli.data.column import Column, ValuedColumn
+from dpcli.data.column import Column
 from dpcli.data.filters import row_filter
 from dpcli.data.kinds import Axis
 from dpcli.engine.sums.sum_expressions import factor_value, sum_expression, weighted_sums
@@ -103,7 +103,7 @@ class JointTable:
         The sum of two such values fits it too. Rows are grouped faster by half a machine word.
         """
         columns = (axis.column for axis in self.axes)
-        limits = [column.limits for column in columns if isinstance(column, ValuedColumn)]
+        limits = [pair for column in columns for pair in column.declared_ranges]
         sizes = (
             prod(len(axis) + 1 for axis in self.axes),
             *(abs(end) for ends in limits for end in ends),

@@ -211,7 +211,7 @@ def _uncounted(queries: list[Query], unit: PersonUnit) -> tuple[int | None, int 
 
 def unit_warnings(plan: CentralPlan) -> Iterator[str]:
     """A warning if the privacy unit is a row, although a column has ids of people."""
-    ids = [column.name for column in plan.spec.columns if column.kind == "id"]
+    ids = [column.name for column in plan.spec.columns if column.is_id]
     if ids and not isinstance(plan.spec.privacy.unit, PersonUnit):
         yield (
             f"the unit is `row`, and `{ids[0]}` says whose row it is: if a person may have several "

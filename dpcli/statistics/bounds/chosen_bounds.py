@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 from dpcli.data.column import Column
-from dpcli.data.grid_columns import NumericColumn
+from dpcli.data.grid_columns import NumericColumn, require_numeric
 from dpcli.data.number_columns import IntegerColumn
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.exact import readable_text
@@ -238,11 +238,11 @@ class BoundsChoice:
 
         Any other column is returned unchanged.
         """
-        if not isinstance(column, NumericColumn) or column.name != self.column_name:
+        if column.name != self.column_name:
             return column
         low, high = self.limits
         constant = None if column.missing is None else min(max(column.missing, low), high)
-        return replace(column, bounds=(low, high), missing=constant)
+        return replace(require_numeric(column), bounds=(low, high), missing=constant)
 
     def limited(self, unit: Unit) -> Unit:
         """The privacy unit after the choice: unchanged, unless a limit on rows is chosen."""

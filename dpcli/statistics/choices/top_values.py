@@ -15,7 +15,6 @@ from pydantic import Field
 
 from dpcli.data.column import Column
 from dpcli.data.kinds import Axis
-from dpcli.data.labels import PrivatePartitionColumn
 from dpcli.fields.section import field_types
 from dpcli.fields.statistic_fields import (
     BooleanColumnName,
@@ -179,7 +178,7 @@ class TopK(Statistic):
     steps = ()
 
     def variant(self, column: Column | None, method: str = "") -> Statistic:
-        return PRIVATE_LABELS[self.name] if isinstance(column, PrivatePartitionColumn) else self
+        return PRIVATE_LABELS[self.name] if column and column.is_private else self
 
     def complete_inputs(self, bare: Inputs, given: Mapping[str, Any]) -> Inputs:
         inputs = super().complete_inputs(bare, given)
@@ -286,7 +285,7 @@ class TopKPrivate(TopK):
         yield from check_max(inputs.k, "k", MAX_PRIVATE_LABELS, "of the labels are chosen")
 
     def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
-        if not isinstance(inputs.column, PrivatePartitionColumn):
+        if inputs.column is None or not inputs.column.is_private:
             raise TypeError("this statistic needs a category column without values")
         query = LinearQuery(by=(*inputs.by, Axis(inputs.column)), where=inputs.where)
         return (SelectedLabels(inputs, (WeightedQuery("count", query),)),)

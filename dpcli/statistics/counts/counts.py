@@ -6,7 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 
-from dpcli.data.column import Column, ValuedColumn
+from dpcli.data.column import Column
 from dpcli.data.kinds import Axis
 from dpcli.fields.section import field_types
 from dpcli.fields.statistic_fields import (
@@ -188,10 +188,10 @@ class DistinctQuery(Query):
     def bounded_unit(self, unit: Unit) -> Unit:
         """The unit with no more rows in a cell than the column has values."""
         bounded = super().bounded_unit(unit)
-        if not isinstance(bounded, PersonUnit) or not isinstance(self.column, ValuedColumn):
+        values = self.column.max_distinct
+        if not isinstance(bounded, PersonUnit) or values is None:
             return bounded
-        low, high = self.column.limits
-        rows = min(bounded.max_rows_per_group, high - low + 1)
+        rows = min(bounded.max_rows_per_group, values)
         return replace(bounded, max_rows_per_group=rows)
 
 
@@ -233,11 +233,8 @@ class CountDistinct(PersonCounts):
     counts_people = True
 
     def limits(self, inputs: Inputs) -> tuple[Limits, ...]:
-        column = inputs.column
-        if isinstance(column, ValuedColumn):
-            low, high = column.limits
-            return ((Fraction(0), Fraction(high - low + 1)),)
-        return super().limits(inputs)
+        values = inputs.column.max_distinct if inputs.column else None
+        return super().limits(inputs) if values is None else ((Fraction(0), Fraction(values)),)
 
     def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
         column, unit = inputs.column, relation.unit

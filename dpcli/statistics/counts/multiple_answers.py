@@ -10,7 +10,7 @@ from typing import Any
 
 from dpcli.data.column import Column
 from dpcli.data.filters import Filter, InRanges, IsMissing, PassesAmongFirst
-from dpcli.data.labels import BooleanColumn, require_labeled
+from dpcli.data.labels import require_labeled
 from dpcli.fields.section import field_types
 from dpcli.fields.statistic_fields import (
     CheckedColumns,
@@ -149,7 +149,7 @@ class Selections(Statistic):
         Also a fault if `max_selected` exceeds the number of columns.
         """
         for column in inputs.checked:
-            if not isinstance(column, BooleanColumn) and len(column.labels) != 1:
+            if not column.is_truth and len(column.labels) != 1:
                 count = len(column.labels)
                 yield FieldFault("not-one-answer", "columns", column=column.name, count=count)
         max_selected = inputs.option("max_selected")

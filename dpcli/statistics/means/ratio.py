@@ -229,7 +229,7 @@ def _tests(parts: Sequence[Part]) -> list[LabeledColumn]:
 def faults_of_values(inputs: Inputs) -> Iterator[FieldFault]:
     """Faults for a category without `values`, and for `values` that are all labels."""
     column, ranges = require_labeled(inputs.column), inputs.option("values")
-    if ranges is None and not isinstance(column, BooleanColumn):
+    if ranges is None and not column.is_truth:
         yield FieldFault("proportion-labels", "column", column=column.name)
     if ranges == ((0, len(column.labels) - 1),):
         yield FieldFault("proportion-labels.all", "values", column=column.name)
