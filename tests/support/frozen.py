@@ -130,10 +130,5 @@ def visible_text(page: str) -> str:
     return "\n".join(parser.lines) + "\n"
 
 
-def numbers_in(text: str) -> list[str]:
-    """Every number in a text, in order. Words may change, but no number may be lost."""
-    return re.findall(r"-?\d[\d,]*\.?\d*(?:e-?\d+)?", text)
-
-
 Outputs = dict[str, str]
 Run = Callable[..., Any]

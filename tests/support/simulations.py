@@ -62,8 +62,6 @@ PEOPLE = (
     )
 )
 
-Planner = Callable[[str], CentralPlan]
-
 
 @pytest.fixture(params=["rows", "people"])
 def plan(request: pytest.FixtureRequest) -> CentralPlan:

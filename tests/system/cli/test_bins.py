@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
 from pathlib import Path
 
@@ -101,8 +100,7 @@ def test_impossible_groups_are_neither_planned_nor_published(
     plan = dpcli("plan", spec, "--json").json
     cells = {entry["name"]: entry["queries"][0]["cells"] for entry in plan["statistics"]}
     dpcli("release", spec, data, "-q", "-o", tmp_path / "o.csv", "--report", report).succeeded()
-    with (tmp_path / "o.csv").open(encoding="utf-8", newline="") as file:
-        lines = Counter(line["statistic"] for line in csv.DictReader(file))
+    lines = Counter(line["statistic"] for line in table(tmp_path / "o.csv"))
     stated = reported(report)["statistics"]
     axes = {entry["name"]: entry["layout"].get("axis") for entry in stated}
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from pathlib import Path
 
 import pytest
 
-from tests.support.cli import Command
+from tests.support.cli import Command, table
 
 SPEC = """\
 dpcli: 1
@@ -45,7 +43,7 @@ def test_people_read_fewer_digits_than_programs(dpcli: Command, spec: Path) -> N
         "release", spec, folder / "data.csv", "-o", folder / "t.csv", *reports, "--release-id", "a"
     )
     assert done.status == 0 and "`--digits all` shows all" in done.err
-    (published,) = csv.DictReader(io.StringIO((folder / "t.csv").read_text("utf-8")))
+    (published,) = table(folder / "t.csv")
     exact = [published[name] for name in ("value", "lower", "upper")]
     (stated,) = json.loads((folder / "r.json").read_text("utf-8"), parse_float=str)["statistics"]
     assert [stated["cells"][0][name] for name in ("value", "lower", "upper")] == exact
@@ -74,7 +72,7 @@ def test_all_digits_can_be_asked_for(dpcli: Command, spec: Path) -> None:
     folder = spec.parent
     words = ("release", spec, folder / "data.csv", "-o", folder / "t.csv", "--digits", "all")
     done = dpcli(*words, "--report", folder / "r.md", "--release-id", "b")
-    (published,) = csv.DictReader(io.StringIO((folder / "t.csv").read_text("utf-8")))
+    (published,) = table(folder / "t.csv")
 
     assert done.status == 0 and "--digits" not in done.err
     assert published["value"] in done.err

@@ -21,6 +21,7 @@ RECORDS = (
     f"{CANARY},+49 (30) 123-456,F",
     f"{CANARY},,F",
     f"{CANARY},F,F",
+    f"{CANARY},\u00e9,e\u0301",
 )
 """First lines of each doubt; a unit test has all kinds of values."""
 

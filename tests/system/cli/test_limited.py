@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cli import Command, reported
+from tests.support.cli import Command, reported, table
 
 SPEC = """\
 dpcli: 1
@@ -62,8 +61,7 @@ def released(dpcli: Command, spec: Path, data: Path, *more: object) -> list[dict
     out = spec.parent / "out.csv"
     words: Sequence[object] = ("-o", out, "--report", spec.parent / "out.json", "--force", *more)
     dpcli("release", spec, data, *words).succeeded()
-    with out.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    return table(out)
 
 
 def flags_of(lines: Sequence[dict[str, str]]) -> dict[str, set[str]]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import re
 import subprocess
 import sys
@@ -23,7 +21,7 @@ from dpcli.local import outbox
 from dpcli.noise import entropy
 from dpcli.problems.errors import OutputError, Problem
 from tests.laws.test_canary import MALFORMED
-from tests.support.cli import LOCAL, Command, Outcome, edit, history, reported, written
+from tests.support.cli import LOCAL, Command, Outcome, edit, history, reported, table, written
 from tests.support.rules import mostly_extended
 from tests.support.streams import Stream
 
@@ -79,11 +77,6 @@ def data(tmp_path: Path) -> Path:
     return path
 
 
-def rows(text: str) -> list[dict[str, str]]:
-    """A table by its header."""
-    return list(csv.DictReader(io.StringIO(text)))
-
-
 def entries(folder: Path, dpcli: Command) -> int:
     """The number of releases in the ledger of a folder."""
     return len(history(dpcli, folder))
@@ -123,7 +116,7 @@ def test_each_record_responds_and_all_else_is_dropped(
     done = dpcli("local", "randomize", spec, data).succeeded()
 
     assert done.out.splitlines()[0] == COLLECTED
-    responses = rows(done.out)
+    responses = table(done.out)
     assert [row["region"] for row in responses] == ["north", "south, far", "north", "", ""]
     assert [row["since"] for row in responses] == ["2020-03-01", "2020-07-09", "2020-12-31", "", ""]
     assert [row["rent"] for row in responses] == ["1.50", "-0.25", "0.00", "", ""]
@@ -179,7 +172,7 @@ def test_an_odd_record_is_one_row_and_changes_nothing_else(
         monkeypatch.setattr(entropy, "source", Stream("odd"))
         named = ("--release-id", f"r{len(outcomes)}", "--ledger", book)
         done = dpcli("local", "randomize", spec, data, *named, "-q")
-        responses = rows(done.out)
+        responses = table(done.out)
         public = [(row["region"], row["since"], row["rent"]) for row in responses]
         coins = [row["smoker"] for row in responses]
         # The first release of an account is announced, for any records.
@@ -201,10 +194,10 @@ def test_no_cell_is_shown_in_any_malformed_file(
     data = tmp_path / "data.csv"
     # Each record has one canary, each time in another column.
     for column in range(0, 9, 2):
-        table = [header, *(list(cells) for cells in records)]
-        for row, cells in enumerate(table[1:]):
+        lines = [header, *(list(cells) for cells in records)]
+        for row, cells in enumerate(lines[1:]):
             cells[(column + row) % 9] = "CANARY7f3a"
-        data.write_bytes(MALFORMED[kind](table))
+        data.write_bytes(MALFORMED[kind](lines))
         (tmp_path / "dpcli-ledger.sqlite").unlink(missing_ok=True)
         (tmp_path / "dpcli-ledger.sqlite.anchor").unlink(missing_ok=True)
         done = dpcli("local", "randomize", spec, data, "-o", tmp_path / "o.csv", "--force")
@@ -398,7 +391,7 @@ def test_responses_reach_another_drive(force: bool, collect: Collect, spec: Path
     with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
         out = Path(name) / "o.csv"
         collect(*(["--force"] * force), to=out).succeeded()
-        assert len(rows(out.read_text(encoding="utf-8"))) == len(ROWS)
+        assert len(table(out)) == len(ROWS)
         assert {path.name for path in out.parent.iterdir()} == {"o.csv", "o.report.json"}
         assert not waiting(spec.parent)
 
@@ -448,7 +441,7 @@ def test_files_without_a_name_are_not_needed(
     """On other systems, responses have a temporary name until they are charged."""
     monkeypatch.setattr(outbox, "_nameless", lambda _: None)
     assert collect().status == 0
-    assert len(rows((spec.parent / "o.csv").read_text(encoding="utf-8"))) == len(ROWS)
+    assert len(table(spec.parent / "o.csv")) == len(ROWS)
     names = {path.name for path in spec.parent.iterdir()}
     assert not any(name.endswith((".tmp", outbox.ENDING)) for name in names), names
 
@@ -468,11 +461,11 @@ def test_a_link_in_the_outbox_is_not_followed(collect: Collect, spec: Path, tmp_
 
 def test_the_table_of_the_spec_is_an_input(dpcli: Command, spec: Path, data: Path) -> None:
     """Responses never replace the table of probabilities that they were drawn with."""
-    table = spec.parent / "votes.csv"
+    votes = spec.parent / "votes.csv"
     for command in (("randomize", spec, data), ("estimate", spec, data)):
-        done = dpcli("local", *command, "-o", table, "--force")
+        done = dpcli("local", *command, "-o", votes, "--force")
         assert done.status == 2 and "output-is-input" in done.err
-    assert table.read_text(encoding="utf-8") == VOTES
+    assert votes.read_text(encoding="utf-8") == VOTES
 
 
 def test_the_ledger_keeps_reports_of_collections_and_no_responses(
@@ -542,7 +535,7 @@ def test_estimates_are_near_the_truth_and_spend_nothing(
     assert done.status == 0 and not done.err
     header = "column,estimate,region,item,records,value,standard_error,lower,upper"
     assert done.out.splitlines()[0] == header
-    estimates = {(row["column"], row["region"], row["item"]): row for row in rows(done.out)}
+    estimates = {(row["column"], row["region"], row["item"]): row for row in table(done.out)}
     for key, truth in {
         ("smoker", "north", "true"): 1,
         ("smoker", "south, far", "true"): 0,
@@ -564,7 +557,7 @@ def test_estimates_are_near_the_truth_and_spend_nothing(
     assert summary.status == 0 and not summary.out
     assert out.read_text(encoding="utf-8") == done.out
     assert "estimates of survey; lower and upper with 95% confidence" in summary.err
-    for row in rows(done.out):
+    for row in table(done.out):
         assert row["value"] in summary.err and row["standard_error"] in summary.err
     assert not dpcli("local", "estimate", spec, collected, "-o", out, "--force", "-q").err
     assert book.read_bytes() == before
@@ -582,7 +575,7 @@ def test_invalid_responses_are_left_out_and_counted(
         ("smoker", 2), ("color", 1), ("pet", 1), ("age", 3), ("income", 2), ("vote", 1),
     ):  # fmt: skip
         assert f"{column}: {count} records left out" in done.err
-    for row in rows(done.out):
+    for row in table(done.out):
         assert row["records"] in {"2000", "2001", "4001", "4002"}
         assert row["estimate"] != "mean" or abs(float(row["value"])) < 5000
 
@@ -590,7 +583,7 @@ def test_invalid_responses_are_left_out_and_counted(
 def test_an_empty_collection_has_no_estimates(dpcli: Command, spec: Path, collected: Path) -> None:
     """Groups without records have blank numbers; a file of another kind is refused."""
     collected.write_text(COLLECTED + "\n", encoding="utf-8")
-    estimates = rows(dpcli("local", "estimate", spec, collected).succeeded().out)
+    estimates = table(dpcli("local", "estimate", spec, collected).succeeded().out)
     assert {(row["records"], row["value"]) for row in estimates} == {("0", "")}
     collected.write_text("a,b\n1,2\n", encoding="utf-8")
     assert dpcli("local", "estimate", spec, collected).status == 4
@@ -688,10 +681,10 @@ def test_the_epsilon_of_a_table_is_exact(
     text: str, lines: list[str], dpcli: Command, tmp_path: Path
 ) -> None:
     """With the worst output and inputs; without names, difference or limit; thirds sum to one."""
-    table = written(tmp_path, "", text)[1]
-    assert dpcli("local", "epsilon", table).succeeded().out.splitlines()[: len(lines)] == lines
+    path = written(tmp_path, "", text)[1]
+    assert dpcli("local", "epsilon", path).succeeded().out.splitlines()[: len(lines)] == lines
     if text == THIRDS:
-        assert dpcli("local", "epsilon", table, "--json").json == {
+        assert dpcli("local", "epsilon", path, "--json").json == {
             "epsilon": "1.50407739678", "infinite": False, "ratio": "9/2", "output": "yes",
             "inputs": ["second", "third"], "probabilities": ["1/2", "1/9"],
         }  # fmt: skip

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 import subprocess
@@ -18,7 +16,7 @@ from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Array
 from dpcli.simulation.report import HEADING
-from tests.support.cli import LOCAL, PEOPLE, ROOT, SPECS, Command, edit
+from tests.support.cli import LOCAL, PEOPLE, ROOT, SPECS, Command, edit, table
 from tests.support.rules import mostly_extended
 
 
@@ -84,7 +82,7 @@ def test_the_dummy_file_is_marked_and_fits_the_spec(
     """Each row is marked as synthetic; `check` and `release` read the file like any other."""
     path = tmp_path / "dummy.csv"
     dpcli("simulate", spec, "--rows", 200, "--runs", 1, "--dummy", path)
-    rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"), newline="")))
+    rows = table(path)
     assert len(rows) == 200
     assert list(rows[0])[-1] == "dpcli_simulation"
     assert {row["dpcli_simulation"] for row in rows} == {"dummy"}

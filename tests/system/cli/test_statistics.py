@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from itertools import product
 from pathlib import Path
 from random import Random
@@ -205,7 +203,7 @@ def test_raw_numbers_have_intervals_that_hold_them_or_none(
     driven = 0
     for _ in range(14):
         done = dpcli("release", spec, file).succeeded()
-        for row in csv.DictReader(io.StringIO(done.out)):
+        for row in table(done.out):
             if row["statistic"].endswith(".raw") and row["lower"]:
                 inside = float(row["lower"]) <= float(row["value"]) <= float(row["upper"])
                 assert inside or row["flag"]

@@ -86,57 +86,40 @@ def with_names(path: Path) -> pd.DataFrame:
 
 
 def districts(path: Path) -> Truth:
-    """Every district of the list counts, also one without records."""
+    """Every district of the list counts, also one without records, alone and by region."""
     frame = with_names(path)
     names = [name for _, name, _ in DISTRICTS]
     sums = frame.groupby("name")["VISITS"].sum().reindex(names, fill_value=0)
-    return {"rows": len(frame), "by_district": counts(frame["name"], names), "visits": sums}
+    pairs = [(name, region) for region in ("Coast", "Hills", "Plain") for name in names]
+    return {
+        "rows": len(frame),
+        "by_district": counts(frame["name"], names),
+        "visits": sums,
+        "by_region": frame["region"].value_counts(),
+        "mean_visits": frame.groupby("region")["VISITS"].mean(),
+        "districts_of": frame.groupby(["name", "region"]).size().reindex(pairs, fill_value=0),
+    }
 
+
+LISTED = "type: category, values: {file: districts.csv, key: code, label: "
 
 CODE_LIST = Shape(
     "a list of codes in a file",
     "visits.csv",
     write_districts,
     {
-        "DIST_CD": "type: category, values: {file: districts.csv, key: code, label: name}",
+        "DIST_CD": f"{LISTED}name}}",
+        "region": f"from: DIST_CD, {LISTED}region}}",
         "VISITS": "type: integer, bounds: [0, 100]",
     },
     (
         "name: by_district, statistic: count, by: [DIST_CD]",
         "name: visits, statistic: sum, column: VISITS, by: [DIST_CD]",
-    ),
-    districts,
-)
-
-
-def regions(path: Path) -> Truth:
-    """The regions of the districts, and both in one table."""
-    frame = with_names(path)
-    pairs = [(region, name) for region in ("Coast", "Hills", "Plain") for _, name, _ in DISTRICTS]
-    return {
-        "rows": len(frame),
-        "by_region": frame["region"].value_counts(),
-        "mean_visits": frame.groupby("region")["VISITS"].mean(),
-        "districts_of": frame.groupby(["region", "name"]).size().reindex(pairs, fill_value=0),
-    }
-
-
-PARENTS = Shape(
-    "districts and their regions",
-    "visits.csv",
-    write_districts,
-    {
-        "DIST_CD": "type: category, values: {file: districts.csv, key: code, label: name}",
-        "region": "from: DIST_CD, type: category,"
-        " values: {file: districts.csv, key: code, label: region}",
-        "VISITS": "type: integer, bounds: [0, 100]",
-    },
-    (
         "name: by_region, statistic: count, by: [region]",
         "name: mean_visits, statistic: mean, column: VISITS, by: [region]",
         "name: districts_of, statistic: count, by: [region, DIST_CD]",
     ),
-    regions,
+    districts,
 )
 
 
@@ -181,4 +164,4 @@ POSITIONS = Shape(
     init=("--header",),
 )
 
-CATEGORIES = (TYPED, CODE_LIST, PARENTS, POSITIONS)
+CATEGORIES = (TYPED, CODE_LIST, POSITIONS)

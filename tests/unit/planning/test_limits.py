@@ -33,6 +33,7 @@ statistics:
   - {name: total, statistic: sum, column: paid, bound: sum, unit_bounds: [0, 50], epsilon: 1}
   - {name: totals, statistic: count, by: [town], bound: sum, unit_bounds: [0, 50], epsilon: 1}
   - {name: usual, statistic: mode, column: sex, epsilon: 1}
+  - {name: gap, statistic: comparison, between: {sex: [f, m]}, epsilon: 1}
 """
 
 QUALITY = "quality: {epsilon: 1, min_rows: 1000, max_limited: 0.05}"
@@ -55,7 +56,7 @@ def named(unit: str, quality: str = QUALITY) -> dict[str, str]:
 @pytest.mark.parametrize("quality", [QUALITY, ""])
 def test_warnings_name_the_statistics_under_each_limit(quality: str) -> None:
     """People and totals of all rows are under no limit on rows; few groups are never limited."""
-    rows = "rows, by_town, by_sex, labels"
+    rows = "rows, by_town, by_sex, labels, gap"
 
     assert named("max_rows: 10", quality) == {"rows of a person beyond a limit of 10": rows}
     assert named("max_rows: 3", quality) == {
@@ -68,8 +69,8 @@ def test_warnings_name_the_statistics_under_each_limit(quality: str) -> None:
     }
     assert named("max_rows: 10, max_rows_per_group: 2, max_groups: 4", quality) == {
         "rows of a person beyond a limit of 10": "rows, labels",
-        "rows of a person beyond a limit of 8": "by_town, by_sex",
-        "rows of a person beyond 2 in a group": "by_town, by_sex",
+        "rows of a person beyond a limit of 8": "by_town, by_sex, gap",
+        "rows of a person beyond 2 in a group": "by_town, by_sex, gap",
     }
 
 
@@ -81,7 +82,7 @@ def test_no_flag_is_promised_for_limits_on_groups() -> None:
     assert [("have the flag `limited`" in text) for text in warnings] == [True, False]
     assert "no check counts them, no flag shows it" in warnings[1]
     assert warnings[1].endswith("every interval is about the groups that are kept")
-    assert "by_town, by_sex, people_by_town, totals: rows that limits on groups" in rules[-1]
+    assert "by_town, by_sex, people_by_town, totals, gap: rows that limits on groups" in rules[-1]
     assert "are not counted" in rules[-1]
     assert "`max_limited` stops no release for them" in rules[-1]
     assert "groups" not in " ".join(check_rule(planned("max_rows: 10")))
