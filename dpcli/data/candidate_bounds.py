@@ -1,4 +1,4 @@
-"""Bounds that noisy counts choose among candidates, as a spec declares them."""
+"""Bounds, or a limit on rows, that noisy counts choose among candidates."""
 
 from __future__ import annotations
 
@@ -108,3 +108,21 @@ class ChosenBoundsModel(ChoiceModel):
             return require_whole_steps(bound / step, step, scalar, f"`{key}`")
 
         return (in_steps("from", low), in_steps("up_to", high)), texts
+
+
+LIMIT_NAME = "limit on rows"
+"""The name of the histogram that chooses the limit; no spec entry can have it."""
+
+MAX_LIMIT = 1_000_000
+"""The largest limit on rows; a larger one would protect no better than none."""
+
+OutermostLimit = Annotated[
+    int, ExactNumber("limit-not-whole.outermost", min_value=2, max_value=MAX_LIMIT, whole=True)
+]
+
+
+class ChosenLimitModel(ChoiceModel):
+    """A limit that is chosen from noisy counts of people by their rows."""
+
+    example, numbers, outermost_example = "max_rows: 20", "a number", 1000
+    up_to: OutermostLimit

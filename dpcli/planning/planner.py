@@ -15,7 +15,7 @@ from functools import cache
 from itertools import groupby
 from math import floor, log
 from operator import attrgetter
-from typing import Literal, overload
+from typing import TYPE_CHECKING, Literal, overload
 
 from dpcli.fields.values import MAX_EPSILON, MIN_EPSILON, MIN_RHO
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
@@ -33,12 +33,15 @@ from dpcli.planning.plan import (
     guarantee_counts,
 )
 from dpcli.privacy.accounting.composition import Branch, MissingDependencyError, total_failure_delta
-from dpcli.privacy.loss import Loss, sum_losses
+from dpcli.privacy.loss import BudgetAmount, Loss, sum_losses
+from dpcli.privacy.unit import Relation
 from dpcli.problems.errors import BudgetError, Problem, SpecError
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.specification.chosen_bounds import choice_entry
 from dpcli.specification.model import CentralSpec, Entry, LocalSpec, Spec
 from dpcli.statistics.design import Design, Measure, WeightedQuery
+
+if TYPE_CHECKING:
+    from dpcli.statistics.bounds.chosen_bounds import BoundsChoice
 
 UNUSED_PART = Fraction(1, 10**4)
 """Part of the budget that a search may leave unused."""
@@ -56,7 +59,7 @@ def allocate(spec: CentralSpec) -> list[PlannedStatistic]:
     """
     planner = StatisticPlanner(spec, disjoint_branches(spec))
     relation = spec.for_choices.privacy.relation
-    choices = (choice_entry(choice, relation) for choice in spec.choices)
+    choices = (_choice_entry(choice, relation) for choice in spec.choices)
     entries = (*choices, *spec.charged_entries)
     planned = _plan_all(entries, planner)
     free = [
@@ -74,6 +77,13 @@ def allocate(spec: CentralSpec) -> list[PlannedStatistic]:
         plans = planned, _plan_all(without_delta, planner)
         return min(plans, key=lambda plan: _preference(plan, planner))
     return planned
+
+
+def _choice_entry(choice: BoundsChoice, relation: Relation) -> Entry:
+    """The charged entry of the histogram for a choice, with Laplace noise."""
+    budget = BudgetAmount(epsilon=choice.epsilon)
+    inputs, histogram = choice.inputs, choice.histogram
+    return Entry(inputs, histogram, (Laplace(),), budget, histogram.designs(inputs, relation))
 
 
 def _plan_all(entries: Sequence[Entry], planner: StatisticPlanner) -> list[PlannedStatistic]:

@@ -15,10 +15,10 @@ from dpcli.planning.words.data import uncounted_names
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.json import Ends, JsonNumber, JsonObject, Positive, Sentences, number
 from dpcli.report.privacy import AnswersReport, answers
-from dpcli.statistics.bounds.chosen_bounds import BoundsChoice
 
 if TYPE_CHECKING:
     from dpcli.planning.quality_check import MinimumKey, QualityResult
+    from dpcli.statistics.bounds.chosen_bounds import BoundsChoice
     from dpcli.statistics.estimates import Estimate
 
 

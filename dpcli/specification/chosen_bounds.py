@@ -7,33 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
-from typing import Annotated, Any
+from typing import Any
 
-from dpcli.data.candidate_bounds import GRID_KINDS, ChoiceModel
+from dpcli.data.candidate_bounds import GRID_KINDS, LIMIT_NAME, ChoiceModel
 from dpcli.data.column import Column
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.fields.tree import Span
-from dpcli.fields.values import ExactNumber
-from dpcli.mechanisms.pure import Laplace
-from dpcli.privacy.loss import BudgetAmount
-from dpcli.privacy.unit import Relation
 from dpcli.specification.context import SpecContext
 from dpcli.specification.model import CentralSpec, Entry, Spec
-from dpcli.statistics.bounds.chosen_bounds import (
-    LIMIT_NAME,
-    MAX_ROWS,
-    BoundsChoice,
-    ChosenBounds,
-    bounds_name,
-)
+from dpcli.statistics.bounds.chosen_bounds import MAX_ROWS, BoundsChoice, ChosenBounds, bounds_name
 from dpcli.statistics.bounds.rule import BoundsGrid
-
-MAX_LIMIT = 1_000_000
-"""The largest limit on rows; a larger one would protect no better than none."""
-
-OutermostLimit = Annotated[
-    int, ExactNumber("limit-not-whole.outermost", min_value=2, max_value=MAX_LIMIT, whole=True)
-]
 
 
 def add_choice(
@@ -53,20 +36,6 @@ def add_choice(
     context.choices[choice.name] = choice, span
     if choice.name == bounds_name(column.name):
         context.chosen.add(column.name)
-
-
-class ChosenLimitModel(ChoiceModel):
-    """A limit that is chosen from noisy counts of people by their rows."""
-
-    example, numbers, outermost_example = "max_rows: 20", "a number", 1000
-    up_to: OutermostLimit
-
-
-def choice_entry(choice: BoundsChoice, relation: Relation) -> Entry:
-    """The charged entry of the histogram for a choice, with Laplace noise."""
-    budget = BudgetAmount(epsilon=choice.epsilon)
-    inputs, histogram = choice.inputs, choice.histogram
-    return Entry(inputs, histogram, (Laplace(),), budget, histogram.designs(inputs, relation))
 
 
 def require_choices_fit(context: SpecContext, spec: Spec) -> None:

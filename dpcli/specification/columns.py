@@ -15,10 +15,8 @@ from dpcli.fields.tree import MappingNode, Node, ScalarNode, attempt
 from dpcli.fields.values import AlreadyReportedError
 from dpcli.problems.messages import quoted_list
 from dpcli.specification.captions import stated_caption
-from dpcli.specification.chosen_bounds import add_choice
 from dpcli.specification.context import SpecContext
 from dpcli.specification.model import Caption
-from dpcli.statistics.bounds.chosen_bounds import BoundsChoice
 
 MAX_COLUMNS = 10_000
 MAX_NAME_LENGTH = 1000
@@ -99,5 +97,8 @@ def _read_column(key: ScalarNode, node: Node, context: SpecContext) -> Column:
     column = section.with_options(column, context.decimal)
     bounds, stated = getattr(section, "bounds", None), section.node.value("bounds")
     if isinstance(bounds, ChosenBoundsModel) and stated:
+        from dpcli.specification.chosen_bounds import add_choice
+        from dpcli.statistics.bounds.chosen_bounds import BoundsChoice
+
         add_choice(bounds, BoundsChoice, require_numeric(column), stated.span, context)
     return column

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dpcli.data.declared_columns import DeclaredColumns
 from dpcli.fields.tree import Findings, Span
@@ -12,8 +13,10 @@ from dpcli.privacy.accounting.composition import Composition
 from dpcli.privacy.unit import Neighbors, Relation, RowUnit, Unit
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.specification.model import Caption, SpecFile
-from dpcli.statistics.bounds.chosen_bounds import BoundsChoice
 from dpcli.statistics.design import SampleDesign
+
+if TYPE_CHECKING:
+    from dpcli.statistics.bounds.chosen_bounds import BoundsChoice
 
 
 @dataclass(kw_only=True)

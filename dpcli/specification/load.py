@@ -17,6 +17,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
+from dpcli.data.candidate_bounds import LIMIT_NAME
 from dpcli.data.column import column_names
 from dpcli.data.declared_texts import Note, Title
 from dpcli.data.formats import UNDECLARED_DIALECT
@@ -34,7 +35,6 @@ from dpcli.fields.values import (
 from dpcli.privacy.unit import PersonUnit
 from dpcli.problems.errors import SpecError, describe_system_error
 from dpcli.specification.captions import NumberFormat, stated_caption
-from dpcli.specification.chosen_bounds import require_choices_fit
 from dpcli.specification.columns import MAX_COLUMNS, declare_columns
 from dpcli.specification.context import SpecContext
 from dpcli.specification.dataset_names import DATASET_PATTERN, dataset_name_fault
@@ -51,7 +51,6 @@ from dpcli.specification.model import (
 )
 from dpcli.specification.privacy import PrivacyModel, resolve_privacy
 from dpcli.specification.yaml_reader import MAX_BYTES, find_placeholders, read_tree
-from dpcli.statistics.bounds.chosen_bounds import LIMIT_NAME
 
 VERSION, HERE = "1", "dpcli.specification"
 
@@ -195,6 +194,8 @@ def parse_spec(
         local = word is not None and word.text == LOCAL
         spec = resolve((LocalSpecModel if local else CentralSpecModel).read(root), context)
         if not findings and context.choices:
+            from dpcli.specification.chosen_bounds import require_choices_fit
+
             require_choices_fit(context, spec)
         if not findings:
             digest = hashlib.sha256(raw)

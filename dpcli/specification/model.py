@@ -22,15 +22,15 @@ from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, Unit
 from dpcli.problems.errors import Place
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import Query
-from dpcli.statistics.bounds.chosen_bounds import BoundsChoice, BoundsHistogram
 from dpcli.statistics.design import Design, Inputs, Measure, SampleDesign
 from dpcli.statistics.postprocessing import PostProcessingStep
-from dpcli.statistics.precision import OptionalColumn
 from dpcli.statistics.statistic import Statistic
 
 if TYPE_CHECKING:
     from dpcli.data.labels import LabeledColumn
     from dpcli.mechanisms.local.local_mechanism import CalibratedRandomizer, LocalMechanism
+    from dpcli.statistics.bounds.chosen_bounds import BoundsChoice
+    from dpcli.statistics.precision import OptionalColumn
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,8 +285,8 @@ class CentralSpec(_Spec):
 
     def relation_of(self, entry: Entry) -> Relation:
         """The neighboring relation for which an entry is answered."""
-        chooses = isinstance(entry.statistic, BoundsHistogram)
-        return (self.for_choices if chooses else self).privacy.relation
+        spec = self.for_choices if entry.statistic.chooses_bounds else self
+        return spec.privacy.relation
 
     @property
     def charged_entries(self) -> tuple[Entry, ...]:

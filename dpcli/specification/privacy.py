@@ -8,6 +8,7 @@ from dataclasses import astuple
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+from dpcli.data.candidate_bounds import MAX_LIMIT, ChosenLimitModel
 from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import MappingNode, ScalarNode, attempt, node_at
 from dpcli.fields.values import (
@@ -24,10 +25,8 @@ from dpcli.fields.values import (
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.unit import Neighbors, PersonUnit, RowUnit, Unit
-from dpcli.specification.chosen_bounds import MAX_LIMIT, ChosenLimitModel, add_choice
 from dpcli.specification.context import SpecContext
 from dpcli.specification.model import Privacy
-from dpcli.statistics.bounds.chosen_bounds import MAX_ROWS, LimitChoice
 
 if TYPE_CHECKING:
     from dpcli.data.labels import IdColumn
@@ -130,6 +129,9 @@ def _read_unit(section: PrivacyModel, context: SpecContext) -> Unit:
         return RowUnit()
     rows, per_group = unit.max_rows, unit.max_rows_per_group
     if isinstance(rows, ChosenLimitModel):
+        from dpcli.specification.chosen_bounds import add_choice
+        from dpcli.statistics.bounds.chosen_bounds import MAX_ROWS, LimitChoice
+
         node, outermost = node_at(section.node, "unit", MAX_ROWS), LimitChoice.rows(rows.up_to)
         groups = unit.max_groups
         add_choice(rows, LimitChoice, outermost, node.span, context, max_groups=groups)

@@ -33,6 +33,7 @@ class Statistic(ABC):
         takes: Its fields besides those that every entry has, with their types.
         counts_people: Whether it counts people if no column is named.
         counts_blanks: Whether a blank cell of its columns is an answer.
+        chooses_bounds: Whether bounds, or a limit, are chosen from its noisy counts.
         families: The families of noise that its designs are meant for, the first one best known.
         chooses_labels: Whether the items are labels that were chosen, and the numbers their ranks.
         selects_labels: Whether these labels are private, and its noisy counts select them.
@@ -51,6 +52,7 @@ class Statistic(ABC):
     takes: ClassVar[Mapping[str, Any]] = {}
     counts_people: ClassVar[bool] = False
     counts_blanks: ClassVar[bool] = False
+    chooses_bounds: ClassVar[bool] = False
     families: ClassVar[tuple[Family, ...]] = ADDITIVE
     steps: ClassVar[tuple[str, ...]] = NUMERIC_STEPS
     default_steps: ClassVar[tuple[str, ...]] = ()

@@ -6,6 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
+from dpcli.data.candidate_bounds import LIMIT_NAME
 from dpcli.data.column import Column
 from dpcli.data.grid_columns import NumericColumn, require_numeric
 from dpcli.data.number_columns import IntegerColumn
@@ -21,9 +22,6 @@ from dpcli.statistics.statistic import Statistic
 MAX_ROWS = "max_rows"
 """The key of the limit on rows per person in a spec, and in what a ledger stores."""
 
-LIMIT_NAME = "limit on rows"
-"""The name of the histogram that chooses the limit; no spec entry can have it."""
-
 
 class BoundsHistogram(Statistic):
     """The number of rows in each bin of a grid, from which bounds are chosen.
@@ -37,6 +35,7 @@ class BoundsHistogram(Statistic):
     """
 
     name = "bounds"
+    chooses_bounds = True
     steps = ()
     has_raw = False
     measure = "counts"

@@ -7,11 +7,12 @@ from itertools import product
 
 import pytest
 
+from dpcli.data.candidate_bounds import LIMIT_NAME
 from dpcli.planning.planner import make_plan
 from dpcli.specification.chosen_bounds import with_chosen_bounds
 from dpcli.specification.load import parse_central_spec
 from dpcli.specification.model import CentralSpec
-from dpcli.statistics.bounds.chosen_bounds import LIMIT_NAME, ChosenBounds
+from dpcli.statistics.bounds.chosen_bounds import ChosenBounds
 from tests.support.refusals import refused
 
 SPEC = """\

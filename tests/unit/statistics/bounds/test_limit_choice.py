@@ -7,19 +7,14 @@ from itertools import product
 
 import pytest
 
-from dpcli.data.candidate_bounds import GRID_KINDS
+from dpcli.data.candidate_bounds import GRID_KINDS, LIMIT_NAME
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit
 from dpcli.queries.query import RowsPerUserQuery
 from dpcli.specification.chosen_bounds import from_json, to_json
-from dpcli.statistics.bounds.chosen_bounds import (
-    LIMIT_NAME,
-    ROWS_HISTOGRAM,
-    ChosenBounds,
-    LimitChoice,
-)
+from dpcli.statistics.bounds.chosen_bounds import ROWS_HISTOGRAM, ChosenBounds, LimitChoice
 from dpcli.statistics.bounds.rule import BoundsGrid
 from dpcli.statistics.design import NoisyAnswer
 from tests.oracles.opened import cells_of
