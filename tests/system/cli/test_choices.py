@@ -334,22 +334,20 @@ def test_the_whole_budget_is_checked_before_anything_is_read(
     assert [name for name, _ in history(dpcli, tmp_path)] == ["one+bounds", "one"]
 
 
-@pytest.mark.parametrize(
-    ("write", "outermost", "said"),
-    [
-        (write_amounts, (0, 10_000_000), "bounds of spent: the outermost, 0 to 10000000"),
-        (write_visits, (0, 500), "limit on rows per person: the outermost, 500,"),
-    ],
-    ids=["bounds", "limit"],
-)
+OUTERMOST = {BOUNDS: "bounds of spent", LIMIT: "limit on rows per person"}
+
+
+@EACH
 def test_few_rows_leave_the_outermost(
-    write: Write, outermost: tuple[int, int], said: str, dpcli: Command, tmp_path: Path
+    choice: str, write: Write, dpcli: Command, tmp_path: Path
 ) -> None:
     """With fewer rows than noise explains, what is declared is used, and the report says so."""
-    (choice,) = released(dpcli, tmp_path, *write(tmp_path, number=20))[1]["choices"]
+    (made,) = released(dpcli, tmp_path, *write(tmp_path, number=20))[1]["choices"]
+    most = 10_000_000 if choice == BOUNDS else 500
 
-    assert (choice.get("lower", 0), choice["upper"], choice["decided"]) == (*outermost, False)
-    assert f"Chosen {said}" in choice["sentences"][0]
+    assert (made.get("lower", 0), made["upper"], made["decided"]) == (0, most, False)
+    said = f"Chosen {OUTERMOST[choice]}: the outermost, "
+    assert made["sentences"][0].startswith(said) and str(most) in made["sentences"][0]
 
 
 TWO = "budget: {epsilon: 2}"
@@ -531,40 +529,43 @@ def test_a_stream_in_memory_is_refused_and_a_table_is_not(tmp_path: Path) -> Non
     assert result.cost == wanted.cost
 
 
-def test_a_plan_shows_errors_for_several_bounds(dpcli: Command, tmp_path: Path) -> None:
-    """The entry, its cost, its rule, and the noise of each statistic for three bounds."""
-    spec, _ = write_amounts(tmp_path)
-    outcome = dpcli("plan", spec)
+PLANS = {
+    BOUNDS: (
+        "bounds of spent  count of rows",
+        "bounds of spent: noisy counts of rows in 28 bins",
+        "at 0 to 10000000",
+        "Noisy counts choose the bounds of spent, within the guarantee.",
+    ),
+    LIMIT: (
+        "limit on rows",
+        "person: noisy counts of people by their number of visits in 9 bins",
+        "at 5, ",
+        "Noisy counts choose the limit on rows per person, within the guarantee.",
+    ),
+}
+"""What plans say of a choice, and what the risk says."""
 
-    assert "bounds of spent  count of rows" in outcome.out
-    assert "bounds of spent: noisy counts of rows in 28 bins" in outcome.out
-    assert outcome.out.count("if that is chosen for the bounds of spent") == 2
-    assert "at 0 to 10000000" in outcome.out
-    risks = dpcli("plan", spec, "--risks").out
-    assert "Noisy counts choose the bounds of spent, within the guarantee." in risks
-    facts = dpcli("plan", spec, "--json").json
+
+@EACH
+def test_a_plan_shows_errors_for_several_choices(
+    choice: str, write: Write, dpcli: Command, tmp_path: Path
+) -> None:
+    """The entry, its cost, its rule, and the noise of each statistic for three of them."""
+    spec, _ = write(tmp_path)
+    *shown, risk = PLANS[choice]
+    out, facts = dpcli("plan", spec).out, dpcli("plan", spec, "--json").json
+
+    assert all(said in out for said in shown)
+    assert out.count("in 95% of cases, the noise of") == 2
+    assert risk in dpcli("plan", spec, "--risks").out
     assert facts["privacy"]["spent"]["epsilon"] == 1
-    # With scale 10: exp(-(109 + 1) / 10) / (1 + exp(-1 / 10)) < 0.001 / (28 * 4).
-    assert facts["choices"][0]["threshold"] == 109
-    assert "lower" not in facts["choices"][0]
-
-
-def test_a_plan_shows_errors_for_several_limits(dpcli: Command, tmp_path: Path) -> None:
-    """The entry, its cost, its rule, and the noise of each statistic for three limits."""
-    spec, _ = write_visits(tmp_path)
-    outcome = dpcli("plan", spec)
-
-    assert "limit on rows" in outcome.out
-    assert "person: noisy counts of people by their number of visits in 9 bins" in outcome.out
-    for name in ("total", "visits"):
-        assert outcome.out.count(f"{name}: in 95% of cases, the noise of") == 1
-    assert "at 5, " in outcome.out
-    risks = dpcli("plan", spec, "--risks").out
-    assert "Noisy counts choose the limit on rows per person, within the guarantee." in risks
-    facts = dpcli("plan", spec, "--json").json
-    assert facts["privacy"]["spent"]["epsilon"] == 1
-    assert facts["choices"][0]["outermost"] == [0, 500]
-    assert "upper" not in facts["choices"][0]
+    assert not {"lower", "upper"} & set(facts["choices"][0])
+    if choice == BOUNDS:
+        assert out.count("if that is chosen for the bounds of spent") == 2
+        # With scale 10: exp(-(109 + 1) / 10) / (1 + exp(-1 / 10)) < 0.001 / (28 * 4).
+        assert facts["choices"][0]["threshold"] == 109
+    else:
+        assert facts["choices"][0]["outermost"] == [0, 500]
 
 
 @pytest.mark.parametrize(
@@ -608,25 +609,18 @@ def test_one_more_row_moves_one_count_or_one_person(
     assert sum(abs(first - second) for first, second in zip(one, other, strict=True)) == changed
 
 
-@pytest.mark.parametrize(
-    ("write", "outermost"),
-    [(write_amounts, "bounds of spent;"), (write_visits, "limit on rows per person;")],
-    ids=["bounds", "limit"],
-)
+@EACH
 def test_a_simulation_is_within_the_outermost(
-    write: Write, outermost: str, dpcli: Command, tmp_path: Path
+    choice: str, write: Write, dpcli: Command, tmp_path: Path
 ) -> None:
     """Synthetic rows choose nothing; the result says so first, even if it is short."""
-    spec, _ = write(tmp_path)
-    words = ("simulate", spec, "--rows", "200", "--runs", "5", "--seed", "1")
-    outcome = dpcli(*words, "--quiet")
-    notes = dpcli(*words, "--json").json["notes"]
+    words = ("simulate", write(tmp_path)[0], "--rows", "200", "--runs", "5", "--seed", "1")
+    outcome = dpcli(*words, "--quiet").succeeded()
+    before, _, _ = outcome.out.partition("errors of the noise")
+    said = f"rows and noise are those of the outermost {OUTERMOST[choice]};"
 
-    assert outcome.status == 0
-    *before, _ = outcome.out.partition("errors of the noise")
-    assert "no choice is simulated" in before[0]
-    assert f"rows and noise are those of the outermost {outermost}" in before[0]
-    assert notes[0].startswith("no choice is simulated")
+    assert "no choice is simulated" in before and said in before
+    assert dpcli(*words, "--json").json["notes"][0].startswith("no choice is simulated")
 
 
 @pytest.mark.parametrize(

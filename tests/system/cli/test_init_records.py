@@ -95,38 +95,51 @@ def test_usual_headers_are_accepted_as_names(data: Path, dpcli: Command) -> None
     assert len(notes(outcome)) == 1
 
 
-@pytest.mark.parametrize(
-    ("content", "option"),
-    [
+REFUSED: dict[str, list[tuple[bytes, str]]] = {
+    "": [
+        # Marks and bytes that do not fit: the hint names another option.
         ("Anna,f\n".encode("utf-16-le"), "--encoding utf-16`"),
         ("Anna,f\n".encode("utf-16-be"), "--encoding utf-16be"),
         ("Anna,f\n".encode("utf-16"), "--encoding utf-16`"),
         ("Анна,ж\n".encode("utf-16-le"), "--encoding utf-16"),
         ("Ann\xe4,f\n".encode("latin-1"), "--encoding windows-1252"),
+        # The other cells of a line that begins with an empty one must be names.
+        *((f",{cells}\n1,2,3\n".encode(), "error[not-column-names]")
+          for cells in (",F", "34,F", "Anna,Anna", "1990-02-03,F", "NA,F")),
+        (b"\n\n", "error[no-header]"),
     ],
-)
-def test_the_option_to_try_is_named(
-    content: bytes, option: str, data: Path, dpcli: Command
+    # A delimiter that the header does not have is not overruled.
+    "--delimiter ,": [
+        (b"Anna;f\n", "--delimiter ';'"),
+        (b"Anna\tf\n", "--delimiter tab"),
+        (b"Anna|f\n", "--delimiter '|'"),
+    ],
+    # Some names cannot be declared, whatever the user says.
+    "--header": [
+        *((line, "error[not-column-names]") for line in (b'""\n', b"a,a\n", b"\x07\n")),
+        (b"Ann\xe4,f\n", "error[not-text]"),
+        (b"\n\n", "error[no-header]"),
+    ],
+    "--no-header": [(b"\n\n", "error[no-header]")],
+    "--columns=": [(b"a,b\n1,2\n", "error[bad-columns]")],
+    '--columns="a': [(b"a,b\n1,2\n", "error[bad-columns]")],
+    "--columns=a --no-header": [(b"a,b\n1,2\n", "error[bad-option]")],
+}  # fmt: skip
+"""Options, and files for which they give no draft, with what the message says."""
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_a_file_without_certain_names_gives_no_draft(
+    words: str, data: Path, dpcli: Command
 ) -> None:
-    """For marks and bytes that do not fit, the hint names another option and shows nothing."""
-    data.write_bytes(content)
-    outcome = dpcli("init", data)
+    """No cell of a line that may be a record is shown; a wrong list of columns is no command."""
+    for content, said in REFUSED[words]:
+        data.write_bytes(content)
+        outcome = dpcli("init", data, *words.split())
 
-    assert (outcome.status, outcome.out) == (4, "")
-    assert option in outcome.err
-    assert "Ann" not in outcome.err and "\ufffd" not in outcome.err
-
-
-@pytest.mark.parametrize(("mark", "option"), [(";", "';'"), ("\t", "tab"), ("|", "'|'")])
-def test_another_delimiter_is_not_overruled(
-    mark: str, option: str, data: Path, dpcli: Command
-) -> None:
-    """With a delimiter that the header does not have, the hint names the other."""
-    data.write_text(f"Anna{mark}f\n", encoding="utf-8")
-    outcome = dpcli("init", data, "--delimiter", ",")
-
-    assert (outcome.status, outcome.out) == (4, "")
-    assert f"--delimiter {option}" in outcome.err and "Anna" not in outcome.err
+        assert (outcome.status, outcome.out) == (2 if "--columns" in words else 4, ""), content
+        assert said in outcome.err
+        assert "Ann" not in outcome.err and "\ufffd" not in outcome.err
 
 
 TABLE = {
@@ -252,29 +265,6 @@ def test_a_title_above_a_doubtful_header_is_not_the_only_column(
         outcome = dpcli("init", file, "--skip-lines", "1", "--header")
         assert outcome.status == 0 and CANARY not in outcome.out
         assert "  name: {type: FILL_IN}\n" in outcome.out
-
-
-@pytest.mark.parametrize(
-    ("content", "code"),
-    [
-        (b'""\n', "not-column-names"),
-        (b"a,a\n", "not-column-names"),
-        (b"\x07\n", "not-column-names"),
-        (b"Ann\xe4,f\n", "not-text"),
-        (b"\n\n", "no-header"),
-    ],
-)
-def test_a_file_without_declarable_names_gives_no_draft(
-    content: bytes, code: str, data: Path, dpcli: Command
-) -> None:
-    """The status is 4, also with --header."""
-    data.write_bytes(content)
-    outcome = dpcli("init", data, "--header")
-
-    assert (outcome.status, outcome.out) == (4, "")
-    assert f"error[{code}]" in outcome.err
-    if code == "no-header":
-        assert "error[no-header]" in dpcli("init", data, "--no-header").err
 
 
 @pytest.mark.parametrize(("names", "encoding"), [("name;age", "windows-1252"), ("naïf;age", None)])
@@ -415,17 +405,6 @@ def test_a_file_with_row_numbers_is_checked_and_released(
     ]
 
 
-@pytest.mark.parametrize("line", [",,F", ",34,F", ",Anna,Anna", ",1990-02-03,F", ",NA,F"])
-def test_a_doubtful_line_after_an_empty_cell_is_refused(
-    line: str, data: Path, dpcli: Command
-) -> None:
-    """The other cells of a line that begins with an empty one must be names."""
-    data.write_text(f"{line}\n1,2,3\n", encoding="utf-8")
-    outcome = dpcli("init", data)
-
-    assert (outcome.status, outcome.out) == (4, "") and "error[not-column-names]" in outcome.err
-
-
 def test_a_draft_for_chosen_columns_has_them_in_their_order(data: Path, dpcli: Command) -> None:
     """`--columns` drafts for these columns alone, and its names say which line is the header."""
     data.write_text('id,"income, net",sex,2020\n1,2,3,4\n', encoding="utf-8")
@@ -456,18 +435,3 @@ def test_a_chosen_column_that_is_not_there_is_an_error_with_near_names(
     data.write_text(f"{CANARY},34,F\n1,2,3\n", encoding="utf-8")
     refused = dpcli("init", data, "--columns", CANARY.lower())
     assert refused.status == 4 and CANARY not in refused.err
-
-
-@pytest.mark.parametrize(
-    ("words", "code"),
-    [(("--columns", ""), "bad-columns"), (("--columns", '"a'), "bad-columns"),
-     (("--columns", "a", "--no-header"), "bad-option")],
-)  # fmt: skip
-def test_a_list_of_columns_must_be_one(
-    words: tuple[str, ...], code: str, data: Path, dpcli: Command
-) -> None:
-    """An empty list, an open quote, and names in a file without any are refused."""
-    data.write_text("a,b\n1,2\n", encoding="utf-8")
-    outcome = dpcli("init", data, *words)
-
-    assert (outcome.status, outcome.out) == (2, "") and f"error[{code}]" in outcome.err

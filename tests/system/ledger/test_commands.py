@@ -44,39 +44,27 @@ def test_a_retry_publishes_the_same_bytes_for_any_data(
     assert "nothing charged" in again.err
 
 
-def test_another_spec_under_the_same_id_is_refused(
+def test_the_account_refuses_another_spec_another_budget_and_what_is_not_left(
     dpcli: Command, folder: Path, spec: Path, data: Path
 ) -> None:
-    """Exit 6, and nothing is written."""
-    dpcli("release", spec, data, "-q", "--release-id", "night")
-    spec.write_text(spec.read_text("utf-8") + "# changed\n", encoding="utf-8")
-    outcome = dpcli("release", spec, data, "-o", "b.csv", "--release-id", "night")
+    """Exit 6 for a taken id and a changed budget; 5 for 6 of a budget of 10 a second time.
 
-    assert outcome.status == 6
-    assert "release-id-taken" in outcome.err
-    assert not (folder / "b.csv").exists()
-
-
-def test_the_account_refuses_when_it_is_exhausted(
-    dpcli: Command, folder: Path, spec: Path, data: Path
-) -> None:
-    """The second run of 6 from a budget of 10 exits 5, reads nothing, and states what is left."""
-    dpcli("release", spec, data, "-q")
-    (folder / "no.csv").write_bytes(b"\x00")
-    outcome = dpcli("release", spec, folder / "no.csv")
-
-    assert outcome.status == 5
-    assert "has epsilon 4, delta 9e-6 left" in outcome.err
-
-
-def test_a_changed_budget_is_refused(dpcli: Command, folder: Path, spec: Path, data: Path) -> None:
-    """A larger budget in the spec does not change that of the account."""
-    dpcli("release", spec, data, "-q")
+    Nothing is written or read, and the messages state what is left.
+    """
+    dpcli("release", spec, data, "-q", "--release-id", "night").succeeded()
+    data.write_bytes(b"\x00")
+    second = dpcli("release", spec, data, "-o", "b.csv")
+    edit(spec, ("dpcli: 1", "dpcli: 1  # changed"))
+    other = dpcli("release", spec, data, "-o", "b.csv", "--release-id", "night")
     edit(spec, ("epsilon: 10", "epsilon: 1000"))
-    outcome = dpcli("release", spec, data, "-q")
+    richer = dpcli("release", spec, data, "-o", "b.csv")
 
-    assert outcome.status == 6
-    assert "its budget is epsilon 10, delta 1e-5, the spec says epsilon 1000" in outcome.err
+    assert second.status == 5
+    assert "has epsilon 4, delta 9e-6 left" in second.err
+    assert other.status == richer.status == 6
+    assert "release-id-taken" in other.err
+    assert "its budget is epsilon 10, delta 1e-5, the spec says epsilon 1000" in richer.err
+    assert not (folder / "b.csv").exists()
 
 
 def test_a_named_ledger_must_exist(dpcli: Command, folder: Path, spec: Path, data: Path) -> None:
