@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 from fractions import Fraction
 
 from dpcli.numeric.exact import readable_text
@@ -50,42 +49,28 @@ def statistic_changes(old: CentralPlan, new: CentralPlan) -> Iterator[StatisticC
         if before and after:
             same = before.queries == after.queries and before.entry.post == after.entry.post
             change = None if same else "changed"
-        first, last = _figures(before, old), _figures(after, new)
+        first, last = _errors(before, old), _errors(after, new)
         yield StatisticChange(
             name,
             change,
-            (first.epsilon, last.epsilon),
-            (first.rho, last.rho),
-            (first.error, last.error),
-            {
-                title: (first.errors.get(title), last.errors.get(title))
-                for title in last.errors | first.errors
-            },
+            (before.target.epsilon if before else None, after.target.epsilon if after else None),
+            (before.rho if before else None, after.rho if after else None),
+            (
+                before.error(old.spec.confidence) if before else None,
+                after.error(new.spec.confidence) if after else None,
+            ),
+            {title: (first.get(title), last.get(title)) for title in last | first},
             tuple(dict.fromkeys(planned.mechanism.name for planned in (before, after) if planned)),
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Figures:
-    """The epsilon and rho of a statistic, its error, and errors by query title.
-
-    All are None or empty for a statistic that a plan does not have.
-    """
-
-    epsilon: Fraction | None = None
-    rho: Fraction | None = None
-    error: Fraction | None = None
-    errors: dict[str, Fraction] = field(default_factory=dict)
-
-
-def _figures(planned: PlannedStatistic | None, plan: Plan) -> _Figures:
-    if planned is None:
-        return _Figures()
-    spec, confidence = plan.spec, plan.spec.confidence
-    errors = {
-        query_title(query, planned, spec): query.error(confidence) for query in planned.queries
+def _errors(planned: PlannedStatistic | None, plan: Plan) -> dict[str, Fraction]:
+    """The error of each query by its title; empty for a missing statistic."""
+    return {
+        query_title(query, planned, plan.spec): query.error(plan.spec.confidence)
+        for query in (planned.queries if planned else ())
+        if planned
     }
-    return _Figures(planned.target.epsilon, planned.rho, planned.error(confidence), errors)
 
 
 def weaker_guarantees(old: Plan, new: Plan) -> Iterator[str]:
