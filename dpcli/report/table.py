@@ -21,10 +21,7 @@ from dpcli.numeric.exact import decimal_text
 from dpcli.privacy.loss import loss_text
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.numbers import COLUMNS, ISO_DATE, NumberTable, TableColumn, columns_with, distinct
-from dpcli.report.release import ColumnReport
 from dpcli.report.report import Report
-from dpcli.report.statistic import StatisticReport
-from dpcli.specification.inputs import ESTIMATE_COLUMNS
 from dpcli.statistics.postprocessing import Flag
 
 if TYPE_CHECKING:
@@ -32,6 +29,8 @@ if TYPE_CHECKING:
 
     from dpcli.local.estimate import GroupEstimate
     from dpcli.report.captions import Captioned
+    from dpcli.report.release import ColumnReport
+    from dpcli.report.statistic import StatisticReport
 
 STATISTIC, ITEM = "statistic", "item"
 """The first column of a long table, and the one that follows the keys."""
@@ -199,6 +198,8 @@ def estimate_table(rows: Sequence[GroupEstimate]) -> pl.DataFrame:
     """Estimates as a table, with numbers as Float64."""
     import polars as pl
 
+    from dpcli.specification.inputs import ESTIMATE_COLUMNS
+
     header, *lines = estimate_lines(rows)
     frame = pl.DataFrame(lines, dict.fromkeys(header, pl.String), orient="row")
     return Table(frame, frozenset(ESTIMATE_COLUMNS[3:])).typed
@@ -206,6 +207,8 @@ def estimate_table(rows: Sequence[GroupEstimate]) -> pl.DataFrame:
 
 def estimate_lines(rows: Sequence[GroupEstimate]) -> list[list[str]]:
     """The header, and one line per estimate."""
+    from dpcli.specification.inputs import ESTIMATE_COLUMNS
+
     keys = list(dict.fromkeys(name for row in rows for name, _ in row.group))
     return [
         [*ESTIMATE_COLUMNS[:2], *keys, *ESTIMATE_COLUMNS[2:]],

@@ -20,7 +20,6 @@ from dpcli.privacy.interpretation import (
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.unit import Neighbors, PersonUnit
 from dpcli.queries.query import AnswerWords
-from dpcli.specification.dataset_names import mixed_scripts_warning
 from dpcli.specification.model import Spec
 
 PRIOR = 0.1
@@ -248,7 +247,9 @@ def shuffle_condition(plan: LocalPlan) -> str:
 
 def reader_warnings(plan: Plan) -> Iterator[str]:
     """What readers of the plan, and of some of its numbers, must know."""
-    if mixed := mixed_scripts_warning(plan.spec.dataset):
-        yield mixed
+    if not plan.spec.dataset.isascii():
+        from dpcli.specification.dataset_names import mixed_scripts_warning
+
+        yield from filter(None, [mixed_scripts_warning(plan.spec.dataset)])
     for planned in plan.all_statistics:
         yield from planned.entry.statistic.warnings(planned.entry.inputs)
