@@ -294,9 +294,8 @@ def _show_counts(checked: CellsCheck, is_person: bool) -> None:
         beyond = f"ids: {checked.repeated} rows are beyond the `max_rows` of their id"
         _print_lines([f"{beyond}, and a release leaves them out"])
     for share, words, joins in checked.joined:
-        _print_lines(
-            [f"ids: {share} ids differ from another only in {joins}: `{words}` joins them"]
-        )
+        fix = f"`{words}` joins them" if words else "each is a person, until the file is corrected"
+        _print_lines([f"ids: {share} ids differ from another only in {joins}: {fix}"])
     if checked.enough_people is not None:
         enough = (
             "at least `min_people`"
@@ -325,6 +324,7 @@ READS = {"all": "them", "most": "most of them", "some": "some of them", "few": "
 
 def _remarks(cells: ColumnCells, declared: Column, spec: Spec) -> Iterator[str]:
     """What the spec expects of unreadable cells, what reads them, what else is odd."""
+    doubts = cells.doubts
     if cells.unreadable != "none":
         # How a cell must be written, with an example that follows from the declaration.
         yield declared.expected(spec.dialect.decimal)
@@ -335,11 +335,12 @@ def _remarks(cells: ColumnCells, declared: Column, spec: Spec) -> Iterator[str]:
             )
             if keys:
                 yield f"{keys} would read {READS[reads]}"
-            yield from cells.remedy.doubts
+            doubts += cells.remedy.doubts
         if cells.is_garbled:
             yield "some cells have bytes that are not of the declared encoding"
         elif declared.labels and cells.readable != "none" and reads != "all":
             yield "`other: LABEL` would read every other text as that label"
+    yield from dict.fromkeys(doubts)
     if cells.codes:
         key = f"na: [{', '.join(cells.codes)}]"
         codes = quoted_list(cells.codes, "or")

@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Annotated, Self
 
+from dpcli.data.characters import plain_minus
 from dpcli.data.column import C, Column, Option, Proposal, SampledTexts, Source, TextOption
 from dpcli.data.declared_texts import list_text, require_distinct_texts, yaml_text
 from dpcli.data.polars_text import lower_texts, pl
@@ -77,11 +78,11 @@ class MissingMarks(Option):
             *column.texts,
             *chain.from_iterable(option.declared_texts for option in column.options),
         ]
-        known = set(column.compared(texts))
+        known = set(map(plain_minus, column.compared(texts)))
         # The words of a boolean are declared by its type.
         code = "mark-declared" if section.has("values") else "mark-declared.words"
         for scalar, text in zip(scalars, column.compared([s.text for s in scalars]), strict=True):
-            if text in known:
+            if plain_minus(text) in known:
                 raise scalar.span.report(code, text=scalar.text, column=column.name)
 
     @property

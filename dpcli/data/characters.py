@@ -21,7 +21,13 @@ SPACES = "".join(space for space in _SPACES if space.splitlines() == [space])
 BLANKS = f"\t{SPACES}\N{ZERO WIDTH SPACE}\N{WORD JOINER}\N{ZERO WIDTH NO-BREAK SPACE}"
 """What may be around a cell, and between a number and an affix."""
 
-MINUS = r"[\p{Pd}\x{2212}\x{207B}\x{208B}]"
+DASHES = (
+    "-\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u207b\u208b\ufe58\ufe63\uff0d\u058a\u05be\u1400"
+    "\u1806\u2e17\u2e1a\u2e3a\u2e3b\u2e40\u2e5d\ufe31\ufe32\U00010ead"
+)
+"""All characters for a minus: dashes, except wave dashes and doubled hyphens of Japanese."""
+
+MINUS = rf"[\{DASHES}]"
 PLUS = r"[+\x{FF0B}\x{FE62}\x{207A}\x{208A}\x{FB29}]"
 """The signs of numbers in all their forms, as classes of characters."""
 
@@ -35,14 +41,13 @@ JOINERS = "\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}"
 
 def ascii_sign(text: str) -> str:
     """The text of a number with an ASCII sign."""
-    first = unicodedata.normalize("NFKC", text[:1])
-    is_minus = first == "\N{MINUS SIGN}" or (text and unicodedata.category(text[0]) == "Pd")
-    return ("-" if is_minus else first) + text[1:] if is_minus or first == "+" else text
+    first = "-" if text[:1] in DASHES else unicodedata.normalize("NFKC", text[:1])
+    return first + text[1:] if text and first in "+-" else text
 
 
 def plain_minus(text: str) -> str:
-    """The text with `-` in place of a minus of any form before a number."""
-    is_minus = ascii_sign(text[:1]) == "-" and re.match("[.,]?[0-9]", text[1:])
+    """The text with `-` in place of a minus of any form, before a number or alone."""
+    is_minus = ascii_sign(text[:1]) == "-" and re.match("[.,]?[0-9]|$", text[1:])
     return f"-{text[1:]}" if is_minus else text
 
 

@@ -15,6 +15,7 @@ from dataclasses import Field, replace
 from itertools import chain, product
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
+from dpcli.data.characters import DASHES
 from dpcli.data.polars_text import NOT_UNIFIED, pl, strip_blanks
 from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import Node, ScalarNode
@@ -438,7 +439,10 @@ class Column(ABC):
 
     def is_mark(self, cell: pl.Expr, marks: Sequence[str]) -> pl.Expr:
         """Whether a cell is one of these marks of missing cells."""
-        return self.compared_text(cell).is_in(self.compared(marks))
+        # Where dashes are still different, all of them are a mark if one of them is.
+        texts = self.compared(marks)
+        dashes = DASHES if any(text and text in DASHES for text in texts) else ""
+        return self.compared_text(cell).is_in([*texts, *dashes])
 
     def with_point(self, text: pl.Expr, decimal: str) -> pl.Expr:
         """The text of a cell with points and `decimal`, the decimal mark, exchanged.
@@ -519,6 +523,15 @@ class Column(ABC):
 
         `decimal` is the decimal mark of columns without their own.
         """
+
+    @property
+    def has_doubts(self) -> bool:
+        """Whether readable cells may mean something else."""
+        return False
+
+    def doubts(self, cells: SampledTexts) -> Iterator[str]:
+        """Why cells that are read may mean something else."""
+        yield from ()
 
     def changed_keys(self, old: Self) -> Iterator[str]:
         """What this column declares differently from an old one, each key as in YAML."""

@@ -10,6 +10,7 @@ from functools import cache, partial
 from itertools import zip_longest
 from typing import Annotated, Any
 
+from dpcli.data.characters import plain_minus
 from dpcli.fields.tree import ScalarNode, attempt, read_all
 from dpcli.fields.values import (
     TEXT_SCHEMA,
@@ -98,7 +99,7 @@ def look(text: str) -> str:
         while hidden := unseen_character(text):
             text = text.replace(hidden, "")
         text = unicodedata.normalize("NFD", text).translate(TWINS)
-    return " ".join(text.split())
+    return plain_minus(" ".join(text.split()))
 
 
 @cache

@@ -33,13 +33,21 @@ from dpcli.data.column import (
 )
 from dpcli.data.declared_texts import (
     DROP,
+    look,
     mapping_text,
     report_twins,
     require_distinct_texts,
     require_text,
     yaml_text,
 )
-from dpcli.data.polars_text import pl, position_of_code, private_key, unified_text
+from dpcli.data.polars_text import (
+    HYPHENS,
+    LABEL_HYPHENS,
+    pl,
+    position_of_code,
+    private_key,
+    unified_text,
+)
 from dpcli.data.sections import ColumnSection
 from dpcli.data.spellings import added_texts
 from dpcli.fields.section import SectionModel
@@ -61,8 +69,11 @@ class UnifiedColumn(Column):
 
     __slots__ = ()
 
+    hyphens: ClassVar[str] = HYPHENS
+    """The characters in texts that are the same as `-`."""
+
     def bare_text(self, cell: pl.Expr) -> pl.Expr:
-        return unified_text(cell)
+        return unified_text(cell, self.hyphens)
 
 
 class LabelSection(ColumnSection):
@@ -90,6 +101,7 @@ class LabeledColumn(UnifiedColumn, ValuedColumn):
     other: str | None = None
 
     section: ClassVar[type[SectionModel]] = LabelSection
+    hyphens: ClassVar[str] = LABEL_HYPHENS
     takes: ClassVar[tuple[type[Option], ...]] = (Case, MissingMarks, From)
 
     unknown_label: ClassVar[str] = "unknown-label.of"
@@ -232,6 +244,17 @@ class LabeledColumn(UnifiedColumn, ValuedColumn):
             return "expected true or false, yes or no, or another word of `dpcli explain boolean`"
         how = "in any case" if self.option(Case) else "to the letter"
         return f"expected one of the declared texts, {how}"
+
+    @property
+    def has_doubts(self) -> bool:
+        return self.other is not None
+
+    def doubts(self, cells: SampledTexts) -> Iterator[str]:
+        rows, looks = {**cells.unread, **cells.read}, set(map(look, self.texts))
+        compared = zip(rows, self.compared([*rows]), strict=True)
+        alike = [t for t, key in compared if key not in self.position_of and look(t) in looks]
+        if alike:
+            yield "some cells look like declared texts, with other characters: look at the file"
 
     def changed_keys(self, old: Self) -> Iterator[str]:
         if self.values != old.values:
@@ -438,7 +461,8 @@ class PrivatePartitionColumn(TextColumn):
 class IdColumn(TextColumn):
     """The id of the person of a row. It is never published.
 
-    A row with an empty id, or with a mark of missing cells, belongs to no person. With
+    Ids are one if they differ in nothing that is seen (`unified_text`). A row with an empty id, or
+    with a mark of missing cells, belongs to no person. With
     `singletons_without_id`, it belongs to a person with no other row. Options join more ids.
 
     Privacy: what an id becomes depends on that id alone. To join ids never separates rows, so the

@@ -33,6 +33,7 @@ from dpcli.data.number_options import (
     NumberValues,
     Thousands,
     ambiguous_mark,
+    may_be_thousands,
 )
 from dpcli.data.polars_text import pl, strip_blanks, with_plain_minus
 from dpcli.data.steps import Step, WholeStep
@@ -212,6 +213,13 @@ class NumberColumn(NumericColumn):
                 f"a cell of `{self.name}` such as `13.748,76` would be missing, which only large "
                 'numbers have: add `thousands: "."`, or `thousands: none` if there is no such mark'
             )
+
+    has_doubts = True
+
+    def doubts(self, cells: SampledTexts) -> Iterator[str]:
+        mark = (self.format or NumberFormat(decimal=cells.decimal)).decimal
+        if decimal_places(self.step) < 3 and may_be_thousands(mark, cells):
+            yield f"three digits after `{mark}` may be thousands or decimals: look at the file"
 
     def proposed(self, cells: SampledTexts) -> Iterator[Proposal[Self]]:
         for proposal in NumericColumn.proposed(self, cells):

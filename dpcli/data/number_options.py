@@ -20,6 +20,7 @@ from dpcli.data.declared_texts import (
     MAX_FORMS,
     list_text,
     mapping_text,
+    report_twins,
     require_few,
     require_short,
     yaml_text,
@@ -113,6 +114,14 @@ def ambiguous_mark(marks: str, cells: SampledTexts) -> str:
         if rows["both"] > 2 * decided or (rows["groups"] and rows["decimals"]):
             return mark
     return ""
+
+
+def may_be_thousands(mark: str, cells: SampledTexts) -> bool:
+    """Whether nearly all readable numbers with a mark have three digits after it."""
+    marked = [number for number in number_texts(cells.read) if mark in number.digits]
+    both = re.compile(f"[1-9][0-9]{{0,2}}[{mark}][0-9]{{3}}")
+    rows = sum(number.rows for number in marked if both.fullmatch(number.digits))
+    return 0 < 9 * sum(number.rows for number in marked) <= 10 * rows
 
 
 def _sign(
@@ -406,6 +415,9 @@ class NumberValues(FormOption):
     def require_fit(self, column: Column, section: SectionModel) -> None:
         """Require whole numbers for integers, and numbers within the bounds."""
         numeric = require_numeric(column)
+        mapping, numbers = section.node.mapping(self.key), dict(self.values)
+        texts = (text for text, _ in mapping.pairs.values()) if mapping else ()
+        report_twins("value", ((text, numbers[text.text]) for text in texts))
         for text, number in self.values:
             if "." in number and numeric.kind == "integer":
                 below = floor(Fraction(number))

@@ -38,6 +38,12 @@ Joiners and overrides are not among them: they change how other characters look.
 BLANK_RUN, NOT_UNIFIED = r"[\t\p{Zs}]+", r"[^ -~]|^ | $|  |^$"
 """Blanks, and a part of every text that `unified_text` may change."""
 
+HYPHENS = r"[\x{2010}\x{2011}\x{FE63}\x{FF0D}]"
+"""Characters that are seen as `-`."""
+
+LABEL_HYPHENS = r"[\x{2010}-\x{2013}\x{2212}\x{FE63}\x{FF0D}]"
+"""Those, and dashes by which no two labels may differ, such as the one in `0\u20134`."""
+
 LONGEST_KEY = 1000
 """Characters of the longest text that may be published as a key."""
 
@@ -48,22 +54,24 @@ def strip_blanks(text: pl.Expr) -> pl.Expr:
     return pl.when(bare != "").then(bare)
 
 
-def unified_text(text: pl.Expr) -> pl.Expr:
+def unified_text(text: pl.Expr, hyphens: str = HYPHENS) -> pl.Expr:
     """The text in the one spelling of all texts that differ in what no one sees.
 
     Unicode form NFC, without `UNSEEN` characters and blanks around it, each run of blanks within as
-    one space, and a minus of any form before a number as `-`. Null if nothing is left.
+    one space, and `hyphens`, and a minus of any form before a number or alone, as `-`. Null if
+    nothing is left.
     """
     is_odd = text.str.contains(NOT_UNIFIED)
     # Only odd texts are changed, because the pattern alone takes no longer than to strip blanks.
     seen = pl.when(is_odd).then(text).str.replace_all(f"[{UNSEEN}]", "").str.normalize("NFC")
-    bare = with_plain_minus(strip_blanks(seen.str.replace_all(BLANK_RUN, " ")))
+    seen = seen.str.replace_all(BLANK_RUN, " ").str.replace_all(hyphens, "-")
+    bare = with_plain_minus(strip_blanks(seen))
     return pl.when(is_odd).then(bare).otherwise(text)
 
 
 def with_plain_minus(text: pl.Expr) -> pl.Expr:
-    """The text with `-` in place of a minus of any form before a number."""
-    return text.str.replace(f"^{MINUS}([.,]?[0-9])", "-${1}")
+    """The text with `-` in place of a minus of any form, before a number or alone."""
+    return text.str.replace(f"^{MINUS}([.,]?[0-9]|$)", "-${1}")
 
 
 def private_key(text: pl.Expr) -> pl.Expr:

@@ -22,7 +22,7 @@ from dpcli.data.formats import shortest_number
 from dpcli.data.number_options import Decimal
 from dpcli.data.polars_text import strip_blanks
 from dpcli.engine.cells import FLAGS, Decoder
-from dpcli.engine.check_ids import id_counts, joined_ids, rows_of_ids
+from dpcli.engine.check_ids import LOOK, id_counts, joined_ids, rows_of_ids
 from dpcli.engine.check_records import REPLACEMENT, Amount, Fault, amount, record_faults
 from dpcli.engine.files.dataset import Dataset
 from dpcli.engine.files.pieces import read_pieces, scan_piece
@@ -46,7 +46,7 @@ class ColumnCells:
     `absent` holds the declared texts that never occur. `codes` are usual codes of missing answers
     among the numbers outside the bounds. `remedy` is a declaration that reads more cells. A column
     `is_constant` if all its readable cells have one value, and `is_garbled` if some are not written
-    in the declared encoding.
+    in the declared encoding. The `doubts` are about cells that are read.
     """
 
     column: Column
@@ -59,6 +59,7 @@ class ColumnCells:
     is_constant: bool
     is_garbled: bool
     remedy: Remedy | None
+    doubts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ class CellsCheck:
     records or of the encoding. `below` names the columns with fewer readable cells than required.
     `repeated` is the amount of rows beyond `max_rows` of their id, and `is_unique` states whether
     each id has one row. `joined` has the amount of ids that an option would join, its words, and in
-    what they differ.
+    what they differ; no option joins those that look the same.
     """
 
     columns: tuple[ColumnCells, ...]
@@ -157,7 +158,7 @@ def check_cells(
             alone = (rows - int(users.sum())) * people.singletons_without_id
             found = int(kept.sum()) + alone, len(users) + alone
             joined = (
-                (amount(part, 1), option.words, option.joins)
+                (amount(part, 1), option.words if option else "", option.joins if option else LOOK)
                 for option, part in joined_ids(wanted[ids[0]], id_rows)
             )
             checked = replace(
@@ -190,10 +191,11 @@ def _samples(column: Column, index: int, counts: pl.DataFrame) -> Iterator[tuple
     """
     value = pl.col(f"value{index}")
     readable, blank = (counts[f"{kind}{index}"].item() for kind in ("readable", "blank"))
-    if readable + blank < counts["rows"].item():
+    are_all_read = readable + blank == counts["rows"].item()
+    if not are_all_read:
         yield f"unread{index}", value.is_null() & ~_is_blank(column, index)
-        if readable:
-            yield f"read{index}", value.is_not_null()
+    if readable and (column.has_doubts or not are_all_read):
+        yield f"read{index}", value.is_not_null()
     outside = column.outside(value)
     if outside is not None and counts[f"outside{index}"].item():
         yield f"clamped{index}", outside
@@ -247,6 +249,7 @@ def _column_cells(
         is_constant=readable > 1 and outside in counted and values[0].min() == values[1].max(),
         is_garbled=any(REPLACEMENT in text for text in unread),
         remedy=find_remedy(column, cells),
+        doubts=tuple(column.doubts(cells)),
     )
 
 

@@ -74,7 +74,9 @@ BLANKS = "\t\u200b\u2060\ufeff" + "".join(
 """What may be around a cell: tabs, blanks of a line, and three characters of no width."""
 
 MINUSES = "\u2212\u207b\u208b" + "".join(
-    letter for letter in LETTERS if unicodedata.category(letter) == "Pd"
+    letter
+    for letter in LETTERS
+    if unicodedata.category(letter) == "Pd" and letter not in "\u301c\u3030\u30a0"
 )
 PLUSES = "".join(letter for letter in LETTERS if unicodedata.normalize("NFKC", letter) == "+")
 """The signs that may be before a number."""
@@ -748,7 +750,7 @@ def value(column: Column, cell: str, decimal: str = ".") -> int | str | None:
     """The value of a cell, a whole number or a text, or None if it is missing."""
     text = cell.strip(BLANKS)
     if isinstance(column, LabeledColumn | PrivatePartitionColumn | IdColumn):
-        text = spelled(cell, [option.key for option in column.options])
+        text = spelled(cell, spelling_keys(column))
     if _is_marked(column, text):
         return column.missing
     if isinstance(column, NumericColumn) and isinstance(column.format, NumberFormat):
@@ -775,18 +777,26 @@ SPACES = "".join(chr(code) for code in range(0x3001) if unicodedata.category(chr
 def visible(text: str) -> str:
     """What is seen of a text: characters in composed form, and blanks between words as spaces."""
     seen = "".join(letter for letter in text if ord(letter) not in WIDTHLESS)
+    seen = "".join("-" if letter in "\u2010\u2011\ufe63\uff0d" else letter for letter in seen)
     bare = re.sub(f"[\t{SPACES}]+", " ", unicodedata.normalize("NFC", seen)).strip(" ")
     return _with_plain_minus(bare)
 
 
 def _with_plain_minus(text: str) -> str:
-    """The text with a plain minus, if it begins with a minus of any form and a number."""
-    is_number = re.match("[.,]?[0-9]", text[1:])
-    return f"-{text[1:]}" if is_number and text[0] in MINUSES else text
+    """The text with a plain minus, if it begins with one of any form and a number, or is one."""
+    is_sign = re.match("[.,]?[0-9]|$", text[1:])
+    return f"-{text[1:]}" if is_sign and text and text[0] in MINUSES else text
+
+
+def spelling_keys(column: Column) -> list[str]:
+    """What decides how the texts of a column are spelled: its options, and being a label."""
+    return [option.key for option in column.options] + ["label"] * isinstance(column, LabeledColumn)
 
 
 def spelled(text: str, keys: Sequence[str]) -> str:
     """A text, a label's or an id, as columns with these options compare it."""
+    if "label" in keys:
+        text = re.sub("[\u2012\u2013\u2212]", "-", text)
     text = visible(text)
     if "case" in keys:
         text = unicodedata.normalize("NFC", text.lower())
@@ -829,7 +839,7 @@ def _present(column: Column, text: str) -> int | str | None:
         odd = any(unicodedata.category(letter) in ("Cc", "Cf", "Zl", "Zp") for letter in shown)
         return None if odd or len(text) > 1000 else text
     if isinstance(column, LabeledColumn):
-        keys = [option.key for option in column.options]
+        keys = spelling_keys(column)
         matches = [label for declared, label in column.values if spelled(declared, keys) == text]
         if not matches and column.other is not None:
             matches = [column.other]
@@ -858,9 +868,11 @@ def _with_ascii_sign(text: str) -> str:
 def _is_marked(column: Column, text: str) -> bool:
     """Whether a stripped cell is a declared mark of missing cells, or a number equal to one."""
     if not isinstance(column, NumericColumn):
-        keys = [option.key for option in column.options]
+        keys = spelling_keys(column)
         return text in [spelled(mark, keys) for mark in column.marks]
     same = partial(_in_english, column)
+    if text in [*MINUSES] and set(column.marks) & {*MINUSES}:
+        return True
     if same(text) in map(same, column.marks):
         return True
     if column.kind == "date":

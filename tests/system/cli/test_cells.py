@@ -222,6 +222,37 @@ def test_numbers_outside_the_bounds_are_named(tmp_path: Path) -> None:
         assert words in screen.text
 
 
+@pytest.mark.parametrize(
+    ("declared", "cells", "is_doubtful"),
+    [
+        ("integer", "20.000 30.000 500", True),
+        ("integer", "7.000 0.000 0.000 1500.000", False),
+        ("integer", "20 30", False),
+        ("number, step: 5, decimal: ','", "20,000 30,000 500", True),
+        ("number, step: 0.01, affixes: EUR", "20.000EUR -1.500EUR", True),
+        ("number, step: 0.01", "20.125 3.5 1.25", False),
+        ("number, step: 0.001", "20.125 1.500", False),
+    ],
+)
+def test_three_digits_after_a_mark_are_doubted(
+    declared: str, cells: str, is_doubtful: bool, tmp_path: Path
+) -> None:
+    """Readable numbers that may be thousands are doubted where the step has fewer decimals."""
+    columns = f"columns:\n  a: {{type: {declared}, bounds: [-10000, 100000]}}"
+    rows = "a,b\n" + "".join(f'"{cell}",1\n' for cell in cells.split() * 20)
+    shown = checked(tmp_path, columns, rows, columns=200).text
+    assert ("may be thousands or decimals: look at the file" in shown) == is_doubtful
+
+
+def test_texts_that_look_like_declared_ones_are_said(tmp_path: Path) -> None:
+    """Cells with letters of another script are among the others, and the check says so."""
+    columns = "columns:\n  a: {type: category, values: [Aa, b], other: rest}"
+    rows = "a,b\nAa,1\nb,1\n" * 9
+    assert "look like" not in checked(tmp_path, columns, rows, columns=200).text
+    shown = checked(tmp_path, columns, f"{rows}\u0410a,1\n", columns=200).text
+    assert "- some cells look like declared texts, with other characters: look at" in shown
+
+
 def test_what_may_mean_something_else_is_said(tmp_path: Path) -> None:
     """Units of different sizes are named and not proposed, and other orders of days are named.
 

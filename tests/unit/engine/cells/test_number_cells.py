@@ -30,7 +30,8 @@ from tests.support.options import options
 from tests.support.specs import completed
 
 LETTERS = tuple(map(chr, range(sys.maxunicode + 1)))
-DASHES = [letter for letter in LETTERS if unicodedata.category(letter) == "Pd"]
+WAVES = "\u301c\u3030\u30a0"
+DASHES = [c for c in LETTERS if unicodedata.category(c) == "Pd" and c not in WAVES]
 MINUSES = [*DASHES, "\N{MINUS SIGN}", "\N{SUPERSCRIPT MINUS}", "\N{SUBSCRIPT MINUS}"]
 WHOLE = IntegerColumn("x", bounds=(-(10**9), 10**9))
 
@@ -71,6 +72,7 @@ def test_a_minus_of_any_form_is_a_minus(keys: str) -> None:
     """Every dash and minus of Unicode before a digit makes the number negative."""
     for kind in ("integer", "number, step: 1"):
         assert set(read(declared(keys, kind), [f"{minus}5" for minus in MINUSES])) == {-5}
+        assert set(read(declared(keys, kind), [f"{wave}5" for wave in WAVES])) == {None}
 
 
 def test_a_plus_of_any_form_is_a_plus() -> None:

@@ -8,11 +8,18 @@ from random import Random
 import polars as pl
 import pytest
 
-from dpcli.data.cell_options import Blanks, Case, Numerals
+from dpcli.data.cell_options import Blanks, Case, MissingMarks, Numerals
 from dpcli.data.column import Column, Option
+from dpcli.data.dates import DateColumn
 from dpcli.data.formats import NumberFormat
 from dpcli.data.kinds import Axis
-from dpcli.data.labels import BooleanColumn, CategoryColumn, IdColumn, UsualWords
+from dpcli.data.labels import (
+    BooleanColumn,
+    CategoryColumn,
+    IdColumn,
+    PrivatePartitionColumn,
+    UsualWords,
+)
 from dpcli.data.number_columns import IntegerColumn
 from dpcli.engine.cells import Decoder
 from dpcli.engine.files.source import open_dataset
@@ -60,10 +67,39 @@ def test_a_minus_of_any_form_is_one(minus: str) -> None:
     marked = IdColumn("x", options=options(na=("-99",)))
     assert read(marked, ["-99", f"{minus}99", f" {minus}99", "99"]) == [None, None, None, "99"]
     numbered = IdColumn("x", options=(Numerals(),))
-    assert read(numbered, [f"{minus}7", "-07.0", f"A{minus}7"]) == ["-7", "-7", f"A{minus}7"]
+    seen = "-" if minus in "\uff0d\ufe63" else minus
+    assert read(numbered, [f"{minus}7", "-07.0", f"A{minus}7"]) == ["-7", "-7", f"A{seen}7"]
     form = NumberFormat(values=((f"{minus}1", "5"),))
     numbers = IntegerColumn("x", bounds=(-9, 9), options=options(form))
     assert read(numbers, [f"{minus}1", "-1", f"{minus}2"]) == [5, 5, -2]
+
+
+@pytest.mark.parametrize("dash", "-\u2010\u2011\u2013\u2014\u2212\uff0d\ufe63\u207b")
+def test_a_lone_dash_of_any_form_is_the_same(dash: str) -> None:
+    """As a mark of missing ids, labels, numbers and days, and as a text for a number."""
+    for column, known in (
+        (IdColumn("x"), "7"), (CategoryColumn("x", (("7", "a"),), other="b"), 0),
+        (IntegerColumn("x", bounds=(0, 9)), 7), (DateColumn("x", bounds=(0, 9)), None),
+        (IntegerColumn("x", bounds=(0, 9), options=options(NumberFormat(affixes=("$",)))), 7),
+    ):  # fmt: skip
+        for mark in "-\u2013\u2014":
+            marked = column.with_options(MissingMarks((mark,)))
+            assert read(marked, [dash, f" {dash}", "7"]) == [None, None, known]
+    form = NumberFormat(values=(("\u2013", "5"),))
+    assert read(IntegerColumn("x", bounds=(0, 9), options=options(form)), [dash]) == [5]
+    assert read(CategoryColumn("x", (("\u2014", "a"),)), [dash]) == [0]
+
+
+def test_hyphens_are_the_same_in_ids_and_labels() -> None:
+    """Those that no one sees differ, in all texts; in declared labels, short dashes too."""
+    ages = CategoryColumn("x", (("0-4", "a"), ("5\u20139", "b"), ("x-y", "c")), other="d")
+    seen = "-\u2010\u2011\ufe63\uff0d"
+    for dash in f"{seen}\u2012\u2013\u2212":
+        assert read(ages, [f"0{dash}4", f"5{dash}9", f"x{dash}y", f"x{dash}z"]) == [0, 1, 2, 3]
+    assert read(ages, ["0\u20144", "0\u301c4"]) == [3, 3]
+    for column in (IdColumn("x"), PrivatePartitionColumn("x")):
+        assert set(read(column, [f"A{dash}1" for dash in seen])) == {"A-1"}
+        assert read(column, ["A\u20131"]) == ["A\u20131"]
 
 
 def test_a_boolean_with_other_and_marks_keeps_them() -> None:

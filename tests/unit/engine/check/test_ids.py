@@ -37,6 +37,9 @@ def checked(path: Path, ids: Iterable[str], options: tuple[Option, ...] = ()) ->
         (["7", "7.0", "8", "8.0", *OTHERS], [("some", "number: true")]),
         (["a b", "ab", "AB", *OTHERS], [("few", "case: ignore"), ("few", "blanks: ignore")]),
         (["p1", " p1", "p1\N{NO-BREAK SPACE}", "p1", *OTHERS], []),
+        (["A\u20111", "A-1", *OTHERS], []),
+        (["A\u20131", "A-1", "\u04101", *OTHERS], [("few", "")]),
+        (["\uff211", "A1", "p\u20281", "p1"], [("all", "")]),
         (["p1", "p2", "", ""], []),
     ],
 )

@@ -90,8 +90,8 @@ def other_values(key: str) -> str:
         (labels("Monday", "Friday"), ["MON", "FRI"], (
             "values: {Monday: Monday, Friday: Friday, FRI: Friday, MON: Monday}",
         )),
-        (labels("18-24", "over 25"), ["18\u201324"], (
-            'values: {"18-24": "18-24", over 25: over 25, "18\u201324": "18-24"}',
+        (labels("18-24", "over 25"), ["18\u201424"], (
+            'values: {"18-24": "18-24", over 25: over 25, "18\u201424": "18-24"}',
         )),
         (SEX, ["fe male", "refused"], (
             "values: {male: male, female: female, fe male: female}", "na: refused",
