@@ -61,14 +61,18 @@ def test_every_sample_spec_is_released(path: Path, dpcli: Command, tmp_path: Pat
     assert (tmp_path / "r.md").read_text(encoding="utf-8").startswith("# Privacy report: ")
 
 
+@pytest.mark.parametrize("words", [(), ("-o", "-"), ("-o", "/dev/null")])
 def test_the_table_goes_to_stdout_and_all_else_to_stderr(
-    dpcli: Command, spec: Path, data: Path
+    words: tuple[str, ...], dpcli: Command, spec: Path, data: Path
 ) -> None:
-    """Without -o, stdout has only the table; the summary and the cost are on stderr."""
-    outcome = dpcli("release", spec, data)
+    """Without -o or with a dash, stdout has only the table; a device gets no report next to it."""
+    before = {*Path().iterdir(), *Path("/dev").glob("*.json")}
+    outcome = dpcli("release", spec, data, *words).succeeded()
 
+    assert outcome.out.startswith("statistic,") is ("/dev/null" not in words)
     assert all(len(line) == 7 for line in lines(outcome.out))
     assert "spent epsilon 6, delta 1e-6; epsilon 4," in outcome.err
+    assert {*Path().iterdir(), *Path("/dev").glob("*.json")} == before
 
 
 def test_a_retry_reads_a_pipe_to_its_end(spec: Path, data: Path) -> None:
@@ -302,22 +306,6 @@ def test_impossible_outputs_are_refused_before_anything_is_spent(
 
     assert outcome.status == 2
     assert not (tmp_path / LEDGER).exists()
-
-
-def test_a_device_gets_no_report_next_to_it(dpcli: Command, spec: Path, data: Path) -> None:
-    """`-o /dev/null` creates no file in the folder of devices."""
-    before = set(Path("/dev").glob("*.json"))
-    dpcli("release", spec, data, "-q", "-o", "/dev/null").succeeded()
-
-    assert set(Path("/dev").glob("*.json")) == before
-
-
-def test_a_dash_is_standard_output(dpcli: Command, spec: Path, data: Path) -> None:
-    """`-o -` writes the table to standard output and creates no file."""
-    outcome = dpcli("release", spec, data, "-q", "-o", "-")
-
-    assert outcome.out.startswith("statistic,")
-    assert not Path("-").exists()
 
 
 def test_tiny_numbers_are_printed_exactly(dpcli: Command, tmp_path: Path) -> None:

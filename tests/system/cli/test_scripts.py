@@ -41,11 +41,15 @@ def broken(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_errors_as_json_are_one_object_on_a_line(place: int, dpcli: Command, broken: Path) -> None:
-    """With the option at any position, each problem has code, message, place, hint and status."""
+    """With the option at any position, each problem has code, message, place, hint and status.
+
+    So has an unknown option.
+    """
     words: list[str | Path] = ["check", broken]
     words[place:place] = ["--error-format", "json"]
-    done = dpcli(*words)
+    done, unknown = dpcli(*words), dpcli("release", "--error-format=json", "--bogus")
     problems = [json.loads(line) for line in done.err.splitlines()]
+    (problem,) = (json.loads(line) for line in unknown.err.splitlines())
 
     assert done.status == 3
     assert len(problems) == 2
@@ -53,16 +57,8 @@ def test_errors_as_json_are_one_object_on_a_line(place: int, dpcli: Command, bro
     assert {problem["status"] for problem in problems} == {3}
     assert [problem["line"] for problem in problems] == [5, 17]
     assert all(problem["file"] == str(broken) and problem["column"] for problem in problems)
-
-
-def test_usage_errors_as_json_have_the_same_keys(dpcli: Command) -> None:
-    """An unknown option is reported like any other problem."""
-    done = dpcli("release", "--error-format=json", "--bogus")
-    (problem,) = (json.loads(line) for line in done.err.splitlines())
-
-    assert done.status == problem["status"] == 2
-    assert set(problem) == KEYS
-    assert problem["code"] == "unknown-option"
+    assert unknown.status == problem["status"] == 2
+    assert set(problem) == KEYS and problem["code"] == "unknown-option"
 
 
 def test_notices_as_json_have_a_level(dpcli: Command, spec: Path, data: Path) -> None:

@@ -96,6 +96,21 @@ DATA = {
 }
 
 
+REQUESTED = (
+    "logistic_regression of d on x with values b where f is true",
+    "proportion of f by city",
+    "proportion of d with values b with per 100",
+    "ratio with numerator x with denominator y by city",
+    "ratio with numerator f with denominator rows with per 1000",
+    "comparison between a and b of d by city",
+    "comparison of y between -0.50 and 0.00 of x",
+    "selections of c, f with max_selected 1 by d",
+    "count_missing of x, y, d",
+    "quantile of y with quantiles 0.9, 0.1 with candidates 101 by city",
+)
+"""What a report says was requested, for some entries of the spec."""
+
+
 @pytest.mark.parametrize(
     ("name", "neighbors"),
     [
@@ -129,33 +144,8 @@ def test_every_statistic_answers_any_data(
     for row in rows:
         if row["lower"]:
             assert float(row["lower"]) <= float(row["upper"])
-
-
-REQUESTED = (
-    "logistic_regression of d on x with values b where f is true",
-    "proportion of f by city",
-    "proportion of d with values b with per 100",
-    "ratio with numerator x with denominator y by city",
-    "ratio with numerator f with denominator rows with per 1000",
-    "comparison between a and b of d by city",
-    "comparison of y between -0.50 and 0.00 of x",
-    "selections of c, f with max_selected 1 by d",
-    "count_missing of x, y, d",
-    "quantile of y with quantiles 0.9, 0.1 with candidates 101 by city",
-)
-"""What a report says was requested, for some entries of the spec."""
-
-
-def test_reports_state_the_fields_of_a_request(dpcli: Command, tmp_path: Path) -> None:
-    """The sentence has the labels, the parts and the options that the spec names."""
-    spec, file, report = tmp_path / "s.yaml", tmp_path / "d.csv", tmp_path / "r.md"
-    spec.write_text(SPEC.replace("NEIGHBORS", "add-remove"), encoding="utf-8")
-    file.write_text(DATA["odd cells"], encoding="utf-8")
-    dpcli("release", spec, file, "-q", "--report", report).succeeded()
-    lines = report.read_text(encoding="utf-8").replace("\\", "").splitlines()
-
-    for inputs in REQUESTED:
-        assert f"Requested: {inputs}." in lines
+    lines = (tmp_path / "r.md").read_text(encoding="utf-8").replace("\\", "").splitlines()
+    assert {f"Requested: {inputs}." for inputs in REQUESTED} <= set(lines)
 
 
 @pytest.mark.parametrize("where", ["estimate", "make_consistent"])
