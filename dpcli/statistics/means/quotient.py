@@ -25,8 +25,8 @@ from dpcli.numeric.arrays import (
 from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.statistics.design import Design, Ends, LostByBin, NoisyAnswer
-from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.intervals import ROUNDED_BELOW, FiducialInterval, Outcome, Printed
+from dpcli.statistics.estimates import Estimates, Limits
+from dpcli.statistics.intervals import ROUNDED_BELOW, FiducialInterval, Printed
 
 Number = TypeVar("Number", int, float)
 
@@ -79,11 +79,19 @@ class Quotient:
         """
         unit, noise = self.printed.unit * self.step, Fraction(0)
         min_divisor = rows * self.min_below - sum(map(mul, map(abs, self.below), widths))
-        for limit in self.printed.limits:
+        for limit in self.limits:
             assert limit is not None, "a mean lies between bounds"
-            changes = self._changes(limit / unit - self.shift)
-            noise = max(noise, sum(map(mul, changes, widths)))
+            noise = max(noise, sum(map(mul, self._changes(limit), widths)))
         return unit * noise / min_divisor if min_divisor > 0 else None
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of the quotient itself, without the shift and the unit."""
+        unit = self.printed.unit * self.step
+        low, high = (
+            None if limit is None else limit / unit - self.shift for limit in self.printed.limits
+        )
+        return low, high
 
     def _changes(self, quotient: Fraction) -> list[Fraction]:
         """How much each answer changes the quotient near this one, times the divisor."""
@@ -102,11 +110,14 @@ class Quotient:
     def estimates(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         """The exact quotient of each cell, with an interval for the noise of all answers."""
         printed, unit = self.printed, self.printed.unit * self.step
-        moved = self.shift * unit
-        low, high = (None if limit is None else limit - moved for limit in printed.limits)
-        intervals = self._interval(answers, confidence, unit, low, high)
+        low, high = (None if limit is None else limit * unit for limit in self.limits)
+        intervals = (
+            FiducialInterval(answers, self.outcome, confidence)
+            if low is None or high is None
+            else QuotientInterval(self, answers, confidence)
+        )
         centered = replace(printed, unit=unit, limits=(low, high))
-        estimates = intervals.estimates(centered).shifted(moved)
+        estimates = intervals.estimates(centered).shifted(self.shift * unit)
         below = clip_exact(_combined(self.below, answers), self.min_below, None)
         above = add_exact(_combined(self.above, answers), multiply_exact(below, self.shift))
         factor = unit / estimates.step
@@ -115,22 +126,6 @@ class Quotient:
         ends = (None if limit is None else int(limit / estimates.step) for limit in printed.limits)
         value = clip_exact(exact, *ends)
         return replace(estimates, value=value, raw=exact)
-
-    def _interval(
-        self,
-        answers: Sequence[NoisyAnswer],
-        confidence: Fraction,
-        unit: Fraction,
-        low: Fraction | None,
-        high: Fraction | None,
-    ) -> FiducialInterval:
-        if low is None or high is None:
-            return FiducialInterval(answers, self._outcome, confidence)
-        limits = float(low / unit), float(high / unit)
-        return QuotientInterval(
-            answers, self._outcome, confidence, self.above, self.below,
-            min_below=self.min_below, limits=limits,
-        )  # fmt: skip
 
     def unclamped(
         self, answers: Sequence[NoisyAnswer], lost: LostByBin, limits: Ends, confidence: Fraction
@@ -173,11 +168,11 @@ class Quotient:
         def outcome(values: Floats) -> Floats:
             sums, counted = values[: len(answers)], values[len(answers) :]
             divisor = np.maximum(np.array(self.below, float) @ sums, self.min_below)
-            return self._outcome(sums) + weights @ counted / divisor
+            return self.outcome(sums) + weights @ counted / divisor
 
         return FiducialInterval([*answers, *(by_bin[at] for at in bins)], outcome, confidence)
 
-    def _outcome(self, answers: Floats) -> Floats:
+    def outcome(self, answers: Floats) -> Floats:
         """Quotients of plausible answers; not a number if the divisor is below the least."""
         above, below = (np.array(row, float) @ answers for row in (self.above, self.below))
         quotient = above / np.maximum(below, self.min_below)
@@ -192,10 +187,7 @@ def _combined(coefficients: Sequence[int], answers: Sequence[NoisyAnswer]) -> Ar
 
 
 class QuotientInterval(FiducialInterval):
-    """The interval of a quotient, within finite `limits`, in the units of `outcome`.
-
-    `above` and `below` are the coefficients of the answers in the dividend and the divisor. The
-    divisor is at least `min_below`.
+    """The interval of a quotient that has limits on both sides.
 
     The quotient of plausible answers x - n, with a coefficient a for the sum above and b for the
     one below, is less than q where sum((a - q b) n) > sum((a - q b) x), if the sum below is
@@ -205,24 +197,16 @@ class QuotientInterval(FiducialInterval):
     """
 
     def __init__(
-        self,
-        answers: Sequence[NoisyAnswer],
-        outcome: Outcome,
-        confidence: Fraction,
-        above: Sequence[int],
-        below: Sequence[int],
-        *,
-        min_below: int,
-        limits: tuple[float, float],
+        self, quotient: Quotient, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> None:
-        self._above = np.array(above, float)[:, None]
-        self._below = np.array(below, float)[:, None]
-        self._min_below, self._limits = min_below, limits
+        self._above = np.array(quotient.above, float)[:, None]
+        self._below = np.array(quotient.below, float)[:, None]
+        self._min_below, self._limits = quotient.min_below, np.array(quotient.limits, float)
         self._risk = float(1 - confidence) / 2
         self._scales = np.array([float(answer.noise.scale) for answer in answers])[:, None]
         kinds = {type(answer.noise) for answer in answers} - {type(NO_NOISE)}
         self._kind = kinds.pop() if len(kinds) == 1 else type(NO_NOISE)
-        super().__init__(answers, outcome, confidence)
+        super().__init__(answers, quotient.outcome, confidence)
 
     def _find_ends(self, all_cells: Ints) -> None:
         """Set the ends: by bisection where the divisor is certain, else from draws.

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
-from typing import ClassVar
 
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.fields.section import field_types
@@ -28,69 +27,22 @@ CORRELATION_DECIMALS = 4
 """Decimals of a correlation."""
 
 
+@dataclass(frozen=True)
 class PublishedCovariances(PublishedMoments):
-    """The covariances of pairs of columns."""
+    """The numbers of pairs of columns that a statistic makes from covariances."""
 
-    def outcome(self, covariances: Floats, pair: Pair) -> Floats:
-        """The published number of a pair of columns, in half-widths; shape (cells,)."""
-        covariance: Floats = covariances[pair]
-        return covariance
-
-    def printed(self, pair: Pair) -> Printed:
-        """The unit of the number of a pair, its printed decimals, and its limits."""
-        unit = self.unit(*pair)
-        decimals = sum(decimal_places(self.columns[index].step) for index in pair) + 2
-        return Printed(unit, decimals, (Fraction(0) if pair[0] == pair[1] else -unit, unit))
+    statistic: Covariance
 
     def estimate(
         self, design: MomentsDesign, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
         def outcomes(covariances: Floats) -> Floats:
-            return np.stack([self.outcome(covariances, pair) for pair in design.pairs])
+            return np.stack([self.statistic.outcome(covariances, pair) for pair in design.pairs])
 
         intervals = design.covariance_intervals(answers, outcomes, confidence)
         # Zero is published for what is not a number, with the widest possible interval.
         intervals.values[~np.isfinite(intervals.values)] = 0.0
-        return intervals.estimates(*map(self.printed, design.pairs))
-
-
-class PublishedCorrelations(PublishedCovariances):
-    """The correlations of pairs of columns."""
-
-    def outcome(self, covariances: Floats, pair: Pair) -> Floats:
-        first, second = (covariances[index, index] for index in pair)
-        positive = (first > 0) & (second > 0)
-        root = np.sqrt(np.where(positive, first * second, 1.0))
-        return np.where(positive, covariances[pair] / root, np.nan)
-
-    def printed(self, pair: Pair) -> Printed:
-        return Printed(Fraction(1), CORRELATION_DECIMALS, (Fraction(-1), Fraction(1)))
-
-
-class PublishedVariances(PublishedCovariances):
-    """The variance of a single column."""
-
-    @property
-    def half(self) -> Fraction:
-        """Half the width of the bounds: the greatest deviation."""
-        (column,) = self.columns
-        return (column.upper - column.lower) * column.step / 2
-
-    def printed(self, pair: Pair) -> Printed:
-        return replace(super().printed(pair), limits=(Fraction(0), self.half**2))
-
-
-class PublishedDeviations(PublishedVariances):
-    """The standard deviation of a single column."""
-
-    def outcome(self, covariances: Floats, pair: Pair) -> Floats:
-        variance = covariances[pair]
-        rooted: Floats = np.sign(variance) * np.sqrt(np.abs(variance))
-        return rooted
-
-    def printed(self, pair: Pair) -> Printed:
-        (column,) = self.columns
-        return Printed(self.unit(0), decimal_places(column.step) + 2, (Fraction(0), self.half))
+        return intervals.estimates(*(self.statistic.printed(self, pair) for pair in design.pairs))
 
 
 class Covariance(Statistic):
@@ -125,7 +77,6 @@ class Covariance(Statistic):
 
     name = "covariance"
     takes = field_types(columns=NumericColumns)
-    published: ClassVar[type[PublishedCovariances]] = PublishedCovariances
     item = "pair"
     mixed_units = True
     derivation = "noisy mean products less products of noisy means, no larger than possible"
@@ -143,9 +94,22 @@ class Covariance(Statistic):
         return tuple(f"{names[i]}:{names[j]}" for i, j in self.pairs(inputs))
 
     def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
-        moments = self.published(self.columns(inputs))
-        separate = MomentsDesign.separate(inputs, relation, moments, self.pairs(inputs))
-        return separate.or_products(relation)
+        return self._separate(inputs, relation).or_products(relation)
+
+    def _separate(self, inputs: Inputs, relation: Relation) -> MomentsDesign:
+        moments = PublishedCovariances(self.columns(inputs), self)
+        return MomentsDesign.separate(inputs, relation, moments, self.pairs(inputs))
+
+    def outcome(self, covariances: Floats, pair: Pair) -> Floats:
+        """The published number of a pair of columns, in half-widths; shape (cells,)."""
+        covariance: Floats = covariances[pair]
+        return covariance
+
+    def printed(self, moments: Moments, pair: Pair) -> Printed:
+        """The unit of the number of a pair, its printed decimals, and its limits."""
+        unit = moments.unit(*pair)
+        decimals = sum(decimal_places(moments.columns[index].step) for index in pair) + 2
+        return Printed(unit, decimals, (Fraction(0) if pair[0] == pair[1] else -unit, unit))
 
 
 class Correlation(Covariance):
@@ -165,13 +129,21 @@ class Correlation(Covariance):
     """
 
     name = "correlation"
-    published = PublishedCorrelations
     has_raw = False
     mixed_units = False
     derivation = "noisy covariances over the roots of noisy variances, from -1 to 1"
 
     def pairs(self, inputs: Inputs) -> Sequence[Pair]:
         return list(combinations(range(len(inputs.columns)), 2))
+
+    def outcome(self, covariances: Floats, pair: Pair) -> Floats:
+        first, second = (covariances[index, index] for index in pair)
+        positive = (first > 0) & (second > 0)
+        root = np.sqrt(np.where(positive, first * second, 1.0))
+        return np.where(positive, covariances[pair] / root, np.nan)
+
+    def printed(self, moments: Moments, pair: Pair) -> Printed:
+        return Printed(Fraction(1), CORRELATION_DECIMALS, (Fraction(-1), Fraction(1)))
 
 
 class Variance(Covariance):
@@ -205,7 +177,6 @@ class Variance(Covariance):
     """
 
     name = "variance"
-    published = PublishedVariances
     takes = field_types(column=OrderedColumnName)
     item = ""
     mixed_units = False
@@ -215,8 +186,7 @@ class Variance(Covariance):
         return (inputs.numeric,)
 
     def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
-        moments = self.published(self.columns(inputs))
-        separate = MomentsDesign.separate(inputs, relation, moments, moments.pairs)
+        separate = self._separate(inputs, relation)
         return designs_of_one(separate, DistancesOfVariance.of(separate), relation)
 
 
@@ -268,6 +238,14 @@ class StandardDeviation(Variance):
     """
 
     name = "std"
-    published = PublishedDeviations
     in_column_unit = True
     derivation = "the root of the noisy variance, from 0 to half the width of the bounds"
+
+    def outcome(self, covariances: Floats, pair: Pair) -> Floats:
+        variance = covariances[pair]
+        rooted: Floats = np.sign(variance) * np.sqrt(np.abs(variance))
+        return rooted
+
+    def printed(self, moments: Moments, pair: Pair) -> Printed:
+        (column,), half = moments.columns, moments.unit(0)
+        return Printed(half, decimal_places(column.step) + 2, (Fraction(0), half))

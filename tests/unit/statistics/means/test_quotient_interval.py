@@ -25,13 +25,7 @@ CENTERED = Quotient((1, 0), (0, 1), Printed(Fraction(1), 2, (Fraction(-50), Frac
 
 def interval(quotient: Quotient, answers: list[NoisyAnswer]) -> QuotientInterval:
     """The interval of a quotient within its limits."""
-    low, high = quotient.printed.limits
-    assert low is not None
-    assert high is not None
-    return QuotientInterval(
-        answers, quotient._outcome, CONFIDENCE, quotient.above, quotient.below,
-        min_below=quotient.min_below, limits=(float(low), float(high)),
-    )  # fmt: skip
+    return QuotientInterval(quotient, answers, CONFIDENCE)
 
 
 def sums(rows: Ints, means: Floats, noise: Noise) -> list[NoisyAnswer]:
@@ -51,7 +45,7 @@ def test_a_closed_form_covers_as_often_as_it_states_and_is_as_wide_as_draws(nois
     random, cells = np.random.default_rng(5), 20_000
     rows, means = random.integers(20, 2000, cells), random.uniform(5, 95, cells)
     answers = sums(rows, means, noise)
-    solved, drawn = interval(MEAN, answers), FiducialInterval(answers, MEAN._outcome, CONFIDENCE)
+    solved, drawn = interval(MEAN, answers), FiducialInterval(answers, MEAN.outcome, CONFIDENCE)
     truth = np.rint(rows * means) / rows
     lower, upper = (ends[0].clip(*BOUNDS) for ends in (solved.lower, solved.upper))
     assert abs(np.mean((lower <= truth) & (truth <= upper)) - 0.95) < 0.005
@@ -66,7 +60,7 @@ def test_cells_whose_divisor_may_be_zero_have_the_ends_of_draws() -> None:
     """Where too many plausible divisors are below the least one, there is no end at all."""
     noise = DiscreteLaplace(Fraction(1000))
     answers = sums(np.full(3000, 40), np.full(3000, 50.0), noise)
-    solved, drawn = interval(MEAN, answers), FiducialInterval(answers, MEAN._outcome, CONFIDENCE)
+    solved, drawn = interval(MEAN, answers), FiducialInterval(answers, MEAN.outcome, CONFIDENCE)
     is_open = np.isinf(drawn.lower[0])
     assert 0.3 < is_open.mean() < 0.7
     assert np.mean(is_open == np.isinf(solved.lower[0])) > 0.99
