@@ -147,6 +147,8 @@ def _query_row(entry: PlannedStatistic, part: PlannedQuery, plan: CentralPlan) -
     max_epsilon = max(planned.target.epsilon for planned in plan.all_statistics)
     low, high = (exact_or_up(end) for end in part.row_contribution)
     cells = part.weighted.query.cells
+    cost = share_bar(entry.target.epsilon, max_epsilon, 12) if first and drawn else ""
+    rho = rounded_text(part.calibrated.guarantee.rho, 6)
     return {
         "statistic": entry.name if first else "",
         "query": query_title(part, entry, spec),
@@ -158,16 +160,8 @@ def _query_row(entry: PlannedStatistic, part: PlannedQuery, plan: CentralPlan) -
         "scale": rounded_text(part.scale, 6),
         f"error {_percent(plan)}": _error_text(part, spec.confidence),
         "epsilon": exact_or_rounded(part.calibrated.loss.epsilon),
-        **(
-            {"cost": share_bar(entry.target.epsilon, max_epsilon, 12) if first else ""}
-            if drawn
-            else {}
-        ),
-        **(
-            {"rho": rounded_text(part.calibrated.guarantee.rho, 6)}
-            if spec.privacy.composition.takes_rho
-            else {}
-        ),
+        **({"cost": cost} if drawn else {}),
+        **({"rho": rho} if spec.privacy.composition.takes_rho else {}),
         "delta": exact_or_rounded(part.calibrated.loss.delta),
     }
 

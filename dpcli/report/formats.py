@@ -177,29 +177,19 @@ def output_name(path: Path, named: str | None = None, digits: Digits = "interval
 
     Raises UsageError for an unknown ending or name, and if the two contradict each other.
     """
-    by_ending = next(
-        (
-            report_format
-            for report_format in FORMATS
-            if path.name.lower().endswith(report_format.endings)
-        ),
-        None,
-    )
-    wanted = (
-        next((report_format for report_format in FORMATS if report_format.name == named), None)
-        if named
-        else by_ending
-    )
+    name = path.name.lower()
+    by_ending = next((form for form in FORMATS if name.endswith(form.endings)), None)
+    by_name = next((form for form in FORMATS if form.name == named), None)
+    wanted = by_name if named else by_ending
     if wanted is not None and by_ending in (None, wanted):
         return wanted.output(digits)
     if wanted is not None and by_ending is not None:
-        raise UsageError.about(
-            "report-format.ending", path=path, named=named, ending=by_ending.name
-        )
+        ending = by_ending.name
+        raise UsageError.about("report-format.ending", path=path, named=named, ending=ending)
     if named:
-        names = [report_format.name for report_format in FORMATS]
+        names = [form.name for form in FORMATS]
         raise UsageError.about("report-format.named", named=named, formats=names)
-    endings = [report_format.endings[0] for report_format in FORMATS]
+    endings = [form.endings[0] for form in FORMATS]
     raise UsageError.about("report-format", path=path, endings=endings)
 
 

@@ -161,8 +161,8 @@ def environment(form: str) -> Environment:
         "quoted_list": quoted_list,
         "responsible": RESPONSIBLE,
         "quality_columns": QUALITY_COLUMNS,
+        "bins_columns": BINS_COLUMNS,
     }
-    templates.globals |= {"bins_columns": BINS_COLUMNS}
     return templates
 
 

@@ -100,13 +100,12 @@ class Report:
         stated = load_report(parsed)
         if parsed.get("model") == "local":
             return cls(content, stated)
-        added = cast("ReleaseReport", stated).optional_columns
+        release = cast("ReleaseReport", stated)
+        added = release.optional_columns
         columns = columns_with(column.name for column in added) if added else COLUMNS
         numbers = (
             tuple(_numbers(statistic, blocks[index], columns))
-            for statistic, index in zip(
-                cast("ReleaseReport", stated).statistics, indices, strict=True
-            )
+            for statistic, index in zip(release.statistics, indices, strict=True)
         )
         return cls(content, stated, tuple(numbers))
 
