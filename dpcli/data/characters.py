@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection
+from functools import cache
 from itertools import pairwise
 
 from dpcli.problems.messages import INVISIBLE_CATEGORIES
@@ -25,7 +26,7 @@ DASHES = (
     "-\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u207b\u208b\ufe58\ufe63\uff0d\u058a\u05be\u1400"
     "\u1806\u2e17\u2e1a\u2e3a\u2e3b\u2e40\u2e5d\ufe31\ufe32\U00010ead"
 )
-"""All characters for a minus: dashes, except wave dashes and doubled hyphens of Japanese."""
+"""All characters for a minus: each dash but wave dashes and double hyphens."""
 
 MINUS = rf"[\{DASHES}]"
 PLUS = r"[+\x{FF0B}\x{FE62}\x{207A}\x{208A}\x{FB29}]"
@@ -35,6 +36,10 @@ MINUS_SHAPES = "\u25b2\u25b3\u25bc\u25bd\u00f7\u30fc\uff70\u2500\u2501\u00ac"
 """What tables write for a minus, although Unicode names it otherwise."""
 
 EXPONENT = re.compile("[eE](?:[+-]?[0-9].*)?", re.DOTALL)
+TIMES = r"(?<![^\W\d_])[xX\u0445\u0425eE](?=[ +-]?[0-9])|[^\W\d_](?=[0-9]*000)"
+LARGE = re.compile("(?:m|b|tr|quadr)il+[ijyh]+[aou](?!mp|hm|nit)")
+"""Words for large numbers in many languages, but not units such as `milliampere`."""
+
 OPERATORS = "\N{MULTIPLICATION SIGN}\N{DOT OPERATOR}\N{SQUARE ROOT}*^"
 JOINERS = "\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}"
 
@@ -75,9 +80,8 @@ def misread(text: str, marks: Collection[str], *, multiplies: bool = False) -> s
     invisible = (c for c in text if unicodedata.category(c) in INVISIBLE_CATEGORIES)
     if found := next((c for c in invisible if c not in JOINERS), ""):
         return found
-    signs: list[str] = usual_cells()["factors"]["signs"]
-    if text.casefold().strip(".") in signs:
-        return text
+    if found := _sign_word(text) or _open_bracket(text):
+        return found
     is_sign = is_sign_or_bracket(text[-1]) and unicodedata.category(text[-1]) not in ("Ps", "Pe")
     if is_sign and any(c.isalpha() or unicodedata.category(c) == "Sc" for c in text):
         # Accounts write a minus after the currency.
@@ -89,8 +93,10 @@ def misread(text: str, marks: Collection[str], *, multiplies: bool = False) -> s
         return first
     if multiplies:
         return first * (is_numeral(first) and not first.isalpha())
-    # `x` multiplies, and is no letter here.
-    pairs = pairwise(f" {re.sub('^[xX]', ' ', text)}")
+    # `x` and `e` before digits multiply, and are no letters there; so do thousands.
+    pairs = pairwise(f" {re.sub(TIMES, ' ', text)}")
+    if found := next((c for c in text if c.isalpha() and unicodedata.numeric(c, 0) >= 10), ""):
+        return found
     touched = ((before.isalpha() or before == "^" or is_numeral(before), c) for before, c in pairs)
     return next((c for is_inside, c in touched if is_numeral(c) and not is_inside), "")
 
@@ -100,17 +106,59 @@ def stands_before(affix: str) -> bool:
     return not (is_sign_or_bracket(affix[-1]) or any(map(is_numeral, affix)))
 
 
+def _plain(text: str) -> str:
+    """The text in small letters, without accents."""
+    letters = unicodedata.normalize("NFD", text.casefold())
+    return "".join(c for c in letters if not unicodedata.combining(c))
+
+
+@cache
+def _known_words(*kinds: str) -> tuple[str, ...]:
+    words: dict[str, list[str]] = usual_cells()["factors"]
+    return tuple(_plain(word) for kind in kinds for word in words[kind])
+
+
+def _without_currency(affix: str) -> str:
+    """The affix without currencies before, between and after words."""
+    currency = f"(?:{'|'.join(usual_cells()['factors']['currencies'])})"
+    text = re.sub(rf"(?<![^\W\d_]){currency}|{currency}(?![^\W\d_])", " ", affix)
+    return "".join(" " if unicodedata.category(c) == "Sc" else c for c in text)
+
+
+def _words(text: str) -> list[str]:
+    # The signs of vowels of some scripts are no letters, and `m²` is not `m`.
+    parts = (
+        c if c.isalnum() > c.isdecimal() or unicodedata.category(c)[0] == "M" else " " for c in text
+    )
+    return "".join(parts).split()
+
+
+def _sign_word(affix: str) -> str:
+    """The word of an affix that is a sign, such as `minus` or `CR`; else empty."""
+    words = _words(_without_currency(affix))
+    letters = usual_cells()["factors"]["sign_letters"]
+    if len(words) == 1 and (words[0] in letters or _plain(words[0]) in _known_words("signs")):
+        return words[0]
+    return next((word for word in words if _plain(word).startswith(_known_words("minus"))), "")
+
+
+def _open_bracket(text: str) -> str:
+    """The last bracket of a text, if it has no pair; else empty."""
+    ends = [c for c in text if unicodedata.category(c) in ("Ps", "Pe")]
+    opens = [unicodedata.category(c) == "Ps" for c in ends]
+    return ends[-1] if 2 * sum(opens) != len(opens) else ""
+
+
 def factor_word(affix: str) -> str:
     """The word of an affix that multiplies, such as `k` or `Mio`; else empty."""
     known: dict[str, list[str]] = usual_cells()["factors"]
-    spaced = re.sub("|".join(known["currencies"]), " ", affix)
-    spaced = "".join(" " if unicodedata.category(c) == "Sc" else c for c in spaced)
-    words = re.findall(r"[^\W\d_]+", spaced)
-    symbols = known["symbols"] + known["with_currency"] * (spaced != affix)
-    stems = tuple(known["stems"])
-    is_factor = (
-        word
-        for word in (*words[:1], *words[-1:])
-        if word in symbols or word.casefold() in known["words"] or word.casefold().startswith(stems)
-    )
-    return next(is_factor, next(filter(affix.startswith, known["starts"]), ""))
+    rest = _without_currency(affix)
+    words, symbols = _words(rest), known["symbols"] + known["with_currency"] * (rest != affix)
+    ends, stems = (*words[:1], *words[-1:]), _known_words("stems", "starts")
+    for word in words:
+        plain = _plain(word)
+        is_word = plain in _known_words("words") and (word in ends or len(plain) > 3)
+        is_symbol = word in symbols and word in ends
+        if is_word or is_symbol or plain.startswith(stems) or LARGE.match(plain):
+            return word
+    return ""

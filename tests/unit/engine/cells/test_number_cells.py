@@ -139,6 +139,18 @@ ODD_AFFIXES = [
     "neg.",
     "CR",
     "Dr",
+    *["минус", "мінус", "负", "負", "マイナス", "ناقص", "赤", "overdrawn", "S", "D", "Db", "Minus"],
+    *[
+        "below zero",
+        "EUR minus",
+        "EUR (",
+        "EUR)",
+        "kg（",
+        "EUR x1000",
+        "EUR000",
+        "EUR e6",
+        "元亿元",
+    ],
 ]
 
 
@@ -159,7 +171,11 @@ WORDS = (
     "k,K,M,MM,bn,Tsd,Tsd.,tausend,thousand,mille,Mio,Mio.,MILLION,Mrd,billion,lakh,crore,ribu,juta,"
     "млн,тыс.,억원,만,ล้านบาท,लाख,k€,k EUR,kEUR,TEUR,К,М€,bln,십,백,tūkst.,R$ mi,"
     "Mio. EUR,EUR Mio.,€m,$bn,£ m,US$ million,tkr,тысячи,миллиона,tysiąc,milhares,Hundert,docena,"
-    "Dutzend,centaines,koti,εκατομμύρια"
+    "Dutzend,centaines,koti,εκατομμύρια,млрд,млрд.,миллиардов,мільярд,mdkr,"
+    "md kr,thous.,thsnd,promille,crs,in millions of euros,tuhatta,tuhansia,milijuna,milijarda,"
+    "tisuće,tūkstantis,tuhandet,miljoni,"
+    "हजार,লাখ,কোটি,ஆயிரம்,లక్షలు,ലക്ഷം,дюжина,десяток,сотен,tosin,vingtaine,Gros,Schock,Dtz.,"
+    "tusinder,тыс. руб.,MSEK,billón,tỷ đồng,þúsund,milioane"
 )
 
 
@@ -174,7 +190,8 @@ def test_a_word_that_multiplies_is_no_affix(affix: str) -> None:
 
 UNITS = (
     "%,‰,$,€,US$,R$,kg,km,kr,m,mm,ml,min,MB,GB,kWh,MW,l,g,t,b,°C,m²,m³,CO2,CO2e,€/m²,kg/m^2,zł,Kč,Ft,"
-    "Fr.,人,円,元,명,원,บาท,kg (wet),:-,l'an,per month"
+    "Fr.,人,円,元,명,원,บาท,kg (wet),:-,l'an,per month,руб.,гр,dB,s,d,x,mA,milliampere,milliohm,"
+    "mmHg,W/m²,miles,H2O,лет,чел.,ppm"
 )
 
 
