@@ -13,7 +13,7 @@ from dpcli.cli import options
 from dpcli.cli.charging import published, shown_messages
 from dpcli.cli.console import print_json, print_line
 from dpcli.cli.options import AsJson, input_file
-from dpcli.cli.outputs import Responses, output_file, spent_text, write_output
+from dpcli.cli.outputs import SUMMARY_LINES, Responses, output_file, spent_text, write_output
 from dpcli.cli.terminal import shown_progress, write_table
 from dpcli.fields.values import NumberSyntaxError, parse_number
 from dpcli.ledger.charge import RandomizedCollection
@@ -32,8 +32,6 @@ from dpcli.report.report import collection_report
 from dpcli.report.table import csv_text, estimate_lines
 from dpcli.specification.load import read_local_spec
 from dpcli.specification.responses import MAX_BYTES, read_table_file, table_from_csv
-
-SUMMARY_LINES = 40
 
 
 def randomize(

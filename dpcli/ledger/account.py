@@ -95,9 +95,7 @@ class Account:
         def fits(day: int) -> bool:
             return balance(terms, [*self.costs, replace(cost, period=day)], day).within
 
-        if not days:
-            return "account-exhausted", {}
-        if not fits(days[-1]):
+        if not days or not fits(days[-1]):
             return "account-exhausted", {}
         _, index = bisect(lambda index: fits(days[index]), -1, len(days) - 1)
         free, day = self.balance(terms, days[index]).remaining, period_text(days[index])

@@ -28,17 +28,16 @@ def unpacked(words: Array, count: int) -> Array:
     return np.unpackbits(words.view(np.uint8), count=count, bitorder="little").view(bool)
 
 
-def quoted_bytes(quotes: Array, *, begins_within: bool = False) -> Array:
+def quoted_bytes(quotes: Array) -> Array:
     """The bytes of quoted cells, from the quote that opens each on.
 
-    The quote that ends a cell is left out. With `begins_within`, the text begins in a quoted cell.
-    All arrays are `packed`.
+    The quote that ends a cell is left out. All arrays are `packed`.
     """
     within = quotes.copy()
     for shift in (1, 2, 4, 8, 16, 32):
         within ^= within << np.uint64(shift)
     is_odd = within >> np.uint64(63)
     # Whether the bytes before each word have an odd number of quotes.
-    begins = np.bitwise_xor.accumulate(is_odd) ^ is_odd ^ np.uint64(begins_within)
+    begins = np.bitwise_xor.accumulate(is_odd) ^ is_odd
     within ^= np.negative(begins)
     return within

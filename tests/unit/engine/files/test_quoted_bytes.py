@@ -25,16 +25,15 @@ def test_packed_flags_are_unpacked(size: int) -> None:
     assert (unpacked(words, size) == flags).all()
 
 
-@pytest.mark.parametrize("begins_within", [False, True])
 @pytest.mark.parametrize("size", SIZES)
-def test_a_byte_is_quoted_after_an_odd_number_of_quotes(size: int, *, begins_within: bool) -> None:
+def test_a_byte_is_quoted_after_an_odd_number_of_quotes(size: int) -> None:
     """Bytes after the end of the text count no more."""
     is_quote = np.random.default_rng(size).random(size) < 0.1
-    expected, within = [], begins_within
+    expected, within = [], False
     for quote in is_quote:
         within ^= bool(quote)
         expected.append(within)
-    found = quoted_bytes(packed(is_quote), begins_within=begins_within)
+    found = quoted_bytes(packed(is_quote))
     assert unpacked(found, size).tolist() == expected
 
 
