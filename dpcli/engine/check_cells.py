@@ -148,30 +148,36 @@ def check_cells(
             for index, column in enumerate(every)
             if counted[f"readable{index}"].sum() < shares.get(column.name, 0) * rows
         )
-        checked = CellsCheck(cells, rows > 0, faults, below)
-        found = rows, rows
+        checked, found = CellsCheck(cells, rows > 0, faults, below), (rows, rows)
         if people and ids:
-            id_rows = rows_of_ids(counted)
-            users = id_rows["rows"]
-            kept = users.clip(upper_bound=people.max_rows)
-            # Rows without an id are a user each, or left out.
-            alone = (rows - int(users.sum())) * people.singletons_without_id
-            found = int(kept.sum()) + alone, len(users) + alone
-            joined = (
-                (amount(part, 1), option.words if option else "", option.joins if option else LOOK)
-                for option, part in joined_ids(wanted[ids[0]], id_rows)
-            )
-            checked = replace(
-                checked,
-                repeated=amount(int((users - kept).sum()), rows),
-                is_unique=users.max() == 1,
-                joined=tuple(joined),
-            )
+            checked, found = _with_people(checked, people, wanted[ids[0]], counted, rows)
     enough_rows, enough_people = (
         None if minimum is None else count >= minimum
         for count, minimum in zip(found, minimums, strict=True)
     )
     return replace(checked, enough_rows=enough_rows, enough_people=enough_people)
+
+
+def _with_people(
+    checked: CellsCheck, unit: PersonUnit, ids: Column, counted: pl.DataFrame, rows: int
+) -> tuple[CellsCheck, tuple[int, int]]:
+    """The check with what it shows about ids; the numbers of kept rows and of people."""
+    id_rows = rows_of_ids(counted)
+    users = id_rows["rows"]
+    kept = users.clip(upper_bound=unit.max_rows)
+    # Rows without an id are a user each, or left out.
+    alone = (rows - int(users.sum())) * unit.singletons_without_id
+    joined = (
+        (amount(part, 1), option.words if option else "", option.joins if option else LOOK)
+        for option, part in joined_ids(ids, id_rows)
+    )
+    checked = replace(
+        checked,
+        repeated=amount(int((users - kept).sum()), rows),
+        is_unique=users.max() == 1,
+        joined=tuple(joined),
+    )
+    return checked, (int(kept.sum()) + alone, len(users) + alone)
 
 
 def _aggregates(column: Column, index: int) -> Iterator[pl.Expr]:
