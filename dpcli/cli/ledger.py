@@ -270,8 +270,10 @@ def recover(
             "report are not charged"
         )
     if as_json:
-        stated = ("release_id", "entry", "exact")
-        releases = [{name: getattr(each, name) for name in stated} for each in recovered.releases]
+        releases = [
+            {"release_id": each.release_id, "entry": each.entry, "exact": each.exact}
+            for each in recovered.releases
+        ]
         print_json(
             {
                 "recovered": releases,
