@@ -13,7 +13,8 @@ from dpcli.cli import options
 from dpcli.cli.charging import published, shown_messages
 from dpcli.cli.console import print_json, print_line
 from dpcli.cli.options import AsJson, input_file
-from dpcli.cli.outputs import SUMMARY_LINES, Responses, output_file, spent_text, write_output
+from dpcli.cli.outputs import Responses, output_file, write_output
+from dpcli.cli.summary import SUMMARY_LINES, spent_text
 from dpcli.cli.terminal import shown_progress, write_table
 from dpcli.fields.values import NumberSyntaxError, parse_number
 from dpcli.ledger.charge import RandomizedCollection

@@ -1,29 +1,19 @@
-"""The files that a release writes, and the summary of it that a terminal shows."""
+"""The files that a release writes."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
-from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, TextIO
+from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import quote
 
 from dpcli.cli.console import print_line
-from dpcli.cli.terminal import (
-    BUDGET_BAR_LEGEND,
-    budget_bar,
-    can_draw_bars,
-    interval_line,
-    write_table,
-)
 from dpcli.engine.files.dataset import PARQUET_ENDINGS
-from dpcli.ledger.charge import Receipt, StoredRelease
-from dpcli.numeric.exact import exact_or_rounded, plain_text
-from dpcli.privacy.loss import Loss, loss_text, remaining_text
+from dpcli.ledger.charge import StoredRelease
 from dpcli.problems.errors import LedgerError, OutputError, UsageError
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.releasing.publishing import is_device, publish, publish_to_stdout, require_writable
@@ -39,15 +29,11 @@ from dpcli.report.formats import (
     render_output,
     require_table_name,
 )
-from dpcli.report.numbers import CellText, NumberTable, flags_of, number_of
 from dpcli.report.report import Report, without_numbers
-from dpcli.statistics.postprocessing import Flag
 
 if TYPE_CHECKING:
     from dpcli.releasing.responses import ChargedResponses
     from dpcli.report.captions import Digits
-    from dpcli.report.first_counts import QualityReport
-    from dpcli.report.statistic import StatisticReport
 
 
 def write_output(content: bytes, output: Path | None) -> None:
@@ -318,164 +304,3 @@ def _is_parquet(path: Path) -> bool:
 
 def _stem(path: Path) -> str:
     return path.stem if _is_parquet(path) else path.name.removesuffix(".csv")
-
-
-MARKS = {
-    Flag.NONE: "",
-    Flag.SUPPRESSED: "x",
-    Flag.NO_INFORMATION: "**",
-    Flag.LIMITED: "+",
-    Flag.UNRELIABLE: "*",
-}
-"""The mark after a flagged value, as in tables of official statistics."""
-
-SUMMARY_LINES = 40
-
-INTERVAL = ""
-
-
-def print_summary(
-    report: Report, receipt: Receipt, *, shown: bool, quiet: bool, digits: Digits = "interval"
-) -> None:
-    """Print values and balance on standard error.
-
-    If `shown`, the values go to standard output in place of the table. They have these `digits`.
-    """
-    if report.release.quality and not quiet:
-        _print_quality(report.release.quality)
-    if report.numbers and (shown or not quiet):
-        _print_values(report, sys.stdout if shown else sys.stderr, digits)
-        sys.stdout.flush()
-    if quiet:
-        return
-    if report.numbers:
-        for text in _notes(report):
-            print(text, file=sys.stderr)
-        from dpcli.report.captions import any_rounded
-
-        if any_rounded((cell for numbers in report.numbers for cell in _shown(numbers)), digits):
-            print_line(
-                "the numbers above are rounded to what their intervals support; `--digits "
-                "all` shows all, as tables and JSON have them"
-            )
-    print(spent_text(report.release.privacy.spent.loss, receipt), file=sys.stderr)
-    if report.numbers and can_draw_bars(sys.stderr):
-        before, after, budget = receipt.before, receipt.balance.spent, receipt.balance.budget
-        measure, first, last, allowed = "epsilon", before.epsilon, after.epsilon, budget.epsilon
-        if budget.rho is not None and before.rho is not None and after.rho is not None:
-            measure, first, last, allowed = "rho", before.rho, after.rho, budget.rho
-        print(
-            f"{measure:7} {budget_bar(first, last - first, allowed)}\n        {BUDGET_BAR_LEGEND}",
-            file=sys.stderr,
-        )
-
-
-def spent_text(spent: Loss, receipt: Receipt) -> str:
-    """What a release spent, and what its account has left."""
-    left, budget = remaining_text(receipt.balance.remaining), loss_text(receipt.balance.budget)
-    entry = f"entry {receipt.entry:,} of {receipt.ledger}"
-    return f"spent {loss_text(spent)}; {left} left of {budget} ({entry})"
-
-
-def _print_quality(check: QualityReport) -> None:
-    from dpcli.report.captions import QUALITY_COLUMNS
-
-    rows = [dict(zip(QUALITY_COLUMNS, row, strict=True)) for row in check.table]
-    if not check.passed:
-        write_table(sys.stderr, "quality check: failed", rows)
-        return
-    what, about, low, high, *_ = rows[0].values()
-    print_line(f"quality check: about {about} {what} ({low} to {high}), no minimum missed")
-    for left_out in check.left_out or ():
-        if share := Fraction(left_out.share_at_least):
-            percent = plain_text(share * 100)
-            print_line(
-                f"quality check: at least {percent}% of the {what} are left out by a limit of "
-                f"{left_out.limit}"
-            )
-
-
-def _print_values(report: Report, out: TextIO, digits: Digits) -> None:
-    from dpcli.report.captions import caption_lines
-
-    room = max((len(MARKS[flag]) for flag in _flags(report)), default=0)
-    stated = report.release
-    rows = [
-        row
-        for statistic, numbers in zip(stated.statistics, report.numbers, strict=True)
-        for row in _statistic_rows(statistic, numbers, report, room, digits)
-    ]
-    if not can_draw_bars(out):
-        rows = [{name: text for name, text in row.items() if name != INTERVAL} for row in rows]
-    title = f"release {stated.release_id} of {stated.spec.dataset}"
-    write_table(out, title, rows, (INTERVAL,))
-    for line in caption_lines(
-        stated.spec, ((statistic.name, statistic) for statistic in stated.statistics)
-    ):
-        print(line, file=out)
-
-
-def _statistic_rows(
-    statistic: StatisticReport,
-    numbers: Sequence[NumberTable],
-    report: Report,
-    room: int,
-    digits: Digits,
-) -> Iterator[dict[str, str]]:
-    """The lines of a statistic; each value has `room` for its marks."""
-    from dpcli.report.captions import number_writer, reader_of
-
-    cells, read = _shown(numbers), reader_of(digits)
-    count = sum(len(table.frame) for table in numbers)
-    drawn = _drawn_intervals(cells)
-    percent, written = report.percent, number_writer(report.stated.spec.numbers)
-    names = ("statistic", "of", "group", "value", f"lower {percent}", f"upper {percent}")
-    before = ""
-    for index, cell in enumerate(cells):
-        what = "" if index else statistic.counts
-        name = "" if cell.statistic == before else cell.statistic
-        before = cell.statistic
-        mark = MARKS[cell.flag].ljust(room)
-        said = read(cell)
-        value, *ends = map(written, (said.value, said.lower, said.upper))
-        texts = (name, what, ", ".join(cell.labels), f"{value}{mark}", *ends)
-        epsilon = "" if index else exact_or_rounded(Fraction(statistic.epsilon))
-        yield dict(zip(names, texts, strict=True)) | {"epsilon": epsilon, INTERVAL: drawn[index]}
-    if count > SUMMARY_LINES:
-        more = f"... {count - SUMMARY_LINES:,} more"
-        yield dict.fromkeys((*names, "epsilon", INTERVAL), "") | {"group": more}
-
-
-def _shown(numbers: Sequence[NumberTable]) -> list[CellText]:
-    return [cell for table in numbers for cell in table.cells(SUMMARY_LINES)][:SUMMARY_LINES]
-
-
-def _drawn_intervals(shown: Sequence[CellText]) -> list[str]:
-    """Each value in its interval, all on one scale; empty if no cell has an interval."""
-    if not any(cell.lower for cell in shown):
-        return [""] * len(shown)
-    drawn = [
-        [number_of(text) if text else None for text in (cell.value, cell.lower, cell.upper)]
-        for cell in shown
-    ]
-    numbers = [number for ends in drawn for number in ends if number is not None]
-    low, high = min(numbers), max(numbers)
-    return [interval_line(ends, low, high) for ends in drawn]
-
-
-def _flags(report: Report) -> list[Flag]:
-    return flags_of([table for numbers in report.numbers for table in numbers])
-
-
-def _notes(report: Report) -> Iterator[str]:
-    """What numbers are about if rows are left out of them, and what marks mean."""
-    left_out: dict[str, list[str]] = {}
-    stated = report.release
-    for statistic in stated.statistics:
-        if statistic.left_out:
-            left_out.setdefault(statistic.left_out, []).append(statistic.name)
-    for sentence, names in left_out.items():
-        yield f"{', '.join(names)}: {sentence}"
-    yield from stated.sample.notes[1:2] if stated.sample else ()
-    for flag in _flags(report):
-        yield f"{MARKS[flag]} {stated.flags.meaning(flag)}"

@@ -17,7 +17,7 @@ from dpcli.cli import options
 from dpcli.cli.charging import existing_ledger, forecast_balance, published, shown_messages, warn
 from dpcli.cli.console import print_json, print_line, write_json
 from dpcli.cli.options import input_file, require_new_file
-from dpcli.cli.outputs import Tables, output_file, print_summary
+from dpcli.cli.outputs import Tables, output_file
 from dpcli.cli.terminal import shown_progress
 from dpcli.engine.files.decoding import PARTIAL_ENDING
 from dpcli.engine.files.source import require_files
@@ -129,8 +129,11 @@ def release(
                 numbers = run.answer(run.aggregate(progress))
                 run.commit(numbers, rendered)
     stored = run.outcome
-    if stored.receipt is not None:
-        on_terminal = tables.on_terminal
+    on_terminal = tables.on_terminal
+    if stored.receipt is not None and (on_terminal or not quiet):
+        # It loads words and bars that a quiet release does without.
+        from dpcli.cli.summary import print_summary
+
         print_summary(reports[0], stored.receipt, shown=on_terminal, quiet=quiet, digits=digits)
     if not quiet:
         tables.notify_written(stored)
