@@ -10,7 +10,11 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from dpcli.report.collection import CollectionReport
+from dpcli.report.first_counts import ChoiceReport
 from dpcli.report.formats import render_output
+from dpcli.report.plan import LocalPlanReport, PlanReport
+from dpcli.report.release import AnyReport, ReleaseReport
 from dpcli.report.report import Report, without_numbers
 from tests.support.cli import Command
 from tests.support.report_keys import version_1, version_2
@@ -48,6 +52,29 @@ def test_a_report_is_read_as_it_was_written(reports: Reports) -> None:
     content = reports.path(".json").read_bytes()
     report = Report.parse(content)
     assert Report.compose(report.stated, report.numbers).content == content
+
+
+def test_the_schema_has_keys_in_the_order_of_reports(
+    reports: Reports, schema: dict[str, Any]
+) -> None:
+    """Inherited keys stand where `order` says, with their descriptions."""
+    text = json.loads(reports.text(".json"))
+    (stated,) = (
+        made
+        for name in ("ReleaseReport", "CollectionReport")
+        if text.keys() <= (made := schema["$defs"][name]["properties"]).keys()
+    )
+
+    assert [key for key in stated if key in text] == list(text)
+    assert stated["unprotected"]["description"] == "What is published exactly."
+
+
+def test_an_order_names_fields_alone() -> None:
+    """No key of an order is one that no report has."""
+    kinds = (ReleaseReport, CollectionReport, PlanReport, LocalPlanReport)
+
+    assert {*AnyReport.order} <= {name for kind in kinds for name in kind.__dataclass_fields__}
+    assert {*ChoiceReport.order} <= ChoiceReport.__dataclass_fields__.keys()
 
 
 def test_a_report_of_version_1_is_read_and_shown_as_before(reports: Reports) -> None:
