@@ -295,7 +295,8 @@ def test_the_stated_change_is_in_the_norm_that_the_noise_is_made_for(
 ) -> None:
     """A row that moves to another label changes two counts: 2 in L1, its square root in L2."""
     privacy = "{unit: row, neighbors: change-one, budget: {epsilon: 1, delta: 1e-6}}"
-    columns = "{sex: {type: category, values: [f, m]}}"
+    # Of two labels, Laplace noise would be added to sums and differences, where L1 is L2.
+    columns = "{sex: {type: category, values: [f, m, x]}}"
     entry = f"{{name: n, statistic: count, by: [sex], epsilon: 1, mechanism: {mechanism}}}"
     text = completed(f"privacy: {privacy}\ncolumns: {columns}\nstatistics: [{entry}]")
     plan = make_plan(parse_central_spec(text, "spec.yaml"))
