@@ -29,7 +29,7 @@ from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import Query
 from dpcli.specification.model import CentralSpec, Entry, LocalSpec, Spec
-from dpcli.statistics.design import Design, WeightedQuery, groups
+from dpcli.statistics.design import Design, WeightedQuery
 
 if TYPE_CHECKING:
     from dpcli.statistics.bounds.chosen_bounds import BoundsChoice
@@ -177,7 +177,7 @@ class PlannedStatistic:
     def cells(self) -> int | None:
         """The number of published numbers; None if the groups are private."""
         inputs, items = self.entry.inputs, self.entry.statistic.item_count(self.entry.inputs)
-        return None if self.entry.has_private_groups else groups(inputs) * items
+        return None if self.entry.has_private_groups else inputs.groups * items
 
 
 @dataclass(frozen=True, slots=True)

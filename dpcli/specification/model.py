@@ -119,7 +119,7 @@ class Entry:
     @property
     def has_private_groups(self) -> bool:
         """Whether a key is private, so that noisy counts select the published groups."""
-        return any(key.is_private for key in self.inputs.by)
+        return self.inputs.has_private_groups
 
 
 @dataclass(frozen=True, slots=True)

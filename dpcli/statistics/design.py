@@ -135,6 +135,16 @@ class Inputs:
         return replace(self, **more)
 
     @property
+    def has_private_groups(self) -> bool:
+        """Whether a key is private, so that only the data say which groups there are."""
+        return any(key.is_private for key in self.by)
+
+    @property
+    def groups(self) -> int:
+        """The number of groups by the public keys."""
+        return prod(len(key) for key in self.by if not key.is_private)
+
+    @property
     def binned_axes(self) -> tuple[Axis, ...]:
         """The axes that divide numbers into bins: of groups, of a histogram, of tables."""
         histogram = (self.bins,) if self.bins else ()
@@ -383,8 +393,3 @@ def _error_sentence(error: Fraction, confidence: Fraction) -> str:
     """How far each number of an entry is from the noise-free one, and how often."""
     within, percent = rounded_text(error, 6), exact_or_up(confidence * 100)
     return f"each number is within {within} of the noise-free one in {percent}% of cases"
-
-
-def groups(inputs: Inputs) -> int:
-    """The number of groups of inputs without private groups."""
-    return prod(len(key) for key in inputs.by)

@@ -27,7 +27,7 @@ from dpcli.privacy.unit import Neighbors, Relation, RowUnit
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.scores import ScoreQuery, SelectionQuery
 from dpcli.statistics import STATISTICS
-from dpcli.statistics.design import MEASURES, Design, Inputs, NoisyAnswer, groups
+from dpcli.statistics.design import MEASURES, Design, Inputs, NoisyAnswer
 from dpcli.statistics.quantiles.recursion import QuantilesQuery
 from dpcli.statistics.regression.queries import ObjectiveQuery
 from dpcli.statistics.statistic import Statistic
@@ -312,7 +312,7 @@ def test_any_noisy_answer_gives_one_finite_estimate_per_cell(
             estimates = design.estimate(given, Fraction(19, 20))
             agreed = design.make_consistent(given, estimates, Fraction(19, 20))
             assert len(agreed) == len(estimates)
-            assert len(estimates) == groups(inputs) * statistic.item_count(inputs)
+            assert len(estimates) == inputs.groups * statistic.item_count(inputs)
             assert len(statistic.items(inputs)) == statistic.item_count(inputs)
             for estimate in (*estimates, *agreed):
                 assert estimate.value is not None

@@ -163,7 +163,13 @@ class Selections(Statistic):
         return tuple(_is_chosen(column) for column in inputs.checked)
 
     def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
-        query, columns = self._counts(inputs), len(inputs.checked)
+        columns = len(inputs.checked)
+        query = IndicatorQuery(
+            by=inputs.by,
+            where=inputs.where,
+            tests=self.tests(inputs),
+            max_counted=inputs.option("max_selected"),
+        )
         if columns == 1:
             return (PublishedAnswer(inputs, (WeightedQuery(self.name, query),)),)
         counted = query.tests if query.max_counted == columns else query.indicators
@@ -188,14 +194,6 @@ class Selections(Statistic):
             "of it"
         )
         return SharedNoise(inputs, queries, ("l2",), reason=reason, times=2), *alone
-
-    def _counts(self, inputs: Inputs) -> IndicatorQuery:
-        return IndicatorQuery(
-            by=inputs.by,
-            where=inputs.where,
-            tests=self.tests(inputs),
-            max_counted=inputs.option("max_selected"),
-        )
 
     def names(self, inputs: Inputs) -> tuple[str, ...]:
         return tuple(column.name for column in inputs.checked)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from math import ceil, prod
+from math import ceil
 from typing import ClassVar
 
 from dpcli.fields.section import field_types
@@ -18,7 +18,7 @@ from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.scores import Rank, ScoreQuery
 from dpcli.statistics.choices.candidates import Choices, candidate_values, classes_at_and_between
-from dpcli.statistics.design import Design, Inputs, Measure, NoisyAnswer, WeightedQuery, groups
+from dpcli.statistics.design import Design, Inputs, Measure, NoisyAnswer, WeightedQuery
 from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
 from dpcli.statistics.quantiles.quantile_classes import classes_of_quantiles
 from dpcli.statistics.quantiles.rank_errors import RankErrors
@@ -51,8 +51,7 @@ def may_count(inputs: Inputs, relation: Relation) -> bool:
 
     A limit on the groups of a person would leave out different rows in each level of the tree.
     """
-    private = any(axis.is_private for axis in inputs.by)
-    return not relation.limits_groups and not private
+    return not (relation.limits_groups or inputs.has_private_groups)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +132,7 @@ class TreeOfCounts(Design):
         inputs, column = self.inputs, self.inputs.numeric
         points = inputs.candidates
         _, known = classes_at_and_between(column, points)
-        counts = [answer.values.reshape(groups(inputs), -1) for answer in answers]
+        counts = [answer.values.reshape(inputs.groups, -1) for answer in answers]
         noises = [answer.noise for answer in answers]
         positions, last = np.asarray(known), len(points) - 1
         limits = points[0] * column.step, points[-1] * column.step
@@ -262,14 +261,13 @@ class Quantile(Statistic):
         if may_count(inputs, relation):
             no_interval += "; `mechanism: laplace` asks for counts, which have intervals"
         if len(quantiles) >= MIN_QUANTILES_FOR_RECURSION:
-            public = prod(len(key) for key in inputs.by if not key.is_private)
             whole = QuantilesQuery(
                 by=inputs.by,
                 where=inputs.where,
                 classes=(classes,),
                 candidate_classes=indices,
                 quantiles=quantiles,
-                substeps=substeps_for(len(classes), public),
+                substeps=substeps_for(len(classes), inputs.groups),
             )
             choice = (f"ranks of {len(quantiles)} quantiles", whole, Fraction(1))
             reason = (

@@ -191,7 +191,7 @@ def _total(design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction)
 
 def _unbound_private(intervals: FiducialInterval, inputs: Inputs) -> None:
     """Make intervals of private groups infinite: groups are selected for being large."""
-    if any(key.is_private for key in inputs.by):
+    if inputs.has_private_groups:
         cells = intervals.values.shape[1]
         intervals.replace_values(intervals.values, np.ones(cells, np.bool_))
 

@@ -219,9 +219,8 @@ def measured_effects(inputs: Inputs, relation: Relation) -> tuple[MeasuredEffect
     sizes, unit, neighbors = sizes_of(inputs), relation.unit, relation.neighbors
     if inputs.ways[-1] > MAX_AXES or relation.limits_groups:
         return ()
-    is_private = any(axis.is_private for axis in inputs.by)
-    groups = None if is_private else prod(map(len, inputs.by))
     counts = LinearQuery(by=inputs.by, where=inputs.where, present=_columns(inputs))
+    groups = counts.groups
 
     def of_table(table: Table) -> int:
         declared = None if groups is None else groups * prod(sizes[index] for index in table)
@@ -316,13 +315,12 @@ class Marginals(Statistic):
         lose rows of people with rows in several of its cells.
         """
         sizes, ways = sizes_of(inputs), inputs.ways
-        groups = prod(len(axis) for axis in inputs.by if not axis.is_private)
         limited = relation.limits_groups
         by_rho = separate_design(sizes, ways, RHO)
         by_epsilon = (
             separate_design(sizes, ways, EPSILON)
             if limited
-            else epsilon_design(sizes, ways, groups)
+            else epsilon_design(sizes, ways, inputs.groups)
         )
         effects = measured_effects(inputs, relation)
         return (
