@@ -19,7 +19,7 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from typing import Any, TextIO, cast
 
-from dpcli.problems.errors import DpcliError, Problem, render_problem
+from dpcli.problems.errors import WIDTH, DpcliError, Problem, render_problem
 from dpcli.problems.messages import clauses, escape_controls
 from dpcli.problems.reference import wrap_paragraph
 
@@ -258,11 +258,8 @@ def print_failure(failure: DpcliError) -> None:
         # A hint that several problems share is printed once.
         shown = replace(problem, hint="") if problem.hint in hints else problem
         hints.add(problem.hint)
-        text = escaped(
-            render_problem(shown, max(width - MESSAGE_GUTTER, MIN_SOURCE_WIDTH))
-            if terminal
-            else render_problem(shown)
-        )
+        room = max(width - MESSAGE_GUTTER, MIN_SOURCE_WIDTH) if terminal else WIDTH
+        text = escaped(render_problem(shown, room))
         text = emphasized(wrapped(text, width)) if terminal else text
         text = text.replace("error", styled("error", "1;31"), 1)
         texts.append(text.replace("\nhint:", f"\n{styled('hint', '36')}:", 1))

@@ -98,9 +98,7 @@ def show(
     with existing_ledger(path or default) as ledger:
         terms = ledger.accounts()
         if plan is not None:
-            terms = (
-                {plan.spec.dataset: terms[plan.spec.dataset]} if plan.spec.dataset in terms else {}
-            )
+            terms = {name: terms[name] for name in terms if name == plan.spec.dataset}
         accounts = [_account(ledger, account, day, plan) for account in terms.values()]
     if as_json:
         write_json(json_text([_with_numbers(account) for account in accounts]))
@@ -144,11 +142,8 @@ def _account(
         if plan is not None:
             # In an account with a window: as many as fit in one that is still empty.
             fits = not account.closed and not list(terms.differences(terms_from_spec(plan.spec)))
-            more = (
-                RepeatedRuns(terms, account.costs, tuple(plan.guarantee_counts.items())).max_runs
-                if fits
-                else 0
-            )
+            runs = RepeatedRuns(terms, account.costs, tuple(plan.guarantee_counts.items()))
+            more = runs.max_runs if fits else 0
     except LedgerError as failure:
         if failure.problems[0].code != "package-missing":
             raise
