@@ -13,7 +13,7 @@ from typing import Annotated, Self
 
 from dpcli.data.characters import plain_minus
 from dpcli.data.column import C, Column, Option, Proposal, SampledTexts, Source, TextOption
-from dpcli.data.declared_texts import list_text, require_distinct_texts, yaml_text
+from dpcli.data.declared_texts import require_distinct_texts
 from dpcli.data.polars_text import lower_texts, pl
 from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import scalars_of
@@ -51,10 +51,6 @@ class From(Option):
     def applied(self, column: C) -> C:
         return replace(column, source=self.source)
 
-    @property
-    def value_text(self) -> str:
-        return yaml_text(str(self.source))
-
 
 @dataclass(frozen=True, slots=True)
 class MissingMarks(Option):
@@ -84,10 +80,6 @@ class MissingMarks(Option):
         for scalar, text in zip(scalars, column.compared([s.text for s in scalars]), strict=True):
             if plain_minus(text) in known:
                 raise scalar.span.report(code, text=scalar.text, column=column.name)
-
-    @property
-    def value_text(self) -> str:
-        return list_text(self.texts)
 
     @classmethod
     def proposed(cls, column: Column, cells: SampledTexts) -> Iterator[Proposal[Option | None]]:
@@ -198,10 +190,6 @@ class Numerals(TextOption):
 
     def applied(self, column: C) -> C:
         return column.with_options(self) if self.are_numbers else column
-
-    @property
-    def value_text(self) -> str:
-        return "true"
 
     def changed(self, text: pl.Expr) -> pl.Expr:
         digits, decimals, power = (text.str.extract(SHORT_NUMBER, part) for part in (1, 2, 3))

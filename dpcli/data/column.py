@@ -16,6 +16,7 @@ from itertools import chain, product
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 from dpcli.data.characters import DASHES
+from dpcli.data.declared_texts import flow_text
 from dpcli.data.polars_text import NOT_UNIFIED, pl, strip_blanks
 from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import Node, ScalarNode
@@ -126,6 +127,9 @@ class Option(ABC):
 
     __slots__ = ()
 
+    # Each kind is a data class.
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
     key: ClassVar[str]
     """The key in a spec."""
 
@@ -171,9 +175,15 @@ class Option(ABC):
     # What `check --cells` reports.
 
     @property
-    @abstractmethod
+    def value(self) -> Any:
+        """The value of the only field."""
+        (name,) = self.__dataclass_fields__
+        return getattr(self, name)
+
+    @property
     def value_text(self) -> str:
         """The value as in YAML."""
+        return flow_text(self.value)
 
     @property
     def words(self) -> str:
@@ -217,9 +227,9 @@ class FormOption(Option):
 
     for_texts = True
 
-    @abstractmethod
     def in_form(self, form: Any) -> Any:
-        """The form of numbers or dates, changed by this option."""
+        """The form of numbers or dates, changed by this option, usually at its key."""
+        return replace(form, **{self.key: self.value})
 
 
 class Column(ABC):

@@ -23,13 +23,7 @@ from dpcli.data.date_forms import (
     Part,
     date_form,
 )
-from dpcli.data.declared_texts import (
-    list_text,
-    require_distinct_texts,
-    require_few,
-    require_short,
-    yaml_text,
-)
+from dpcli.data.declared_texts import list_text, require_distinct_texts, require_few, require_short
 from dpcli.data.formats import LONGEST_FORMAT
 from dpcli.data.grid_columns import require_numeric
 from dpcli.data.polars_text import pl
@@ -149,10 +143,6 @@ class Months(TextOption):
             raise section.report_key("date-format.months", self.key)
         _require_directive("bB", "%B", column, section, self.key)
 
-    @property
-    def value_text(self) -> str:
-        return list_text(self.names)
-
     def listed(self, text: str) -> str:
         """A text with listed names in place of the English ones."""
         for name, month in zip(self.names, MONTHS, strict=True):
@@ -177,10 +167,6 @@ class CenturyFrom(FormOption):
     def require_fit(self, column: Column, section: SectionModel) -> None:
         """Require a format with years of two digits."""
         _require_directive("y", "%y", column, section, self.key)
-
-    @property
-    def value_text(self) -> str:
-        return str(self.year)
 
 
 def _turkish_upper(text: str) -> str:
@@ -212,9 +198,6 @@ class Zone(FormOption):
     key = "zone"
     value_type = Annotated[str, ParsedText(_parse, TEXT | {"examples": ["Europe/Rome"]})]
 
-    def in_form(self, form: DateFormat) -> DateFormat:
-        return replace(form, zone=self.name)
-
     def require_fit(self, column: Column, section: SectionModel) -> None:
         """Require times with an offset, and no zone as a literal text."""
         formats = column.option(Formats)
@@ -225,10 +208,6 @@ class Zone(FormOption):
         for form in forms:
             if form.may_name_zone:
                 raise section.report_key("date-format.literal-zone", "format", text=form.text)
-
-    @property
-    def value_text(self) -> str:
-        return yaml_text(self.name)
 
 
 @dataclass(frozen=True, slots=True)

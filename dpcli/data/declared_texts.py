@@ -233,6 +233,14 @@ def list_text(texts: Iterable[str]) -> str:
     return quoted[0] if len(quoted) == 1 else f"[{', '.join(quoted)}]"
 
 
+def flow_text(value: bool | int | str | tuple[Any, ...]) -> str:
+    """A value of a spec as YAML on one line; pairs are those of a mapping."""
+    if isinstance(value, tuple):
+        has_pairs = any(isinstance(item, tuple) for item in value)
+        return mapping_text(value) if has_pairs else list_text(value)
+    return yaml_text(str(value).lower() if isinstance(value, bool) else str(value))
+
+
 def yaml_text(text: str) -> str:
     """A text as a scalar of YAML, between quotes if it needs them."""
     is_plain = re.fullmatch(r"[A-Za-z0-9]([\w ./]*[\w.])?", text) is not None

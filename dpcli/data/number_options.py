@@ -18,12 +18,10 @@ from dpcli.data.characters import BLANKS, factor_word, misread
 from dpcli.data.column import Column, FormOption, Option, Proposal, SampledTexts
 from dpcli.data.declared_texts import (
     MAX_FORMS,
-    list_text,
     mapping_text,
     report_twins,
     require_few,
     require_short,
-    yaml_text,
 )
 from dpcli.data.formats import DECIMALS, LONGEST_AFFIX, THOUSANDS, NumberFormat
 from dpcli.data.grid_columns import require_numeric
@@ -153,19 +151,12 @@ class Thousands(FormOption):
     key = "thousands"
     value_type = Annotated[str, ParsedText(_parse, TEXT | {"enum": [*THOUSANDS, " "]})]
 
-    def in_form(self, form: NumberFormat) -> NumberFormat:
-        return replace(form, thousands=self.mark)
-
     def require_fit(self, column: Column, section: SectionModel) -> None:
         """Require that the mark between groups is not the decimal mark."""
         decimal = column.option(Decimal)
         mark = decimal.mark if decimal else DECIMALS[0]
         if mark in THOUSANDS[self.mark]:
             raise section.report_key("equal-marks", self.key, mark=mark)
-
-    @property
-    def value_text(self) -> str:
-        return yaml_text(self.mark)
 
     @classmethod
     def proposed(cls, column: Column, cells: SampledTexts) -> Iterator[Proposal[Option | None]]:
@@ -188,13 +179,6 @@ class Decimal(FormOption):
 
     key = "decimal"
     value_type = Annotated[str, ParsedText(_parse, TEXT | {"enum": [*DECIMALS]})]
-
-    def in_form(self, form: NumberFormat) -> NumberFormat:
-        return replace(form, decimal=self.mark)
-
-    @property
-    def value_text(self) -> str:
-        return yaml_text(self.mark)
 
     @classmethod
     def proposed(cls, column: Column, cells: SampledTexts) -> Iterator[Proposal[Option | None]]:
@@ -254,18 +238,11 @@ class Affixes(FormOption):
         ListOrItem(),
     ]
 
-    def in_form(self, form: NumberFormat) -> NumberFormat:
-        return replace(form, affixes=self.affixes)
-
     def require_fit(self, column: Column, section: SectionModel) -> None:
         """Require that no affix begins with a mark between digits."""
         for index, affix in enumerate(self.affixes):
             if character := misread(affix, _marks_of(column)):
                 raise section.report("affix", self.key, index, affix=affix, character=character)
-
-    @property
-    def value_text(self) -> str:
-        return list_text(self.affixes)
 
     def parts(self, cell: pl.Expr) -> Iterator[tuple[str, pl.Expr]]:
         for affix in self.affixes:
@@ -324,9 +301,6 @@ class Factors(FormOption):
     def stated(cls, value: Mapping[str, int]) -> Self:
         return cls(tuple(value.items()))
 
-    def in_form(self, form: NumberFormat) -> NumberFormat:
-        return replace(form, factors=self.powers)
-
     def require_fit(self, column: Column, section: SectionModel) -> None:
         """Require texts that begin like no number, and with affixes have one meaning."""
         longest = max(len(text) for text, _ in self.powers)
@@ -360,13 +334,6 @@ class Brackets(FormOption):
 
     key = "brackets"
     value_type = Boolean
-
-    def in_form(self, form: NumberFormat) -> NumberFormat:
-        return replace(form, brackets=self.are_negative)
-
-    @property
-    def value_text(self) -> str:
-        return "true" if self.are_negative else "false"
 
     @classmethod
     def proposed(cls, column: Column, cells: SampledTexts) -> Iterator[Proposal[Option | None]]:
@@ -409,9 +376,6 @@ class NumberValues(FormOption):
     def declared_texts(self) -> tuple[str, ...]:
         return tuple(text for text, _ in self.values)
 
-    def in_form(self, form: NumberFormat) -> NumberFormat:
-        return replace(form, values=self.values)
-
     def require_fit(self, column: Column, section: SectionModel) -> None:
         """Require whole numbers for integers, and numbers within the bounds."""
         numeric = require_numeric(column)
@@ -430,10 +394,6 @@ class NumberValues(FormOption):
         for text, number in self.values:
             if not min_value <= Fraction(number) <= max_value:
                 raise section.report("out-of-bounds", self.key, text, low=low, high=high)
-
-    @property
-    def value_text(self) -> str:
-        return mapping_text(self.values)
 
     def parts(self, cell: pl.Expr) -> Iterator[tuple[str, pl.Expr]]:
         for text in self.declared_texts:

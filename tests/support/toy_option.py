@@ -10,7 +10,6 @@ import polars as pl
 from pydantic import Field
 
 from dpcli.data.column import Column, Option, Proposal, SampledTexts, TextOption
-from dpcli.data.declared_texts import yaml_text
 from dpcli.fields.values import Text
 from dpcli.problems.light_dataclasses import dataclass
 
@@ -26,10 +25,6 @@ class Prefix(TextOption):
 
     def changed(self, text: pl.Expr) -> pl.Expr:
         return text.str.strip_prefix(self.text)
-
-    @property
-    def value_text(self) -> str:
-        return yaml_text(self.text)
 
     @classmethod
     def proposed(cls, column: Column, cells: SampledTexts) -> Iterator[Proposal[Option | None]]:
