@@ -109,14 +109,6 @@ def caption_texts(caption: Caption) -> dict[str, Any]:
     return {key: getattr(caption, key) or None for key in ("title", "unit", "note")}
 
 
-def _bounds_of(inputs: Inputs) -> Ends | tuple[str, str] | None:
-    column = inputs.column
-    texts = column.bound_texts if column else None
-    if column is None or texts is None or column.is_date:
-        return texts
-    return JsonNumber(texts[0]), JsonNumber(texts[1])
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatisticReport(JsonObject):
     """One entry of the spec: what was requested, and how it was answered."""
@@ -207,7 +199,10 @@ class StatisticReport(JsonObject):
         """What is requested by one statistic, and how it is answered and protected."""
         entry, inputs, design = planned.entry, planned.entry.inputs, planned.design
         named = [*inputs.columns, *inputs.checked, *(axis.column for axis in inputs.margins)]
-        known = design.noise_of_numbers
+        known, column = design.noise_of_numbers, inputs.column
+        bounds: Ends | tuple[str, str] | None = column.bound_texts if column else None
+        if column and bounds and not column.is_date:
+            bounds = JsonNumber(bounds[0]), JsonNumber(bounds[1])
         options: dict[str, Any] = {name: read(inputs) or None for name, read in OPTIONS.items()}
         return cls(
             name=inputs.name,
@@ -216,8 +211,8 @@ class StatisticReport(JsonObject):
             counts=counted_units(planned, spec),
             left_out=left_out_note(planned, spec) or None,
             interval_about=interval_about(planned, spec) or None,
-            column=inputs.column.name if inputs.column else None,
-            columns=[column.name for column in named],
+            column=column.name if column else None,
+            columns=[each.name for each in named],
             **options,
             by=[key.column.name for key in inputs.by],
             bins=[
@@ -233,7 +228,7 @@ class StatisticReport(JsonObject):
             **answers(planned, spec),
             error95=if_known(number, planned.error(spec.confidence)),
             designs=list(design.sentences(planned.noises, spec.confidence)),
-            bounds=_bounds_of(inputs),
+            bounds=bounds,
             post=[step.summary for step in entry.post],
             post_unbiased=bool(entry.post) and all(step.unbiased for step in entry.post),
             noise_of_numbers=None if known is NoiseOfNumbers.UNKNOWN else known.value,

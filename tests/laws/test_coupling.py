@@ -47,7 +47,7 @@ def test_kinds_of_columns_have_methods() -> None:
     kinds = column_kinds(trees())
 
     assert {"DateColumn", "BooleanColumn", "IdColumn"} <= kinds.keys()
-    assert switches_outside(trees(), kinds).total() <= 11
+    assert switches_outside(trees(), kinds).total() <= 6
 
 
 def test_a_switch_is_found() -> None:
