@@ -294,6 +294,9 @@ class Column(ABC):
     bounds_example: ClassVar[str] = ""
     """Bounds that a message proposes."""
 
+    checks_texts: ClassVar[bool] = False
+    """Whether an object checks that its own texts are plain data."""
+
     max_outside: ClassVar[float] = 0.05
     """The share of values outside bounds that a certain proposal may have."""
 

@@ -33,11 +33,6 @@ UNDECLARED: Final[Classes[Column]] = Classes(
 )
 """All other classes of columns, which types make from some of their `values`."""
 
-LABELED_COLUMNS: Final[Classes[Column]] = Classes(
-    "dpcli.data", "labels:CategoryColumn", "labels:BooleanColumn"
-)
-"""Columns of labels, which check their own texts."""
-
 OTHER_OPTIONS: Final[Classes[Option]] = Classes(
     "dpcli.data", "date_options:TimePart", "labels:UsualWords"
 )

@@ -102,6 +102,7 @@ class LabeledColumn(UnifiedColumn, ValuedColumn):
 
     section: ClassVar[type[SectionModel]] = LabelSection
     hyphens: ClassVar[str] = LABEL_HYPHENS
+    checks_texts = True
     takes: ClassVar[tuple[type[Option], ...]] = (Case, MissingMarks, From)
 
     unknown_label: ClassVar[str] = "unknown-label.of"
@@ -416,27 +417,27 @@ def require_labeled(column: object) -> LabeledColumn:
     return column
 
 
+@dataclass(frozen=True, slots=True)
 class TextColumn(UnifiedColumn):
     """A column whose cells stay texts."""
-
-    __slots__ = ()
-
-    section: ClassVar[type[SectionModel]] = ColumnSection
-    takes: ClassVar[tuple[type[Option], ...]] = (MissingMarks, From)
-
-
-@dataclass(frozen=True, slots=True)
-class PrivatePartitionColumn(TextColumn):
-    """A column whose texts are not declared, so that they are as private as the rows.
-
-    It can only be a key of groups that partition selection chooses (`keys: private`).
-    """
 
     name: str
     missing: None = None
     source: Source = None
     derivation: None = None
     options: tuple[Option, ...] = ()
+
+    section: ClassVar[type[SectionModel]] = ColumnSection
+    takes: ClassVar[tuple[type[Option], ...]] = (MissingMarks, From)
+
+
+class PrivatePartitionColumn(TextColumn):
+    """A column whose texts are not declared, so that they are as private as the rows.
+
+    It can only be a key of groups that partition selection chooses (`keys: private`).
+    """
+
+    __slots__ = ()
 
     key = kind = "category"
     is_private = True
@@ -471,12 +472,7 @@ class IdColumn(TextColumn):
     neighbors, and at most two under add-remove, as it is for people who share an id in the file.
     """
 
-    name: str
     singletons_without_id: bool = False
-    missing: None = None
-    source: Source = None
-    derivation: None = None
-    options: tuple[Option, ...] = ()
 
     key = kind = "id"
     is_id = True

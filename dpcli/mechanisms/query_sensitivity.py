@@ -9,18 +9,16 @@ from __future__ import annotations
 
 from dataclasses import fields
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from dpcli.data import derived, kinds
+from dpcli.data.column import Column
 from dpcli.data.filters import FILTERS
-from dpcli.data.kinds import LABELED_COLUMNS, is_option
+from dpcli.data.kinds import is_option
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.unit import Relation
 from dpcli.problems.registry import Classes
 from dpcli.queries.query import Query
-
-if TYPE_CHECKING:
-    from dpcli.data.labels import LabeledColumn
 
 QUERIES: Final[Classes[Query]] = Classes(
     "dpcli",
@@ -78,8 +76,8 @@ def require_plain(query: Query) -> None:
             waiting += cast("tuple[object, ...]", value)
         elif kind in PLAIN:
             continue
-        elif kind in LABELED_COLUMNS:
-            column = cast("LabeledColumn", value)
+        elif any(kind in known for known in columns) and cast("Column", value).checks_texts:
+            column = cast("Column", value)
             waiting += [column.derivation, column.options]
         elif any(kind in one for one in registered) or is_option(kind):
             waiting += (getattr(value, field.name) for field in fields(cast("Any", value)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from fractions import Fraction
@@ -39,18 +39,21 @@ PartName = Literal[
 TIME_PARTS: dict[str, int] = {"hour": 24, "minute": 60}
 """The parts of a time of day, each with the number of its values."""
 
-CYCLES: Mapping[str, Callable[[date], int]] = {
-    "quarter": lambda day: (day.month - 1) // 3,
-    "month": lambda day: day.month - 1,
-    "week": lambda day: day.isocalendar().week - 1,
-    "weekday": date.weekday,
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+CYCLES: Mapping[str, tuple[Sequence[str], Callable[[date], int]]] = {
+    "quarter": (("Q1", "Q2", "Q3", "Q4"), lambda day: (day.month - 1) // 3),
+    "month": (MONTHS, lambda day: day.month - 1),
+    "week": ([f"W{week:02}" for week in range(1, 54)], lambda day: day.isocalendar().week - 1),
+    "weekday": (WEEKDAYS, date.weekday),
 }
-"""The positions of labels that come again, by the part of a date."""
+"""The parts whose labels come again: labels, and the position of a day's."""
+
+PERIODS = {"year": (1, ""), "year-quarter": (4, "-Q{}"), "year-month": (12, "-{:02}")}
+"""The parts of whole months: how many a year has, and their labels in it."""
 
 MAX_DAYS = 100_000
 """The most days of bounds that are tried one by one: more than two centuries."""
-
-WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,48 +161,34 @@ class DatePart(DeclaredDerivation):
     def value(self, names: Names) -> pl.Expr:
         days = pl.col(names[self.inputs[0]]).cast(pl.Int64)
         day = days.cast(pl.Int32).cast(pl.Date).dt
-        year, month = day.year().cast(pl.Int64), day.month().cast(pl.Int64)
+        month = day.month().cast(pl.Int64) - 1
+        if self.part in PERIODS:
+            count, _ = PERIODS[self.part]
+            return day.year().cast(pl.Int64) * count + month * count // 12 - self.first
         index = {
-            "year": year,
-            "quarter": (month - 1) // 3,
-            "month": month - 1,
+            "quarter": month // 3,
+            "month": month,
             "week": day.week().cast(pl.Int64) - 1,
             # 1970-01-01 was a Thursday.
             "weekday": (days + 3) % 7,
-            "hour": days,
-            "minute": days,
-            "year-month": year * 12 + month - 1,
-            "year-quarter": year * 4 + (month - 1) // 3,
             "year-week": (days + 3) // 7,
         }
-        return index[self.part] - self.first
+        return index.get(self.part, days) - self.first
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The labels in calendar order; years are those of the bounds."""
-        match self.part:
-            case "quarter":
-                return tuple(f"Q{quarter}" for quarter in range(1, 5))
-            case "month":
-                return MONTHS
-            case "week":
-                return tuple(f"W{week:02}" for week in range(1, 54))
-            case "weekday":
-                return WEEKDAYS
-            case "hour" | "minute" as part:
-                return tuple(f"{number:02}" for number in range(TIME_PARTS[part]))
-        first, count = self.first, self.count
-        match self.part:
-            case "year":
-                return tuple(f"{year:04}" for year in range(first, first + count))
-            case "year-quarter":
-                indices = (divmod(index, 4) for index in range(first, first + count))
-                return tuple(f"{year:04}-Q{quarter + 1}" for year, quarter in indices)
-            case "year-month":
-                indices = (divmod(index, 12) for index in range(first, first + count))
-                return tuple(f"{year:04}-{month + 1:02}" for year, month in indices)
+        if self.part in CYCLES:
+            return tuple(CYCLES[self.part][0])
+        if self.part in TIME_PARTS:
+            return tuple(f"{number:02}" for number in range(TIME_PARTS[self.part]))
+        indices = range(self.first, self.first + self.count)
+        if self.part in PERIODS:
+            count, form = PERIODS[self.part]
+            periods = (divmod(index, count) for index in indices)
+            return tuple(f"{year:04}{form.format(period + 1)}" for year, period in periods)
         # The Thursday of a week is in the ISO year of that week.
-        weeks = (day_of(7 * week).isocalendar() for week in range(first, first + count))
+        weeks = (day_of(7 * week).isocalendar() for week in indices)
         return tuple(f"{week.year:04}-W{week.week:02}" for week in weeks)
 
     @property
@@ -214,16 +203,11 @@ class DatePart(DeclaredDerivation):
 
     def period_index(self, days: int) -> int:
         """The calendar number of the label of a day, for parts with a year."""
-        day = day_of(days)
-        match self.part:
-            case "year":
-                return day.year
-            case "year-quarter":
-                return day.year * 4 + (day.month - 1) // 3
-            case "year-month":
-                return day.year * 12 + day.month - 1
-        # 1970-01-01 was a Thursday, and weeks begin on Monday.
-        return (days + 3) // 7
+        if self.part not in PERIODS:
+            # 1970-01-01 was a Thursday, and weeks begin on Monday.
+            return (days + 3) // 7
+        day, (count, _) = day_of(days), PERIODS[self.part]
+        return day.year * count + (day.month - 1) * count // 12
 
     def possible(self, ranges_of: RangesOf) -> Ranges | None:
         if self.part in TIME_PARTS:
@@ -257,7 +241,9 @@ def _positions(part: DatePart) -> list[int]:
     if part.inputs != (part.column,) or len(days) > MAX_DAYS:
         return []
     cycle = CYCLES.get(part.part)
-    return [cycle(day_of(day)) if cycle else part.period_index(day) - part.first for day in days]
+    if cycle:
+        return [cycle[1](day_of(day)) for day in days]
+    return [part.period_index(day) - part.first for day in days]
 
 
 def time_part_of(date: NumericColumn, part: Part) -> NumericColumn:

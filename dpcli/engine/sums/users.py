@@ -183,7 +183,12 @@ def id_column(unit: PersonUnit) -> IdColumn:
     """The column of the file with the ids of the people of a privacy unit."""
     kinds = {kind.key: kind for kind in IdColumn.takes}
     options = tuple(kinds[key](*values) for key, *values in unit.options)
-    return IdColumn(unit.column, unit.singletons_without_id, None, unit.source, options=options)
+    return IdColumn(
+        unit.column,
+        source=unit.source,
+        options=options,
+        singletons_without_id=unit.singletons_without_id,
+    )
 
 
 class UserIdIndex:

@@ -357,7 +357,7 @@ def test_rows_whose_id_is_a_mark_are_no_persons(tmp_path: Path, singletons: bool
     path.write_text(text, "utf-8")
     pl.read_csv(path, infer_schema=False).write_parquet(parquet)
     unit = PersonUnit("who", 1, 1, 1, singletons, options=(("na", ("0", "NA")),))
-    ids = IdColumn("who", singletons, options=options(na=("0", "NA")))
+    ids = IdColumn("who", singletons_without_id=singletons, options=options(na=("0", "NA")))
     expected = evaluate([LinearQuery()], text.encode(), unit)
     assert expected == [[6 if singletons else 2]]
     assert engine([LinearQuery()], unit, path) == expected
