@@ -319,10 +319,7 @@ class ObjectiveLinearRegression(LinearRegression):
 
     def faults(self, inputs: Inputs, relation: Relation) -> Iterable[FieldFault]:
         """Faults for a column that predicts itself, groups, and stated rows or ridge."""
-        if inputs.column in inputs.columns[:-1]:
-            yield FieldFault("column-twice.itself", "on", column=inputs.numeric.name)
-        if inputs.rows:
-            yield FieldFault("rows-not-taken", "rows", method="objective")
+        yield from super().faults(inputs, relation)
         if inputs.ridge is not None:
             yield FieldFault("ridge-not-taken", "ridge")
         if inputs.by:
