@@ -170,17 +170,12 @@ class DateForm:
 
     @property
     def may_name_zone(self) -> bool:
-        """Whether a text could name a zone: a known one, or others after a time."""
-        after = re.split("%[HIMSfp]", self.text)[-1]
-        texts = (self.text, after, after.partition("%")[0])
-        literals, *last = (re.sub("%.", " ", text) for text in texts)
-        words, named, next_ = (re.findall(r"[^\W\d_]+", text) for text in (literals, *last))
+        """Whether a text could name a zone: by an offset, or a word that is not usual."""
+        literals = re.sub("%.", " ", self.text)
         signed = (ascii_sign(literals[at:]) for at in range(len(literals)))
-        is_offset = any(re.match("[+-][0-9]", text) for text in signed)
-        known = usual_cells()["zones"]
-        others = {word.casefold() for word in named if word in next_[:1] or not word.islower()}
-        others -= {*known["after_times"]}
-        is_named = bool(others or {*map(str.casefold, words)} & {*known["names"]})
+        is_offset = any(re.match("[+\u00b1\u2213-] ?[0-9]", text) for text in signed)
+        words = {*re.findall(r"[^\W\d_]+", literals.casefold())}
+        is_named = bool(words.difference(usual_cells()["words_of_times"]))
         return self.has_time and not self.has("z") and (is_offset or is_named)
 
     @property
@@ -188,7 +183,13 @@ class DateForm:
         """The regular expression of cells, the same for `re` and polars."""
         return f"^{''.join(self._around(''))}$"
 
-    def _around(self, directive: str) -> list[str]:
+    def parts(self, text: str) -> dict[str, str] | None:
+        """The parts of a day and a clock in a text; None if it has another form."""
+        found = re.fullmatch("".join(self._around("", grouped=True)), text)
+        parts = found.groupdict().items() if found else ()
+        return {name.replace("B", "b"): part for name, part in parts if name not in "zfS"} or None
+
+    def _around(self, directive: str, *, grouped: bool = False) -> list[str]:
         """Regular expressions of what is before a directive, and after it."""
         tokens = [(match[1] or "", match[2] or "%") for match in TOKEN.finditer(self.text)]
         is_number = [False, *(name in NUMERIC for name, _ in tokens), False]
@@ -198,6 +199,7 @@ class DateForm:
             if is_number[index + 1] and (is_number[index] or is_number[index + 2]):
                 # A first zero is optional, but not next to a number.
                 part = re.sub(r"(?<=[0\]])\?", "", part)
+            part = f"(?P<{name}>{part})" if grouped and name in DIRECTIVES else part
             if name and name == directive:
                 patterns.append("")
             else:
@@ -311,6 +313,16 @@ class NumberForm:
         """Whether the form has one of these directives."""
         return False
 
+    def parts(self, text: str) -> dict[str, str] | None:
+        """The number in a text; None if it has no time in the calendar."""
+        found = re.fullmatch(self.pattern[1:-1], text)
+        if not found:
+            return None
+        is_day = 1 <= int(found[1]) <= LAST_DAY + EXCEL_DAY
+        second = int(found[1]) // EPOCHS.get(self.text, 1)
+        is_instant = FIRST_DAY * DAY <= second < (LAST_DAY + 1) * DAY
+        return {self.text: text} if (is_instant if self.is_instant else is_day) else None
+
     @property
     def is_instant(self) -> bool:
         """Whether cells are instants, which have a day in each zone."""
@@ -400,6 +412,17 @@ def _part_of(clock: pl.Expr, format_: DateFormat) -> pl.Expr:
 
 
 Form = DateForm | NumberForm
+
+
+SAMPLES = ("2024-03-05", "2012-11-10", "2011-02-03", "2010-12-11", "2012-03-11", "1975-06-07")
+"""Days of which the numbers are days, months and two digits of years."""
+
+
+def cell_of_two(first: Form, second: Form) -> str:
+    """A cell that two forms read, perhaps as other times; empty if there is none."""
+    texts = (form.written(day, 10, 9) for form in (first, second) for day in SAMPLES)
+    cells = ((text, first.parts(text), second.parts(text)) for text in texts)
+    return next((text for text, one, other in cells if one and other and one != other), "")
 
 
 def date_form(text: str) -> Form:

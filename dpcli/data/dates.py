@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 from typing import Annotated, ClassVar
 
 from pydantic import Field
 
 from dpcli.data.cell_options import From, MissingMarks
 from dpcli.data.column import Column, Option, Rule
-from dpcli.data.date_forms import FIRST_DAY, LAST_DAY, DateFormat
+from dpcli.data.date_forms import FIRST_DAY, LAST_DAY, DateFormat, cell_of_two
 from dpcli.data.date_options import CenturyFrom, Formats, Months, TimePart, Zone
 from dpcli.data.declared_texts import DROP
 from dpcli.data.grid_columns import NumericColumn, NumericKind
@@ -19,6 +20,19 @@ from dpcli.data.polars_text import pl
 from dpcli.fields.values import TEXT_SCHEMA, Day, Fields, ParsedText, parse_day
 from dpcli.numeric.days import day_of, days_of
 from dpcli.problems.messages import quoted_list
+
+CLOCK = (
+    "[ T] ?(?:[01]?[0-9]|2[0-4]):[0-5][0-9](?::[0-6][0-9])?(?:[.,:][0-9]+)?(?i: ?[ap][.]?m[.]?)?"
+    "|T(?:[01][0-9]|2[0-4])(?:[0-5][0-9]){0,2}(?:[.,][0-9]+)?"
+)
+ZONE_WORD = r"(?i:Z|UTC|GMT)|(?:[AC-Z][A-Z]|B[ABD-Z])[A-Z]{1,3}"
+AREA = r"[A-Z][A-Za-z_]+(?:/[A-Z][A-Za-z_]+)+"
+DAY_WITH_TIME = (
+    rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?:(?:{CLOCK})(?: ?(?:{ZONE_WORD}))?"
+    rf"(?: ?[+-][0-9]{{1,2}}(?::?[0-9]{{2}}){{0,2}})?(?: (?:{ZONE_WORD}))?"
+    rf"(?: ?\[{AREA}\]| {AREA})?)?$"
+)
+"""A date, perhaps with a time that may name a zone; `BC` and `BCE` are none."""
 
 NOON = 12
 """The hour of dates that are examples."""
@@ -109,7 +123,7 @@ class DateColumn(NumericColumn):
             return [lambda text: self.possible(form.read(text))] * 2
         return [
             lambda text: self.possible(iso_days(text)),
-            lambda bare: self.possible(iso_days(first_word(bare))),
+            lambda bare: self.possible(iso_days(day_before_time(bare))),
         ]
 
     @property
@@ -139,6 +153,14 @@ class DateColumn(NumericColumn):
         what, like = "dates" if form.has_date else "times", quoted_list(examples, "or")
         return f"expected {what}, written like {like}{others}"
 
+    def cautions(self, decimal: str) -> Iterator[str]:
+        for first, second in combinations(self.format.forms if self.format else (), 2):
+            if cell := cell_of_two(first, second):
+                yield (
+                    f"a cell of `{self.name}` such as `{cell}` fits two formats: it is read by the "
+                    f"first, `{first.text}`, and not by `{second.text}`"
+                )
+
     def closed_range(self, first: str, end: str) -> str:
         return f"{first}..{end}"
 
@@ -155,10 +177,9 @@ def iso_days(text: pl.Expr) -> pl.Expr:
     return pl.when(same & in_calendar).then(date.to_physical().cast(pl.Int64))
 
 
-def first_word(text: pl.Expr) -> pl.Expr:
-    """A date, without the text after it that begins with a space or a T."""
-    after = text.str.slice(10, 1)
-    return pl.when(after.is_in(["", " ", "T"])).then(text.str.slice(0, 10))
+def day_before_time(text: pl.Expr) -> pl.Expr:
+    """A date, without the time after it; null if another text is after it."""
+    return pl.when(text.str.contains(DAY_WITH_TIME)).then(text.str.slice(0, 10))
 
 
 def within_calendar(column: pl.Expr, dtype: pl.DataType, day: int) -> pl.Expr:

@@ -5,7 +5,7 @@ Blanks around a cell are removed. Then it is a value, or it is missing.
     number    sign digits [. digits] [e[+-]digits], or inf, infinity in any case;
               rounded to the grid (halves to the even number), then clamped to the bounds;
               an integer is missing if it is not whole
-    date      YYYY-MM-DD, then nothing, or a space or T and anything; clamped
+    date      YYYY-MM-DD, then nothing, or a space or T and a time; clamped
     category  one of the declared texts, or a text that differs in nothing that is seen
               (`unified_text`); if none is declared, any text of at most 1,000 characters without
               control and format characters (`INVISIBLE`)

@@ -64,7 +64,11 @@ from tests.oracles.shapes import Row, Rules, answer_by_shape
 
 NUMBER = re.compile(r"([+-]?)(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))(?:[eE]([+-]?[0-9]+))?")
 INFINITY = re.compile(r"([+-]?)(?:inf|infinity)", re.IGNORECASE | re.ASCII)
-DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[T ].*)?", re.DOTALL)
+DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(.*)", re.DOTALL)
+CLOCK = re.compile(
+    r"[T ] ?([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?(?:[.,:][0-9]+)?(?![0-9.,:])(.*)"
+    r"|T([0-9]{2})([0-9]{2})?([0-9]{2})?(?:[.,][0-9]+)?(?![0-9.,])(.*)"
+)
 
 
 LETTERS = tuple(map(chr, range(0x11000)))
@@ -1222,13 +1226,44 @@ def _pieces(form: str) -> str:
 def _date(column: NumericColumn, text: str) -> int | None:
     """Days since 1970-01-01, within the bounds; the time of day is ignored."""
     match = DATE.fullmatch(text)
-    if match is None:
+    if match is None or not (match[4] == "" or _is_time(match[4])):
         return None
     try:
         day = datetime.date(int(match[1]), int(match[2]), int(match[3]))
     except ValueError:
         return None
     return _clamped(column, (day - datetime.date(1970, 1, 1)).days)
+
+
+def _is_time(text: str) -> bool:
+    """Whether a text after a day is a time, perhaps with an offset and words for its zone."""
+    match = CLOCK.fullmatch(text)
+    if match is None:
+        return False
+    clock = [part for part in match.groups() if part is not None]
+    hour, minute, second = [int(part) for part in clock[:-1]] + [0] * (4 - len(clock))
+    after = re.sub(r"^ ?[AaPp]\.?[Mm]\.?", "", clock[-1]) if ":" in text[:5] else clock[-1]
+    is_zone = _is_zone(clock[-1]) or _is_zone(after)
+    return hour <= 24 and minute <= 59 and second <= 69 and is_zone
+
+
+def _is_zone(text: str) -> bool:
+    """Whether a text is a word for a zone, an offset, a word and an area, or some of them."""
+    texts = {text}
+    word = "[A-Za-z]{1,5}"
+    for part in (f" ?{word}", " ?[+-][0-9]{1,2}(:?[0-9]{2}){0,2}", f" {word}"):
+        for rest in [*texts]:
+            for end in range(1, len(rest) + 1):
+                found, is_word = rest[:end].strip(" "), word in part
+                if re.fullmatch(part, rest[:end]) and (not is_word or _is_zone_word(found)):
+                    texts.add(rest[end:])
+    area = r" [A-Z][A-Za-z_]+(/[A-Z][A-Za-z_]+)+| ?\[[A-Z][A-Za-z_]+(/[A-Z][A-Za-z_]+)+\]"
+    return any(rest == "" or re.fullmatch(area, rest) for rest in texts)
+
+
+def _is_zone_word(word: str) -> bool:
+    is_short = word.isupper() and 3 <= len(word) <= 5 and not word.startswith("BC")
+    return word.upper() in ("Z", "UTC", "GMT") or is_short
 
 
 def _number(column: NumericColumn, text: str) -> int | None:

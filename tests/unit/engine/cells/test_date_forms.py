@@ -262,6 +262,71 @@ def test_the_first_of_several_forms_decides_a_cell() -> None:
     assert day_texts(column, *cells) == days
 
 
+@pytest.mark.parametrize(
+    ("forms", "cell"),
+    [
+        (("%m/%d/%Y", "%d/%m/%Y"), "03/05/2024"),
+        (("epoch", "%Y%m%d"), "20240305"),
+        (("%Y%m", "%y%m%d"), "201211"),
+        (("excel", "%Y"), "2024"),
+        (("epoch", "epoch_ms"), "1709633340"),
+        (("%d%m%Y", "%Y%m%d"), "20121110"),
+        (("%d/%m/%Y", "%d/%m/%Y %H:%M"), None),
+        (("%d %b %Y", "%d %B %Y"), None),
+        (("%d/%m/%Y %H:%M%z", "%d/%m/%Y %H:%M UTC", "%d/%m/%Y"), None),
+        (("%d.%m.%Y", "%m/%d/%Y", "%Y-%m-%d"), None),
+        (("%H:%M", "%I:%M %p"), None),
+    ],
+)
+def test_a_cell_that_fits_two_formats_is_named(forms: tuple[str, ...], cell: str | None) -> None:
+    """The warning has a cell that both read, by what each reads, and the format that wins."""
+    (warning,) = date(*forms).cautions(".") if cell else ("",)
+    assert not cell or f"such as `{cell}` fits two formats: it is read by the first" in warning
+    assert cell or not [*date(*forms).cautions(".")]
+    if cell:
+        century = days_of("1950-01-01"), days_of("2049-12-31")
+        both = [date(*each, bounds=century) for each in (forms, forms[:1], forms[1:])]
+        days = [read(column, cell)[0] for column in both]
+        assert days[0] == days[1] != days[2]
+
+
+TIMES = (
+    "", "T10", "T1000Z", " 10:00", "T10:00:59.5", " 9:30 PM", " 10:00 a.m.", " 10:00:00,25",
+    "  1:00", " 10:00Z", " 10:00 +02:00", " 10:00+0200 UTC", " 10:00 CEST", " 10:00 AMST",
+    " 10:00 GMT+1",
+    "T10:00:00+01:00[Europe/Rome]", " 10:00 America/New_York", " 24:00",
+)  # fmt: skip
+OTHERS = (
+    " or 2024-05-03", " BC", " 00:00:00 BC", " 00:00 BCE", " noon", "T", " 2024-05-03",
+    "/2024-05-04", " 10", " 25:00", " 10:60", " 10:00 - 11:00", " 10:00 or 11:00", "T10:00[",
+    " 10:00 [Rome]", "x", " (estimated)", "T10:00 et", "+01:00", " 10:00 Rome", " 10:00+2:00:00:00",
+)  # fmt: skip
+
+
+def test_only_a_time_may_follow_a_day() -> None:
+    """Without a format, a day with another text after it is missing."""
+    column = DateColumn("x", bounds=CALENDAR)
+    assert {*day_texts(column, *(f"2024-03-05{time}" for time in TIMES))} == {"2024-03-05"}
+    assert {*day_texts(column, *(f"2024-03-05{other}" for other in OTHERS))} == {None}
+    random = Random(1)
+    pieces = [
+        *" T:.+-Z[]",
+        "10",
+        "0",
+        "5",
+        "59",
+        ":30",
+        "UTC",
+        "CET",
+        "BCE",
+        "Europe/Rome",
+        "pm",
+        "a.m.",
+    ]
+    texts = ("".join(random.choices(pieces, k=random.randint(1, 7))) for _ in range(20_000))
+    read(column, *(f"2024-03-05{one}{text}" for text in texts for one in ("", "T10:00", " 1:30 ")))
+
+
 FORMS = (
     "%d/%m/%y", "%y%j", "%YQ%q", "Q%q %y", "%G-W%V", "%G%V%u", "%V/%G %H:%M", "%Y", "%y", "%d%b%y",
     "%d. %B %Y", "%H:%M:%S", "%I:%M %p", "%H:%M%z", "%m/%d/%y %H:%M%z", "%G-%V %H:%M %z", "epoch",
@@ -311,11 +376,16 @@ def test_random_cells_are_read_by_the_written_rules(seed: int) -> None:
         "%Y-%m-%d %H:%M 東京": True, "%d.%m.%Y %H:%M Uhr": False, "%Y年%m月%d日 %H時%M分": False,
         "%Y-%m-%d %H:%M ut": True, "+00 %Y-%m-%d %H:%M": True, "%Y-%m-%d %H:%M aewst": True,
         "%H:%M %d.%m.%Y irst": True, "%H:%M hours on %d.%m.%Y": False,
+        "ET %Y-%m-%d %H:%M": True, "Eastern %d/%m/%Y %H:%M": True, "(Paris) %d/%m/%Y %H:%M": True,
+        "Moscow time %H:%M": True, "\u5317\u4eac\u65f6\u95f4 %H:%M": True,
+        "%Y-%m-%d %H:%M h et": True,
+        "%H:%M o'clock et": True, "%d/%m/%Y %Hh%M\u00b11": True, "%H:%M o'clock": False,
+        "%d/%m/%Y at %H:%M": False, "%dth of %B %Y %H:%M": False,
         "%Y-%m-%d %H:%M%z UTC": False, "%Y-%m-%d-%H-%M": False, "%Hh%M": False,
     }.items(),
 )  # fmt: skip
 def test_a_literal_text_after_a_time_may_name_a_zone(text: str, may_name: bool) -> None:
-    """A word follows the time or has a capital letter, or is known, or there is an offset."""
+    """It has an offset, or a word that is none of the usual ones of dates and times."""
     assert DateForm(text).may_name_zone is may_name
 
 
