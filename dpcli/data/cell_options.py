@@ -100,23 +100,13 @@ class MissingMarks(Option):
         yield Proposal(cls(every) if every else None).doubt_if(odd, doubt)
 
 
-IGNORE = "ignore"
-
-
 class Ignored(TextOption):
     """A difference between texts that does not count."""
 
     __slots__ = ()
 
-    value_type = Annotated[str, Choice("unknown-choice", (IGNORE,))]
-
-    @classmethod
-    def stated(cls, value: str) -> Self:  # noqa: ARG003 - there is one value
-        return cls()
-
-    @property
-    def value_text(self) -> str:
-        return IGNORE
+    only = "ignore"
+    value_type = Annotated[str, Choice("unknown-choice", (only,))]
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,6 +139,9 @@ class Option(ABC):
     value_type: ClassVar[Any]
     """The type of the value in a spec."""
 
+    only: ClassVar[str] = ""
+    """The only value of an option without a field."""
+
     for_texts: ClassVar[bool] = False
     """Whether the option has no effect on numbers and days whose type a file states."""
 
@@ -150,7 +153,9 @@ class Option(ABC):
     @classmethod
     def stated(cls, value: Any) -> Option:
         """The option with the value of its key."""
-        make: Callable[[Any], Option] = cls
+        make: Callable[..., Option] = cls
+        if not cls.__dataclass_fields__:
+            return make()
         return make(tuple(value) if isinstance(value, list) else value)
 
     def applied(self, column: C) -> C:
@@ -176,9 +181,8 @@ class Option(ABC):
 
     @property
     def value(self) -> Any:
-        """The value of the only field."""
-        (name,) = self.__dataclass_fields__
-        return getattr(self, name)
+        """The value of its field."""
+        return next((getattr(self, name) for name in self.__dataclass_fields__), self.only)
 
     @property
     def value_text(self) -> str:

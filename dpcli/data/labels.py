@@ -329,15 +329,12 @@ class UsualWords(TextOption):
     """The words of booleans without declared texts, in any case, and `1.0`."""
 
     key = "values"
+    only = "the usual words"
     for_unread = True
 
     @property
     def declared_texts(self) -> tuple[str, ...]:
         return tuple(BOOLEAN_WORDS)
-
-    @property
-    def value_text(self) -> str:
-        return "the usual words"
 
     def changed(self, text: pl.Expr) -> pl.Expr:
         word = text.str.to_lowercase().str.replace(r"^([01])\.0*$", "${1}")

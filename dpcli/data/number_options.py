@@ -9,7 +9,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import chain
 from math import floor
-from typing import Annotated, NamedTuple, Self
+from typing import Annotated, ClassVar, NamedTuple, Self
 
 from pydantic import AfterValidator, Field
 
@@ -51,9 +51,6 @@ MAX_LISTED = 10**18
 PARTS = re.compile(r"([^0-9]*?)([0-9][0-9.,'\u2019_ \u00a0\u202f]*[0-9]|[0-9]|[.,][0-9]+)([^0-9]*)")
 """A number with what is before and after it."""
 
-BRACKETED = re.compile(r"[^0-9()]*\([^()]*[0-9][^()]*\)[^0-9()]*")
-"""A text whose only number is in brackets."""
-
 MEANINGS = (
     "(?P<both>^[1-9][0-9]{0,2}MARK[0-9]{3}$)|(?P<groups>MARK[0-9]{2,3}[^0-9])"
     "|(?P<decimals>[^0-9][0-9]{3}MARK|[0-9]{4}MARK|^0+MARK|MARK[0-9]{4})"
@@ -62,8 +59,6 @@ MEANINGS = (
 
 SHARES = {"%": '{"%": 0.01}', "\u2030": '{"\u2030": 0.001}'}
 """Units of parts of one, each with its factor."""
-
-MINUS_LAST = re.compile("[^-]*[0-9] ?-")
 
 
 class NumberText(NamedTuple):
@@ -122,17 +117,23 @@ def may_be_thousands(mark: str, cells: SampledTexts) -> bool:
     return 0 < 9 * sum(number.rows for number in marked) <= 10 * rows
 
 
-def _sign(
-    kind: type[Option], form: re.Pattern[str], column: Column, cells: SampledTexts
-) -> Iterator[Proposal[Option | None]]:
-    """An option for negative numbers in a form, if the bounds allow them."""
-    declared, bounds = column.option(kind), require_numeric(column).bounds
-    option = kind() if any(map(form.fullmatch, cells.unread)) else declared
-    numbers = filter(PARTS.fullmatch, (*cells.unread, *cells.read))
-    others = "".join(text for text in numbers if not form.fullmatch(text))
-    is_certain = others and not re.search("[-\u2212]", others) and (not bounds or bounds[0] < 0)
-    doubt = "numbers in brackets, or with a minus after them, may be positive"
-    yield Proposal(option).doubt_if(option != declared and not is_certain, doubt)
+class Sign(FormOption):
+    """How negative numbers are written; proposed if the bounds allow them."""
+
+    __slots__ = ()
+
+    form: ClassVar[re.Pattern[str]]
+    """The texts of negative numbers."""
+
+    @classmethod
+    def proposed(cls, column: Column, cells: SampledTexts) -> Iterator[Proposal[Option | None]]:
+        declared, bounds = column.option(cls), require_numeric(column).bounds
+        option = cls() if any(map(cls.form.fullmatch, cells.unread)) else declared
+        numbers = filter(PARTS.fullmatch, (*cells.unread, *cells.read))
+        others = "".join(text for text in numbers if not cls.form.fullmatch(text))
+        is_certain = others and not re.search("[-\u2212]", others) and (not bounds or bounds[0] < 0)
+        doubt = "numbers in brackets, or with a minus after them, may be positive"
+        yield Proposal(option).doubt_if(option != declared and not is_certain, doubt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,26 +188,16 @@ class Decimal(FormOption):
 
 
 @dataclass(frozen=True, slots=True)
-class MinusAfter(FormOption):
+class MinusAfter(Sign):
     """A minus may stand after a number."""
 
     key = "minus"
-    value_type = Annotated[str, Choice("unknown-choice", ("after",))]
-
-    @classmethod
-    def stated(cls, value: str) -> Self:  # noqa: ARG003 - there is one value
-        return cls()
+    form = re.compile("[^-]*[0-9] ?-")
+    only = "after"
+    value_type = Annotated[str, Choice("unknown-choice", (only,))]
 
     def in_form(self, form: NumberFormat) -> NumberFormat:
         return replace(form, minus_after=True)
-
-    @property
-    def value_text(self) -> str:
-        return "after"
-
-    @classmethod
-    def proposed(cls, column: Column, cells: SampledTexts) -> Iterator[Proposal[Option | None]]:
-        return _sign(cls, MINUS_LAST, column, cells)
 
 
 def _marks_of(column: Column) -> str:
@@ -327,17 +318,14 @@ class Factors(FormOption):
 
 
 @dataclass(frozen=True, slots=True)
-class Brackets(FormOption):
+class Brackets(Sign):
     """Whether numbers in brackets are negative."""
 
     are_negative: bool = True
 
     key = "brackets"
+    form = re.compile(r"[^0-9()]*\([^()]*[0-9][^()]*\)[^0-9()]*")
     value_type = Boolean
-
-    @classmethod
-    def proposed(cls, column: Column, cells: SampledTexts) -> Iterator[Proposal[Option | None]]:
-        return _sign(cls, BRACKETED, column, cells)
 
 
 def _whole_numbers(numbers: list[Fraction]) -> list[int]:

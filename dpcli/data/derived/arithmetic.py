@@ -92,7 +92,7 @@ class Arithmetic(DeclaredDerivation):
 
     @property
     def inputs(self) -> tuple[Column, ...]:
-        return columns_of(self.terms)
+        return tuple(dict.fromkeys(self.columns))
 
     @property
     def columns(self) -> list[NumericColumn]:
@@ -405,11 +405,6 @@ def limits_of(term: Term) -> tuple[Fraction, Fraction]:
     if isinstance(term, Fraction):
         return term, term
     return term.lower * term.step, term.upper * term.step
-
-
-def columns_of(terms: Sequence[Term]) -> tuple[Column, ...]:
-    """The different columns among terms."""
-    return tuple(dict.fromkeys(term for term in terms if not isinstance(term, Fraction)))
 
 
 def texts_of(terms: Sequence[Term]) -> list[str]:
