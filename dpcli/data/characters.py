@@ -22,6 +22,18 @@ SPACES = "".join(space for space in _SPACES if space.splitlines() == [space])
 BLANKS = f"\t{SPACES}\N{ZERO WIDTH SPACE}\N{WORD JOINER}\N{ZERO WIDTH NO-BREAK SPACE}"
 """What may be around a cell, and between a number and an affix."""
 
+WIDTHLESS = (
+    "\u00ad\u061c\u180e\u200b\u200e\u200f\u202a\u202b\u202c\u2060\u2061\u2062\u2063\u2064\u2065\u2066\u2067\u2068"
+    "\u2069\ufeff"
+)
+"""Format characters without a width, as they are left over in copied texts.
+
+Joiners and overrides are not among them: they change how other characters look.
+"""
+
+UNSEEN_BLANKS = BLANKS + WIDTHLESS
+"""What a surplus cell of a record may have."""
+
 DASHES = (
     "-\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u207b\u208b\ufe58\ufe63\uff0d\u058a\u05be\u1400"
     "\u1806\u2e17\u2e1a\u2e3a\u2e3b\u2e40\u2e5d\ufe31\ufe32\U00010ead"

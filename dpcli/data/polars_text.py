@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dpcli.data.characters import BLANKS, MINUS
+from dpcli.data.characters import BLANKS, MINUS, WIDTHLESS
 
 __all__ = ["BLANKS", "pl"]
 
@@ -27,12 +27,6 @@ INVISIBLE = r"[\p{Cc}\p{Cf}\p{Zl}\p{Zp}&&[^\x{200C}\x{200D}]]"
 
 Without these characters, different keys look different, and no key changes the direction of other
 text. Two characters that join letters are allowed, because some scripts need them.
-"""
-
-UNSEEN = r"\x{AD}\x{61C}\x{180E}\x{200B}\x{200E}\x{200F}\x{202A}-\x{202C}\x{2060}-\x{2069}\x{FEFF}"
-"""Format characters without a width, as they are left over in copied texts.
-
-Joiners and overrides are not among them: they change how other characters look.
 """
 
 BLANK_RUN, NOT_UNIFIED = r"[\t\p{Zs}]+", r"[^ -~]|^ | $|  |^$"
@@ -57,13 +51,13 @@ def strip_blanks(text: pl.Expr) -> pl.Expr:
 def unified_text(text: pl.Expr, hyphens: str = HYPHENS) -> pl.Expr:
     """The text in the one spelling of all texts that differ in what no one sees.
 
-    Unicode form NFC, without `UNSEEN` characters and blanks around it, each run of blanks within as
-    one space, and `hyphens`, and a minus of any form before a number or alone, as `-`. Null if
+    Unicode form NFC, without `WIDTHLESS` characters and blanks around it, each run of blanks within
+    as one space, and `hyphens`, and a minus of any form before a number or alone, as `-`. Null if
     nothing is left.
     """
     is_odd = text.str.contains(NOT_UNIFIED)
     # Only odd texts are changed, because the pattern alone takes no longer than to strip blanks.
-    seen = pl.when(is_odd).then(text).str.replace_all(f"[{UNSEEN}]", "").str.normalize("NFC")
+    seen = pl.when(is_odd).then(text).str.replace_all(f"[{WIDTHLESS}]", "").str.normalize("NFC")
     seen = seen.str.replace_all(BLANK_RUN, " ").str.replace_all(hyphens, "-")
     bare = with_plain_minus(strip_blanks(seen))
     return pl.when(is_odd).then(bare).otherwise(text)

@@ -15,12 +15,22 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Literal
+from unicodedata import normalize
 
-from dpcli.data.characters import BLANKS
+from dpcli.data.characters import UNSEEN_BLANKS
 from dpcli.data.column import Column
 from dpcli.data.formats import ENCODINGS, UTF8, Dialect
-from dpcli.engine.files.dataset import Dataset, Source
-from dpcli.engine.files.decoding import LINE_END, UTF8_BOM, parse_line, parse_lines
+from dpcli.engine.files.csv_marks import comment_line
+from dpcli.engine.files.dataset import GZIP_ENDING, ZIP_ENDING, Dataset, Source
+from dpcli.engine.files.decoding import (
+    LINE_END,
+    UTF8_BOM,
+    CountingReader,
+    parse_line,
+    parse_lines,
+    split_start,
+)
+from dpcli.engine.files.decompression import decompress, zip_member
 from dpcli.engine.files.source import open_file
 from dpcli.problems.errors import DataError
 from dpcli.problems.light_dataclasses import dataclass
@@ -50,7 +60,7 @@ ENCODING = "encoding: "
 """The key of an encoding in the section `csv`."""
 
 Kind = Literal[
-    "short", "long", "joined", "unclosed", "escaped", "footer", "encoding", "undecodable"
+    "short", "long", "joined", "unclosed", "escaped", "footer", "encoding", "undecodable", "comment"
 ]
 
 WORDS: dict[Kind, str] = {
@@ -73,6 +83,10 @@ WORDS: dict[Kind, str] = {
     "encoding": (
         "it is written in another encoding: declare `csv: {{{key}}}`. What follows about its "
         "columns is about that encoding"
+    ),
+    "comment": (
+        "{amount} lines begin with `{key}`, have as many cells as records, and are left out: if "
+        "they are records, quotes around their first cells keep them; look at the file"
     ),
     "undecodable": "it is not UTF-8: declare its encoding, such as `csv: {{encoding: macintosh}}`",
 }
@@ -139,13 +153,14 @@ def record_faults(dataset: Dataset, columns: Sequence[Column]) -> tuple[Fault, .
         fault
         for source in dataset.sources
         if source.dialect is not None
-        for fault in _faults(source, source.dialect, dataset.dialect.encoding, columns)
+        for fault in _faults(source, source.dialect, dataset.dialect, columns)
     )
 
 
 def _faults(
-    source: Source, dialect: Dialect, encoding: str, columns: Sequence[Column]
+    source: Source, dialect: Dialect, declared: Dialect, columns: Sequence[Column]
 ) -> Iterator[Fault]:
+    encoding = declared.encoding
     size = os.fstat(source.file.fileno()).st_size
     start = os.pread(source.file.fileno(), START, 0).removeprefix(UTF8_BOM)
     start = start[: start.rfind(b"\n") + 1] if len(start) < size else start
@@ -154,6 +169,11 @@ def _faults(
     if found != encoding:
         yield Fault("encoding" if found else "undecodable", source.name, ENCODING + found)
     records, wrong = _lengths(text, dialect, len(source.header))
+    if declared.comment:
+        written = _start_of(source.name).decode(ENCODINGS[encoding], "replace")
+        left_out = _comments_like_records(written, declared.comment, dialect, len(source.header))
+        share = amount(left_out, left_out + records)
+        yield from (Fault("comment", source.name, declared.comment, share),) * (left_out > 0)
     end = os.pread(source.file.fileno(), END, max(0, size - END)).decode("utf-8", "replace")
     words = _footer_words(end, dialect, is_whole=size <= END)
     if words:
@@ -172,9 +192,9 @@ def _faults(
 def _lengths(text: str, dialect: Dialect, width: int) -> tuple[int, Counter[Kind]]:
     """The number of records, and of those without `width` cells, by kind."""
     kinds, count = Counter[Kind](), 0
+    text = re.sub(comment_line(dialect.comment), "", text) if dialect.comment else text
     for cells in parse_lines(io.StringIO(text, newline=""), dialect):
-        is_comment = dialect.comment and cells and cells[0].startswith(dialect.comment)
-        if cells == [] or is_comment or (cells and _is_footer(cells, dialect.footer)):
+        if cells == [] or (cells and _is_footer(cells, dialect.footer)):
             continue
         count += 1
         if count == 1:
@@ -183,11 +203,18 @@ def _lengths(text: str, dialect: Dialect, width: int) -> tuple[int, Counter[Kind
             kinds["unclosed"] += 1
         elif len(cells) != width and any("\n" in cell or "\r" in cell for cell in cells):
             kinds["joined"] += 1
-        elif any(cell.strip(BLANKS) for cell in cells[width:]):
+        elif any(cell.strip(UNSEEN_BLANKS) for cell in cells[width:]):
             kinds["long"] += 1
         elif len(cells) < width and any(cells):
             kinds["short"] += 1
     return count - 1, kinds
+
+
+def _comments_like_records(text: str, mark: str, dialect: Dialect, width: int) -> int:
+    """The number of comments with as many cells as records, if these have several."""
+    lines = (found[0].rstrip("\r\n") for found in re.finditer(comment_line(mark), text))
+    records = (parse_line(line, dialect) for line in lines)
+    return sum(cells is not None and len(cells) == width > 1 for cells in records)
 
 
 def _better_key(text: str, dialect: Dialect, width: int, wrong: Counter[Kind]) -> str:
@@ -198,12 +225,15 @@ def _better_key(text: str, dialect: Dialect, width: int, wrong: Counter[Kind]) -
             changed = replace(dialect, **{name: value})  # type: ignore[arg-type]
             # The header has the name of rows that is declared.
             added = changed.row_names > dialect.row_names
+            if name == "comment" and _comments_like_records(text, "#", dialect, width):
+                continue
             left[key] = _lengths(text, changed, width + added)[1].total()
     return min(left, key=lambda key: left[key])
 
 
 def _is_footer(cells: Sequence[str], footer: Iterable[str]) -> bool:
-    return cells[0].strip(" \t").startswith(tuple(footer))
+    first, *texts = (" ".join(normalize("NFC", text).split()) for text in (cells[0], *footer))
+    return first.startswith(tuple(texts))
 
 
 def _footer_words(end: str, dialect: Dialect, *, is_whole: bool) -> tuple[str, ...]:
@@ -240,10 +270,15 @@ def _better_encoding(name: str, text: str, encoding: str, columns: Sequence[Colu
 
 
 def _start_of(name: str) -> bytes:
-    """The start of a file as it was written; nothing of a pipe that was read."""
+    """The start of the text of a file as it was written; nothing of a read pipe."""
     # A copy of the file may be decoded already.
     with suppress(DataError, OSError):
         if Path(name).is_file():
             with open_file(name) as file:
+                packed, lower = CountingReader(file), name.lower()
+                if lower.endswith(GZIP_ENDING):
+                    return split_start(decompress(packed, name), START)[0]
+                if lower.endswith(ZIP_ENDING):
+                    return split_start(zip_member(packed, name)[1], START)[0]
                 return file.read(START)
     return b""

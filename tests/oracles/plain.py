@@ -708,11 +708,11 @@ def _unpadded(cell: str) -> str:
 
 def _whole(record: list[str] | None, width: int) -> list[str]:
     """The cells of a record; none if it has a surplus cell, since any of them may be that one."""
-    return (
-        []
-        if record is None or any(cell.strip(BLANKS) for cell in record[width:])
-        else record[:width]
-    )
+    return [] if record is None or any(map(_has_text, record[width:])) else record[:width]
+
+
+def _has_text(cell: str) -> bool:
+    return any(letter not in BLANKS and ord(letter) not in WIDTHLESS for letter in cell)
 
 
 def _with_one_header(lines: list[list[str] | None]) -> list[list[str] | None]:
@@ -733,8 +733,10 @@ def _with_one_header(lines: list[list[str] | None]) -> list[list[str] | None]:
 
 def _is_footer(record: list[str] | None, dialect: Dialect) -> bool:
     """Whether a record is no row, by the first words of its first cell."""
-    first = record[0].strip(BLANKS) if record else ""
-    return any(first[: len(text)] == text for text in dialect.footer)
+    first = visible(record[0]) if record else ""
+    texts = [unicodedata.normalize("NFC", text) for text in dialect.footer]
+    texts += [visible(text) + text[len(text.rstrip()) :] for text in dialect.footer]
+    return any(first[: len(text)] == text for text in texts)
 
 
 def _short(cell: str) -> str:

@@ -2,7 +2,8 @@ r"""Text with escapes or comments, as CSV without them.
 
 An escape before a delimiter, a quote, a line end or another escape makes it a part of the cell, and
 stands for itself before every other character. So `\N`, which databases write for a missing value,
-is a blank cell, and other sequences, whose meaning depends on the program, stay as they are.
+is a blank cell, also in quotes: a text `\N` is written with two escapes. Other sequences, whose
+meaning depends on the program, stay as they are.
 
 Privacy: if records have one line, each is rewritten by itself.
 """
@@ -33,12 +34,16 @@ def without_marks(dialect: Dialect) -> Dialect:
     return replace(dialect, quote=quote, escape=None, comment=None)
 
 
+def comment_line(mark: str) -> str:
+    """The pattern of a line that begins with a mark, not with a blank or a quote."""
+    return rf"(?<![^\r\n]){re.escape(mark)}[^\r\n]*+(?:\r\n?|\n|\Z)"
+
+
 def plain_text(blocks: Iterable[bytes], dialect: Dialect) -> Iterator[bytes]:
     """UTF-8 text without comments and escapes, from the text of a dialect."""
     lines = whole_lines(without_mark(blocks))
     if dialect.comment:
-        mark = re.escape(dialect.comment).encode()
-        comment = re.compile(rb"(?<![^\r\n])%b[^\r\n]*+(?:\r\n?|\n|\Z)" % mark)
+        comment = re.compile(comment_line(dialect.comment).encode())
         lines = (comment.sub(b"", text) for text in lines)
     return _without_escapes(lines, dialect) if dialect.escape else lines
 
@@ -62,15 +67,16 @@ def _records(blocks: Iterable[bytes], dialect: Dialect) -> Iterator[list[str] | 
     """The cells of each record; None for a line that does not close a quote."""
     escape, mark = dialect.escape or "", re.escape(dialect.delimiter)
     special = dialect.delimiter + (dialect.quote or "") + escape + "\n" * dialect.multiline
-    blanks = " \t".replace(dialect.delimiter, "")
+    blanks, quote = " \t".replace(dialect.delimiter, ""), re.escape(dialect.quote or "")
+    missing = f"(?:{re.escape(escape)}N|{quote}{re.escape(escape)}N{quote})"
     sequence = re.compile(
-        rf"(?<![^{mark}\r\n])[{blanks}]*{re.escape(escape)}N[{blanks}]*(?![^{mark}\r\n])"
+        rf"(?<![^{mark}\r\n])[{blanks}]*{missing}[{blanks}]*(?![^{mark}\r\n])"
         rf"|{re.escape(escape)}(?:\r(?=\n)|([{re.escape(special)}]))?"
     )
 
     def kept(found: re.Match[str]) -> str:
         """Nothing for a missing value; other escapes that stand for themselves doubled."""
-        if found[0].strip(blanks) == f"{escape}N":
+        if found[0].strip(blanks + quote) == f"{escape}N":
             return ""
         is_line_end = found[0].endswith("\r") and dialect.multiline
         return found[0] if found[1] else escape if is_line_end else escape * 2 + found[0][1:]

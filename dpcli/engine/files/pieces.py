@@ -15,12 +15,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import field, replace
+from functools import cache
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
+from unicodedata import normalize
 
 import polars as pl
 
 from dpcli.data.column import Column
-from dpcli.data.polars_text import BLANKS
+from dpcli.data.polars_text import unified_text
 from dpcli.engine.cells import Decoder, declared_text, raised_flags, untyped_text
 from dpcli.engine.files.csv_normalizer import BLOCK, CsvNormalizer, PlainText
 from dpcli.engine.files.dataset import Dataset, Source
@@ -34,6 +36,16 @@ from dpcli.problems.light_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from dpcli.engine.files.parquet import Rows
+
+
+@cache
+def _footer_starts(footer: tuple[str, ...]) -> frozenset[str]:
+    """How footers begin, in the form of unified texts; a last blank in them counts."""
+    seen = pl.DataFrame({"text": footer}).select(unified_text(pl.col("text"))).to_series()
+    pairs = zip(seen.fill_null(""), footer, strict=True)
+    starts = (text + footer[len(footer.rstrip()) :] for text, footer in pairs if text)
+    return frozenset((*starts, *(normalize("NFC", text) for text in footer)))
+
 
 T = TypeVar("T")
 
@@ -167,8 +179,9 @@ class Piece:
 
         texts = [cells(at, column).alias(f"t{at}") for at, column in enumerate(self.columns)]
         if dialect.footer:
-            first = untyped_text(pl.col(names[0])).str.strip_chars(BLANKS)
-            is_footer = pl.any_horizontal(first.str.starts_with(text) for text in dialect.footer)
+            first = unified_text(untyped_text(pl.col(names[0])))
+            starts = _footer_starts(dialect.footer)
+            is_footer = pl.any_horizontal(first.str.starts_with(text) for text in starts)
             table = table.filter(~is_footer.fill_null(value=False))
         if self.has_broken and self.drops_broken:
             table = table.filter(broken.is_null())

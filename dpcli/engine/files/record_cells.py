@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from dpcli.data.characters import BLANKS
+from dpcli.data.characters import UNSEEN_BLANKS
 from dpcli.data.formats import Dialect
 from dpcli.engine.files.quoted_bytes import packed, quoted_bytes, unpacked
 from dpcli.numeric.arrays import Array, np
@@ -209,7 +209,7 @@ def _with_plain_blanks(letters: Array) -> Array:
     if not (letters >= NOT_ASCII).any():
         return letters
     text = letters.tobytes()
-    for blank in filter(lambda blank: not blank.isascii(), BLANKS):
+    for blank in filter(lambda blank: not blank.isascii(), UNSEEN_BLANKS):
         text = text.replace(blank.encode(), b" " * len(blank.encode()))
     return np.frombuffer(text, np.uint8)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 from collections.abc import Callable
@@ -206,6 +207,40 @@ def test_faults_of_records_are_named(
     said = " ".join(checked(tmp_path, f"{declared}\n{columns}", content).text.split())
     assert words in said
     assert ("a.csv" in said) == bool(words)
+
+
+@pytest.mark.parametrize(
+    ("comment", "lines", "words"),
+    [
+        ("#", ["#1,2", "#2,3", "3,4"], "some lines begin with `#`, have as many cells as records"),
+        ("#", ["# made by x", "1,2", '"#2",3', " #3,4"], ""),
+        ("#", ["#1,2", *["1,2"] * 20], "few lines begin with `#`"),
+        ("", ["1,2", "# by x, y, z", "# end"], '`csv: {comment: "#"}` would leave out lines'),
+        ("", ["#1,2", "#2,3", "# end"], "fewer cells than the header, and the others are blank"),
+    ],
+)
+def test_comments_that_may_be_records_are_named(
+    comment: str, lines: list[str], words: str, tmp_path: Path
+) -> None:
+    """Raw lines are judged: a blank or a quote before the mark makes a record."""
+    declared = f'csv: {{comment: "{comment}"}}\n' if comment else ""
+    content = "a,b\n" + "".join(f"{line}\n" for line in lines * 3)
+    columns = "columns: {a: {type: id}, b: {type: integer, bounds: [0, 9]}}"
+    said = " ".join(checked(tmp_path, declared + columns, content, columns=200).text.split())
+    assert words in said
+    assert ("a.csv" in said) == bool(words)
+    assert comment or ("{comment" in words) == ("{comment" in said)
+
+
+def test_the_text_of_a_packed_file_shows_its_encoding(tmp_path: Path) -> None:
+    """The bytes that gzip makes of it say nothing about it."""
+    columns = "columns: {a: {type: integer}, b: {type: category, values: [K\u00f6ln, Berlin]}}"
+    spec, data = tmp_path / "spec.yaml", tmp_path / "a.csv.gz"
+    spec.write_text(f"{CSV}{columns}\n{COUNT}", encoding="utf-8")
+    for encoding in ("windows-1252", "macintosh"):
+        data.write_bytes(gzip.compress("a,b\n1,K\u00f6ln\n".encode(encoding) * 9))
+        shown = on_terminal("check", spec, data, "--cells", columns=200, cwd=tmp_path)
+        assert f"csv: {{encoding: {encoding}}}" in shown.text
 
 
 def test_numbers_outside_the_bounds_are_named(tmp_path: Path) -> None:

@@ -165,6 +165,31 @@ def test_where_rows_are_protected_a_broken_record_is_a_row_of_missing_cells(
     assert list(map(cells_of, counts)) == [[6 - bool(footer)], [3, 0]]
 
 
+def test_a_footer_is_compared_in_the_form_of_texts(tmp_path: Path) -> None:
+    """In any Unicode form, with any blanks; a last blank of the declared text counts."""
+    path = tmp_path / "data.csv"
+    dialect = Dialect(footer=("Total g\u00e9n", "Sum ", "\u00a0"))
+    lines = [
+        "Total ge\u0301n",
+        "Total\u00a0ge\u0301n\u00e9ral",
+        "\u200bSum 2",
+        "To\u00adtal g\u00e9n",
+    ]
+    lines += ["Sums", "x"]
+    path.write_text("kind,y\n" + "".join(f"{line},1\n" for line in lines), "utf-8")
+    assert cells_of(engine([ROWS], RowUnit(), path, dialect=dialect)[0]) == [2]
+    assert evaluate([ROWS], path.read_bytes(), RowUnit(), dialect=dialect) == [[2]]
+
+
+@pytest.mark.parametrize("blank", ["\u00ad", "\u200e", "\u180e", "\u200b", "\u00a0", "\u2066"])
+def test_unseen_characters_in_surplus_cells_break_no_record(blank: str, tmp_path: Path) -> None:
+    """A surplus cell of which nothing is seen has no text, whatever characters are in it."""
+    path = tmp_path / "data.csv"
+    path.write_text(f"kind,y\nx,1,{blank}\nx,2, {blank}{blank}\nx,3,a\n", "utf-8")
+    assert cells_of(engine([BY_KIND], RowUnit(), path, dialect=Dialect())[0]) == [2, 0]
+    assert evaluate([BY_KIND], path.read_bytes(), RowUnit(), dialect=Dialect()) == [[2, 0]]
+
+
 @pytest.mark.parametrize("surplus", ["x", "", '"x"', " ,x", '""', "x,y"])
 @pytest.mark.parametrize("unit", [RowUnit(), PersonUnit("who", 999, 9, 999)])
 def test_large_files_with_surplus_cells_are_read_by_the_written_rule(
@@ -203,6 +228,8 @@ def read(path: Path, dialect: Dialect) -> tuple[tuple[str, ...], list[tuple[str,
         # Escapes, as Spark, MySQL and PostgreSQL write them.
         (r'a,b|1,"x\"y, z"|2,"\\"|3,x\,y', Dialect(escape="\\"), ['x"y, z', "\\", "x,y"]),
         (r"a,b|1,\N |2,\n|3,C:\new|4,\\N", Dialect(escape="\\"), ["", "\\n", "C:\\new", "\\N"]),
+        (r'a,b|1,"\N"|2, "\N" |3,"\\N"|4,"x\N"', Dialect(escape="\\"), ["", "", "\\N", "x\\N"]),
+        (r"a,b|1,'\N'|2,x", Dialect(quote="'", escape="\\"), ["", "x"]),
         ('  |a,\t"b"|1,\t"x, y"|  |2,z', Dialect(escape="\\"), ["x, y", "z"]),
         ('a,b|1,"x"|2,y', Dialect(escape="\\", multiline=True), ["x", "y"]),
         ('a,b|1,"x\\"|2,"y"', Dialect(escape="\\"), ["", "y"]),
