@@ -33,12 +33,14 @@ from dpcli.data.number_options import (
     NumberValues,
     Thousands,
     ambiguous_mark,
+    different_sizes,
     may_be_thousands,
 )
 from dpcli.data.polars_text import pl, strip_blanks, with_plain_minus
 from dpcli.data.steps import Step, WholeStep
 from dpcli.fields.values import TEXT_SCHEMA, ByForm, Fields, NumberPair, ParsedText, parse_number
 from dpcli.numeric.exact import decimal_places, decimal_text, readable_text
+from dpcli.problems.messages import quoted_list
 
 NUMBER = r"^[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?i:inf(?:inity)?))$"
 
@@ -207,6 +209,11 @@ class NumberColumn(NumericColumn):
 
     def cautions(self, decimal: str) -> Iterator[str]:
         form = self.format or NumberFormat(decimal=decimal)
+        if sizes := different_sizes(form.affixes):
+            yield (
+                f"the affixes {quoted_list(sizes)} of `{self.name}` are dropped, so numbers of "
+                "different sizes are read as one: `factors` states what each multiplies by"
+            )
         is_large = self.bounds is None or max(map(abs, self.bounds)) * self.step >= 1000
         if is_large and form.decimal == "," and self.option(Thousands) is None:
             yield (

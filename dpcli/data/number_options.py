@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from itertools import chain
@@ -91,6 +91,16 @@ def _unit(affix: str) -> str:
     units = (*usual_cells()["currencies"], *usual_cells()["units"])
     is_word = re.sub("[ .]", "", affix).isalpha() and not misread(affix, DECIMALS)
     return next((unit[0] for unit in units if affix in unit), affix * is_word)
+
+
+def different_sizes(affixes: Iterable[str]) -> list[str]:
+    """The first affixes that are units of one kind with different sizes; else none."""
+    kinds = (*usual_cells()["sizes"], [*chain(*usual_cells()["currencies"])])
+    units = {_unit(affix).casefold(): affix for affix in affixes}
+    of_kind = (
+        [units[unit] for unit in units.keys() & {*map(str.casefold, kind)}] for kind in kinds
+    )
+    return next((sorted(found) for found in of_kind if len(found) > 1), [])
 
 
 def ambiguous_mark(marks: str, cells: SampledTexts) -> str:

@@ -202,6 +202,21 @@ def test_a_unit_is_an_affix(unit: str) -> None:
     assert read(column, [f"5 {unit}", f"5{unit}", f"-5 {unit}"]) == cents([5, 5, -5])
 
 
+@pytest.mark.parametrize(
+    ("affixes", "is_mixed"),
+    [
+        ("kg, g", True), ("KG, g", True), ("kg, Kg", False), ("g, mg", True),
+        ("min, h", True), ("$, €", True), ("EUR, '£'", True),
+        ("'%', '\u2030'", True), ("kWh, MWh", True), ("km, mi, x", True), ("kg", False),
+        ("'$', '%'", False), ("EUR, €, Euro", False), ("lb, lbs", False), ("EUR, m²", False),
+    ],
+)  # fmt: skip
+def test_affixes_of_different_sizes_give_a_warning(affixes: str, is_mixed: bool) -> None:
+    """Both would be dropped, so that a gram and a kilogram are the same number."""
+    column = declared(f"affixes: [{affixes}], thousands: ','")
+    assert is_mixed == any("different sizes" in text for text in column.cautions("."))
+
+
 def test_an_affix_with_a_numeral_is_only_after_the_number() -> None:
     """It is removed as a whole: no digit of the number is taken for one of the affix."""
     column = declared("affixes: [m², CO2, m]")
