@@ -49,7 +49,7 @@ MINUS_SHAPES = "\u25b2\u25b3\u25bc\u25bd\u00f7\u30fc\uff70\u2500\u2501\u00ac"
 
 EXPONENT = re.compile("[eE](?:[+-]?[0-9].*)?", re.DOTALL)
 TIMES = r"(?<![^\W\d_])[xX\u0445\u0425eE](?=[ +-]?[0-9])|[^\W\d_](?=[0-9]*000)"
-LARGE = re.compile("(?:m|b|tr|quadr)il+[ijyh]+[aou](?!mp|hm|nit)")
+LARGE = re.compile("(?:m|b|tr|quadr|quint|sext|sept)il+[ijyh]+[aou](?!mp|hm|nit)")
 """Words for large numbers in many languages, but not units such as `milliampere`."""
 
 OPERATORS = "\N{MULTIPLICATION SIGN}\N{DOT OPERATOR}\N{SQUARE ROOT}*^"
@@ -149,7 +149,9 @@ def _sign_word(affix: str) -> str:
     """The word of an affix that is a sign, such as `minus` or `CR`; else empty."""
     words = _words(_without_currency(affix))
     letters = usual_cells()["factors"]["sign_letters"]
-    if len(words) == 1 and (words[0] in letters or _plain(words[0]) in _known_words("signs")):
+    if found := next((part for part in affix.split() if part in letters), ""):
+        return found
+    if len(words) == 1 and _plain(words[0]) in _known_words("signs"):
         return words[0]
     return next((word for word in words if _plain(word).startswith(_known_words("minus"))), "")
 

@@ -191,7 +191,7 @@ def test_a_word_that_multiplies_is_no_affix(affix: str) -> None:
 UNITS = (
     "%,‰,$,€,US$,R$,kg,km,kr,m,mm,ml,min,MB,GB,kWh,MW,l,g,t,b,°C,m²,m³,CO2,CO2e,€/m²,kg/m^2,zł,Kč,Ft,"
     "Fr.,人,円,元,명,원,บาท,kg (wet),:-,l'an,per month,руб.,гр,dB,s,d,x,mA,milliampere,milliohm,"
-    "mmHg,W/m²,miles,H2O,лет,чел.,ppm"
+    "mmHg,W/m²,miles,H2O,лет,чел.,ppm,S$,A$,C$,db,kg.,s/m"
 )
 
 
