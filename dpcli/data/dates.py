@@ -26,11 +26,11 @@ CLOCK = (
     "|T(?:[01][0-9]|2[0-4])(?:[0-5][0-9]){0,2}(?:[.,][0-9]+)?"
 )
 ZONE_WORD = r"(?i:Z|UTC|GMT)|(?:[AC-Z][A-Z]|B[ABD-Z])[A-Z]{1,3}"
-AREA = r"[A-Z][A-Za-z_]+(?:/[A-Z][A-Za-z_]+)+"
+AREA = "[A-Z][A-Za-z0-9_+-]*"
 DAY_WITH_TIME = (
     rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?:(?:{CLOCK})(?: ?(?:{ZONE_WORD}))?"
     rf"(?: ?[+-][0-9]{{1,2}}(?::?[0-9]{{2}}){{0,2}})?(?: (?:{ZONE_WORD}))?"
-    rf"(?: ?\[{AREA}\]| {AREA})?)?$"
+    rf"(?: ?\[{AREA}(?:/{AREA})*\]| {AREA}(?:/{AREA})+)?)?$"
 )
 """A date, perhaps with a time that may name a zone; `BC` and `BCE` are none."""
 

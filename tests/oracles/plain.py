@@ -1259,8 +1259,15 @@ def _is_zone(text: str) -> bool:
                 found, is_word = rest[:end].strip(" "), word in part
                 if re.fullmatch(part, rest[:end]) and (not is_word or _is_zone_word(found)):
                     texts.add(rest[end:])
-    area = r" [A-Z][A-Za-z_]+(/[A-Z][A-Za-z_]+)+| ?\[[A-Z][A-Za-z_]+(/[A-Z][A-Za-z_]+)+\]"
-    return any(rest == "" or re.fullmatch(area, rest) for rest in texts)
+    return any(rest == "" or _is_area(rest) for rest in texts)
+
+
+def _is_area(text: str) -> bool:
+    """Whether a text names an area of the time zones, such as ` Europe/Rome` or `[UTC]`."""
+    is_inside = text.removeprefix(" ").startswith("[") and text.endswith("]")
+    parts = (text.removeprefix(" ")[1:-1] if is_inside else text[1:]).split("/")
+    is_area = all(re.fullmatch("[A-Z][A-Za-z0-9_+-]*", part) for part in parts)
+    return is_area and (is_inside or (text.startswith(" ") and len(parts) > 1))
 
 
 def _is_zone_word(word: str) -> bool:
