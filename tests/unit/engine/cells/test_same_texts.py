@@ -85,6 +85,7 @@ def test_a_lone_dash_of_any_form_is_the_same(dash: str) -> None:
         for mark in "-\u2013\u2014":
             marked = column.with_options(MissingMarks((mark,)))
             assert read(marked, [dash, f" {dash}", "7"]) == [None, None, known]
+            assert pl.select(marked.is_mark(pl.lit(dash), marked.marks)).item() is True
     form = NumberFormat(values=(("\u2013", "5"),))
     assert read(IntegerColumn("x", bounds=(0, 9), options=options(form)), [dash]) == [5]
     assert read(CategoryColumn("x", (("\u2014", "a"),)), [dash]) == [0]
