@@ -19,7 +19,7 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from typing import Any, TextIO, cast
 
-from dpcli.problems.errors import WIDTH, DpcliError, Problem, render_problem
+from dpcli.problems.errors import DpcliError, Problem
 from dpcli.problems.messages import clauses, escape_controls
 from dpcli.problems.reference import wrap_paragraph
 
@@ -252,6 +252,8 @@ def print_failure(failure: DpcliError) -> None:
         for report in problem_facts(failure):
             out.write(json.dumps({"level": "error", **report}) + "\n")
         return
+    from dpcli.problems.excerpts import WIDTH, render_problem
+
     width = min(width_of(out), MAX_PROSE_WIDTH)
     texts, hints = [], {""}
     for problem in failure.problems:

@@ -33,7 +33,7 @@ from dpcli.report.report import Report, without_numbers
 
 if TYPE_CHECKING:
     from dpcli.releasing.responses import ChargedResponses
-    from dpcli.report.captions import Digits
+    from dpcli.report.digits import Digits
 
 
 def write_output(content: bytes, output: Path | None) -> None:

@@ -18,14 +18,8 @@ from dpcli.cli.terminal import (
 from dpcli.ledger.charge import Receipt
 from dpcli.numeric.exact import exact_or_rounded, plain_text
 from dpcli.privacy.loss import Loss, loss_text, remaining_text
-from dpcli.report.captions import (
-    QUALITY_COLUMNS,
-    Digits,
-    any_rounded,
-    caption_lines,
-    number_writer,
-    reader_of,
-)
+from dpcli.report.captions import QUALITY_COLUMNS, caption_lines
+from dpcli.report.digits import Digits, any_rounded, number_writer, reader_of
 from dpcli.report.numbers import CellText, NumberTable, flags_of, number_of
 from dpcli.report.report import Report
 from dpcli.statistics.postprocessing import Flag

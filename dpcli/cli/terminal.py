@@ -13,8 +13,7 @@ from typing import Literal, TextIO
 
 from dpcli.cli.console import is_json, raw_stream, width_of, wrapped
 from dpcli.engine.progress import Progress
-from dpcli.problems.errors import display_width
-from dpcli.problems.messages import escape_controls
+from dpcli.problems.messages import display_width, escape_controls
 
 Row = Mapping[str, str]
 """A line of a table: its texts by their headings."""

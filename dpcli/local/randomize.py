@@ -18,7 +18,7 @@ from dpcli.data.grid_columns import NumericColumn, require_numeric
 from dpcli.engine.cells import Decoder
 from dpcli.engine.files.dataset import Dataset
 from dpcli.engine.files.header_check import require_columns
-from dpcli.engine.files.pieces import decimal_texts, prefetch, read_texts
+from dpcli.engine.files.pieces import prefetch, read_texts
 from dpcli.engine.files.source import Input, open_dataset
 from dpcli.engine.progress import Progress
 from dpcli.ledger.charge import RESPONSES, RandomizedCollection, Receipt, StoredRelease
@@ -29,7 +29,7 @@ from dpcli.mechanisms.calibrated_mechanism import respond
 from dpcli.noise.bernoulli import uniforms
 from dpcli.noise.entropy import random_bytes
 from dpcli.numeric.arrays import Array, Ints, multiply_exact, np
-from dpcli.numeric.exact import decimal_places
+from dpcli.numeric.exact import decimal_places, decimal_texts
 from dpcli.planning.plan import LocalPlan
 from dpcli.privacy.confidential import Confidential
 from dpcli.problems.errors import DataError, LedgerError

@@ -23,7 +23,7 @@ from dpcli.queries.query import Query
 QUERIES: Final[Classes[Query]] = Classes(
     "dpcli",
     "queries.query:LinearQuery",
-    "statistics.counts.counts:DistinctQuery",
+    "statistics.counts.distinct:DistinctQuery",
     "statistics.quality.quality_counts:ReadabilityQuery",
     "statistics.regression.queries:RidgeQuery",
     "queries.scores:ScoreQuery",

@@ -167,3 +167,13 @@ def capitalized(sentence: str) -> str:
 def count_text(count: int, noun: str) -> str:
     """A number with its noun, in the plural unless it is one."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def display_width(characters: Iterable[str]) -> int:
+    """Terminal columns: two for a wide character, none for a combining mark."""
+    total = 0
+    for character in "".join(characters):
+        if unicodedata.combining(character) or unicodedata.category(character) == "Me":
+            continue
+        total += 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
+    return total

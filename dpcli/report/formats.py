@@ -25,7 +25,7 @@ from dpcli.report.table import (
 )
 
 if TYPE_CHECKING:
-    from dpcli.report.captions import Digits
+    from dpcli.report.digits import Digits
 
 LONG = "table.csv"
 

@@ -12,6 +12,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpcli.numeric.arrays import Array, np
+from dpcli.numeric.exact import decimal_texts
 from dpcli.problems.errors import LedgerError
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.statistics.estimates import HAS_INTERVAL, SUPPRESSED, Estimates
@@ -292,8 +293,6 @@ def _optional_texts(numbers: ColumnNumbers) -> pl.Series:
     """The texts of an optional column, blank where its number is not known."""
     import polars as pl
 
-    from dpcli.engine.files.pieces import decimal_texts
-
     texts = _taking_turns([*map(decimal_texts, numbers.units, numbers.decimals)])
     return texts.zip_with(pl.Series(numbers.known), pl.Series([""]))
 
@@ -301,8 +300,6 @@ def _optional_texts(numbers: ColumnNumbers) -> pl.Series:
 def number_texts(estimates: Estimates, numbers: Array) -> pl.Series:
     """Numbers of estimates, in steps, as a String series of decimals or dates."""
     import polars as pl
-
-    from dpcli.engine.files.pieces import decimal_texts
 
     rounded = estimates.rounded(numbers)
     if estimates.date_range is None:

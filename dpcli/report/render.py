@@ -34,17 +34,10 @@ from dpcli.planning.words.risks import Finding, Verdict
 from dpcli.privacy.loss import loss_text
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.messages import capitalized, count_text, quoted_list
-from dpcli.report.captions import (
-    QUALITY_COLUMNS,
-    RESPONSIBLE,
-    Digits,
-    any_rounded,
-    heading_text,
-    number_writer,
-    reader_of,
-)
+from dpcli.report.captions import QUALITY_COLUMNS, RESPONSIBLE, heading_text
 from dpcli.report.charts import Chart, Scale, chart_over_bins, interval_ends, tick_text
 from dpcli.report.collection import CollectionReport
+from dpcli.report.digits import Digits, any_rounded, number_writer, reader_of
 from dpcli.report.first_counts import BINS_COLUMNS
 from dpcli.report.numbers import COLUMNS, CellText, NumberTable, flags_of, number_of
 from dpcli.report.release import RiskReport

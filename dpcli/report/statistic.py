@@ -456,7 +456,7 @@ def _covariance(planned: PlannedStatistic) -> list[JsonRow] | None:
     entry, design = planned.entry, planned.design
     if not all(step.unbiased for step in entry.post):
         return None
-    from dpcli.statistics.covariance import covariance_of
+    from dpcli.statistics.noise_covariance import covariance_of
 
     covariance = covariance_of(design, planned.noises, consistent=bool(entry.post))
     if covariance is None:

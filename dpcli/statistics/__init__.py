@@ -29,7 +29,7 @@ STATISTICS: Registry[Statistic] = Registry(
         "describe": "means.description:Description",
         "histogram": "counts.counts:Histogram",
         "marginals": "tables.marginals:Marginals",
-        "count_distinct": "counts.counts:CountDistinct",
+        "count_distinct": "counts.distinct:CountDistinct",
         "selections": "counts.multiple_answers:Selections",
         "count_missing": "counts.multiple_answers:CountMissing",
         "quantile": "quantiles.quantile:Quantile",

@@ -23,7 +23,7 @@ from dpcli.privacy.unit import Neighbors, PersonUnit, Unit
 from dpcli.queries.query import Query
 from dpcli.queries.scores import SelectionQuery
 from dpcli.specification.model import CentralSpec
-from dpcli.statistics.counts.counts import DistinctQuery
+from dpcli.statistics.counts.distinct import DistinctQuery
 from tests.laws.test_random_specs import change, valid_specs
 from tests.oracles.plain import Answer, answers_about, value
 from tests.oracles.shapes import Row

@@ -51,7 +51,7 @@ from dpcli.queries.scores import Accuracy, Frequency, Rank, Revenue, ScoreQuery,
 from dpcli.queries.sums import UserTotals
 from dpcli.statistics.counts.centered_counts import CenteredCountQuery
 from dpcli.statistics.counts.combinations import CombinationQuery
-from dpcli.statistics.counts.counts import DistinctQuery
+from dpcli.statistics.counts.distinct import DistinctQuery
 from dpcli.statistics.counts.multiple_answers import IndicatorQuery
 from dpcli.statistics.means.distances import BernsteinQuery
 from dpcli.statistics.means.quadratic_pair import QuadraticPairQuery

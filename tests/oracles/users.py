@@ -14,7 +14,7 @@ from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.paired import paired
 from dpcli.queries.query import LinearQuery, Query, RowsPerUserQuery
 from dpcli.statistics.counts.centered_counts import CenteredCountQuery
-from dpcli.statistics.counts.counts import DistinctQuery
+from dpcli.statistics.counts.distinct import DistinctQuery
 from tests.oracles import files
 
 

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from dpcli.problems.errors import SpecError, render_problem
+from dpcli.problems.errors import SpecError
+from dpcli.problems.excerpts import render_problem
 from dpcli.specification.load import parse_spec
 from tests.support.specs import completed
 

@@ -2,7 +2,7 @@
 
 `read_pieces` reads each byte of a file once and yields its rows piece by piece. `scan_piece` runs a
 query on a piece, and runs it again if the piece has something odd. `read_texts` yields the rows
-unchanged, for the local model. `decimal_texts` formats numbers as a column of text.
+unchanged, for the local model.
 """
 
 from __future__ import annotations
@@ -30,8 +30,6 @@ from dpcli.engine.files.decoding import COMPRESSED_STARTS, UTF8_BOM, pread_block
 from dpcli.engine.files.native import NativeColumns
 from dpcli.engine.files.record_cells import ODD_SHARE
 from dpcli.engine.progress import READING, Progress
-from dpcli.numeric.arrays import Array
-from dpcli.numeric.exact import fixed_point_text
 from dpcli.problems.light_dataclasses import dataclass
 
 if TYPE_CHECKING:
@@ -48,9 +46,6 @@ def _footer_starts(footer: tuple[str, ...]) -> frozenset[str]:
 
 
 T = TypeVar("T")
-
-MAX_DECIMALS = 18
-"""Decimals that fit a machine word."""
 
 PIECE = 1 << 23
 """Bytes of a piece of a CSV file; reading it takes about ten times the memory."""
@@ -422,20 +417,3 @@ def prefetch(items: Iterator[T]) -> Iterator[T]:
         while (item := upcoming.result()) is not None:
             upcoming = pool.submit(next, items, None)
             yield item
-
-
-def decimal_texts(numbers: Array, decimals: int) -> pl.Series:
-    """Numbers with `decimals` decimals, from whole units of the last digit."""
-    if numbers.dtype == object or decimals > MAX_DECIMALS:
-        return pl.Series(
-            [fixed_point_text(int(number), decimals) for number in numbers], dtype=pl.String
-        )
-    number = pl.Series("number", numbers)
-    if not decimals:
-        return number.cast(pl.String)
-    power, size = 10**decimals, pl.col("number").abs()
-    sign = pl.when(pl.col("number") < 0).then(pl.lit("-")).otherwise(pl.lit(""))
-    # The leading 1 keeps zeros, and is removed.
-    digits = (size % power + power).cast(pl.String).str.slice(1)
-    text = pl.concat_str(sign, size // power, pl.lit("."), digits)
-    return number.to_frame().select(text).to_series()

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
 
-from dpcli.data.column import Column
 from dpcli.data.kinds import Axis
 from dpcli.fields.section import field_types
 from dpcli.fields.statistic_fields import (
     BinForms,
     BoundName,
-    CountedColumnName,
     NumericColumnName,
     PrivateKeys,
     UnitBounds,
     ValuedColumnName,
     WeightColumnName,
 )
-from dpcli.privacy.sensitivity import RowContribution
-from dpcli.privacy.unit import PersonUnit, Relation, Unit
-from dpcli.problems.light_dataclasses import dataclass
-from dpcli.queries.query import LinearQuery, Query
-from dpcli.queries.sums import DistinctValues, Factor, Shape
+from dpcli.privacy.unit import Relation
+from dpcli.queries.query import LinearQuery
+from dpcli.queries.sums import Factor
 from dpcli.statistics.counts.pairs import CellsFromPairs
 from dpcli.statistics.counts.person_counts import PersonCounts
 from dpcli.statistics.design import Design, Inputs, PublishedAnswer, WeightedQuery
@@ -155,95 +149,6 @@ class Sum(WeightedStatistic):
 
     def step(self, inputs: Inputs) -> Fraction:
         return inputs.numeric.step * weight_step(inputs)
-
-
-@dataclass(frozen=True, kw_only=True)
-class DistinctQuery(Query):
-    """For each cell, the number of distinct values that its rows have in a column."""
-
-    column: Column
-
-    @property
-    def operands(self) -> tuple[Column, ...]:
-        return (self.column,)
-
-    @property
-    def counted_values(self) -> Column:
-        return self.column
-
-    @property
-    def shape(self) -> Shape:
-        not_missing = tuple(column for column in self.present if column.missing is None)
-        return DistinctValues(self.axes, self.column, self.where, not_missing)
-
-    @cached_property
-    def row_contribution(self) -> RowContribution:
-        """A row adds zero or one distinct value: zero if another row has it too.
-
-        A person adds at most one value for each row, so the sensitivity is that of a sum of numbers
-        from zero to one.
-        """
-        return RowContribution(0, 1)
-
-    def bounded_unit(self, unit: Unit) -> Unit:
-        """The unit with no more rows in a cell than the column has values."""
-        bounded = super().bounded_unit(unit)
-        values = self.column.max_distinct
-        if not isinstance(bounded, PersonUnit) or values is None:
-            return bounded
-        rows = min(bounded.max_rows_per_group, values)
-        return replace(bounded, max_rows_per_group=rows)
-
-
-class CountDistinct(PersonCounts):
-    """The number of different people, or of different values of `column`.
-
-    Without `column`, it counts people with a row that counts, overall or in each group of
-    `by`; all rows of a person are considered. With `column`, it counts the values of the
-    kept rows in that column; numbers are compared on their grid, and ids as texts.
-
-    Privacy: a person adds one to each group they are in, at most `max_groups` of them: that
-    number in L1, its square root in L2. A row adds at most one value, and a value that is
-    there already adds none. So the values in a group change by at most the number of rows
-    that the limits allow, and at most by the number of possible values. Under change-one, a row
-    or person can remove as much and add as much elsewhere. If a person can be in about half of
-    the groups or more, people are then counted by the differences and sums of pairs of groups,
-    with Laplace noise (see `count`).
-
-    If people are added or removed and can be in most of the d groups, noise costs less for
-    twice the people of each group less all people, and all people once, whose sum is twice the
-    count: a person changes each of the first by one at most, and the second by one. Gaussian noise
-    has the deviation (sqrt(d) + 1)/2 instead of sqrt(d) (Lebeda 2025); both are protected as one
-    answer. With Laplace noise, the first are answered by the differences and sums of pairs of
-    groups, and the factor is ((d^2/2)^(1/3) + 1)^(3/2)/2 instead of d: 5.1 for ten groups, and 38.5
-    for a hundred. The groups share a part of the noise.
-
-    >>> people = {"unit": "{column: id, max_rows: 5, max_groups: 2}", "id": "{type: id}"}
-    >>> l1("statistic: count_distinct", **people)
-    {'add-remove': [1], 'change-one': [1]}
-    >>> l1("statistic: count_distinct, by: [sex]", sex="{type: category, values: [f, m]}", **people)
-    {'add-remove': [2], 'change-one': [2]}
-    >>> l1("statistic: count_distinct, column: sex", sex="{type: boolean}", **people)
-    {'add-remove': [2], 'change-one': [2]}
-    """
-
-    name = "count_distinct"
-    takes = field_types(column=CountedColumnName | None, keys=PrivateKeys | None)
-    measure = "counts"
-    counts_people = True
-
-    def limits(self, inputs: Inputs) -> tuple[Limits, ...]:
-        values = inputs.column.max_distinct if inputs.column else None
-        return super().limits(inputs) if values is None else ((Fraction(0), Fraction(values)),)
-
-    def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
-        column, unit = inputs.column, relation.unit
-        id_column = unit.column if isinstance(unit, PersonUnit) else None
-        if column is None or column.name == id_column:
-            people = LinearQuery(by=inputs.by, where=inputs.where, user_clamp=(0, 1))
-            return self.by_people(inputs, people, "distinct", relation)
-        query = DistinctQuery(by=inputs.by, where=inputs.where, present=(column,), column=column)
-        return (PublishedAnswer(inputs, (WeightedQuery("distinct", query),)),)
 
 
 class Histogram(PersonCounts):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from dpcli.report.captions import GAP, number_writer
+from dpcli.report.digits import GAP, number_writer
 from dpcli.report.formats import report_schema
 from dpcli.specification.captions import NUMBER_FORMATS
 from dpcli.specification.load import parse_central_spec

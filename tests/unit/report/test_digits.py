@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcli.numeric.exact import decimal_text
-from dpcli.report.captions import any_rounded, reader_of, supported
+from dpcli.report.digits import any_rounded, reader_of, supported
 from dpcli.report.numbers import CellText
 from dpcli.statistics.postprocessing import Flag
 

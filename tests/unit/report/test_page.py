@@ -16,8 +16,8 @@ import pytest
 from dpcli.data.dates import DateColumn
 from dpcli.data.kinds import Axis
 from dpcli.data.number_columns import IntegerColumn
-from dpcli.report.captions import supported
 from dpcli.report.charts import Scale, chart_over_bins
+from dpcli.report.digits import supported
 from dpcli.report.numbers import CellText
 from dpcli.report.render import environment, grouped, markdown_block, markdown_text, prose
 from dpcli.statistics.postprocessing import Flag

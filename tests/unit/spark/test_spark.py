@@ -40,7 +40,7 @@ from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import Factor
 from dpcli.spark import aggregate as runner
 from dpcli.spark.tasks import Batches, File, Tasks
-from dpcli.statistics.counts.counts import DistinctQuery
+from dpcli.statistics.counts.distinct import DistinctQuery
 from tests.oracles import users
 from tests.oracles.agreement import without_empty
 from tests.oracles.files import batches, generate, vectors

@@ -19,7 +19,7 @@ from dpcli.engine.sums.joint_tables import Partial
 from dpcli.engine.sums.partials import read_frames, unpack_blocks
 from dpcli.privacy.unit import RowUnit
 from dpcli.spark.tasks import File, Tasks, copy_lines
-from dpcli.statistics.counts.counts import DistinctQuery
+from dpcli.statistics.counts.distinct import DistinctQuery
 from tests.oracles.files import batches, generate, vectors
 from tests.oracles.opened import engine, opened
 from tests.oracles.plain import table

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from dpcli.problems.errors import SpecError, render_problem
+from dpcli.problems.errors import SpecError
+from dpcli.problems.excerpts import render_problem
 from dpcli.specification.load import parse_central_spec
 from dpcli.specification.yaml_reader import MAX_BYTES
 from tests.support.refusals import refused

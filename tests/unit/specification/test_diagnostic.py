@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcli.problems.errors import WIDTH, Place, Problem, render_problem
+from dpcli.problems.errors import Place, Problem
+from dpcli.problems.excerpts import WIDTH, render_problem
 
 
 def shown(text: str, column: int, length: int, line: int = 7) -> list[str]:

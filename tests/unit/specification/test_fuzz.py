@@ -7,7 +7,8 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcli.problems.errors import Problem, SpecError, render_problem
+from dpcli.problems.errors import Problem, SpecError
+from dpcli.problems.excerpts import render_problem
 from dpcli.specification.load import parse_spec
 from tests.support.refusals import refused
 from tests.support.specs import SECTIONS, completed

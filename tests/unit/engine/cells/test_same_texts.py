@@ -28,7 +28,7 @@ from dpcli.engine.sums.aggregate import QueryAggregator
 from dpcli.engine.sums.users import id_column
 from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.queries.query import LinearQuery
-from dpcli.statistics.counts.counts import DistinctQuery
+from dpcli.statistics.counts.distinct import DistinctQuery
 from tests.oracles.opened import cells_of, engine
 from tests.oracles.plain import evaluate, value
 from tests.support.options import options

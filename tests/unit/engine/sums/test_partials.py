@@ -21,7 +21,7 @@ from dpcli.noise import entropy
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import Factor
-from dpcli.statistics.counts.counts import DistinctQuery
+from dpcli.statistics.counts.distinct import DistinctQuery
 from tests.oracles import users
 from tests.oracles.agreement import without_empty
 from tests.oracles.files import batches, generate, vectors

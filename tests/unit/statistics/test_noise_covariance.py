@@ -9,9 +9,9 @@ from dpcli.numeric.arrays import Floats, np
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.planning.planner import make_plan
 from dpcli.specification.load import parse_central_spec
-from dpcli.statistics import covariance
-from dpcli.statistics.covariance import covariance_of
+from dpcli.statistics import noise_covariance
 from dpcli.statistics.design import NoiseOfNumbers
+from dpcli.statistics.noise_covariance import covariance_of
 from tests.support.rules import mostly_extended
 from tests.support.streams import stream_named
 from tests.support.surveys import CONFIDENCE
@@ -102,7 +102,7 @@ def test_many_numbers_have_no_stated_covariance(monkeypatch: pytest.MonkeyPatch)
     size = len(stated(planned, consistent=True))
     for name, most in (("MAX_NUMBERS", size - 1), ("MAX_CELLS", sum(planned.design.block) - 1)):
         with monkeypatch.context() as patched:
-            patched.setattr(covariance, name, most)
+            patched.setattr(noise_covariance, name, most)
             assert not_stated(planned)
         assert not not_stated(planned)
 
