@@ -1,4 +1,4 @@
-"""Polars, loaded at the first use, and expressions for the texts of cells."""
+"""Polars, loaded at the first use, and columns of texts: of cells, and of numbers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dpcli.data.characters import BLANKS, MINUS, WIDTHLESS
+from dpcli.numeric.arrays import Array
+from dpcli.numeric.exact import fixed_point_text
 
 __all__ = ["BLANKS", "pl"]
 
@@ -87,3 +89,24 @@ def position_of_code(codes: pl.Expr, positions: Sequence[int]) -> pl.Expr:
     if positions == [index % count for index in indices]:
         return codes if count == len(indices) else codes % count
     return codes.replace_strict(indices, positions, default=None, return_dtype=pl.Int32)
+
+
+WORD_DECIMALS = 18
+"""Decimals that fit a machine word."""
+
+
+def decimal_texts(numbers: Array, decimals: int) -> pl.Series:
+    """Numbers with `decimals` decimals, from whole units of the last digit."""
+    if numbers.dtype == object or decimals > WORD_DECIMALS:
+        return pl.Series(
+            [fixed_point_text(int(number), decimals) for number in numbers], dtype=pl.String
+        )
+    number = pl.Series("number", numbers)
+    if not decimals:
+        return number.cast(pl.String)
+    power, size = 10**decimals, pl.col("number").abs()
+    sign = pl.when(pl.col("number") < 0).then(pl.lit("-")).otherwise(pl.lit(""))
+    # The leading 1 keeps zeros, and is removed.
+    digits = (size % power + power).cast(pl.String).str.slice(1)
+    text = pl.concat_str(sign, size // power, pl.lit("."), digits)
+    return number.to_frame().select(text).to_series()

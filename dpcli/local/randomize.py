@@ -15,6 +15,7 @@ import polars as pl
 
 from dpcli.data.column import ValuedColumn, file_columns
 from dpcli.data.grid_columns import NumericColumn, require_numeric
+from dpcli.data.polars_text import decimal_texts
 from dpcli.engine.cells import Decoder
 from dpcli.engine.files.dataset import Dataset
 from dpcli.engine.files.header_check import require_columns
@@ -29,7 +30,7 @@ from dpcli.mechanisms.calibrated_mechanism import respond
 from dpcli.noise.bernoulli import uniforms
 from dpcli.noise.entropy import random_bytes
 from dpcli.numeric.arrays import Array, Ints, multiply_exact, np
-from dpcli.numeric.exact import decimal_places, decimal_texts
+from dpcli.numeric.exact import decimal_places
 from dpcli.planning.plan import LocalPlan
 from dpcli.privacy.confidential import Confidential
 from dpcli.problems.errors import DataError, LedgerError

@@ -6,12 +6,8 @@ import re
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from math import ceil, isqrt, log10
-from typing import TYPE_CHECKING
 
 from dpcli.numeric.arrays import Array, add_exact, multiply_exact, np, widened
-
-if TYPE_CHECKING:
-    import polars as pl
 
 MAX_TESTED_DECIMALS = 400
 """Most decimals of a number that is written as a decimal."""
@@ -83,29 +79,6 @@ def in_units_of_last_place(numbers: Array, step: Fraction, decimals: int) -> Arr
     size = widened(add_exact(doubled, scale.denominator), below) // below
     signed: Array = np.where(numbers < 0, -size, size)
     return signed
-
-
-WORD_DECIMALS = 18
-"""Decimals that fit a machine word."""
-
-
-def decimal_texts(numbers: Array, decimals: int) -> pl.Series:
-    """Numbers with `decimals` decimals, from whole units of the last digit."""
-    import polars as pl
-
-    if numbers.dtype == object or decimals > WORD_DECIMALS:
-        return pl.Series(
-            [fixed_point_text(int(number), decimals) for number in numbers], dtype=pl.String
-        )
-    number = pl.Series("number", numbers)
-    if not decimals:
-        return number.cast(pl.String)
-    power, size = 10**decimals, pl.col("number").abs()
-    sign = pl.when(pl.col("number") < 0).then(pl.lit("-")).otherwise(pl.lit(""))
-    # The leading 1 keeps zeros, and is removed.
-    digits = (size % power + power).cast(pl.String).str.slice(1)
-    text = pl.concat_str(sign, size // power, pl.lit("."), digits)
-    return number.to_frame().select(text).to_series()
 
 
 def short_up(value: Fraction, digits: int = 12) -> Fraction:

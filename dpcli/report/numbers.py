@@ -11,8 +11,8 @@ from fractions import Fraction
 from math import prod
 from typing import TYPE_CHECKING, Any, Literal
 
+from dpcli.data.polars_text import decimal_texts
 from dpcli.numeric.arrays import Array, np
-from dpcli.numeric.exact import decimal_texts
 from dpcli.problems.errors import LedgerError
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.statistics.estimates import HAS_INTERVAL, SUPPRESSED, Estimates
