@@ -205,7 +205,7 @@ def _lengths(text: str, dialect: Dialect, width: int) -> tuple[int, Counter[Kind
             kinds["joined"] += 1
         elif any(cell.strip(UNSEEN_BLANKS) for cell in cells[width:]):
             kinds["long"] += 1
-        elif len(cells) < width and any(cells):
+        elif len(cells) < width and any(cell.strip(UNSEEN_BLANKS) for cell in cells):
             kinds["short"] += 1
     return count - 1, kinds
 

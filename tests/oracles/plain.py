@@ -639,6 +639,10 @@ def table(data: bytes, dialect: Dialect = STANDARD_DIALECT) -> tuple[list[str], 
     return _split(list(records(text, dialect)), dialect)
 
 
+UNSEEN = ["\ufdd1"]
+"""A line of blanks that are not all spaces and tabs, in place of its cell."""
+
+
 def records(text: str, dialect: Dialect) -> Iterator[list[str] | None]:  # noqa: C901 - one state
     """The cells of every record, letter by letter; None for a line with an open quote.
 
@@ -657,7 +661,8 @@ def records(text: str, dialect: Dialect) -> Iterator[list[str] | None]:  # noqa:
         elif letter in "\r\n":
             at += text[at - 1 : at + 1] == "\r\n"
             is_blank = not (cells or is_quoted or _unpadded(cell))
-            yield None if inside else [] if is_blank else [*cells, cell]
+            is_unseen = not (is_blank or cells or is_quoted or _has_text(cell))
+            yield None if inside else [] if is_blank else UNSEEN if is_unseen else [*cells, cell]
             cells, cell, inside, ended, is_literal, is_quoted = [], "", False, False, False, False
         elif letter == dialect.delimiter:
             cells.append(cell)
@@ -674,7 +679,7 @@ def records(text: str, dialect: Dialect) -> Iterator[list[str] | None]:  # noqa:
     if inside and not dialect.multiline:
         yield None
     elif cells or is_quoted or _unpadded(cell):
-        yield [*cells, cell]
+        yield [*cells, cell] if cells or is_quoted or _has_text(cell) else UNSEEN
     elif cell:
         yield []
 
@@ -696,9 +701,9 @@ def _split(lines: list[list[str] | None], dialect: Dialect) -> tuple[list[str], 
     records = [record for record in records if not _is_footer(record, dialect)]
     if len(header) == 1:
         # In a file of one column, a blank line is a record with a missing cell.
-        records = [[""] if record == [] else record for record in records]
+        records = [[""] if record in ([], UNSEEN) else record for record in records]
     else:
-        records = [record for record in records if record != []]
+        records = [record for record in records if record not in ([], UNSEEN)]
     return header, [_whole(record, len(header)) for record in records]
 
 

@@ -3,7 +3,7 @@
 A record may have fewer cells: the others are blank. One with more cells that are not blank cannot
 be cut into cells: which of them is surplus is unknown, and so is the person that it belongs to.
 Here it becomes a `broken` record of blank cells, with one mark after them. Surplus cells without
-text are removed, and so are lines of blanks, which are no records.
+text are removed, and so are lines of blanks of any kind, which are no records.
 
 Privacy: each record is treated by itself. Without this rule, a record whose cells are shifted
 would be a row of the person that another cell names.
@@ -186,10 +186,9 @@ class _OddRecords:
         # With the line ends between them, no character is in two records.
         sizes = self.ends + 1 - self.cuts
         places = _ranges(self.cuts, self.ends + 1)
-        letters = self.letters[places]
-        found = _with_plain_blanks(letters)
-        is_visible, is_text = (~np.isin(text, list(b"\n\r \t")) for text in (letters, found))
-        is_text &= found != mark
+        found = _with_plain_blanks(self.letters[places])
+        is_visible = ~np.isin(found, list(b"\n\r \t"))
+        is_text = is_visible & (found != mark)
         if self.within is not None:
             # A doubled quote is one within a cell, where blanks alone are no text.
             inside, is_quote = self.within[places], found == quote
