@@ -1,4 +1,4 @@
-"""Polars, loaded at the first use, and columns of texts: of cells, and of numbers."""
+"""Polars, loaded at the first use, and columns of texts of cells and numbers."""
 
 from __future__ import annotations
 
