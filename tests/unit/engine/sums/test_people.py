@@ -58,10 +58,14 @@ def test_people_are_bounded_by_the_written_rules(
 
 
 def test_the_limits_of_a_person_hold_together(priority: Priority, tmp_path: Path) -> None:
-    """With every combination of small limits, of people with up to three rows in each group."""
+    """With every combination of small limits, of people with up to three rows in each group.
+
+    A row in no group, such as that of ward `z`, takes no place of another row.
+    """
     ward = CategoryColumn("ward", (("a", "a"), ("b", "b"), ("c", "c")))
     queries = [LinearQuery(by=(Axis(ward),)), LinearQuery()]
-    rows = [f"p{len(wards)},{place}\n" for wards in ("abcabcabc", "aab", "cbab") for place in wards]
+    people = ("abcabcabc", "aab", "cbab", "zzazbz")
+    rows = [f"p{at},{place}\n" for at, wards in enumerate(people) for place in wards]
     for limits in product((1, 2, 3), (1, 2, 3), (1, 2, 4, 9)):
         unit = PersonUnit("who", *limits)
         agreed(queries, f"who,ward\n{''.join(rows)}", tmp_path, unit, priority=priority)
