@@ -64,7 +64,7 @@ def test_the_limits_of_a_person_hold_together(priority: Priority, tmp_path: Path
     """
     ward = CategoryColumn("ward", (("a", "a"), ("b", "b"), ("c", "c")))
     queries = [LinearQuery(by=(Axis(ward),)), LinearQuery()]
-    people = ("abcabcabc", "aab", "cbab", "zzazbz")
+    people = ("abcabcabc", "aab", "cbab", "zzazbz", "zzzzc", "bzzzza", "zzzza", "czzzz")
     rows = [f"p{at},{place}\n" for at, wards in enumerate(people) for place in wards]
     for limits in product((1, 2, 3), (1, 2, 3), (1, 2, 4, 9)):
         unit = PersonUnit("who", *limits)
