@@ -22,7 +22,7 @@ from dpcli.queries.paired import PairedQuery
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.counts import pairs
 from dpcli.statistics.counts.centered_counts import CenteredCountQuery
-from dpcli.statistics.means import products, quotient
+from dpcli.statistics.means import distances, products
 
 dp: Any = pytest.importorskip("opendp.prelude")
 dp.enable_features("contrib")
@@ -209,7 +209,7 @@ def test_the_sums_of_a_ratio_are_opendp_s(
     bounds: tuple[int, int], rows: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without joint products, numerator and denominator change as two sums, both charged."""
-    monkeypatch.setattr(quotient, "MAX_PRODUCT", 0)
+    monkeypatch.setattr(distances, "MAX_PRODUCT", 0)
     above, below = parts(
         "statistic: ratio, numerator: pay, denominator: age", rows=rows, bounds=bounds
     )
