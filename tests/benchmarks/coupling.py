@@ -1,4 +1,4 @@
-"""How tightly the code is coupled: `python -m tests.benchmarks.coupling`.
+"""How tightly the code is coupled: `python -m tests.benchmarks.coupling [--features MOST]`.
 
 Type switches on kinds of queries and columns outside the file that defines them, flags that split
 two models, import cycles, long functions, what one mean passes in its second release in a process,
@@ -284,7 +284,7 @@ def files_touched_by_features(commits: int = 30) -> float:
     log = ["git", "log", "--grep=^feat", f"--max-count={commits}", "--format=%x00", "--name-only"]
     done = subprocess.run(log, cwd=ROOT, capture_output=True, text=True, check=True)
     files = [commit.split() for commit in done.stdout.split("\0")[1:]]
-    return median(sum(name.startswith("dpcli/") for name in names) for names in files)
+    return median([sum(name.startswith("dpcli/") for name in names) for names in files] or [0])
 
 
 def main() -> None:
@@ -310,4 +310,8 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["--features"]:
+        touched = files_touched_by_features()
+        print(f"files that a feature touched (median): {touched}")
+        sys.exit(touched > float(sys.argv[2]))
     main()

@@ -10,9 +10,7 @@ import ast
 import pytest
 
 from tests.benchmarks.coupling import (
-    ROOT,
     column_kinds,
-    files_touched_by_features,
     lines_with,
     long_functions,
     modules_loaded_by_a_mean,
@@ -95,9 +93,3 @@ def test_a_release_loads_few_modules() -> None:
 def test_designs_are_few() -> None:
     """Statistics share designs, so that a new one seldom needs a class for its answers."""
     assert len(subclasses(trees(), "Design")) <= 23
-
-
-@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="a copy without its history")
-def test_a_feature_touches_few_files() -> None:
-    """Half of the last features changed at most this many files of the package."""
-    assert files_touched_by_features() <= 8
