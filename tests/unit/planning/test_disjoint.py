@@ -85,6 +85,13 @@ def test_under_change_one_the_two_worst_branches_count() -> None:
     assert planned(entries, neighbors="change-one").cost.epsilon == Fraction(3, 2)
 
 
+def test_a_row_that_changes_its_branch_loses_in_both() -> None:
+    """It leaves one cell of the first (half of its epsilon) and enters the second."""
+    within = entry("a", "age: {max: 4}", "1", "statistic: count, by: [sex]")
+    beside = entry("b", "age: {min: 5}", "0.9")
+    assert planned(within + beside, neighbors="change-one").cost.epsilon == Fraction(7, 5)
+
+
 def test_branches_of_people_need_a_single_row_for_each_person() -> None:
     """With two rows a person can be in two branches; totals are over all rows anyway."""
     entries = entry("a", "sex: f") + entry("b", "sex: m")
