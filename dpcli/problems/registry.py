@@ -47,6 +47,8 @@ class Classes(Collection[type[Kind]], Generic[Kind]):
             found = getattr(sys.modules.get(module), name, None) if place in self._places else None
             if found is not None and found is kind:
                 self._known.add(found)
+                # What is put there later is another class.
+                self._places.remove(place)
         return kind in self._known
 
     def __iter__(self) -> Iterator[type[Kind]]:

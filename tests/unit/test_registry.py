@@ -12,7 +12,7 @@ import pytest
 from dpcli.data.kinds import COLUMNS, UNDECLARED
 from dpcli.mechanisms import FAMILIES, MECHANISMS
 from dpcli.mechanisms.query_sensitivity import PARTS, QUERIES
-from dpcli.noise import NOISES
+from dpcli.noise import NOISES, discrete_laplace
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import Noise
 from dpcli.privacy.accounting import COMPOSITIONS
@@ -81,6 +81,16 @@ def test_registered_classes_are_the_objects_at_their_paths(classes: Classes[Any]
         assert kind in classes
         assert copy_of(kind, object) not in classes
         assert copy_of(kind, kind) not in classes
+
+
+def test_a_class_is_registered_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What replaces a registered class in its module later is not registered."""
+    found: Classes[Noise] = Classes("dpcli.noise", "discrete_laplace:DiscreteLaplace")
+    assert DiscreteLaplace in found
+    later = copy_of(DiscreteLaplace, DiscreteLaplace)
+    monkeypatch.setattr(discrete_laplace, "DiscreteLaplace", later)
+
+    assert later not in found
 
 
 def test_a_question_imports_nothing() -> None:
