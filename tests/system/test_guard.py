@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -21,6 +22,17 @@ def test_every_case_has_a_figure(
     monkeypatch.setattr(cells, "make_file", lambda path, rows: None)
     names = [name for name, _ in all_cases(tmp_path, SIZES[size])]
     assert sorted(names) == sorted(read_figures(size))
+
+
+def test_every_script_that_is_named_exists() -> None:
+    """What a script runs, or the table of commands lists, stands in the folder."""
+    folder = guard.FIGURES.parent
+    texts = [path.read_text("utf-8") for path in (*folder.glob("*.py"), *folder.glob("*.toml"))]
+    table = [
+        line for line in (folder / "README.md").read_text("utf-8").splitlines() if line[:3] == "| `"
+    ]
+    named = re.findall(r"tests[./]benchmarks[./]([a-z_]+)", "\n".join([*texts, *table]))
+    assert {"ledger", "workloads"} <= {*named} <= {path.stem for path in folder.glob("*.py")}
 
 
 def test_the_process_that_measures_is_small() -> None:
