@@ -460,8 +460,8 @@ class IdColumn(TextColumn):
     """The id of the person of a row. It is never published.
 
     Ids are one if they differ in nothing that is seen (`unified_text`). A row with an empty id, or
-    with a mark of missing cells, belongs to no person. With
-    `singletons_without_id`, it belongs to a person with no other row. Options join more ids.
+    with a mark of missing cells, belongs to no person. With `singletons_without_id`, it belongs to
+    a person with no other row. Options join more ids.
 
     Privacy: what an id becomes depends on that id alone. To join ids never separates rows, so the
     rows of a person stay together, and the loss of that person is that of one unit. If two people

@@ -55,7 +55,7 @@ def added_texts(column: Column, declared: Pairs, cells: SampledTexts) -> Proposa
     return proposal.doubt_if(unsure, f"{quoted_list(unsure)} may mean something else")
 
 
-DASHES = "[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]"
+LABEL_DASHES = "[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]"
 
 
 def _accents(text: str) -> str:
@@ -64,7 +64,7 @@ def _accents(text: str) -> str:
 
 def _words(text: str) -> str:
     """The text without case, accents, kinds of dashes, or blanks but between digits."""
-    plain = re.sub(DASHES, "-", unicodedata.normalize("NFD", text.casefold()))
+    plain = re.sub(LABEL_DASHES, "-", unicodedata.normalize("NFD", text.casefold()))
     plain = re.sub("(?<=[a-z\u03b1-\u03c9])[\u0300-\u036f]+", "", plain)
     return re.sub(r"(?<![0-9])\s+|\s+(?![0-9])", "", plain)
 

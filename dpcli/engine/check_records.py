@@ -172,8 +172,9 @@ def _faults(
     if declared.comment:
         written = _start_of(source.name).decode(ENCODINGS[encoding], "replace")
         left_out = _comments_like_records(written, declared.comment, dialect, len(source.header))
-        share = amount(left_out, left_out + records)
-        yield from (Fault("comment", source.name, declared.comment, share),) * (left_out > 0)
+        if left_out:
+            share = amount(left_out, left_out + records)
+            yield Fault("comment", source.name, declared.comment, share)
     end = os.pread(source.file.fileno(), END, max(0, size - END)).decode("utf-8", "replace")
     words = _footer_words(end, dialect, is_whole=size <= END)
     if words:

@@ -35,16 +35,6 @@ from dpcli.problems.light_dataclasses import dataclass
 if TYPE_CHECKING:
     from dpcli.engine.files.parquet import Rows
 
-
-@cache
-def _footer_starts(footer: tuple[str, ...]) -> frozenset[str]:
-    """How footers begin, in the form of unified texts; a last blank in them counts."""
-    seen = pl.DataFrame({"text": footer}).select(unified_text(pl.col("text"))).to_series()
-    pairs = zip(seen.fill_null(""), footer, strict=True)
-    starts = (text + footer[len(footer.rstrip()) :] for text, footer in pairs if text)
-    return frozenset((*starts, *(normalize("NFC", text) for text in footer)))
-
-
 T = TypeVar("T")
 
 PIECE = 1 << 23
@@ -58,6 +48,15 @@ SAMPLE, SAMPLES = 1 << 9, 1 << 9
 
 ODD_END = re.compile(rb"\n\r?\n|\r[^\n]")
 """The end of a blank line, or a CR alone."""
+
+
+@cache
+def _footer_starts(footer: tuple[str, ...]) -> frozenset[str]:
+    """How footers begin, in the form of unified texts; a last blank in them counts."""
+    seen = pl.DataFrame({"text": footer}).select(unified_text(pl.col("text"))).to_series()
+    pairs = zip(seen.fill_null(""), footer, strict=True)
+    starts = (text + footer[len(footer.rstrip()) :] for text, footer in pairs if text)
+    return frozenset((*starts, *(normalize("NFC", text) for text in footer)))
 
 
 class Inspection:

@@ -88,8 +88,8 @@ def test_under_change_one_the_two_worst_branches_count() -> None:
 def test_a_row_that_changes_its_branch_loses_in_both() -> None:
     """It leaves one cell of the first (half of its epsilon) and enters the second."""
     within = entry("a", "age: {max: 4}", "1", "statistic: count, by: [sex]")
-    beside = entry("b", "age: {min: 5}", "0.9")
-    assert planned(within + beside, neighbors="change-one").cost.epsilon >= Fraction(7, 5)
+    other = entry("b", "age: {min: 5}", "0.9")
+    assert planned(within + other, neighbors="change-one").cost.epsilon >= Fraction(7, 5)
 
 
 def test_branches_of_people_need_a_single_row_for_each_person() -> None:
