@@ -37,6 +37,7 @@ PLACES = {
     "id_column": "A column of `type: id`",
     "ChosenBoundsModel": "`bounds: {...}`",
     "derived": "A column of `derive:`",
+    "person": "A column of `people:`",
     "statistic": "An entry of `statistics:`",
     "WithholdModel": "`withhold: {...}`",
     "ConditionModel": "A condition of `where:`",

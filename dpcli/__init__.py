@@ -51,11 +51,14 @@ __all__ = [
     "DpcliError",
     "Ledger",
     "Release",
+    "Simulation",
+    "check",
     "estimate",
     "load_spec",
     "plan",
     "randomize",
     "release",
+    "simulate",
 ]
 
 HOMES = {"DpcliError": "dpcli.problems.errors", "Ledger": "dpcli.ledger.public"}
@@ -64,7 +67,18 @@ HOMES = {"DpcliError": "dpcli.problems.errors", "Ledger": "dpcli.ledger.public"}
 TYPE_CHECKING = False  # type checkers read it as true; to import it would take longer than the rest
 
 if TYPE_CHECKING:
-    from dpcli.api import Collection, Release, estimate, load_spec, plan, randomize, release
+    from dpcli.api import (
+        Collection,
+        Release,
+        Simulation,
+        check,
+        estimate,
+        load_spec,
+        plan,
+        randomize,
+        release,
+        simulate,
+    )
     from dpcli.ledger.public import Ledger
     from dpcli.problems.errors import DpcliError
 else:
@@ -76,3 +90,7 @@ else:
         from importlib import import_module
 
         return getattr(import_module(HOMES.get(name, "dpcli.api")), name)
+
+    def __dir__() -> list[str]:
+        """The public names alone, which consoles and notebooks offer."""
+        return [*__all__, "__version__"]

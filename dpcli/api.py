@@ -7,62 +7,60 @@ Import them from `dpcli`. Every failure is a DpcliError, which carries its `prob
 from __future__ import annotations
 
 import datetime
+import json
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import field
+import secrets
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from inspect import signature
 from pathlib import Path
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Protocol, TypeVar, cast
 
 from dpcli.engine.files.source import Input, MemoryTable
 from dpcli.ledger.charge import StoredRelease
-from dpcli.ledger.options import NAMED, checked_day, checked_id, new_release_id
+from dpcli.ledger.options import NAMED, checked_id, checked_period
 from dpcli.ledger.public import FileName, Ledger
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan, PlanT
-from dpcli.planning.planner import make_plan
+from dpcli.planning.planner import make_plan, require_plan_fits
 from dpcli.planning.words.guarantee import reader_warnings
-from dpcli.privacy.loss import Loss
 from dpcli.problems.errors import (
+    BudgetError,
+    DataError,
     DpcliError,
-    LedgerError,
+    Problem,
     SpecError,
     StoppedBySignal,
     UsageError,
     internal_error,
 )
-from dpcli.problems.light_dataclasses import dataclass
+from dpcli.problems.system import require_supported
 from dpcli.releasing.publishing import require_writable
 from dpcli.releasing.request import ReleaseRequest, check_again_error
 from dpcli.releasing.responses import ChargedResponses
 from dpcli.releasing.run import CollectionRun, Messages, ReleaseRun
-from dpcli.releasing.steps import require_quality
-from dpcli.report.formats import (
-    FACTS,
-    LONG,
-    output_name,
-    published_table,
-    render_output,
-    render_outputs,
-    require_table_name,
-)
+from dpcli.releasing.steps import opened_data, require_quality
+from dpcli.report.formats import FACTS, LONG, render_outputs, require_table_name
+from dpcli.report.json import json_text
 from dpcli.report.report import Report, collection_report, release_report
 from dpcli.report.table import estimate_table
-from dpcli.specification.load import read_spec_file, require_model
-from dpcli.specification.model import LocalSpec, Spec
+from dpcli.results import Collection, Form, Release, Simulation, enough_stored
+from dpcli.specification.load import parse_spec, read_spec_file, require_model
+from dpcli.specification.model import CentralSpec, LocalSpec, Spec
+from dpcli.specification.yaml_reader import written_mapping
 
 if TYPE_CHECKING:
     import polars as pl
 
     from dpcli.releasing.steps import Engine
 
+__all__ = ["Collection", "Form", "Release", "Simulation"]
+
+SpecLike = Spec | FileName | Mapping[str, Any]
+"""A spec: loaded, the name of its file, or a mapping with its sections."""
+
 T = TypeVar("T")
 P = ParamSpec("P")
-
-Form = Literal["html", "markdown", "json", "registry"]
-"""A form of reports: page, text, facts for programs, or public registry draft."""
 
 
 class ArrowTable(Protocol):
@@ -75,56 +73,6 @@ class ArrowTable(Protocol):
 if TYPE_CHECKING:
     Data = FileName | Sequence[FileName] | pl.DataFrame | pl.LazyFrame | ArrowTable
     """Files, or a table in memory."""
-
-
-@dataclass(frozen=True, slots=True)
-class Collection:
-    """A collection of responses that is charged and stored, as its report states it.
-
-    `charged` is false if its release id was charged for before. `warnings` say what people must
-    know of the account and the numbers, `notes` what was done: the command line prints both.
-    """
-
-    release_id: str
-    charged: bool
-    warnings: tuple[str, ...] = field(repr=False)
-    notes: tuple[str, ...] = field(repr=False)
-    _report: Report = field(repr=False)
-
-    @property
-    def cost(self) -> Loss:
-        """An upper bound of the loss of each privacy unit, as the report states it.
-
-        The loss has an `epsilon` and a `delta`, and a `rho` if losses are counted in rho.
-        """
-        return self._report.stated.privacy.spent.loss
-
-    @property
-    def remaining(self) -> Loss:
-        """The budget left in the account after the charge, as the report states it."""
-        remaining = self._report.stated.privacy.remaining
-        assert remaining is not None
-        return remaining.loss
-
-    def report(self, form: Form = "html") -> str:
-        """The privacy report as `html`, `markdown`, `json` or `registry`.
-
-        Raises UsageError for another form, and LedgerError if an earlier version of dpcli stored
-        too few facts for the requested form.
-        """
-        name = output_name(Path(), form)
-        with _enough_stored(name):
-            return render_output(self._report, name).decode()
-
-
-@dataclass(frozen=True, slots=True)
-class Release(Collection):
-    """A release that is charged and stored: all that is in it may be published."""
-
-    @property
-    def table(self) -> pl.DataFrame:
-        """The noisy numbers, one per line, as in the table that the command line writes."""
-        return published_table(self._report).typed
 
 
 class WrongTypeError(TypeError):
@@ -183,6 +131,7 @@ def redacted(call: Callable[P, T]) -> Callable[P, T]:
     def without_records(*args: P.args, **kwargs: P.kwargs) -> T:
         failure: BaseException
         try:
+            require_supported()
             require_parameters(call, *args, **kwargs)
             return call(*args, **kwargs)
         except (DpcliError, WrongTypeError) as error:
@@ -201,31 +150,89 @@ def redacted(call: Callable[P, T]) -> Callable[P, T]:
     return without_records
 
 
-def load_spec(path: FileName) -> Spec:
-    """The spec in a file; raises SpecError with every problem of a wrong spec.
+def load_spec(path: SpecLike | None = None, *, text: str | None = None) -> Spec:
+    """The spec in a file, in a `text` of YAML, or in a mapping with its sections.
+
+    Raises SpecError with every problem of a wrong spec. The ledger of a spec that is in no file is
+    in the working directory, unless another one is named.
 
     >>> load_spec("specs/town.yaml").dataset
     'town-2021'
     """
-    file = Path(file_name("path", path))
-    return read_spec_file(file)
+    if (path is None) == (text is None):
+        raise WrongTypeError("load_spec(): name a file, or give a mapping or a `text`")
+    if text is None:
+        return _loaded("path", path)
+    require_type("text", text, "the text of a spec", str)
+    return parse_spec(text, "text", Path())
 
 
-def plan(spec: Spec) -> Plan:
+def _loaded(name: str, spec: Any) -> Spec:
+    """The spec that an argument is, or names."""
+    require_supported()
+    if isinstance(spec, Spec):
+        return spec
+    if isinstance(spec, Mapping):
+        try:
+            written = written_mapping(spec)
+        except ValueError:
+            raise WrongTypeError(f"`{name}` has values that no spec has") from None
+        return parse_spec(written, "mapping", Path())
+    expected = "a spec: the name of its file, a mapping, or one that is loaded"
+    require_type(name, spec, expected, str, os.PathLike)
+    return read_spec_file(Path(os.fsdecode(spec)))
+
+
+def plan(spec: SpecLike) -> Plan:
     """The complete plan of a spec; SpecError if a statistic cannot be answered.
 
-    No row is read. `fits` compares the cost with the budget of the spec, not with an account.
+    The spec is one that was loaded, or what `load_spec` takes. No row is read. `fits` compares the
+    cost with the budget of the spec, not with an account.
 
-    >>> plan(load_spec("specs/minimal.yaml")).fits
+    >>> plan("specs/minimal.yaml").fits
     True
     """
-    require_type("spec", spec, "a spec, loaded by `load_spec(path)`", Spec)
-    return make_plan(spec)
+    return make_plan(_loaded("spec", spec))
+
+
+@redacted
+def check(spec: SpecLike, data: Data | None = None) -> tuple[Problem, ...]:
+    """The problems of a spec, and of the header of the data; empty if there is none.
+
+    No row is read, and no account. A problem has a `code`, a `message`, a `hint` and a `place`.
+    """
+    try:
+        made = make_plan(_loaded("spec", spec))
+        require_plan_fits(made)
+        if data is not None:
+            with opened_data(made.spec, inputs_of(data)):
+                pass
+    except (SpecError, DataError, BudgetError) as failure:
+        return tuple(failure.problems)
+    return ()
+
+
+def simulate(spec: SpecLike, rows: int, *, runs: int = 100, seed: int | None = None) -> Simulation:
+    """Many releases of synthetic rows, which are made from the spec alone.
+
+    Reads no data, uses no ledger and spends nothing. Noise has no seed, rows have. Raises SpecError
+    for a spec of the local model.
+    """
+    central = require_model(_loaded("spec", spec), CentralSpec, "the spec")
+    # It needs numpy and polars, which the other names do without until rows are read.
+    from dpcli.simulation.report import simulation_report
+    from dpcli.simulation.synthetic import SyntheticDataset
+    from dpcli.simulation.trials import simulate as run_trials
+
+    chosen = secrets.randbits(32) if seed is None else seed
+    with SyntheticDataset(central, rows, chosen) as invented:
+        findings = run_trials(make_plan(central), invented, runs)
+    return Simulation(json.loads(json_text(simulation_report(findings).document)))
 
 
 @redacted
 def release(
-    plan: Plan,
+    plan: Plan | SpecLike,
     data: Data,
     *,
     ledger: FileName | Ledger | None = None,
@@ -237,17 +244,18 @@ def release(
 ) -> Release:
     """Read data, add noise to all answers, charge, and store what may be published.
 
-    The data are files, read as one, or a table in memory. Without `ledger`, the ledger is that of
-    the command line: the one that the environment names, or the one next to the spec, which is made
-    if it is absent. A `release_id` that was charged before returns the stored release, and nothing
-    is read; a table in memory needs a `release_id`. The `period` is the day that the data are
-    about, for an account with a window; with the engine `spark`, Apache Spark reads the files. With
-    `check_again`, a `release_id` whose quality check failed is checked again in a new entry, which
-    is charged in full; the failed entry stays.
+    The plan is one that was made, or a spec in any form. The data are files, read as one, or a
+    table in memory. Without `ledger`, the ledger is that of the command line: the one that the
+    environment names, or the one next to the spec, which is made if it is absent. A `release_id`
+    that was charged before returns the stored release, and nothing is read. It is required: a cell
+    of a notebook that runs twice would be charged twice. The `period` is what the data are about,
+    such as a day, `2026-11` or `2026`; an account with a window needs a day. With the engine
+    `spark`, Apache Spark reads the files. With `check_again`, a `release_id` whose quality check
+    failed is checked again in a new entry, which is charged in full; the failed entry stays.
 
     Raises BudgetError, DataError, LedgerError or UsageError, SpecError if the spec names one of the
-    files as a list of codes, and QualityError if the quality check fails: then only the check is
-    charged. Raises TypeError for arguments of other types.
+    files as a list of codes, and QualityError if the quality check fails: then only the
+    check is charged. Raises TypeError for arguments of other types.
 
     Privacy: the release reveals its `cost` of each privacy unit at most, and the ledger has charged
     for that before this returns.
@@ -255,11 +263,13 @@ def release(
     >>> from tempfile import TemporaryDirectory
     >>> wanted = plan(load_spec("specs/minimal.yaml"))
     >>> with TemporaryDirectory() as folder, Ledger.create(f"{folder}/ledger.sqlite") as ledger:
-    ...     result = release(wanted, "sample_data/people.csv", ledger=ledger)
+    ...     words = {"ledger": ledger, "release_id": "first"}
+    ...     result = release(wanted, "sample_data/people.csv", **words)
     ...     print(result.charged, result.cost == wanted.cost, len(ledger.releases()))
     True True 1
     """
-    require_type("plan", plan, "a plan, made by `plan(load_spec(path))`", Plan)
+    if not isinstance(plan, Plan):
+        plan = make_plan(_loaded("plan", plan))
     if not isinstance(plan, CentralPlan):
         raise SpecError.about("wrong-model.local", spec=plan.spec.dataset)
     if engine not in {"local", "spark"}:
@@ -331,39 +341,30 @@ def randomize(
 
 
 @redacted
-def estimate(spec: Spec, collected: FileName) -> pl.DataFrame:
+def estimate(spec: SpecLike, collected: FileName) -> pl.DataFrame:
     """Frequencies and means from a file of collected responses, with their errors.
 
     Raises DataError if the file holds no responses of this spec.
 
     Privacy: estimates are post-processing, and reveal no more than the responses do.
     """
-    require_type("spec", spec, "a spec, loaded by `load_spec(path)`", Spec)
-    local = require_model(spec, LocalSpec, spec.dataset)
+    loaded = _loaded("spec", spec)
+    local = require_model(loaded, LocalSpec, loaded.dataset)
     # It needs polars and numpy, which the other names do without until rows are read.
     from dpcli.local.estimate import count_responses, estimate_groups
 
     found = count_responses(local, file_name("collected", collected))
-    return estimate_table(list(estimate_groups(found, spec.confidence)))
+    return estimate_table(list(estimate_groups(found, loaded.confidence)))
 
 
 def _parts(
     plan: Plan, stored: StoredRelease, messages: Messages
 ) -> tuple[str, bool, tuple[str, ...], tuple[str, ...], Report]:
     """The fields of a `Collection`, in their order."""
-    with _enough_stored(LONG):
+    with enough_stored(LONG):
         report = Report.parse(stored.outputs[FACTS])
     warnings, done = (*messages.warnings, *reader_warnings(plan)), tuple(messages.done)
     return stored.release_id, stored.receipt is not None, warnings, done, report
-
-
-@contextmanager
-def _enough_stored(wanted: str) -> Iterator[None]:
-    """Raise LedgerError if a stored report lacks facts that an output needs."""
-    try:
-        yield
-    except KeyError:
-        raise LedgerError.about("output-not-stored", output=wanted) from None
 
 
 def _request(
@@ -380,20 +381,19 @@ def _request(
     """The request of a program, after a check of its arguments.
 
     Without a ledger, the environment names it, as for commands. Raises TypeError or UsageError
-    for an argument that is no name or day, and for a table in memory without a `release_id`.
+    for an argument that is no name or day, and without a `release_id`.
     """
     require_type("release_id", release_id, "text", str, type(None))
-    require_type("period", period, "a day", str, datetime.date, type(None))
-    day = f"{period:%Y-%m-%d}" if isinstance(period, datetime.date) else period
+    require_type("period", period, "a period", str, datetime.date, type(None))
+    text = f"{period:%Y-%m-%d}" if isinstance(period, datetime.date) else period
     if not isinstance(ledger, Ledger):
         named = os.environ.get(NAMED) or None if ledger is None else ledger
         ledger = None if named is None else Path(file_name("ledger", named))
     if check_again and release_id is None:
         raise check_again_error()
     # A cell of a notebook that runs twice would pay twice, and nothing would say that.
-    if release_id is None and not all(isinstance(item, str) for item in data):
+    if release_id is None:
         raise UsageError.about("release-id-required")
-    name = checked_id(release_id) or new_release_id()
-    return ReleaseRequest(
-        plan, data, name, ledger, checked_day(day), engine, check_again, any_period
-    )
+    name, about = checked_id(release_id), cast("PlanT", plan.about(checked_period(text)))
+    assert name is not None
+    return ReleaseRequest(about, data, name, ledger, engine, check_again, any_period)

@@ -10,9 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpcli.cli.console import print_line
+from dpcli.cli.console import begin_log, current_log, logged_step, print_line
 from dpcli.ledger import options
-from dpcli.ledger.balance import RecordedCost, period_number, terms_from_spec
+from dpcli.ledger.balance import RecordedCost, balance, day_number, terms_from_spec
 from dpcli.ledger.options import (
     DEFAULT,
     access_warnings,
@@ -24,6 +24,7 @@ from dpcli.ledger.options import (
 )
 from dpcli.planning.plan import Plan, PlanT
 from dpcli.planning.planner import require_plan_fits
+from dpcli.privacy.loss import loss_text, remaining_text
 from dpcli.problems.errors import DpcliError, LedgerError, StoppedBySignal
 
 if TYPE_CHECKING:
@@ -54,7 +55,6 @@ def forecast_balance(
     plan: Plan,
     spec: Path,
     named: Path | None,
-    period: str | None,
     data: Sequence[str] = (),
     times: int | None = None,
     *,
@@ -75,9 +75,7 @@ def forecast_balance(
     except DpcliError as failure:
         over, times = failure, None
     may_open = not must_exist(plan.spec)
-    cost = RecordedCost(
-        tuple(plan.guarantee_counts.items()), None if period is None else period_number(period)
-    )
+    cost = RecordedCost(tuple(plan.guarantee_counts.items()), day_number(plan.spec.period))
     request = terms_from_spec(plan.spec), cost, times
     try:
         if named is None and is_absent(path):
@@ -138,6 +136,7 @@ def published(
 
     request = run.request
     again = f"run the command again with --release-id {request.release_id}"
+    begin_log(release=request.release_id, dataset=request.plan.spec.dataset, step="open")
     # Only a ledger knows which outputs may be there already, and which data are not needed.
     is_new = is_absent(request.path)
     outputs.require_valid(inputs, exist_ok=not is_new)
@@ -150,24 +149,29 @@ def published(
             # The outputs of a later check may be in the files of this one.
             require_quality(stored, request.path)
         # What failed checks have published may be replaced by what a later one publishes.
-        failed = book.failed_checks(request.release_id) if request.check_again else ()
+        named = request.release_id, request.plan.spec.dataset
+        failed = book.failed_checks(*named) if request.check_again else ()
         outputs.require_valid([*inputs, *book.files()], stored, failed)
         if stored is None:
             require_files(files)
 
     try:
         with run:
-            require_valid()
-            run.begin()
-            if request.plan.chooses_bounds:
-                # To choose bounds takes time, in which other processes may write files.
+            with logged_step("open", "checked before rows are read"):
                 require_valid()
+                run.begin()
+                if request.plan.chooses_bounds:
+                    # To choose bounds takes time, in which other processes may write files.
+                    require_valid()
             yield
             # A check that is made again would be charged again.
             stored = run.outcome
-            name = f"{stored.release_id} --ledger {shlex.quote(str(request.path))}"
-            export = f"run `dpcli ledger export {name}{REPORT if stored.stopped else ''}`"
-            outputs.publish(stored, export if request.check_again else again)
+            path = shlex.quote(str(request.path))
+            kind = REPORT if stored.stopped else ""
+            export = f"run `{stored.export_command()} --ledger {path}{kind}`"
+            with logged_step("publish", "written") as facts:
+                outputs.publish(stored, export if request.check_again else again)
+                facts["files"] = [str(path) for path in outputs.files(stored)]
     except (KeyboardInterrupt, StoppedBySignal):
         interrupted = f"interrupted; {again}, which charges it once at most"
         if request.check_again:
@@ -180,10 +184,27 @@ def published(
         raise
     if run.outcome.receipt is None:
         drain_stdin(request.files)
+    with logged_step("end", "stopped by its quality check" if run.outcome.stopped else "done"):
+        pass
+
+
+@contextmanager
+def logged_commit(run: Run[PlanT]) -> Iterator[None]:
+    """Log what the block charged for the entry of a run, and what is left."""
+    with logged_step("commit", "stored in the ledger") as facts:
+        yield
+        receipt, charged = run.outcome.receipt, "nothing"
+        if receipt is not None:
+            terms, cost = replace(receipt.terms, window=None), run.ledger_transaction.charge.cost
+            charged = loss_text(balance(terms, [cost]).lifetime)
+            facts |= {"remaining": remaining_text(receipt.balance.remaining)}
+        facts |= {"charged": charged}
 
 
 def shown_messages(*, quiet: bool) -> Messages:
     """Messages of a charge that are printed on standard error."""
     from dpcli.releasing.run import Messages
 
+    if log := current_log():
+        log.quiet = quiet
     return Messages(lambda text, usual: None if quiet and usual else print_line(text))

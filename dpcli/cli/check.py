@@ -23,10 +23,8 @@ from dpcli.data.column import Column
 from dpcli.data.formats import Dialect
 from dpcli.engine.files.dataset import Dataset
 from dpcli.engine.progress import Progress
-from dpcli.numeric.exact import rounded_text
 from dpcli.planning.plan import CentralPlan, Plan
 from dpcli.planning.planner import make_plan
-from dpcli.planning.quality_check import noise_excess
 from dpcli.planning.words.data import (
     column_warnings,
     kept_rows_warnings,
@@ -41,7 +39,7 @@ from dpcli.problems.messages import escape_controls, quoted_list
 from dpcli.releasing.steps import opened_data, reading_warnings
 from dpcli.report.captions import RESPONSIBLE
 from dpcli.specification.load import read_spec_file
-from dpcli.specification.model import CentralSpec, Spec
+from dpcli.specification.model import CentralSpec, Privacy, Spec
 
 if TYPE_CHECKING:
     from dpcli.engine.check_cells import CellsCheck, ColumnCells
@@ -94,15 +92,15 @@ def check(
     report: dict[str, object] = {"spec": str(spec), "data": list(files), "problems": []}
     unreadable, lists = list[str](), list[str]()
     try:
-        plan = make_plan(read_spec_file(spec, files))
+        plan = make_plan(read_spec_file(spec, files)).about(period)
         size = len(plan.statistics if isinstance(plan, CentralPlan) else plan.spec.responses)
         report |= {"dataset": plan.spec.dataset, f"{plan.part}s": size, "warnings": []}
-        account = forecast_balance(plan, spec, ledger, period, files, any_period=any_period)
+        account = forecast_balance(plan, spec, ledger, files, any_period=any_period)
         refused = account.refused
         try:
             # Check the data even if the account refuses: report all problems at once.
             if cells:
-                unreadable, lists = _read_cells(files, plan.spec)
+                unreadable, lists = _read_cells(files, plan)
             elif files:
                 with opened_data(plan.spec, files) as dataset:
                     lists = list(_list_warnings(plan.spec, dataset))
@@ -118,7 +116,8 @@ def check(
         raise
     advice = [*lists, *filter(None, [records_risk(plan).warning])]
     if isinstance(plan, CentralPlan):
-        quality, reading = _quality_notes(plan), reading_warnings(plan, files)
+        quality = [*quality_warnings(plan), *kept_rows_warnings(plan)]
+        reading = reading_warnings(plan, files)
         found = *unit_warnings(plan), *column_warnings(plan), *limit_warnings(plan)
         advice += [*found, *quality, *reading]
     report["warnings"] = [*account.warnings, *warn(advice)]
@@ -153,25 +152,6 @@ def _verdict(unreadable: list[str]) -> str:
     )
 
 
-def _quality_notes(plan: CentralPlan) -> list[str]:
-    """Warnings that a release would not detect a file that is not as declared."""
-    if plan.quality is None:
-        return [*quality_warnings(plan)]
-    factor, kept = noise_excess(plan), [*kept_rows_warnings(plan)]
-    epsilon = plan.quality.entry.budget_amount.epsilon
-    if factor is None:
-        return kept
-    more = "a larger epsilon"
-    if factor and epsilon is not None:
-        more = f"more than epsilon {rounded_text(epsilon * factor, 2)}"
-    blind = (
-        "the noise of `quality:` is so large that a minimum notices nothing in a file of "
-        f"`min_rows` rows; give it {more}, or check fewer columns: `dpcli plan` states what is "
-        "noticed"
-    )
-    return [blind, *kept]
-
-
 def _list_warnings(spec: Spec, dataset: Dataset) -> Iterator[str]:
     """A warning for each list of codes that has the columns of a data file."""
     for listed, source in product(dict.fromkeys(spec.named_files), dataset.sources):
@@ -182,7 +162,7 @@ def _list_warnings(spec: Spec, dataset: Dataset) -> Iterator[str]:
             )
 
 
-def _read_cells(data: tuple[str, ...], spec: Spec) -> tuple[list[str], list[str]]:
+def _read_cells(data: tuple[str, ...], plan: Plan) -> tuple[list[str], list[str]]:
     """Read all rows, and print how readable the columns are.
 
     Returns the names of the columns without a readable cell, which only the terminal may show, and
@@ -191,7 +171,9 @@ def _read_cells(data: tuple[str, ...], spec: Spec) -> tuple[list[str], list[str]
     # Both load polars, for this alone.
     from dpcli.engine.check_cells import check_cells  # noqa: PLC0415
 
+    spec = plan.spec
     quality = spec.quality if isinstance(spec, CentralSpec) else None
+    only = plan.existing_rows if isinstance(plan, CentralPlan) and spec.period else None
     lists: list[str] = []
 
     def read(dialect: Dialect) -> CellsCheck:
@@ -207,6 +189,7 @@ def _read_cells(data: tuple[str, ...], spec: Spec) -> tuple[list[str], list[str]
                 progress or Progress(),
                 quality.min_readable if quality else {},
                 spec.privacy.unit,
+                only,
             )
 
     checked = decoded = read(spec.dialect)
@@ -279,26 +262,29 @@ def show_cells(checked: CellsCheck, decoded: CellsCheck, spec: Spec) -> None:
         remarks = list(_remarks(cells, declared[cells.column.name], spec))
         if remarks:
             _print_lines([f"{cells.column.name}:", *(f"  - {remark}" for remark in remarks)])
-    _show_counts(checked, isinstance(spec.privacy.unit, PersonUnit))
+    _show_counts(checked, spec.privacy)
 
 
-def _show_counts(checked: CellsCheck, is_person: bool) -> None:
+def _show_counts(checked: CellsCheck, privacy: Privacy) -> None:
     """Print minimums that a release would miss, and whether people have several rows."""
+    if checked.existing is not None:
+        existing = "no" if checked.existing == "none" else checked.existing
+        print(f"period: {existing} rows are of the period, and only these count below")
     if checked.below:
         columns = quoted_list(checked.below)
         too_few = f"fewer cells of {columns} can be read than `min_readable` requires"
         _print_lines([f"{too_few}: {STOPPED}"])
     if checked.is_unique:
         _print_lines(["ids: no id has several rows, so each row is a person of its own"])
-    elif checked.repeated != "none":
-        beyond = f"ids: {checked.repeated} rows are beyond the `max_rows` of their id"
-        _print_lines([f"{beyond}, and a release leaves them out"])
+    elif checked.repeated != "none" and privacy.limits.max_rows is not None:
+        beyond = f"ids: {checked.repeated} rows are beyond the `max_rows` that `unit` states"
+        _print_lines([f"{beyond}, and statistics without a limit of their own leave them out"])
     for share, words, joins in checked.joined:
         fix = f"`{words}` joins them" if words else "each is a person, until the file is corrected"
         _print_lines([f"ids: {share} ids differ from another only in {joins}: {fix}"])
     if checked.enough_people is not None:
         enough = (
-            "at least `min_people`"
+            "at least `min_people`, with and without faults"
             if checked.enough_people
             else f"fewer than `min_people`: {STOPPED}"
         )
@@ -308,6 +294,7 @@ def _show_counts(checked: CellsCheck, is_person: bool) -> None:
     if checked.enough_rows is None:
         print("rows: some; `quality: {min_rows: ...}` declares how many to expect")
         return
+    is_person = isinstance(privacy.unit, PersonUnit)
     kept = "rows that the limits on people keep" if is_person else "rows"
     enough = "at least `min_rows`" if checked.enough_rows else f"fewer than `min_rows`: {STOPPED}"
     print(f"{kept}: {enough}")

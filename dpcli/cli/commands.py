@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from dpcli.cli.console import is_json, print_failure
+from dpcli.cli.console import is_for_programs, print_failure
 from dpcli.problems.errors import Problem, UsageError, make_problem
 from dpcli.problems.messages import did_you_mean, quote, quoted_list
 
@@ -143,7 +143,7 @@ class LazyGroup(TyperGroup):
         if args or ctx.resilient_parsing:
             return super().parse_args(ctx, args)
         print_failure(UsageError.about("command-line.none", where=ctx.command_path))
-        if not is_json(sys.stderr):
+        if not is_for_programs(sys.stderr):
             names = self.list_commands(ctx)
             width = max(map(len, names))
             listed = (f"  {name:{width}}  {help_brief(self.prefix + name)}" for name in names)

@@ -4,17 +4,19 @@ All text passes one of two streams. They escape control characters and character
 direction of text; on a terminal they also wrap lines between words. Bytes (tables, drafts, stored
 outputs) bypass them and follow the rules of their format. File names are the only texts of a user
 that may contain line ends, so `print_line` prints lines with file names. With `--error-format
-json`, each line of standard error is a JSON object.
+json` or `--log-format json`, each line of standard error is a JSON object.
 """
 
 from __future__ import annotations
 
+import datetime
 import io
 import json
 import os
 import re
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from typing import Any, TextIO, cast
@@ -22,6 +24,8 @@ from typing import Any, TextIO, cast
 from dpcli.problems.errors import DpcliError, Problem
 from dpcli.problems.messages import clauses, escape_controls
 from dpcli.problems.reference import wrap_paragraph
+
+LineOfFacts = Callable[[Mapping[str, object]], str]
 
 CONTROL_CHARACTERS = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
@@ -144,20 +148,22 @@ def _filled(line: str, width: int, indent: str) -> str:
 class EscapedStream:
     """A text stream that escapes control characters, and wraps lines on a terminal.
 
-    If `as_json`, each line becomes a JSON object with its level and its message.
+    With `facts`, each line is written by that function, from its level and its message.
     """
 
-    def __init__(self, stream: TextIO, *, as_json: bool = False) -> None:
+    def __init__(self, stream: TextIO, facts: LineOfFacts | None = None) -> None:
         self.raw_stream = stream
-        self.as_json = as_json
+        self.facts = facts
         self._column = 0
         self._rest = ""
 
     def write(self, text: str) -> int:
         """Write the text escaped, and wrapped on a terminal."""
-        if self.as_json:
+        if self.facts is not None:
             *lines, self._rest = (self._rest + text).split("\n")
-            self.raw_stream.writelines(_json_notice(line) for line in lines if line.strip())
+            self.raw_stream.writelines(
+                self.facts(_notice(line)) + "\n" for line in lines if line.strip()
+            )
             return len(text)
         shown = escaped(text)
         if self.raw_stream.isatty():
@@ -181,10 +187,31 @@ class EscapedStream:
         return getattr(self.raw_stream, name)
 
 
-def _json_notice(line: str) -> str:
+def _notice(line: str) -> dict[str, object]:
     first, colon, message = line.partition(": ")
     level, message = ("warning", message) if colon and first == "warning" else ("notice", line)
-    return json.dumps({"level": level, "message": message}) + "\n"
+    return {"level": level, "message": message}
+
+
+def github_line(facts: Mapping[str, object]) -> str:
+    """The facts of a message as a workflow command of GitHub, which marks a line.
+
+    >>> github_line({"level": "error", "message": "50% off", "file": "a.yaml", "line": 3})
+    '::error file=a.yaml,line=3::50%25 off'
+    """
+    names = {"file": "file", "line": "line", "column": "col", "code": "title"}
+    told = {name: str(facts[key]) for key, name in names.items() if facts.get(key) is not None}
+    for mark in ("%", "\r", "\n", ":", ","):
+        told = {name: value.replace(mark, f"%{ord(mark):02X}") for name, value in told.items()}
+    properties = ",".join(f"{name}={value}" for name, value in told.items())
+    message = "\n".join(str(facts[key]) for key in ("message", "hint") if facts.get(key))
+    for mark in ("%", "\r", "\n"):
+        message = message.replace(mark, f"%{ord(mark):02X}")
+    return f"::{facts['level']}{' ' * bool(properties)}{properties}::{message}"
+
+
+LINES_OF_FACTS: dict[str, LineOfFacts] = {"json": json.dumps, "github": github_line}
+"""How the facts of a message are written in a line, by the name of the format."""
 
 
 def raw_stream(stream: TextIO) -> TextIO:
@@ -192,15 +219,81 @@ def raw_stream(stream: TextIO) -> TextIO:
     return stream.raw_stream if isinstance(stream, EscapedStream) else stream
 
 
-def is_json(stream: TextIO) -> bool:
-    """Whether each line of a stream is a JSON object."""
-    return isinstance(stream, EscapedStream) and stream.as_json
+def is_for_programs(stream: TextIO) -> bool:
+    """Whether each line of a stream has the facts of a message, for programs."""
+    return isinstance(stream, EscapedStream) and stream.facts is not None
 
 
-def use_json(stream: TextIO) -> None:
-    """From now on, write each line of an escaped stream as a JSON object."""
+def use_facts(stream: TextIO, line_of: LineOfFacts) -> None:
+    """From now on, write each line of an escaped stream by this function."""
     assert isinstance(stream, EscapedStream)
-    stream.as_json = True
+    stream.facts = line_of
+
+
+READING = ("open", "aggregate", "answer")
+"""The steps of a release whose time depends on records."""
+
+
+def log_time() -> str:
+    """The time of a line, in UTC."""
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class Log:
+    """Writes facts of messages as lines of a log; `context` has facts of each line.
+
+    Privacy: how long a step takes depends on records. Unless `with_durations`, each line has the
+    time of the start, and what ends a step that reads records waits for the next other line.
+    """
+
+    def __init__(self, *, with_durations: bool) -> None:
+        self.with_durations, self.quiet = with_durations, False
+        self.context: dict[str, object] = {}
+        self._start, self._held = log_time(), ""
+
+    def __call__(self, facts: Mapping[str, object]) -> str:
+        """The line of a message, after lines that waited for it."""
+        time_shown = log_time() if self.with_durations else self._start
+        first = {"time": time_shown, "level": facts["level"], "message": facts["message"]}
+        held, self._held = self._held, ""
+        return held + json.dumps(first | self.context | dict(facts))
+
+    def add(self, message: str, *, waits: bool = False, **facts: object) -> None:
+        """Write a notice, unless the command is quiet."""
+        if self.quiet:
+            return
+        line = self({"level": "notice", "message": message, **facts}) + "\n"
+        if waits and not self.with_durations:
+            self._held = line
+        else:
+            raw_stream(sys.stderr).write(line)
+
+
+def current_log() -> Log | None:
+    """The log that standard error is; None if it is none."""
+    facts = sys.stderr.facts if isinstance(sys.stderr, EscapedStream) else None
+    return facts if isinstance(facts, Log) else None
+
+
+def begin_log(**context: str) -> None:
+    """Add facts to the lines from now on, and log that a release has started."""
+    log = current_log()
+    if log is not None:
+        log.context |= context
+        log.add("started")
+
+
+@contextmanager
+def logged_step(step: str, ended: str) -> Iterator[dict[str, object]]:
+    """Name the step in lines of the block, and log its end with the facts yielded."""
+    log, facts, begun = current_log(), dict[str, object](), time.monotonic()
+    if log is not None:
+        log.context["step"] = step
+    yield facts
+    if log is not None:
+        if log.with_durations:
+            facts["seconds"] = round(time.monotonic() - begun, 3)
+        log.add(ended, waits=step in READING, **facts)
 
 
 @contextmanager
@@ -248,9 +341,9 @@ def _emphasized(line: str) -> str:
 def print_failure(failure: DpcliError) -> None:
     """Print each problem of a failure; on a terminal with color and pages to read."""
     out, terminal = raw_stream(sys.stderr), sys.stderr.isatty()
-    if is_json(sys.stderr):
+    if isinstance(sys.stderr, EscapedStream) and sys.stderr.facts is not None:
         for report in problem_facts(failure):
-            out.write(json.dumps({"level": "error", **report}) + "\n")
+            out.write(sys.stderr.facts({"level": "error", **report}) + "\n")
         return
     from dpcli.problems.excerpts import WIDTH, render_problem
 

@@ -13,8 +13,9 @@ from typing import Annotated, Literal
 
 import typer
 
+from dpcli.cli.answers import InvalidAnswerError, Prompter, parse_list
 from dpcli.cli.console import print_json, print_line, write_json
-from dpcli.cli.interview import Interview, InvalidAnswerError, Prompter, parse_list
+from dpcli.cli.interview import Interview
 from dpcli.cli.options import checked_dialect, input_file, require_new_file
 from dpcli.cli.outputs import output_file, write_output
 from dpcli.data.formats import Dialect, has_unnamed_index

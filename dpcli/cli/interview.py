@@ -1,145 +1,44 @@
-"""`dpcli init --ask`: builds a spec from answers to questions.
-
-Questions are on standard error, and answers are lines of standard input.
-"""
+"""`dpcli init --ask`: builds a spec from answers to questions."""
 
 from __future__ import annotations
 
-import csv
 import re
-import sys
-import tomllib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache, reduce
+from functools import reduce
 from operator import getitem
-from pathlib import Path
-from textwrap import fill
-from typing import Any, BinaryIO, TypeVar
+from typing import Any
 
+from dpcli.cli.answers import (
+    InvalidAnswerError,
+    Prompter,
+    explain,
+    parse_choice,
+    parse_count,
+    parse_list,
+    parse_values,
+    parse_yes_or_no,
+    question_texts,
+)
 from dpcli.data.column import Column
 from dpcli.data.formats import DECIMALS, Dialect
 from dpcli.data.grid_columns import NumericColumn, require_numeric
 from dpcli.data.kinds import COLUMNS
+from dpcli.data.labels import BOOLEAN_LABELS
 from dpcli.data.sections import section_of
 from dpcli.fields.section import field_examples
 from dpcli.fields.values import MAX_EPSILON, parse_number
-from dpcli.numeric.exact import plain_text, short_down
-from dpcli.problems.errors import SpecError, UsageError
-from dpcli.problems.messages import closest_match, count_text, quote, quoted_list, truncated
+from dpcli.numeric.exact import plain_text, short_down, short_up
+from dpcli.planning.planner import make_plan
+from dpcli.planning.quality_check import noise_excess
+from dpcli.problems.errors import SpecError
+from dpcli.problems.messages import count_text, quote, truncated
 from dpcli.specification import draft
 from dpcli.specification.dataset_names import dataset_name_fault
 from dpcli.specification.load import parse_central_spec
-
-T = TypeVar("T")
-
-MAX_LENGTH, MAX_TRIES, WIDTH = 100_000, 100, 78
-"""Most characters of an answer, wrong answers to a question, columns of a line."""
-
-
-class InvalidAnswerError(Exception):
-    """An answer that is not accepted, with the reasons; the question is asked again."""
-
-
-@cache
-def question_texts() -> dict[str, dict[str, str]]:
-    """The texts of every question, by key."""
-    return tomllib.loads(Path(__file__).with_name("questions.toml").read_text("utf-8"))
-
-
-def explain(key: str, **arguments: object) -> None:
-    """Print the paragraph before a question."""
-    if before := question_texts()[key].get("before", ""):
-        sys.stderr.write("\n" + fill(before.format(**arguments).strip(), WIDTH) + "\n")
-
-
-class Prompter:
-    """Asks each question until its answer is valid; UsageError when the input ends."""
-
-    def __init__(self, answers: BinaryIO, *, terminal: bool) -> None:
-        self._answers, self._terminal = answers, terminal
-
-    def ask(
-        self, key: str, check: Callable[[str], T], default: str | None = None, **arguments: object
-    ) -> T:
-        """The result of `check` for the answer, or for the default if that is empty.
-
-        Raises UsageError when the input ends, and after `MAX_TRIES` invalid answers.
-        """
-        explain(key, **arguments)
-        question = question_texts()[key]
-        default = question.get("default", "") if default is None else default
-        prompt = f"{question['ask'].format(**arguments)}{f' [{default}]' if default else ''}: "
-        for _ in range(MAX_TRIES):
-            sys.stderr.write(prompt)
-            sys.stderr.flush()
-            try:
-                return check(self._line() or default)
-            except InvalidAnswerError as refused:
-                sys.stderr.writelines(f"- {reason}\n" for reason in refused.args)
-        sys.stderr.write("\n")
-        raise UsageError.about("no-answer")
-
-    def _line(self) -> str:
-        line = self._answers.readline(MAX_LENGTH)
-        text = line.decode("utf-8", "replace").strip()
-        if not self._terminal or not line:
-            # Show piped answers, so that the dialogue can be read afterwards.
-            sys.stderr.write(f"{truncated(text)}\n")
-        if not line:
-            raise UsageError.about("no-answer")
-        if "\ufffd" in text or not text.isprintable():
-            raise InvalidAnswerError("the answer holds characters that cannot be shown")
-        return text
-
-
-def parse_choice(*choices: str) -> Callable[[str], str]:
-    """A check that accepts only these words."""
-
-    def check(text: str) -> str:
-        if text in choices:
-            return text
-        near = closest_match(text, choices)
-        hint = f"did you mean {quote(near)}?" if near else f"answer {quoted_list(choices, 'or')}"
-        raise InvalidAnswerError(f"{quote(text)} is none of the answers; {hint}" if text else hint)
-
-    return check
-
-
-def parse_yes_or_no(text: str) -> bool:
-    """Whether the answer is yes; InvalidAnswerError unless it is yes or no."""
-    return parse_choice("yes", "no", "y", "n")(text.casefold()).startswith("y")
-
-
-def parse_count(text: str) -> int:
-    """A whole number from 1 to 999,999; InvalidAnswerError for another text."""
-    if re.fullmatch("[1-9][0-9]{0,5}", text):
-        return int(text)
-    raise InvalidAnswerError("answer a whole number from 1 to 999,999")
-
-
-def parse_list(text: str) -> list[str]:
-    """Texts between commas; InvalidAnswerError for none. A comma may stand in quotes."""
-    if not text:
-        raise InvalidAnswerError("list the texts with commas between; quotes keep a comma inside")
-    try:
-        (texts,) = csv.reader([text], skipinitialspace=True, strict=True)
-    except (csv.Error, ValueError):
-        raise InvalidAnswerError("a quote is not closed, or stands inside a text") from None
-    return [item.strip() for item in texts]
-
-
-def parse_values(text: str) -> list[str] | dict[str, str]:
-    """Texts, in a mapping if any has a label; the loader refuses an empty label."""
-    texts = parse_list(text)
-    if not any("=" in item for item in texts):
-        return texts
-    pairs = (item.partition("=") for item in texts)
-    return {key.strip(): label.strip() for key, _, label in pairs}
-
 
 PROBE = "1e-6"
 """The epsilon of each part of the release until all parts are known."""
@@ -171,7 +70,8 @@ class Interview:
         self._prompter = prompter
         self._tree: dict[str, Any] = {
             "dataset": "probe", "unit": "row", "neighbors": "add-remove", "csv": dialect,
-            "budget": {"epsilon": "1"}, "quality": {}, "columns": {}, "statistics": {},
+            "budget": {"epsilon": "1"}, "epsilon": PROBE,
+            "quality": {}, "columns": {}, "people": {}, "statistics": {},
         }  # fmt: skip
         self._unknown: list[tuple[str, ...]] = []
 
@@ -194,7 +94,8 @@ class Interview:
 
     def _text(self) -> str:
         """The spec as YAML; a count stands for the statistics while there are none."""
-        entries = self._tree["statistics"] or {"rows": {"statistic": "count", "epsilon": PROBE}}
+        of = {} if self._tree["unit"] == "row" else {"of": "people"}
+        entries = self._tree["statistics"] or {"rows": {"statistic": "count", **of}}
         tree = {**self._tree, "statistics": entries}
         return draft.spec_text(tree, tree.pop("csv"))
 
@@ -210,10 +111,10 @@ class Interview:
         explain("start")
         self._ask("dataset", "dataset", default="" if dataset_name_fault(name) else name)
         likely = draft.likely_person_column(header)
-        if (unit := ask("unit", parse_choice("row", *header), likely)) != "row":
+        listed = truncated(", ".join(header))
+        if (unit := ask("unit", parse_choice("row", *header), likely, columns=listed)) != "row":
             self._tree["columns"][unit] = {"type": "id"}
-            self._tree["unit"] = {"column": unit, "max_rows": "3"}
-            self._ask("max_rows", "unit", "max_rows")
+            self._tree["unit"] = {"column": unit}
         self._ask("neighbors", "neighbors")
         self._ask("epsilon", "budget", "epsilon")
         if self._at("csv").delimiter != DECIMALS[1]:
@@ -230,12 +131,11 @@ class Interview:
                     break
                 if kind != "skip":
                     self._ask_column(column, COLUMNS[kind])
-        explain("statistics")
         self._ask_statistics()
         while not self._tree["statistics"]:
             explain("no_statistic")
             self._ask_statistics()
-        ask("min_rows", self._put_quality)
+        ask("min_rows", self._put_quality, units=self._units)
         self._choose_unknown()
         self._divide(ask("releases", parse_count))
         return self._text()
@@ -291,29 +191,103 @@ class Interview:
                 self._ask("field", "columns", name, key, default=example, description=words)
 
     def _ask_statistics(self) -> None:
+        """Ask for statistics about people, if they are protected, and about rows."""
+        explain("statistics")
+        if self._tree["unit"] == "row":
+            self._ask_groups("rows")
+            return
+        explain("people")
+        self._ask_groups("people")
+        if self._prompter.ask("rows_too", parse_yes_or_no):
+            self._tree["unit"]["max_rows"] = "3"
+            self._ask("max_rows", "unit", "max_rows")
+            self._ask_groups("rows")
+
+    def _ask_groups(self, what: str) -> None:
         """Ask for a total, the sizes of groups, and statistics of numbers."""
-        people = self._tree["unit"] != "row"
-        what, counted = ("people", "count_distinct") if people else ("rows", "count")
+        of = {} if self._tree["unit"] == "row" else {"of": what}
 
         def add_count(name: str, **more: object) -> Callable[[str], None]:
-            entry = {"statistic": counted, **more}
-            return lambda text: self._add({name: entry} if parse_yes_or_no(text) else {})
+            return self._adder({name: {"statistic": "count", **of, **more}})
 
-        self._prompter.ask("total", add_count(what), what=what)
+        self._prompter.ask("total", add_count(self._name(what)), what=what)
+        if what == "people":
+            self._ask_people()
+        of_people = what == "people"
         for column in parse_central_spec(self._text(), "answers").columns:
-            if column.labels:
-                add = add_count(self._name("by", column.name), by=[column.name])
+            if column.is_of_people != of_people or column.is_id:
+                continue
+            if of_people and column.labels == BOOLEAN_LABELS:
+                entry = {column.name: {"statistic": "proportion", "column": column.name}}
+                self._prompter.ask("share", self._adder(entry), column=quote(column.name))
+            elif column.labels:
+                add = add_count(self._name(what, "by", column.name), by=[column.name])
                 self._prompter.ask("groups", add, what=what, column=quote(column.name))
             elif column.has_values:
                 self._ask_numbers(require_numeric(column))
 
+    def _ask_people(self) -> None:
+        """Ask for values of people: the number of their rows, and one of each column."""
+
+        def number_of_rows(text: str) -> None:
+            if text != "no":
+                bounds = ["1", str(parse_count(text))]
+                self._put({"count": "rows", "bounds": bounds}, "people", "rows_of_person")
+
+        self._prompter.ask("rows_of_person", number_of_rows)
+        columns = parse_central_spec(self._text(), "answers").columns
+        day = next((one.name for one in columns if one.is_date), None)
+        for column in parse_central_spec(self._text(), "answers").columns:
+            if not column.has_values or column.is_of_people:
+                continue
+            key = f"person.{column.kind}"
+            if key not in question_texts():
+                key = "person.category" if column.labels else "person.number"
+            kinds, dated = question_texts()[key]["kinds"].split(), ""
+            if column.labels and day is not None:
+                dated = f", first, last (by {quote(day)})"
+            elif column.labels:
+                kinds = kinds[:1]
+            words = {"column": quote(column.name), "dated": dated}
+            chosen = self._prompter.ask(key, parse_choice(*kinds, "no"), **words)
+            if chosen != "no":
+                self._put_value(chosen, column, day)
+
+    def _put_value(self, kind: str, column: Column, day: str | None) -> None:
+        """Add a value of people that follows from a column; `day` orders rows."""
+        name = self._name(kind, column.name, among=("columns", "people"))
+        if kind in ("any", "all"):
+            self._put({kind: {column.name: ["true"]}}, "people", name)
+            return
+        source: dict[str, Any] = {kind: column.name}
+        if column.labels and kind in ("first", "last"):
+            source["by"] = str(day)
+        outermost, path = ("columns", column.name, "bounds"), ("people", name, "bounds")
+        if kind == "sum":
+            number = require_numeric(column)
+            # Until the answer: those of one row.
+            bounds = [number.text(end) for end in number.limits]
+            self._put({**source, "bounds": bounds, "step": plain_text(number.step)}, *path[:2])
+            self._ask("any.bounds", *path)
+        else:
+            self._put(source, *path[:2])
+            if outermost in self._unknown:
+                self._put(self._at(*outermost), *path)
+                self._unknown.append(path)
+
     def _ask_numbers(self, column: NumericColumn) -> None:
         kind = "date." if column.is_date else ""
         offered = ("histogram", "median") if kind else ("mean", "sum", "histogram", "median")
-        if ("columns", column.name, "bounds") in self._unknown:
+        section = "people" if column.is_of_people else "columns"
+        if (section, column.name, "bounds") in self._unknown:
             # Bins and candidates need bounds before the release.
             offered = ("mean", "sum")
-        names = {word: self._name(word, column.name) for word in offered}
+        names = {
+            word: column.name
+            if column.name.startswith(f"{word}_")
+            else self._name(word, column.name)
+            for word in offered
+        }
         common = {"column": column.name}
         entries: dict[str, Any] = {word: {"statistic": word, **common} for word in offered}
         width = _round_step(column, BINS)
@@ -333,20 +307,27 @@ class Interview:
             self._ask(f"{kind}width", *place, default=width)
 
     def _add(self, entries: dict[str, dict[str, Any]]) -> None:
-        new = {name: {**entry, "epsilon": PROBE} for name, entry in entries.items()}
-        self._put({**self._tree["statistics"], **new}, "statistics")
+        self._put({**self._tree["statistics"], **entries}, "statistics")
 
-    def _name(self, *words: str) -> str:
+    def _adder(self, entries: dict[str, dict[str, Any]]) -> Callable[[str], None]:
+        """A check of a yes or no that adds the entries after a yes."""
+        return lambda text: self._add(entries if parse_yes_or_no(text) else {})
+
+    def _name(self, *words: str, among: tuple[str, ...] = ("statistics",)) -> str:
         plain = re.sub(r"[^A-Za-z0-9_]+", "_", "_".join(words)).strip("_")[:90]
-        taken = self._tree["statistics"]
+        taken = {name for section in among for name in self._tree[section]}
         names = [plain, *(f"{plain}_{number}" for number in range(2, len(taken) + 3))]
         return next(name for name in names if name not in taken)
 
+    @property
+    def _units(self) -> str:
+        return "rows" if self._tree["unit"] == "row" else "people"
+
     def _put_quality(self, text: str) -> None:
         """Put a quality check into the spec, if there is anything to check."""
-        check = {} if text == "skip" else {"min_rows": text}
+        check = {} if text == "skip" else {f"min_{self._units}": text}
         if any(column["type"] != "id" for column in self._tree["columns"].values()):
-            check["min_readable"] = "0.8"
+            check["min_readable"] = "0.98"
         self._put({"epsilon": PROBE, **check} if check else {}, "quality")
 
     def _choose_unknown(self) -> None:
@@ -358,15 +339,22 @@ class Interview:
                 self._put({"choose": "1-2-5", **start, "up_to": high, "epsilon": PROBE}, *path)
 
     def _divide(self, releases: int) -> None:
-        """Divide the budget of each release; statistics get equal parts of what is left."""
-        quality, entries = self._tree["quality"], self._tree["statistics"].values()
+        """Divide the budget of each release; statistics share what is left equally."""
+        quality = self._tree["quality"]
         chosen = [value for path in self._unknown if isinstance(value := self._at(*path), dict)]
         choice = min(PART, CHOICES / max(len(chosen), 1))
-        each = (1 - choice * len(chosen) - PART * bool(quality)) / len(entries)
         budget = Fraction(parse_number(self._at("budget", "epsilon"))) / releases
-        for share, parts in ((choice, chosen), (PART, filter(None, [quality])), (each, entries)):
+        self._tree["epsilon"] = plain_text(short_down(budget, 3))
+        for share, parts in ((choice, chosen), (PART, filter(None, [quality]))):
             for part in parts:
                 part["epsilon"] = plain_text(short_down(min(share * budget, MAX_EPSILON), 3))
+        if quality:
+            # A check that notices nothing is no check, so it may take up to half of the budget.
+            weak = noise_excess(make_plan(parse_central_spec(self._text(), "answers"))) or Fraction(
+                1
+            )
+            wanted = min(Fraction(quality["epsilon"]) * weak, budget / 2)
+            quality["epsilon"] = plain_text(short_up(wanted, 3))
 
 
 def _round_step(column: NumericColumn, parts: int) -> str:

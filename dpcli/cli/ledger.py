@@ -12,7 +12,7 @@ import typer
 from dpcli.cli import options
 from dpcli.cli.charging import existing_ledger
 from dpcli.cli.console import print_json, print_line
-from dpcli.cli.options import checked_budget
+from dpcli.cli.options import checked_budget, composed
 from dpcli.cli.outputs import Tables, wide_tables
 from dpcli.ledger.balance import AccountTerms
 from dpcli.ledger.charge import now
@@ -29,8 +29,8 @@ from dpcli.ledger.restoration import Recovered
 from dpcli.ledger.restoration import recover as recover_ledger
 from dpcli.privacy.loss import loss_text
 from dpcli.privacy.unit import PersonUnit, RowUnit, unit_text
-from dpcli.problems.errors import LedgerError, UsageError, make_problem
-from dpcli.releasing.report_proofs import report_faults, report_proofs
+from dpcli.problems.errors import LedgerError, Problem, UsageError, make_problem
+from dpcli.releasing.report_proofs import report_faults, report_proofs, stored_faults
 from dpcli.specification.dataset_names import dataset_name_fault
 
 MAX_UNPROVEN = 1_000_000
@@ -150,27 +150,34 @@ def export(
     metadata: options.Metadata = None,
     layout: options.Layout = "long",
     digits: options.ShownDigits = "interval",
+    dataset: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Whose release it is, if several datasets have the ID."),
+    ] = None,
     force: options.Force = False,
+    quiet: options.Quiet = False,
     path: options.NamedLedger = None,
 ) -> None:
     """Publish a past release again, byte for byte, at no cost.
 
-    Writes the table to stdout or to OUT, with a report next to it. Reads the ledger, no data;
-    spends nothing. For a local collection there are only the reports.
+    Writes the table to stdout or to OUT, with a report next to it; on a terminal, shows the numbers
+    as the release did. Reads the ledger, no data; spends nothing. For a local collection there
+    are only the reports.
 
     Examples:
         dpcli ledger export 2026-11-21
         dpcli ledger export 2026-11-21 -o noisy.csv
         dpcli ledger export 2026-11-21 -o wide.csv --layout wide --report r.md
 
-    Exits 6 if there is no such release, 7 if an output could not be written.
+    Exits 6 if there is no such release, or if several datasets have one of this id and none is
+    named, 7 if an output could not be written.
 
     See also: dpcli ledger history, dpcli explain release-id
     """
     with existing_ledger(path) as opened_ledger:
-        stored = opened_ledger.stored(release_id)
-        if stored is None:
-            raise LedgerError.about("no-such-release", release_id=release_id)
+        owner = opened_ledger.dataset_of(release_id, composed(dataset))
+        stored = opened_ledger.stored(release_id, owner)
+        assert stored is not None
         inputs = opened_ledger.files()
     names = wide_tables(stored) if layout == "wide" else ()
     tables = Tables(
@@ -183,6 +190,7 @@ def export(
             raise LedgerError.about("responses-not-stored", digest=stored.digest)
     tables.require_valid(inputs, stored)
     tables.publish(stored, "run the command again")
+    tables.show(stored, quiet=quiet)
 
 
 def verify(
@@ -196,8 +204,9 @@ def verify(
 ) -> None:
     """Check that a ledger is unchanged, and that reports agree.
 
-    Checks tables, chain, anchor and outputs, and published reports against them. Reads the
-    ledger and the reports; writes and spends nothing.
+    Checks tables, chain and anchor, reads all entries and outputs as other commands do, and
+    compares published reports with them. Reads the ledger and the reports; writes and spends
+    nothing.
 
     Examples:
         dpcli ledger verify
@@ -205,17 +214,21 @@ def verify(
         # every morning, by cron, which mails what goes to stderr:
         0 6 * * *  dpcli ledger verify --against published/*.json > /dev/null
 
-    Exits 6 and names the entry when anything was changed, removed or restored.
+    Exits 6 and names the entry when anything was changed, removed, forged or restored.
 
     See also: dpcli explain ledger-in-doubt
     """
     reports = [*(against or ()), *(more or ())]
     with existing_ledger(path, unchecked=True) as opened_ledger:
-        faults = [*opened_ledger.all_faults(), *report_faults(opened_ledger, reports)]
-        count = 0 if faults else len(opened_ledger.entries())
-        name = opened_ledger.path
-    if faults:
-        raise LedgerError(make_problem("ledger-in-doubt", path=name, why=fault) for fault in faults)
+        name, count = opened_ledger.path, 0
+        faults, unreadable = opened_ledger.all_faults(), list[Problem]()
+        with LedgerError.collected(unreadable):
+            faults += report_faults(opened_ledger, reports)
+        if not faults:
+            faults += stored_faults(opened_ledger)
+            count = len(opened_ledger.entries())
+    problems = [make_problem("ledger-in-doubt", path=name, why=fault) for fault in faults]
+    LedgerError.require_none(problems or unreadable)
     if as_json:
         print_json({"entries": count, "reports": len(reports), "intact": True})
     else:
@@ -271,7 +284,12 @@ def recover(
         )
     if as_json:
         releases = [
-            {"release_id": each.release_id, "entry": each.entry, "exact": each.exact}
+            {
+                "dataset": each.terms.dataset,
+                "release_id": each.release_id,
+                "entry": each.entry,
+                "exact": each.exact,
+            }
             for each in recovered.releases
         ]
         print_json(
@@ -304,8 +322,8 @@ def _recovery_lines(path: Path, recovered: Recovered, reports: int) -> Iterator[
     for release in recovered.releases:
         if not release.exact:
             yield (
-                f"release {release.release_id}: charged the plain sum of its losses, because "
-                "this version plans it otherwise"
+                f"release {release.release_id} of {release.terms.dataset}: charged the plain sum "
+                "of its losses, because this version plans it otherwise"
             )
     yield from (
         f"account {name}: closed, because of unproven releases" for name in recovered.closed

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-import unicodedata
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import fields, replace
 from difflib import get_close_matches
@@ -19,8 +19,10 @@ import typer
 
 from dpcli.cli.charging import existing_ledger
 from dpcli.cli.console import write_json
-from dpcli.cli.options import AsJson, NamedLedger, day_option
+from dpcli.cli.options import AsJson, NamedLedger, composed, day_option
 from dpcli.cli.terminal import write_table
+from dpcli.fields.values import NumberSyntaxError, parse_number
+from dpcli.ledger.account import budget_text, sharing_warnings
 from dpcli.ledger.balance import (
     AccountTerms,
     Balance,
@@ -29,18 +31,27 @@ from dpcli.ledger.balance import (
     recorded_cost,
     terms_from_spec,
 )
-from dpcli.ledger.charge import SUFFIX
-from dpcli.ledger.forecast import RepeatedRuns
+from dpcli.ledger.charge import SUFFIX, now
+from dpcli.ledger.forecast import MAX_RUNS, RepeatedRuns
 from dpcli.ledger.ledger import OpenLedger
-from dpcli.ledger.options import DEFAULT, NAMED
+from dpcli.ledger.options import DEFAULT, NAMED, access_warnings
 from dpcli.numeric.exact import plain_text, readable_text, with_exponent
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
-from dpcli.privacy.loss import Loss, remaining_text
-from dpcli.problems.errors import DpcliError, LedgerError
-from dpcli.problems.messages import did_you_mean
+from dpcli.privacy.loss import Guarantee, Loss, remaining_text
+from dpcli.problems.errors import (
+    BudgetError,
+    DpcliError,
+    LedgerError,
+    Problem,
+    UsageError,
+    make_problem,
+)
+from dpcli.problems.messages import count_text, did_you_mean
+from dpcli.releasing.publishing import publish_to_stdout
 from dpcli.report.json import Fact, JsonNumber, json_text
 from dpcli.specification.load import read_spec_file
+from dpcli.version import __version__
 
 COUNTED = {
     f"{amount}_{measure}": (amount, measure)
@@ -51,6 +62,12 @@ COUNTED = {
 
 UNKNOWN = "?"
 """Stands for a number that cannot be computed without a package."""
+
+Shared = Mapping[str, set[str]]
+"""Other accounts that were charged for files of an account, with these files."""
+
+SHOWN_RELEASES = 5
+"""How many of the last releases of an account the page shows."""
 
 JsonObject = dict[str, object]
 """An account or a release, by the keys of its JSON."""
@@ -76,22 +93,35 @@ def show(
     period: Annotated[
         str | None, day_option("Windows around this day, not the worst ones.")
     ] = None,
+    fail_below: Annotated[
+        str | None, typer.Option(metavar="SHARE", help="Exit 5 if less is left, such as 10%.")
+    ] = None,
     as_json: AsJson = False,
+    as_html: Annotated[bool, typer.Option("--html", help="A page for people, on stdout.")] = False,
     path: NamedLedger = None,
 ) -> None:
     """Print what every account has spent and what is left.
 
     For an account with a window, the spending in its worst window, or with --period in the
-    worst one around that day. With --spec the ledger is the one next to SPEC. Reads the
+    worst one around that day. With --spec the ledger is the one next to SPEC. The page of
+    --html has the last releases, too, and how many more of the last one's price fit. Reads the
     ledger and SPEC; writes and spends nothing.
 
     Examples:
         dpcli ledger show
         dpcli ledger show --spec specs/town.yaml       # how many more runs fit
         dpcli ledger show --json | grep remaining_epsilon
+        dpcli ledger show --html > budgets.html
+        dpcli ledger show --fail-below 10% > /dev/null  # in a job that warns
+
+    Exits 5 with --fail-below if an account has less than this share of a part of its budget.
 
     See also: dpcli ledger history, dpcli explain budget
     """
+    if as_html and as_json:
+        fix = "give one of them"
+        raise UsageError.about("bad-option", given="`--html`", other="`--json`", fix=fix)
+    least = None if fail_below is None else _share(fail_below)
     plan = make_plan(read_spec_file(spec)) if spec else None
     day = period_number(period) if period else None
     default = spec.parent / DEFAULT if spec else None
@@ -99,10 +129,29 @@ def show(
         terms = ledger.accounts()
         if plan is not None:
             terms = {name: terms[name] for name in terms if name == plan.spec.dataset}
-        accounts = [_account(ledger, account, day, plan) for account in terms.values()]
-    if as_json:
+        shared = {name: ledger.sharing(name) for name in terms}
+        accounts = [
+            _account(ledger, account, day, plan) | {"shares_files_with": list(shared[name])}
+            for name, account in terms.items()
+        ]
+        page = _page(ledger, terms, accounts, shared) if as_html else b""
+    if as_html:
+        publish_to_stdout(page)
+    elif as_json:
         write_json(json_text([_with_numbers(account) for account in accounts]))
-        return
+    else:
+        _write_accounts(accounts, terms, plan, shared)
+    if least is not None:
+        BudgetError.require_none(_low_accounts(accounts, least, str(fail_below)))
+
+
+def _write_accounts(
+    accounts: Sequence[JsonObject],
+    terms: Mapping[str, AccountTerms],
+    plan: Plan | None,
+    shared: Mapping[str, Shared],
+) -> None:
+    """Print the accounts as a table, and when windows free what was spent."""
     windows = any(account["window"] for account in accounts)
     deltas = any(account["delta"] != 0 for account in accounts)
     rhos = any(account["spent_rho"] not in {None, UNKNOWN} for account in accounts)
@@ -115,8 +164,9 @@ def show(
     }  # fmt: skip
     _write("accounts", accounts, [name for name, is_shown in shown.items() if is_shown])
     for account in accounts:
-        for line in _frees_lines(account):
-            print(line)
+        name = str(account["dataset"])
+        for line in (*_account_lines(account), *sharing_warnings(shared[name])):
+            print(f"{name}: {line}")
     if plan is not None:
         wanted = terms_from_spec(plan.spec)
         if not terms:
@@ -125,6 +175,37 @@ def show(
             for word, kept, stated in account_terms.differences(wanted):
                 is_kept = f"the {word} of `{wanted.dataset}` is {kept}"
                 print(f"{is_kept}, and {stated} in the spec")
+
+
+def _share(text: str) -> Fraction:
+    """A share of a budget, as `10%` or `0.1`; UsageError for another text."""
+    try:
+        number = parse_number(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except NumberSyntaxError:
+        number = Fraction(-1)
+    if 0 < number <= 1:
+        return number
+    fix = "write a share such as `10%` or `0.1`"
+    raise UsageError.about("bad-option", given="`--fail-below`", other=text, fix=fix)
+
+
+def _low_accounts(
+    accounts: Sequence[JsonObject], least: Fraction, stated: str
+) -> Iterator[Problem]:
+    """A problem for each account with less than a share of its budget left.
+
+    What is left of the worst window counts. A number that is not known may be too low.
+    """
+    for account in accounts:
+        for measure in ("epsilon", "delta", "rho"):
+            budget, left = account.get(measure), account[f"remaining_{measure}"]
+            if not isinstance(budget, Fraction) or not budget:
+                continue
+            if not isinstance(left, Fraction) or left < least * budget:
+                shown = readable_text(left) if isinstance(left, Fraction) else str(left)
+                arguments = {"dataset": account["dataset"], "measure": measure, "least": stated}
+                yield make_problem("account-low", left=shown, **arguments)
+                break
 
 
 def _account(
@@ -154,7 +235,7 @@ def _account(
         "epsilon": terms.budget.epsilon,
         "delta": terms.budget.delta,
         # One that chose bounds or limits first has two entries.
-        "releases": len({(release.release_id or "").removesuffix(SUFFIX) for release in releases}),
+        "releases": len({release.release_id.removesuffix(SUFFIX) for release in releases}),
         **sizes,
         "more_runs": more,
         "frees": [{"from": start, "remaining": left.remaining} for start, left in frees],
@@ -162,14 +243,11 @@ def _account(
     }
 
 
-def _frees_lines(account: JsonObject) -> Iterator[str]:
-    """Lines on the days from which on an account with a window has more left."""
+def _account_lines(account: JsonObject) -> Iterator[str]:
+    """Sentences on the days from which on an account with a window has more left."""
     for free in cast("list[dict[str, Any]]", account["frees"]):
-        dataset, day, left = account["dataset"], free["from"], remaining_text(free["remaining"])
-        yield (
-            f"{dataset}: for data of {day} and later days, {left} is left, if nothing else is "
-            "charged"
-        )
+        day, left = free["from"], remaining_text(free["remaining"])
+        yield f"for data of {day} and later days, {left} is left, if nothing else is charged"
 
 
 def _with_numbers(facts: JsonObject) -> dict[str, Fact]:
@@ -222,8 +300,7 @@ def history(
 
     See also: dpcli ledger show, dpcli ledger export
     """
-    # Some keyboards and shells decompose letters (NFD); names of accounts are composed (NFC).
-    dataset = None if dataset is None else unicodedata.normalize("NFC", dataset)
+    dataset = composed(dataset)
     with existing_ledger(path) as ledger:
         accounts = ledger.accounts()
         if dataset is not None and dataset not in accounts:
@@ -267,6 +344,63 @@ def _releases(ledger: OpenLedger, terms: AccountTerms) -> Iterator[JsonObject]:
             "recovered": entry.recovered is not None,
             "parts": json.loads(entry.events_json),
         }
+
+
+def _page(
+    ledger: OpenLedger,
+    terms: Mapping[str, AccountTerms],
+    accounts: Sequence[JsonObject],
+    shared: Mapping[str, Shared],
+) -> bytes:
+    """The page, without scripts and references; `accounts` are those of `--json`."""
+    # Templates take long to load.
+    from dpcli.report.render import environment
+
+    page = environment("html").get_template("ledger.html.j2")
+    views = [
+        {
+            "name": name,
+            "terms": f"{own.unit}, {own.neighbors}, {own.composition}; budget {budget_text(own)}",
+            "closed": account["closed"],
+            "warnings": sharing_warnings(shared[name]),
+            "amounts": list(_amounts(account)),
+            "sentences": [*_forecast(ledger, own), *_account_lines(account)],
+            "releases": list(_releases(ledger, own))[: -SHOWN_RELEASES - 1 : -1],
+        }
+        for (name, own), account in zip(terms.items(), accounts, strict=True)
+    ]
+    warnings = access_warnings(ledger.path, ledger.anchor)
+    return page.render(
+        title=f"Budget ledger {ledger.path.name}", version=__version__, created=now(),
+        ledger=ledger, accounts=views, warnings=warnings, text=_cell,
+    ).encode("utf-8", "backslashreplace")  # fmt: skip
+
+
+def _amounts(account: JsonObject) -> Iterator[tuple[str, int, str]]:
+    """Each measure of a budget, how many thousandths are spent, and that in words."""
+    for measure in ("epsilon", "delta", "rho"):
+        size, spent = Fraction(str(account.get(measure, 0))), account[f"spent_{measure}"]
+        if size:
+            left = _cell("remaining", account[f"remaining_{measure}"])
+            part = min(1000, int(1000 * spent / size)) if isinstance(spent, Fraction) else 0
+            words = f"{_cell('spent', spent)} spent, {left} left of {_cell('', size)}"
+            yield measure, part, words
+
+
+def _forecast(ledger: OpenLedger, terms: AccountTerms) -> Iterator[str]:
+    """How many more releases of the last one's price fit; nothing without a release."""
+    account, entries = ledger.account(terms.dataset), ledger.releases(terms.dataset)
+    price: Counter[Guarantee] = Counter()
+    for entry in entries:
+        # One that chose bounds or limits first has two entries.
+        if entry.release_id.removesuffix(SUFFIX) == entries[-1].release_id.removesuffix(SUFFIX):
+            price.update(dict(recorded_cost(entry.events_json, None, terms.neighbors).guarantees))
+    if entries and not account.closed:
+        runs = RepeatedRuns(terms, account.costs, tuple(price.items())).max_runs
+        limit = "at least " if runs == MAX_RUNS else ""
+        where = " in a window without other releases" if terms.window else ""
+        more = count_text(runs, "more release")
+        yield f"{limit}{more} at the price of the last one would fit{where}"
 
 
 def _write(title: str, facts: Sequence[JsonObject], columns: Sequence[str]) -> None:

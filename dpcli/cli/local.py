@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from dpcli.cli import options
-from dpcli.cli.charging import published, shown_messages
-from dpcli.cli.console import print_json, print_line
+from dpcli.cli.charging import logged_commit, published, shown_messages
+from dpcli.cli.console import current_log, print_json, print_line
 from dpcli.cli.options import AsJson, input_file
 from dpcli.cli.outputs import Responses, output_file, write_output
 from dpcli.cli.summary import SUMMARY_LINES, spent_text
@@ -71,10 +71,10 @@ def randomize(
 
     See also: dpcli plan, dpcli local estimate, dpcli explain responses
     """
-    plan = make_plan(read_local_spec(spec, data))
+    plan = make_plan(read_local_spec(spec, data)).about(period)
     inputs = (spec, *plan.spec.files, *map(input_file, data))
     name = release_id or new_release_id()
-    request = ReleaseRequest(plan, tuple(data), name, ledger, period, any_period=any_period)
+    request = ReleaseRequest(plan, tuple(data), name, ledger, any_period=any_period)
     run = CollectionRun(request, shown_messages(quiet=quiet))
     responses = Responses(output, report, report_format, force, shuffle, request.path)
 
@@ -83,10 +83,10 @@ def randomize(
 
     with published(run, inputs, responses, request.files):
         if run.stored is None:
-            with shown_progress(quiet=quiet) as progress:
+            with shown_progress(quiet=quiet) as progress, logged_commit(run):
                 run.commit(rendered, shuffle=shuffle, progress=progress)
     stored = run.outcome
-    if quiet:
+    if quiet or current_log() is not None:
         return
     if stored.receipt is not None:
         spent = spent_text(plan.cost, stored.receipt)

@@ -16,11 +16,14 @@ import typer
 
 from dpcli.cli.commands import PARSER_ERROR, LazyGroup, help_page, usage_error
 from dpcli.cli.console import (
+    LINES_OF_FACTS,
+    Log,
     OutputLost,
     escaped_streams,
     open_standard_streams,
     print_failure,
-    use_json,
+    print_json,
+    use_facts,
 )
 from dpcli.problems.errors import (
     DpcliError,
@@ -29,7 +32,8 @@ from dpcli.problems.errors import (
     UsageError,
     internal_error,
 )
-from dpcli.version import __version__
+from dpcli.problems.system import require_supported
+from dpcli.version import __version__, environment
 
 COMPLETION_VARIABLE = "_DPCLI_COMPLETE"
 """The environment variable with which a shell requests completions."""
@@ -50,9 +54,19 @@ app = typer.Typer(
 
 
 def _version(wanted: bool) -> None:
-    if wanted:
+    if not wanted:
+        return
+    if "--json" in sys.argv[1:]:
+        print_json(environment())
+    else:
         typer.echo(f"dpcli {__version__}")
-        raise typer.Exit
+    raise typer.Exit
+
+
+def _json_of_version(wanted: bool) -> None:
+    if wanted and not {"--version", "-V"} & {*sys.argv}:
+        fix = "write `--version --json`; commands have a `--json` of their own, after their name"
+        raise UsageError.about("bad-option", given="`--json`", other="a command after it", fix=fix)
 
 
 def _root(
@@ -62,17 +76,33 @@ def _root(
             "--version", "-V", callback=_version, is_eager=True, help="Print the version."
         ),
     ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", callback=_json_of_version, help="With --version: as JSON.")
+    ] = False,
     no_color: Annotated[
         bool, typer.Option("--no-color", help="No color; before or after the command.")
     ] = False,
     error_format: Annotated[
         str,
         typer.Option(
-            metavar="text|json",
+            metavar="text|json|github",
             show_default=False,
-            help="Messages for people or scripts [text]; before or after the command.",
+            help="Messages for people, scripts or GitHub [text]; before or after the command.",
         ),
     ] = "text",
+    log_format: Annotated[
+        str,
+        typer.Option(
+            metavar="text|json", show_default=False, help="Lines for log collectors [text]."
+        ),
+    ] = "text",
+    log_durations: Annotated[
+        bool,
+        typer.Option(
+            "--log-durations",
+            help="Real times, not that of the start; such a log is as confidential as the data.",
+        ),
+    ] = False,
 ) -> None:
     """Differentially private releases of CSV files.
 
@@ -94,7 +124,7 @@ def _root(
         1 a fault of dpcli        5 the budget refuses
         2 wrong command line      6 the ledger cannot be used
         3 wrong spec              7 an output could not be written
-        8 the quality check failed: only the check was charged
+        8 the quality check failed, and only its loss was charged
     """
 
 
@@ -142,6 +172,7 @@ def run() -> int:
     with escaped_streams():
         try:
             words = _without_global_options(sys.argv[1:])
+            require_supported()
             # Completion uses the same name, however the program was started.
             status = _parser()(words, standalone_mode=False, prog_name="dpcli")
             sys.stdout.flush()
@@ -177,27 +208,38 @@ def _without_global_options(words: Sequence[str]) -> list[str]:
     `dpcli help COMMAND` becomes `dpcli COMMAND --help`.
     """
     others: list[str] = []
-    formats = []
+    formats: dict[str, list[str]] = {"--error-format": [], "--log-format": []}
+    with_durations = False
     remaining = iter(words)
     for word in remaining:
         if word == "--":
             others += [word, *remaining]
         elif word == "--no-color":
             os.environ["NO_COLOR"] = "1"
-        elif word == "--error-format":
-            formats.append(next(remaining, ""))
-        elif word.startswith("--error-format="):
-            formats.append(word.partition("=")[2])
+        elif word == "--log-durations":
+            with_durations = True
+        elif (name := word.partition("=")[0]) in formats:
+            formats[name].append(word.partition("=")[2] if "=" in word else next(remaining, ""))
         else:
             others.append(word)
-    for name in formats:
-        if name not in ("text", "json"):
-            raise UsageError.about("command-line.error-format", found=name)
-    if formats[-1:] == ["json"]:
-        use_json(sys.stderr)
+    _use_formats(*formats.values(), with_durations=with_durations)
     if others[:1] == ["help"]:
         others = [*(word for word in others if word != "help"), "--help"]
     return others
+
+
+def _use_formats(errors: list[str], logs: list[str], *, with_durations: bool) -> None:
+    """Write standard error in the last format of each option; UsageError for others."""
+    for name in errors:
+        if name not in ("text", *LINES_OF_FACTS):
+            raise UsageError.about("command-line.error-format", found=name)
+    has_log = logs[-1:] == ["json"]
+    if {*logs} - {"text", "json"} or (with_durations and not has_log) or (errors and logs):
+        raise UsageError.about("command-line.log-format")
+    if has_log:
+        use_facts(sys.stderr, Log(with_durations=with_durations))
+    elif errors and errors[-1] in LINES_OF_FACTS:
+        use_facts(sys.stderr, LINES_OF_FACTS[errors[-1]])
 
 
 def _failure(error: Any) -> DpcliError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -11,7 +12,7 @@ import typer
 
 from dpcli.data.formats import Dialect
 from dpcli.fields.values import MAX_BUDGET, MIN_EPSILON, MIN_RHO, NumberSyntaxError, parse_number
-from dpcli.ledger.options import NAMED, checked_day, checked_id
+from dpcli.ledger.options import NAMED, checked_day, checked_id, checked_period
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.loss import Loss
 from dpcli.problems.errors import SpecError, UsageError
@@ -68,12 +69,23 @@ NamedLedger = Annotated[Path | None, _ledger_option("dpcli-ledger.sqlite")]
 """The ledger of commands that read no spec."""
 
 
+def composed(dataset: str | None) -> str | None:
+    """The name of a dataset in NFC, as accounts have it; some keyboards make NFD."""
+    return None if dataset is None else unicodedata.normalize("NFC", dataset)
+
+
 def day_option(text: str) -> Any:
     """The option `--period` with this help."""
     return typer.Option("--period", metavar="YYYY-MM-DD", callback=checked_day, help=text)
 
 
-Period = Annotated[str | None, day_option("The day of the data, for a window.")]
+Period = Annotated[
+    str | None,
+    typer.Option(
+        "--period", metavar="PERIOD", callback=checked_period,
+        help="What the data are about: a day, month, year ... [of SPEC].",
+    ),
+]  # fmt: skip
 AnyPeriod = Annotated[
     bool, typer.Option("--any-period", help="Accept a day in the future, or long before the last.")
 ]

@@ -29,7 +29,8 @@ from dpcli.report.formats import (
     render_output,
     require_table_name,
 )
-from dpcli.report.report import Report, without_numbers
+from dpcli.report.json import REPORT_VERSION
+from dpcli.report.report import Report, require_report, without_numbers
 
 if TYPE_CHECKING:
     from dpcli.releasing.responses import ChargedResponses
@@ -131,6 +132,13 @@ class Outputs:
                 raise LedgerError.about("output-not-stored", output=output) from None
         return self._made[name]
 
+    def current_report(self, stored: StoredRelease) -> Report | None:
+        """The stored report, which a summary shows; None if an earlier version wrote it."""
+        stated = json.loads(without_numbers(stored.outputs.get(FACTS, b"{}")))
+        if stated.get("report_version") == REPORT_VERSION:
+            self._report = self._report or Report.parse(stored.outputs[FACTS])
+        return self._report
+
     def is_published(self, stored: StoredRelease) -> bool:  # noqa: ARG002 - of responses alone
         """Whether an output that is not stored is already in its file.
 
@@ -154,6 +162,7 @@ class Outputs:
         is_published = stored is not None and self.is_published(stored)
         expected: dict[Path, set[bytes]] = {}
         for release in (*([stored] if stored else ()), *failed):
+            require_report(release.release_id, release.outputs)
             for path, content in self.contents(release).items():
                 expected.setdefault(path, set()).add(content)
         targets = [*({} if is_published else self.tables), *self.described, *self.reports]
@@ -247,14 +256,30 @@ class Tables(Outputs):
         super().notify_written(stored)
         if self.on_terminal and not stored.stopped:
             print_line(
-                "the whole table is stored in the ledger; `dpcli ledger export "
-                f"{stored.release_id} -o OUT.csv` writes it to a file"
+                f"the whole table is stored in the ledger; `{stored.export_command()} -o OUT.csv` "
+                "writes it to a file"
             )
+
+    def show(self, stored: StoredRelease, made: Report | None = None, *, quiet: bool) -> None:
+        """Print the numbers, of the report that was `made` or stored, and name the files.
+
+        A `quiet` command prints only the numbers that stand on a terminal in place of a table.
+        """
+        on_terminal = self.on_terminal
+        if (on_terminal or not quiet) and stored.digest is None:
+            # It loads words and bars that a quiet command does without.
+            from dpcli.cli.summary import print_summary
+
+            if report := made or self.current_report(stored):
+                digits = self.digits
+                print_summary(report, stored.receipt, shown=on_terminal, quiet=quiet, digits=digits)
+        if not quiet:
+            self.notify_written(stored)
 
     def _publish(self, stored: StoredRelease) -> None:
         """Write files, or the table to standard output unless a summary was shown."""
         super()._publish(stored)
-        shown = self.on_terminal and stored.receipt
+        shown = self.on_terminal and (stored.receipt or self.current_report(stored))
         if self._printed and not shown and not stored.stopped:
             publish_to_stdout(b"\n".join(self.content(stored, name) for name in self._printed))
 

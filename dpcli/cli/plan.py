@@ -13,7 +13,7 @@ from dpcli.cli.charging import forecast_balance
 from dpcli.cli.console import print_styled, write_json
 from dpcli.cli.options import AnyPeriod, AsJson, LedgerFile, Period, SpecFile
 from dpcli.cli.plan_text import print_local_plan, print_plan
-from dpcli.cli.terminal import write_table
+from dpcli.cli.terminal import Row, write_table
 from dpcli.fields.values import NumberSyntaxError, parse_number
 from dpcli.numeric.exact import exact_or_up, rounded_text
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 MOST = 10**15
 
 MAX_TIMES = 100_000
+
+MARKDOWN = "md"
 
 COLORS = {"MET": "1;32", "WARNED": "1;33", "DECLARED": "1;36", "OPEN": "1;35"}
 """The styles of verdicts on risks."""
@@ -57,6 +59,9 @@ def plan(
     fail_on_weaker: Annotated[
         bool, typer.Option("--fail-on-weaker", help="Exit 3 if SPEC protects less than OLD.yaml.")
     ] = False,
+    form: Annotated[
+        str | None, typer.Option("--format", metavar="md", help="With --diff: as Markdown.")
+    ] = None,
     records: Annotated[
         int | None,
         typer.Option(
@@ -75,6 +80,9 @@ def plan(
     delta: Annotated[
         str | None, typer.Option(metavar="D", help="For --shuffle [that of the budget].")
     ] = None,
+    details: Annotated[
+        bool, typer.Option("--details", help="Also each query: sensitivity, noise, why.")
+    ] = False,
     ledger: LedgerFile = None,
     period: Period = None,
     any_period: AnyPeriod = False,
@@ -85,20 +93,22 @@ def plan(
 ) -> None:
     """Print what a release would ask, hide and reveal; reads no data.
 
-    For each statistic: the query, by how much one person (or row) can change it, the noise, the
-    error to expect and the cost; then the total against the budget, and what the account has
-    left before and after. With --times also how many runs fit; in an account with a window,
-    one on each day from --period on. Reads SPEC and its ledger. Writes and spends nothing.
+    First the total against the budget, and what the account has left before and after. Then a
+    line for each statistic: what it publishes, the error to expect, with --rows of that many
+    rows, and the cost; with --details also each query, by how much one person (or row) can change
+    it, and the noise. With --times also how many runs fit; in an account with a window, one on
+    each day from --period on. Reads SPEC and its ledger. Writes and spends nothing.
 
     Examples:
         dpcli plan specs/minimal.yaml
+        dpcli plan specs/town.yaml --rows 3000 --details
         dpcli plan specs/town.yaml --risks             # what can go wrong
         dpcli plan specs/town.yaml --compare           # other compositions
         dpcli plan specs/town.yaml --json | grep '"error95"'
         dpcli plan specs/minimal.yaml --times 2 || echo "no two runs fit"
         dpcli plan specs/local-survey.yaml --records 3000
         # in a pull request: does the new spec protect less?
-        dpcli plan new.yaml --diff old.yaml --fail-on-weaker
+        dpcli plan new.yaml --diff old.yaml --fail-on-weaker --format md
 
     Exits 3 for the spec; 5 or 6 where `dpcli release` would, with the same message. With --diff
     no account is checked, and 5 is for the budget of SPEC.
@@ -112,27 +122,29 @@ def plan(
         fix = "ask for one of them at a time"
         given, other = quote(named[0]), quoted_list(others, "or")
         raise UsageError.about("bad-option", given=given, other=other, fix=fix)
-    if fail_on_weaker and diff is None:
-        raise UsageError.about("nothing-to-compare")
+    if diff is None or form is not None:
+        _require_older_spec(diff, form, as_json=as_json, fail_on_weaker=fail_on_weaker)
     loaded = read_spec_file(spec)
     shuffled = None
     current: Plan
     if isinstance(loaded, LocalSpec):
         _require_local_options(diff, shuffle, delta)
-        current = make_plan(loaded)
+        current = make_plan(loaded).about(period)
         shuffled = None if shuffle is None else _amplified(current, shuffle, delta)
     else:
         if shuffle or delta:
             fix, given = "name a spec with `model: local`", "`--shuffle` or `--delta`"
             other = "a spec of the central model"
             raise UsageError.about("bad-option", given=given, other=other, fix=fix)
-        current = make_plan(loaded)
+        current = make_plan(loaded).about(period)
         if diff is not None:
             older = make_plan(read_central_spec(diff))
-            _difference(older, current, as_json=as_json, blamed=diff if fail_on_weaker else None)
+            blamed = diff if fail_on_weaker else None
+            as_markdown = form == MARKDOWN
+            _difference(older, current, as_json=as_json, as_markdown=as_markdown, blamed=blamed)
             require_plan_fits(current)
             return
-    forecast = forecast_balance(current, spec, ledger, period, times=times, any_period=any_period)
+    forecast = forecast_balance(current, spec, ledger, times=times, any_period=any_period)
     records = records or shuffle
     if as_json:
         from dpcli.report.json import json_text
@@ -145,12 +157,23 @@ def plan(
     elif isinstance(current, LocalPlan):
         print_local_plan(current, forecast, records, shuffled)
     else:
-        print_plan(current, forecast, records)
+        print_plan(current, forecast, records, details=details)
     if compare and not as_json:
         print()
         _print_comparison(current)
     sys.stdout.flush()
     forecast.raise_refusal()
+
+
+def _require_older_spec(
+    diff: Path | None, form: str | None, *, as_json: bool, fail_on_weaker: bool
+) -> None:
+    """UsageError for options of a comparison without one, or in another format."""
+    if fail_on_weaker and diff is None:
+        raise UsageError.about("nothing-to-compare")
+    if form is not None and (form != MARKDOWN or diff is None or as_json):
+        needs = {"given": "`--format`", "other": "`md`, `--diff` and no `--json`"}
+        raise UsageError.about("bad-option.needs", **needs, fix="`--diff OLD.yaml --format md`")
 
 
 def _require_local_options(diff: Path | None, shuffle: int | None, delta: str | None) -> None:
@@ -182,7 +205,12 @@ def _amplified(plan: LocalPlan, records: int, delta: str | None) -> ShuffledGuar
 
 
 def _difference(
-    older: CentralPlan, current: CentralPlan, *, as_json: bool, blamed: Path | None
+    older: CentralPlan,
+    current: CentralPlan,
+    *,
+    as_json: bool,
+    as_markdown: bool,
+    blamed: Path | None,
 ) -> None:
     """Print changes since an older plan; SpecError if weaker and `blamed` is a path."""
     from dpcli.planning.changes import weaker_guarantees
@@ -193,9 +221,7 @@ def _difference(
 
         write_json(difference_json(older, current, reasons))
     else:
-        _print_difference(older, current)
-        for reason in reasons:
-            print(f"weaker: {reason}")
+        _print_difference(older, current, reasons, as_markdown=as_markdown)
     sys.stdout.flush()
     if blamed is not None and reasons:
         raise SpecError(
@@ -252,7 +278,36 @@ def _print_comparison(plan: Plan) -> None:
         print(note)
 
 
-def _print_difference(old: CentralPlan, new: CentralPlan) -> None:
+def _print_difference(
+    old: CentralPlan, new: CentralPlan, reasons: list[str], *, as_markdown: bool
+) -> None:
+    """Print the changed keys, the changed statistics, and why the new plan is weaker."""
+    from dpcli.specification.differences import key_changes
+
+    title = f"{new.spec.dataset}: what changes"
+    keys = [f"{change.path}: {change.words}" for change in key_changes(old.spec, new.spec)]
+    rows = _changed_rows(old, new)
+    if not as_markdown:
+        print(title, *keys, *([] if keys else ["no key"]), "", sep="\n")
+        write_table(sys.stdout, "", rows)
+        for reason in reasons:
+            print(f"weaker: {reason}")
+        return
+    from dpcli.report.render import markdown_text
+
+    headings = [key or "change" for key in rows[0]]
+    lines = [headings, ["---"] * len(headings), *(list(row.values()) for row in rows)]
+    print(
+        f"### {markdown_text(title)}\n", *(f"- {markdown_text(key)}" for key in keys), "", sep="\n"
+    )
+    for line in lines:
+        print(f"| {' | '.join(line if line is lines[1] else map(markdown_text, line))} |")
+    for reason in reasons:
+        print(f"\n**Weaker:** {markdown_text(reason)}")
+
+
+def _changed_rows(old: CentralPlan, new: CentralPlan) -> list[Row]:
+    """A row for each query of a statistic that changes, and one for the release."""
     from dpcli.planning.changes import statistic_changes
 
     names = ("statistic", "", "query", "epsilon", "rho", "error", "mechanism")
@@ -260,13 +315,13 @@ def _print_difference(old: CentralPlan, new: CentralPlan) -> None:
     for change in statistic_changes(old, new):
         head, losses = (change.name, change.change or ""), (change.epsilon, change.rho)
         mechanisms = change.mechanisms
-        for query, error in change.errors.items():
+        for query, error in change.errors.items() if change.change else ():
             lines.append((*head, query, *losses, error, " -> ".join(mechanisms)))
             head, losses, mechanisms = ("", ""), (NEITHER, NEITHER), ()
     rules = dict.fromkeys(plan.spec.privacy.composition.name for plan in (old, new))
     total = ((old.cost.epsilon, new.cost.epsilon), (old.cost.rho, new.cost.rho))
     lines.append(("in all", "", "", *total, NEITHER, " to ".join(rules)))
-    rows = [
+    return [
         {
             name: cell if isinstance(cell, str) else _arrow(*cell)
             for name, cell in zip(names, line, strict=True)
@@ -274,7 +329,6 @@ def _print_difference(old: CentralPlan, new: CentralPlan) -> None:
         }
         for line in lines
     ]
-    write_table(sys.stdout, f"{new.spec.dataset}: what changes", rows)
 
 
 def _arrow(before: Fraction | None, after: Fraction | None) -> str:

@@ -1,10 +1,11 @@
-"""A plan as text: designs, a table, notes, and the total against the budget."""
+"""A plan as text: the total against the budget, a line for each entry, and notes."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dpcli.cli.terminal import (
@@ -12,15 +13,14 @@ from dpcli.cli.terminal import (
     Row,
     budget_bar,
     can_draw_bars,
-    share_bar,
     write_gap,
     write_table,
 )
 from dpcli.ledger.forecast import MAX_RUNS, BalanceForecast
-from dpcli.numeric.exact import exact_or_rounded, exact_or_up, rounded_text
+from dpcli.numeric.exact import exact_or_rounded, exact_or_up, readable_text, rounded_text, short_up
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan, PlannedQuery, PlannedStatistic
 from dpcli.planning.words.choices import choice_rules, chosen_bounds_errors
-from dpcli.planning.words.data import bounding_notes, plan_warnings
+from dpcli.planning.words.data import bounding_notes, period_notes, plan_warnings
 from dpcli.planning.words.guarantee import (
     composition_notes,
     composition_rule,
@@ -30,7 +30,6 @@ from dpcli.planning.words.guarantee import (
     shuffle_condition,
 )
 from dpcli.planning.words.statistics import (
-    binning_notes,
     bounding_comparisons,
     derived_notes,
     design_notes,
@@ -39,53 +38,161 @@ from dpcli.planning.words.statistics import (
     post_processing_notes,
     query_title,
     selection_notes,
+    unreachable_thresholds,
 )
 from dpcli.privacy.loss import Loss, loss_text, remaining_text
-from dpcli.report.captions import caption_lines
-from dpcli.specification.model import Response
-from dpcli.statistics.counts.person_counts import PersonCounts
+from dpcli.report.captions import heading_text
+from dpcli.report.statistic import StatisticReport
+from dpcli.specification.model import EXACT, Response
 
 if TYPE_CHECKING:
     from dpcli.privacy.shuffling import ShuffledGuarantee
 
-SPARE = ("cost", "L2", "L1", "adds", "delta", "scale")
+WITHOUT_NAME = ("", "share")
+"""Units that a number does not need."""
+
+MANY_ROWS = 10**12
+"""Rows with which a number has an error, if it ever has a known one."""
+
+SPARE = ("L2", "L1", "adds", "delta", "scale")
 """Columns that a narrow terminal leaves out first."""
 
-LEGEND = {
-    "adds": "what one row adds to a cell",
-    "L1": "the most that all cells of a query change together",
-    "L2": "the same by squares",
-    "scale": "the size of the noise",
-    "error": "the noise is smaller in that share of cells",
-    "epsilon": "what the query reveals",
-    "joint": (
-        "of several Gaussian queries of a statistic, epsilon is a part of what they reveal together"
-    ),
-    "cost": "epsilon of the statistic, next to the largest",
-}
 
-
-def print_plan(plan: CentralPlan, forecast: BalanceForecast, rows: int | None = None) -> None:
-    """Print how queries were designed, all in a table, then notes, total and balance.
+def print_plan(
+    plan: CentralPlan, forecast: BalanceForecast, rows: int | None = None, *, details: bool = False
+) -> None:
+    """Print the cost, a line for each entry and notes; with `details`, all queries.
 
     Errors are shown for this number of `rows`, if it is known.
     """
-    spec, privacy = plan.spec, plan.spec.privacy
-    print(f"{spec.dataset}: neighbors {privacy.neighbors.value}, {privacy.composition.name}")
-    if designs := design_notes(plan):
-        print(*designs, "", sep="\n")
+    spec, neighbors = plan.spec, plan.spec.privacy.neighbors
+    learned = f"can be learned about any one {spec.unit_noun} ({neighbors.value})"
+    print(f"{spec.dataset}: noise limits what {learned}")
+    print_losses(plan, forecast)
+    print("", *filter(None, (spec.caption.title, spec.caption.note)), sep="\n")
+    print(f"Published, each with the error of its noise in {_percent(plan)} of cases:")
+    for choice in choice_rules(plan):
+        print(choice)
+    if plan.quality is not None:
+        print(f"{plan.quality.name}: a check of the file comes first; {_cost(plan.quality, plan)}")
+    for planned in plan.statistics:
+        print(f"{planned.name}: {'; '.join(entry_parts(planned, plan, rows))}")
+    print("", *_meanings(plan), *_notes(plan, forecast, rows), sep="\n")
+    if details:
+        _print_details(plan)
+    else:
+        print("`dpcli plan --details` shows sensitivities and the noise of each number")
+
+
+def entry_parts(planned: PlannedStatistic, plan: CentralPlan, rows: int | None) -> Iterator[str]:
+    """What an entry asks for, its error and its cost, in words of the report."""
+    entry = planned.entry
+    stated = StatisticReport.of(planned, plan.spec)
+    yield stated.request
+    if stated.limits:
+        yield stated.limits.text
+    yield from (bins.text for bins in stated.bins)
+    if stated.keys and stated.keys.threshold is not None:
+        shown = "groups" if entry.has_private_groups else "labels"
+        yield f"{shown} with a noisy count from {stated.keys.threshold:,} on"
+    elif stated.keys:
+        yield f"groups that {stated.keys.selected_by} selects"
+    numbers = f"{planned.cells:,} numbers, each " if planned.cells else "each "
+    error = _error(planned, plan, stated, rows)
+    yield error if planned.cells == 1 else f"{numbers}{error}"
+    yield _cost(planned, plan)
+    yield from stated.post
+    if stated.raw:
+        yield "the noisy numbers are published too"
+    if stated.title:
+        yield f"titled {heading_text(stated.title, stated)}"
+    elif stated.unit:
+        yield f"in {stated.unit}"
+    if stated.note:
+        yield stated.note
+
+
+def _lines_known(
+    planned: PlannedStatistic, plan: CentralPlan, rows: int | None
+) -> tuple[int | None, str]:
+    """How many rows or people a statistic is about, if known; and their name."""
+    check = plan.spec.quality
+    if planned.is_of_people:
+        return rows or (check.min_people if check else None), "people"
+    return rows or (check.min_rows if check else None), plan.spec.rows_are
+
+
+def _error(
+    planned: PlannedStatistic, plan: CentralPlan, stated: StatisticReport, rows: int | None
+) -> str:
+    """How far a number may be off, for this number of rows if it depends on it."""
+    if all(part.is_exact for part in planned.queries):
+        return "exact"
+    confidence = plan.spec.confidence
+    error, at = planned.error(confidence), ""
+    if error is None:
+        groups = planned.entry.inputs.groups
+        known, lines = _lines_known(planned, plan, rows)
+        of_rows = partial(planned.design.error, planned.noises, confidence)
+        if planned.entry.has_private_groups or of_rows(Fraction(MANY_ROWS)) is None:
+            return "with an error that depends on the data"
+        if not known:
+            number = "people" if planned.is_of_people else "rows"
+            return f"with an error that depends on the number of {number} (`--rows N`)"
+        such = f"{'such ' * bool(planned.entry.inputs.where)}{lines}"
+        at = f" at {known // groups:,} {such}{' in a group' * (groups > 1)}"
+        error = of_rows(Fraction(known, groups))
+    if error is None:
+        return f"mostly noise{at}"
+    statistic, inputs = planned.entry.statistic, planned.entry.inputs
+    error = short_up(error, 3)
+    width = f"{int(error):,}" if error.denominator == 1 else readable_text(error)
+    off = f"about +-{width}"
+    if statistic.chooses_labels or inputs.utility:
+        off = f"short of the best by at most {width}"
+    elif planned.design.chooses:
+        off = f"at most {width} ranks off"
+    elif statistic.publishes_dates(inputs):
+        off += " days"
+    elif stated.one_unit not in WITHOUT_NAME:
+        off += f" {stated.one_unit.replace('%', 'points')}"
+    is_widest = plan.chooses_bounds and any(map(planned.depends_on, plan.spec.choices))
+    return f"{off}{at}{', if the outermost bounds are chosen' * is_widest}"
+
+
+def _cost(planned: PlannedStatistic, plan: CentralPlan) -> str:
+    """The mechanism of an entry, and what its answers cost."""
+    entry, target, amount = planned.entry, planned.target, planned.entry.budget_amount
+    calibration = "" if entry.calibration == EXACT else f" ({entry.calibration})"
+    stated = {
+        f"{planned.mechanism.name}{calibration}, epsilon": target.epsilon,
+        "delta": target.delta or None,
+        "rho": planned.rho if plan.spec.privacy.composition.takes_rho else None,
+        "share": amount.weight,
+        "for an error of at most": amount.error,
+    }
+    given = {name: value for name, value in stated.items() if value is not None}
+    return ", ".join(f"{name} {exact_or_rounded(value)}" for name, value in given.items())
+
+
+def _print_details(plan: CentralPlan) -> None:
+    """Print how each query is answered, in a table, and why."""
+    print("", *design_notes(plan), sep="\n")
     table = [
         _query_row(entry, part, plan) for entry in plan.all_statistics for part in entry.queries
     ]
-    headings = write_table(sys.stdout, "", table, SPARE)
-    shown = {name.split(" ")[0] for name in headings if name}
-    shown |= {"joint"} if any(entry.is_joint for entry in plan.all_statistics) else set()
-    print("; ".join(f"{word}: {LEGEND[word]}" for word in LEGEND if word in shown))
-    captions = ((entry.inputs.name, entry.caption) for entry in plan.spec.entries)
-    for line in caption_lines(plan.spec.caption, captions):
-        print(line)
-    print("", *_query_notes(plan, forecast, rows), "", sep="\n")
-    print_losses(plan, forecast)
+    write_table(sys.stdout, "", table, SPARE)
+    joint = any(entry.is_joint for entry in plan.all_statistics)
+    together = "; epsilons of several gaussian queries of a statistic count only together" * joint
+    print(f"see `dpcli explain sensitivity` and `dpcli explain scale`{together}")
+    for notes_of in (
+        composition_notes,
+        selection_notes,
+        bounding_comparisons,
+        post_processing_notes,
+    ):
+        for note in notes_of(plan):
+            print(note)
 
 
 def print_local_plan(
@@ -101,33 +208,34 @@ def print_local_plan(
     """
     spec, rule = plan.spec, plan.spec.privacy.composition.name
     print(f"{spec.dataset}: each record responds by itself, {rule}")
+    print_losses(plan, forecast)
+    write_gap(sys.stdout)
     table = [_response_row(response, records or 1, plan) for response in spec.responses]
     write_table(sys.stdout, "", table, SPARE)
-    write_gap(sys.stdout)
-    print(*_response_notes(plan, records), "", sep="\n")
-    print_losses(plan, forecast)
+    print(*_meanings(plan), *_response_notes(plan, records), sep="\n")
     if shuffled is not None:
         print("", *_shuffled_notes(plan, shuffled), sep="\n")
 
 
-def _query_notes(plan: CentralPlan, forecast: BalanceForecast, rows: int | None) -> Iterator[str]:
+def _meanings(plan: Plan) -> Iterator[str]:
+    """What the cost means, in words."""
+    yield from filter(None, (headline(plan), presence_headline(plan)))
+
+
+def _notes(plan: CentralPlan, forecast: BalanceForecast, rows: int | None) -> Iterator[str]:
+    """What readers must know of the numbers, and warnings."""
     for notes_of in (
-        choice_rules,
+        period_notes,
         chosen_bounds_errors,
         filter_notes,
         derived_notes,
-        binning_notes,
         bounding_notes,
-        composition_notes,
-        selection_notes,
         population_notes,
-        bounding_comparisons,
-        post_processing_notes,
     ):
         yield from notes_of(plan)
-    yield from _expected_errors(plan, rows)
     yield from reader_warnings(plan)
-    yield from (f"warning: {text}" for text in plan_warnings(plan))
+    warnings = (*plan_warnings(plan), *unreachable_thresholds(plan, rows))
+    yield from (f"warning: {text}" for text in warnings)
     if plan.quality is not None:
         from dpcli.planning.words.quality import check_rule
 
@@ -142,70 +250,30 @@ def _query_notes(plan: CentralPlan, forecast: BalanceForecast, rows: int | None)
 
 
 def _query_row(entry: PlannedStatistic, part: PlannedQuery, plan: CentralPlan) -> Row:
-    """The row of a query; on a terminal, the first has a bar of the statistic's cost."""
-    first, drawn, spec = part is entry.queries[0], can_draw_bars(sys.stdout), plan.spec
-    max_epsilon = max(planned.target.epsilon for planned in plan.all_statistics)
+    """The row of a query; an objective has no error that is one of a number."""
+    spec, query = plan.spec, part.weighted.query
     low, high = (exact_or_up(end) for end in part.row_contribution)
-    cells = part.weighted.query.cells
-    cost = share_bar(entry.target.epsilon, max_epsilon, 12) if first and drawn else ""
     rho = rounded_text(part.calibrated.guarantee.rho, 6)
     return {
-        "statistic": entry.name if first else "",
+        "statistic": entry.name if part is entry.queries[0] else "",
         "query": query_title(part, entry, spec),
-        "cells": "private" if cells is None else str(cells),
+        "cells": "private" if query.cells is None else str(query.cells),
         "adds": low if low == high else f"{low} to {high}",
         "L1": exact_or_up(part.l1),
         "L2": rounded_text(part.l2, 6),
         "mechanism": "exact" if part.is_exact else part.calibrated.mechanism.name,
         "scale": rounded_text(part.scale, 6),
-        f"error {_percent(plan)}": _error_text(part, spec.confidence),
+        f"error {_percent(plan)}": (
+            "" if query.minimizes else rounded_text(part.error(spec.confidence), 6)
+        ),
         "epsilon": exact_or_rounded(part.calibrated.loss.epsilon),
-        **({"cost": cost} if drawn else {}),
         **({"rho": rho} if spec.privacy.composition.takes_rho else {}),
         "delta": exact_or_rounded(part.calibrated.loss.delta),
     }
 
 
-def _error_text(part: PlannedQuery, confidence: Fraction) -> str:
-    """The expected error of a query; empty for a perturbed objective.
-
-    The error of the slope of an objective is not the error of a coefficient.
-    """
-    minimizes = part.weighted.query.minimizes
-    return "" if minimizes else rounded_text(part.error(confidence), 6)
-
-
 def _percent(plan: Plan) -> str:
     return f"{exact_or_up(plan.spec.confidence * 100)}%"
-
-
-def _expected_errors(plan: CentralPlan, rows: int | None) -> Iterator[str]:
-    """The error of each mean and of counts, if the number of rows or people is known."""
-    spec = plan.spec
-    known, people = rows or (spec.quality and spec.quality.min_rows), spec.declarations.population
-    for planned in plan.statistics:
-        statistic, inputs, cells = planned.entry.statistic, planned.entry.inputs, planned.cells
-        if not cells or inputs.weight:
-            continue
-        if statistic.name == "mean" and known and not inputs.where:
-            of_one = Fraction(known, cells)
-            error = planned.design.error(planned.noises, spec.confidence, of_one)
-            size = f"{known // cells:,} {spec.rows_are}{' in a group' * (cells > 1)}"
-            if error is not None:
-                widest = ", if the outermost bounds are chosen" if plan.chooses_bounds else ""
-                yield (
-                    f"{planned.name}: off by at most {rounded_text(error)} over {size}, in "
-                    f"{_percent(plan)} of cases{widest}"
-                )
-        elif (
-            isinstance(statistic, PersonCounts)
-            and people
-            and (error := planned.error(spec.confidence))
-        ):
-            usual = rounded_text(Fraction(people, cells), 3)
-            yield (
-                f"{planned.name}: off by at most {rounded_text(error)} of {usual} in a usual group"
-            )
 
 
 def _response_notes(plan: LocalPlan, records: int | None) -> Iterator[str]:
@@ -281,12 +349,12 @@ def print_losses(plan: Plan, forecast: BalanceForecast) -> None:
         # The composition does not add epsilons, and spends the delta of the budget once.
         summed = ["epsilon"] if left == budget else []
     for measure in measures:
+        if not getattr(plan.cost, measure) and not getattr(budget, measure):
+            continue
         remaining: Fraction | None = getattr(left, measure) if measure in summed else None
         print(f"{measure:8}{_loss_against_budget(plan, forecast, measure, remaining)}")
     if can_draw_bars(sys.stdout) and any(getattr(budget, measure) for measure in summed):
         print(f"        {BUDGET_BAR_LEGEND}")
-    for sentence in filter(None, (headline(plan), presence_headline(plan))):
-        print(f"means   {sentence}")
     if forecast.before is not None:
         print(f"account {_account_text(plan, forecast, forecast.before.remaining)}")
     if forecast.runs is not None:

@@ -14,8 +14,15 @@ from typing import Annotated, Literal
 import typer
 
 from dpcli.cli import options
-from dpcli.cli.charging import existing_ledger, forecast_balance, published, shown_messages, warn
-from dpcli.cli.console import print_json, print_line, write_json
+from dpcli.cli.charging import (
+    existing_ledger,
+    forecast_balance,
+    logged_commit,
+    published,
+    shown_messages,
+    warn,
+)
+from dpcli.cli.console import current_log, logged_step, print_json, print_line, write_json
 from dpcli.cli.options import input_file, require_new_file
 from dpcli.cli.outputs import Tables, output_file
 from dpcli.cli.terminal import shown_progress
@@ -37,7 +44,7 @@ from dpcli.report.numbers import wide_layout
 from dpcli.report.report import Report, without_numbers
 from dpcli.specification.load import read_central_spec
 
-QUALITY = ("passed", "missed", "rows", "people", "readable")
+QUALITY = ("passed", "missed", "counts", "rows", "people", "readable")
 """The keys of the quality check in `--json`: noisy numbers and their verdict."""
 
 
@@ -79,11 +86,11 @@ def release(
     Examples:
         dpcli release specs/town.yaml sample_data/people.csv --report town.html
         gzip -dc people.csv.gz | dpcli release specs/town.yaml - > noisy.csv
-        @daily dpcli release spec.yaml data.csv --release-id $(date +\%F) > t.csv
+        dpcli release spec.yaml nov.csv --period 2026-11 --release-id nov -o n.csv
 
     Exits 3: spec, 4: DATA, 5: budget, 6: ledger, 7: outputs, 8: quality check.
 
-    See also: dpcli plan, dpcli ledger show, dpcli explain release-id
+    See also: dpcli plan, dpcli explain cron, dpcli explain release-id
     """
     if as_json and not output_file(output) and not dry_run:
         fix = "name a file for the table: `-o OUT.csv --json`"
@@ -95,12 +102,10 @@ def release(
         raise UsageError.about("bad-option", given=given, other="`--partials`", fix=fix)
     if check_again and release_id is None:
         raise check_again_error()
-    plan = make_plan(read_central_spec(spec, data))
+    plan = make_plan(read_central_spec(spec, data)).about(period)
     name = release_id or new_release_id()
     reader: Engine = "partials" if partials else engine
-    request = ReleaseRequest(
-        plan, tuple(data), name, ledger, period, reader, check_again, any_period
-    )
+    request = ReleaseRequest(plan, tuple(data), name, ledger, reader, check_again, any_period)
     messages = shown_messages(quiet=quiet)
     run = ReleaseRun(request, messages)
     names = list(dict.fromkeys(table for table, _ in wide_layout(plan).values()))
@@ -126,17 +131,16 @@ def release(
     with published(run, inputs, tables, files):
         if run.stored is None:
             with shown_progress(quiet=quiet) as progress:
-                numbers = run.answer(run.aggregate(progress))
-                run.commit(numbers, rendered)
+                with logged_step("aggregate", "data added up"):
+                    exact = run.aggregate(progress)
+                with logged_step("answer", "answered with noise"):
+                    numbers = run.answer(exact)
+                with logged_commit(run):
+                    run.commit(numbers, rendered)
     stored = run.outcome
-    on_terminal = tables.on_terminal
-    if stored.receipt is not None and (on_terminal or not quiet):
-        # It loads words and bars that a quiet release does without.
-        from dpcli.cli.summary import print_summary
-
-        print_summary(reports[0], stored.receipt, shown=on_terminal, quiet=quiet, digits=digits)
-    if not quiet:
-        tables.notify_written(stored)
+    # A log has what was charged and written; the numbers are in the outputs.
+    quiet = quiet or current_log() is not None
+    tables.show(stored, reports[0] if stored.receipt else None, quiet=quiet)
     if as_json:
         print_json(_result(stored, tables, [*messages.warnings, *reader_warnings(plan)]))
     require_quality(stored, request.path)
@@ -179,9 +183,10 @@ def _dry_run(
     if not is_absent(request.path):
         with existing_ledger(request.path) as book:
             protected += book.files()
-            failed = book.failed_checks(request.release_id) if request.check_again else []
+            dataset = plan.spec.dataset
+            failed = book.failed_checks(request.release_id, dataset) if request.check_again else []
             request = request.attempt(book)
-            stored = book.stored(request.release_id, request.charge)
+            stored = book.stored(request.release_id, dataset, request.charge)
     if stored is not None and stored.later:
         require_quality(stored, request.path)
     tables.require_valid(protected, stored, failed)
@@ -200,9 +205,7 @@ def _dry_run(
 
         require_readable_twice(request.data, request.engine)
     ledger = None if request.ledger is None else request.path
-    forecast = forecast_balance(
-        plan, spec, ledger, request.period, request.files, any_period=request.any_period
-    )
+    forecast = forecast_balance(plan, spec, ledger, request.files, any_period=request.any_period)
     forecast.raise_refusal()
     require_data(plan, request.files, engine)
     if as_json:
@@ -226,6 +229,7 @@ def aggregate(
             "--output", "-o", metavar="OUT.sealed", help="The new part; its name ends in .sealed."
         ),
     ],
+    period: options.Period = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -249,7 +253,7 @@ def aggregate(
     fits = output.name.lower().endswith(PARTIAL_ENDING) and not is_device(output)
     if not fits:
         raise UsageError.about("bad-option.part-name", output=output)
-    plan = make_plan(read_central_spec(spec, data))
+    plan = make_plan(read_central_spec(spec, data)).about(period)
     if plan.chooses_bounds:
         raise UsageError.about("chosen-bounds.partials")
     require_new_file(output, spec, *plan.spec.files, *map(input_file, data))

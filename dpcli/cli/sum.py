@@ -17,6 +17,7 @@ from dpcli.problems.errors import UsageError
 from dpcli.report.json import Fact, JsonNumber, NotStatedError, json_text
 from dpcli.report.report import Report
 from dpcli.report.sums import Basis, Conditions, PublishedSum, sum_of
+from dpcli.statistics.quality.completeness import Complete
 
 
 def sum_numbers(
@@ -76,7 +77,7 @@ def _print(found: PublishedSum, *, as_json: bool) -> None:
             "upper": JsonNumber(found.upper),
             "confidence": JsonNumber.of(found.confidence),
             "basis": found.basis.value,
-            "limited": found.limited,
+            "complete": found.complete,
         }
         write_json(json_text(stated))
         return
@@ -95,8 +96,8 @@ def _print(found: PublishedSum, *, as_json: bool) -> None:
         print_line(f"all {found.count:,} intervals together hold with at least this confidence")
     if found.left_out:
         print_line(f"{found.statistic}: {found.left_out}")
-    if found.limited:
-        print_line("the interval is only about what limits kept: a number has the flag `limited`")
+    if found.completeness and found.complete != Complete.YES:
+        print_line(f"{found.statistic}: {found.completeness}")
 
 
 def _conditions(words: Sequence[str]) -> Conditions:

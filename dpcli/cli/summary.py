@@ -16,24 +16,27 @@ from dpcli.cli.terminal import (
     write_table,
 )
 from dpcli.ledger.charge import Receipt
-from dpcli.numeric.exact import exact_or_rounded, plain_text
+from dpcli.numeric.exact import exact_or_rounded
 from dpcli.privacy.loss import Loss, loss_text, remaining_text
 from dpcli.report.captions import QUALITY_COLUMNS, caption_lines
 from dpcli.report.digits import Digits, any_rounded, number_writer, reader_of
 from dpcli.report.numbers import CellText, NumberTable, flags_of, number_of
 from dpcli.report.report import Report
+from dpcli.report.statistic import nothing_selected
 from dpcli.statistics.postprocessing import Flag
+from dpcli.statistics.quality.completeness import Complete
 
 if TYPE_CHECKING:
     from dpcli.report.first_counts import QualityReport
     from dpcli.report.statistic import StatisticReport
 
 MARKS = {
-    Flag.NONE: "",
+    "": "",
     Flag.SUPPRESSED: "x",
     Flag.NO_INFORMATION: "**",
-    Flag.LIMITED: "+",
     Flag.UNRELIABLE: "*",
+    # Of earlier versions.
+    "limited": "+",
 }
 """The mark after a flagged value, as in tables of official statistics."""
 
@@ -43,14 +46,19 @@ INTERVAL = ""
 
 
 def print_summary(
-    report: Report, receipt: Receipt, *, shown: bool, quiet: bool, digits: Digits = "interval"
+    report: Report,
+    receipt: Receipt | None,
+    *,
+    shown: bool,
+    quiet: bool = False,
+    digits: Digits = "interval",
 ) -> None:
-    """Print values and balance on standard error.
+    """Print values and balance on standard error; no balance without a `receipt`.
 
     If `shown`, the values go to standard output in place of the table. They have these `digits`.
     """
     if report.release.quality and not quiet:
-        _print_quality(report.release.quality)
+        _print_quality(report.release.quality, report)
     if report.numbers and (shown or not quiet):
         _print_values(report, sys.stdout if shown else sys.stderr, digits)
         sys.stdout.flush()
@@ -64,6 +72,8 @@ def print_summary(
                 "the numbers above are rounded to what their intervals support; `--digits "
                 "all` shows all, as tables and JSON have them"
             )
+    if receipt is None:
+        return
     print(spent_text(report.release.privacy.spent.loss, receipt), file=sys.stderr)
     if report.numbers and can_draw_bars(sys.stderr):
         before, after, budget = receipt.before, receipt.balance.spent, receipt.balance.budget
@@ -83,20 +93,20 @@ def spent_text(spent: Loss, receipt: Receipt) -> str:
     return f"spent {loss_text(spent)}; {left} left of {budget} ({entry})"
 
 
-def _print_quality(check: QualityReport) -> None:
+def _print_quality(check: QualityReport, report: Report) -> None:
     rows = [dict(zip(QUALITY_COLUMNS, row, strict=True)) for row in check.table]
     if not check.passed:
         write_table(sys.stderr, "quality check: failed", rows)
         return
-    what, about, low, high, *_ = rows[0].values()
-    print_line(f"quality check: about {about} {what} ({low} to {high}), no minimum missed")
-    for left_out in check.left_out or ():
-        if share := Fraction(left_out.share_at_least):
-            percent = plain_text(share * 100)
-            print_line(
-                f"quality check: at least {percent}% of the {what} are left out by a limit of "
-                f"{left_out.limit}"
-            )
+    # Earlier versions counted all rows, in the first line.
+    fine = check.table[len(check.counts) - 1 if check.counts else 0]
+    required = [line for line in check.table if check.counts and line[2] and line[4]]
+    label, about, low, high, *_ = [*required, fine][0]
+    if check.counts and not required:
+        stated = report.release
+        units = stated.spec.rows_are if stated.privacy.unit == "row" else "people"
+        label = f"{units} without a fault"
+    print_line(f"quality check: about {about} {label} ({low} to {high}), no minimum missed")
 
 
 def _print_values(report: Report, out: TextIO, digits: Digits) -> None:
@@ -163,7 +173,7 @@ def _drawn_intervals(shown: Sequence[CellText]) -> list[str]:
     return [interval_line(ends, low, high) for ends in drawn]
 
 
-def _flags(report: Report) -> list[Flag]:
+def _flags(report: Report) -> set[str]:
     return flags_of([table for numbers in report.numbers for table in numbers])
 
 
@@ -172,10 +182,20 @@ def _notes(report: Report) -> Iterator[str]:
     left_out: dict[str, list[str]] = {}
     stated = report.release
     for statistic in stated.statistics:
-        if statistic.left_out:
-            left_out.setdefault(statistic.left_out, []).append(statistic.name)
+        is_whole = statistic.complete == Complete.YES
+        for sentence in (statistic.left_out, "" if is_whole else statistic.complete_sentence):
+            if sentence:
+                left_out.setdefault(sentence, []).append(statistic.name)
     for sentence, names in left_out.items():
         yield f"{', '.join(names)}: {sentence}"
+    fewer = "" if stated.privacy.unit == "row" else "fewer `max_groups`, or "
+    for statistic, numbers in zip(stated.statistics, report.numbers, strict=True):
+        if nothing := nothing_selected(statistic, numbers[0]):
+            own = statistic.keys is not None and statistic.keys.threshold is not None
+            advice = f" The threshold falls with {fewer}more epsilon" * own
+            yield f"{statistic.name}: {nothing}{advice}"
     yield from stated.sample.notes[1:2] if stated.sample else ()
-    for flag in _flags(report):
-        yield f"{MARKS[flag]} {stated.flags.meaning(flag)}"
+    shown = _flags(report)
+    for flag, meaning in stated.flags.meanings.items():
+        if flag in shown:
+            yield f"{MARKS[flag]} {meaning}"

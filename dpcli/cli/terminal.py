@@ -11,7 +11,7 @@ from fractions import Fraction
 from threading import Timer
 from typing import Literal, TextIO
 
-from dpcli.cli.console import is_json, raw_stream, width_of, wrapped
+from dpcli.cli.console import is_for_programs, raw_stream, width_of, wrapped
 from dpcli.engine.progress import Progress
 from dpcli.problems.messages import display_width, escape_controls
 
@@ -29,9 +29,6 @@ NUMBER_PLACEHOLDERS = frozenset({"", "-", "?", "none", "private"})
 """Texts that may stand in place of a number."""
 
 BAR_WIDTH = 24
-
-EIGHTHS = " \u258f\u258e\u258d\u258c\u258b\u258a\u2589"
-"""Blocks of zero to seven eighths of a character."""
 
 FULL, SHADE, EMPTY = "\u2588", "\u2592", "\u2591"
 
@@ -166,15 +163,6 @@ def can_draw_bars(out: TextIO) -> bool:
     return next(filter(None, locales), "C.UTF-8") not in ("C", "POSIX")
 
 
-def share_bar(amount: Fraction, total: Fraction, width: int = BAR_WIDTH) -> str:
-    """A bar as long as `amount` is of `total`; even the smallest part is visible."""
-    if total <= 0 or amount <= 0:
-        return ""
-    eighths = max(1, min(width * 8, round(amount / total * width * 8)))
-    full, remainder = divmod(eighths, 8)
-    return FULL * full + (EIGHTHS[remainder] if remainder else "")
-
-
 def budget_bar(before: Fraction, now: Fraction, total: Fraction) -> str:
     """A bar of a budget: what was spent, what this release spends, and what is left.
 
@@ -220,7 +208,7 @@ def shown_progress(*, quiet: bool) -> Iterator[Progress | None]:
 
     None without a terminal that can draw it, or if `quiet`.
     """
-    plain = is_json(sys.stderr) or os.environ.get("TERM") in ("dumb", "unknown")
+    plain = is_for_programs(sys.stderr) or os.environ.get("TERM") in ("dumb", "unknown")
     if quiet or plain or not sys.stderr.isatty():
         yield None
         return

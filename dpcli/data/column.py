@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import Field, replace
 from itertools import chain, product
-from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, Final, Generic, NamedTuple, Self, TypeVar
 
 from dpcli.data.characters import DASHES
 from dpcli.data.declared_texts import flow_text
@@ -44,10 +44,24 @@ Rule = Callable[["pl.Expr"], "pl.Expr"]
 """Gives the values of texts as far as it can read them, and null for all others."""
 
 
+READABLE: Final = 0
+OUTSIDE: Final = 1
+UNREADABLE: Final = 2
+BLANK: Final = 3
+STATES: Final = ("readable", "outside", "unreadable", "blank")
+"""The states of a cell: readable, or outside its bounds, unreadable, or blank."""
+
+
 class Derivation(ABC):
     """How the cells of a derived column follow from other cells of the same row."""
 
     __slots__ = ()
+
+    of_person: ClassVar[bool] = False
+    """Whether the value follows from all rows of a person, not from one row."""
+
+    replaces_blanks: ClassVar[bool] = False
+    """Whether inputs may be blank, because others replace them."""
 
     @property
     @abstractmethod
@@ -59,12 +73,36 @@ class Derivation(ABC):
     def text(self) -> str:
         """How the value is computed, in words or as a formula, such as `wage + bonus`."""
 
+    @property
+    def unit(self) -> str:
+        """The unit of the values, if it follows from how they are computed."""
+        return ""
+
+    @property
+    def may_lack(self) -> bool:
+        """Whether the value may be missing although no input is."""
+        return False
+
+    @property
+    def misled_by_clamped(self) -> bool:
+        """Whether values may differ because inputs outside their bounds are clamped."""
+        return True
+
     @abstractmethod
     def value(self, names: Names) -> pl.Expr:
         """The value in its steps, or the position of its label; null if it is missing.
 
         `names` has the decoded inputs.
         """
+
+    @property
+    def cell_of(self) -> Column | None:
+        """The column of a file whose blank cells decide the value too; None without."""
+        return None
+
+    def value_of_cell(self, names: Names, is_blank: pl.Expr) -> pl.Expr:
+        """The value if a cell decides it; `is_blank` is about a cell without a value."""
+        return self.value(names)
 
     def possible(self, ranges_of: RangesOf) -> Ranges | None:
         """Ranges of all values that follow from those of the inputs; None if not known."""
@@ -278,6 +316,25 @@ class Column(ABC):
     def declared(cls, name: str, section: Any) -> Column:
         """The declared column without options; `AlreadyReportedError` if it has problems."""
 
+    # Whose values it has.
+
+    @property
+    def is_of_people(self) -> bool:
+        """Whether it has one value for each person, not for each row."""
+        derivation = self.derivation
+        if derivation is None or derivation.of_person:
+            return derivation is not None
+        inputs = derivation.inputs
+        return bool(inputs) and all(column.is_of_people for column in inputs)
+
+    @property
+    def uses_people(self) -> bool:
+        """Whether its values follow from values of people."""
+        derivation = self.derivation
+        return derivation is not None and (
+            derivation.of_person or any(column.uses_people for column in derivation.inputs)
+        )
+
     # What statistics and readers of specs ask of a kind.
 
     has_values: ClassVar[bool] = False
@@ -300,6 +357,12 @@ class Column(ABC):
 
     checks_texts: ClassVar[bool] = False
     """Whether an object checks that its own texts are plain data."""
+
+    has_outside: ClassVar[bool] = False
+    """Whether values may lie outside declared bounds, where they are clamped."""
+
+    reads_all: ClassVar[bool] = False
+    """Whether every cell that is not blank can be read."""
 
     max_outside: ClassVar[float] = 0.05
     """The share of values outside bounds that a certain proposal may have."""
@@ -346,6 +409,11 @@ class Column(ABC):
     def compared_texts(self) -> Sequence[str]:
         """The declared texts of cells, in the form in which cells are compared with them."""
         return self.texts
+
+    @property
+    def has_days(self) -> bool:
+        """Whether each cell of the file is a day, perhaps with a time."""
+        return False
 
     def without_missing_constant(self) -> Self:
         """The column whose missing cells stay missing, because no constant replaces them.
@@ -460,6 +528,12 @@ class Column(ABC):
         texts = self.compared(marks)
         dashes = DASHES if any(text and text in DASHES for text in texts) else ""
         return self.compared_text(cell).is_in([*texts, *dashes])
+
+    def is_blank(self, cell: pl.Expr) -> pl.Expr:
+        """Whether a cell has nothing but blanks, or marks a missing cell."""
+        blank = strip_blanks(cell).is_null()
+        marks = self.marks
+        return blank | self.is_mark(cell, marks) if marks else blank
 
     def with_point(self, text: pl.Expr, decimal: str) -> pl.Expr:
         """The text of a cell with points and `decimal`, the decimal mark, exchanged.
@@ -636,6 +710,27 @@ def file_columns(columns: Iterable[Column]) -> tuple[Column, ...]:
     parts = (
         (column,) if column.derivation is None else file_columns(column.derivation.inputs)
         for column in columns
+    )
+    return tuple(dict.fromkeys(chain.from_iterable(parts)))
+
+
+def row_columns(columns: Iterable[Column]) -> tuple[Column, ...]:
+    """The columns of rows from which `columns` follow, each once."""
+    parts = (
+        row_columns(column.derivation.inputs)
+        if column.uses_people and column.derivation is not None
+        else (column,)
+        for column in columns
+    )
+    return tuple(dict.fromkeys(chain.from_iterable(parts)))
+
+
+def people_columns(columns: Iterable[Column]) -> tuple[Column, ...]:
+    """The columns of people among `columns` and those that they follow from."""
+    parts = (
+        (*(people_columns(column.derivation.inputs)), *([column] * column.is_of_people))
+        for column in columns
+        if column.derivation is not None
     )
     return tuple(dict.fromkeys(chain.from_iterable(parts)))
 

@@ -134,7 +134,7 @@ def read_position(column: ValuedColumn, scalar: ScalarNode) -> int:
     )
 
 
-def _read_range(column: NumericColumn, limits: dict[str, ScalarNode], span: Span) -> Ranges:
+def _range_test(column: NumericColumn, limits: dict[str, ScalarNode], span: Span) -> InRanges:
     def read(key: str) -> Fraction:
         return column.read_in_steps(limits[key], f"`{key}`")
 
@@ -157,7 +157,11 @@ def _read_range(column: NumericColumn, limits: dict[str, ScalarNode], span: Span
             case "below":
                 last = min(last, ceil(end) - 1)
     if first <= last:
-        return ((first, last),)
+        stated = low is not None, high is not None
+        open_ends = (
+            end for end, is_stated in zip(column.limits, stated, strict=True) if not is_stated
+        )
+        return InRanges(column, ((first, last),), tuple(open_ends))
     arguments = {"low": column.text(column.lower), "high": column.text(column.upper)}
     arguments |= {"column": column.name, "step": readable_text(column.step)}
     raise span.report("impossible-condition", **arguments)
@@ -317,7 +321,7 @@ class _Reader:
         constants = {key: scalar for key in node.pairs if (scalar := node.scalar(key))}
         tests = read_all(compared, [key for key in node.pairs if key not in constants])
         if constants:
-            tests.insert(0, InRanges(column, _read_range(column, constants, node.span)))
+            tests.insert(0, _range_test(column, constants, node.span))
         return tuple(tests)
 
     def _compared(self, column: NumericColumn, how: ComparisonSign, scalar: ScalarNode) -> Filter:

@@ -86,6 +86,10 @@ class DateColumn(NumericColumn):
         return replace(form, years=replace(form.years, twice_middle=sum(self.bounds)))
 
     @property
+    def has_days(self) -> bool:
+        return self.derivation is None and (self.format is None or self.format.has_date)
+
+    @property
     def unusable(self) -> str:
         has_days = self.bounds or self.format is None or self.format.has_date
         return super().unusable if has_days else "date-format.no-day"

@@ -78,13 +78,27 @@ class Filter(ABC):
         """Whether a test is negated that can be unknown, because a cell is missing."""
         return False
 
+    @property
+    def misled_by(self) -> tuple[Column, ...]:
+        """The columns whose values outside bounds may change the outcome of a test.
+
+        A value outside bounds is clamped to them, and the clamped one may lie in a range that the
+        value itself is not in.
+        """
+        return ()
+
 
 @dataclass(frozen=True, slots=True)
 class InRanges(Filter):
-    """True if the value of a column lies in one of the ranges, ends included."""
+    """True if the value of a column lies in one of the ranges, ends included.
+
+    `open_ends` are the bounds of the column that end a range only because no end is stated, so
+    that values beyond them are meant as well.
+    """
 
     column: ValuedColumn
     ranges: Ranges
+    open_ends: tuple[int, ...] = ()
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -103,8 +117,16 @@ class InRanges(Filter):
         return pl.any_horizontal(cell.is_between(low, high) for low, high in self.ranges)
 
     def implied(self, *, outcome: bool = True) -> Implied:
-        found = self.ranges if outcome else _complement(self.ranges, self.column.limits)
+        found = self.ranges if outcome else complement(self.ranges, self.column.limits)
         return {self.column: found} if found else None
+
+    @property
+    def misled_by(self) -> tuple[Column, ...]:
+        derivation = self.column.derivation
+        if derivation is not None:
+            return (self.column,) if derivation.misled_by_clamped else ()
+        ends = {end for ends in self.ranges for end in ends} - {*self.open_ends}
+        return (self.column,) if ends & {*self.column.limits} else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +176,10 @@ class Compared(Filter):
     @property
     def columns(self) -> tuple[NumericColumn, NumericColumn]:
         return (self.left, self.right)
+
+    @property
+    def misled_by(self) -> tuple[Column, ...]:
+        return self.columns
 
     @property
     def factors(self) -> tuple[int, int]:
@@ -340,7 +366,7 @@ def joint_texts(filters: Sequence[Filter]) -> list[str]:
     ]
 
 
-def _complement(ranges: Ranges, limits: tuple[int, int]) -> Ranges:
+def complement(ranges: Ranges, limits: tuple[int, int]) -> Ranges:
     """The values within limits that lie in none of the ranges."""
     gaps, first = [], limits[0]
     for low, high in sorted(ranges):

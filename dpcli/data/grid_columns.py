@@ -120,6 +120,10 @@ class NumericColumn(ValuedColumn):
         return "" if self.bounds else "missing-bounds"
 
     @property
+    def has_outside(self) -> bool:  # type: ignore[override]
+        return self.bounds is not None
+
+    @property
     def closed_bins(self) -> bool:
         """Whether a bin is a closed range: of whole numbers, days, or one of few values."""
         return self.step.denominator == 1 or self.upper - self.lower < MAX_VALUES_AS_BINS
@@ -239,7 +243,8 @@ class NumericColumn(ValuedColumn):
         values = [range(low, high + 1) for low, high in self.declared_ranges]
         if self.is_date or sum(map(len, values)) > MAX_VALUES_AS_BINS:
             arguments = {"column": self.name, "kind": self.kind, "most": MAX_VALUES_AS_BINS}
-            raise scalar.span.report("missing-bins", **arguments)
+            code = "missing-bins.days" if self.is_date else "missing-bins"
+            raise scalar.span.report(code, **arguments)
         return tuple(chain.from_iterable(values))
 
     def read_bins(self, bins: Node) -> tuple[int, ...]:

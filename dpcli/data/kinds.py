@@ -98,6 +98,12 @@ class Axis:
         return self if is_all else replace(self, chosen=tuple(chosen))
 
     @property
+    def lacks_values(self) -> bool:
+        """Whether values of rows may lie outside the axis although no cell is missing."""
+        derivation = self.column.derivation
+        return self.chosen is not None or (derivation is not None and derivation.may_lack)
+
+    @property
     def is_private(self) -> bool:
         """Whether the labels are not declared, so that only the data have them."""
         return self.column.is_private

@@ -225,6 +225,10 @@ class LabeledColumn(UnifiedColumn, ValuedColumn):
         return pl.when(value.is_between(*self.limits)).then(value)
 
     @property
+    def reads_all(self) -> bool:  # type: ignore[override]
+        return self.other is not None
+
+    @property
     def needs_plain_text(self) -> bool:
         # Without another label, a mark is a text that is not declared.
         has_mark = self.other is not None and bool(self.marks)
@@ -421,11 +425,18 @@ class TextColumn(UnifiedColumn):
     name: str
     missing: None = None
     source: Source = None
-    derivation: None = None
+    derivation: Derivation | None = None
     options: tuple[Option, ...] = ()
 
     section: ClassVar[type[SectionModel]] = ColumnSection
     takes: ClassVar[tuple[type[Option], ...]] = (MissingMarks, From)
+
+
+def require_text_column(column: object) -> TextColumn:
+    """A column whose cells are known to stay texts; `TypeError` for any other."""
+    if not isinstance(column, TextColumn):
+        raise TypeError("this needs a column of texts")
+    return column
 
 
 class PrivatePartitionColumn(TextColumn):
@@ -472,7 +483,7 @@ class IdColumn(TextColumn):
     singletons_without_id: bool = False
 
     key = kind = "id"
-    is_id = True
+    is_id = reads_all = True
     fields: ClassVar[Fields] = {"missing": MissingId | None}
     takes: ClassVar[tuple[type[Option], ...]] = (Case, Blanks, Numerals, *TextColumn.takes)
 

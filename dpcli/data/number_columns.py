@@ -13,7 +13,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_05UP, Context
 from fractions import Fraction
-from math import ceil, floor
+from math import ceil, floor, log10
 from typing import Annotated, Any, ClassVar, Self
 
 from dpcli.data.candidate_bounds import ChosenBoundsModel
@@ -41,6 +41,9 @@ from dpcli.data.steps import Step, WholeStep
 from dpcli.fields.values import TEXT_SCHEMA, ByForm, Fields, NumberPair, ParsedText, parse_number
 from dpcli.numeric.exact import decimal_places, decimal_text, readable_text
 from dpcli.problems.messages import quoted_list
+
+MEAN_DIGITS, MAX_MEAN_DECIMALS = 5, 12
+"""Printed decimals of a mean of numbers below ten, and the most of any mean."""
 
 NUMBER = r"^[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?i:inf(?:inity)?))$"
 
@@ -95,7 +98,9 @@ class NumberColumn(NumericColumn):
 
     @property
     def mean_decimals(self) -> int:
-        return decimal_places(self.step) + 2
+        largest = max(map(abs, self.limits)) * self.step
+        digits = MEAN_DIGITS - floor(log10(max(largest, self.step)))
+        return max(decimal_places(self.step) + 2, min(digits, MAX_MEAN_DECIMALS))
 
     def is_like(self, other: Column) -> bool:
         return isinstance(other, NumberColumn)
@@ -274,7 +279,8 @@ class IntegerColumn(NumberColumn):
 
     def strict_cells(self, cell: pl.Expr, dtype: pl.DataType) -> pl.Expr | None:
         if dtype == pl.Float64:
-            cell = pl.when((cell == cell.round()) | cell.is_infinite()).then(cell)
+            # A fraction is no blank cell, so it is odd, like all that is too large.
+            cell = pl.when(cell != cell.round()).then(math.inf).otherwise(cell)
         return NumberColumn.strict_cells(self, cell, dtype)
 
 
@@ -284,6 +290,11 @@ class ListedColumn(IntegerColumn):
     __slots__ = ()
 
     takes: ClassVar[tuple[type[Option], ...]] = (*IntegerColumn.takes, ListedNumbers)
+
+    @property
+    def has_outside(self) -> bool:  # type: ignore[override]
+        """False: a number that is not listed cannot be read."""
+        return False
 
     @property
     def values(self) -> tuple[int, ...]:

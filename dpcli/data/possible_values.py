@@ -27,7 +27,9 @@ class PossibleValues:
             self.known.get(column, column.declared_ranges), column.declared_ranges
         )
         derivation, (low, high) = column.derivation, column.limits
-        possible = derivation.possible(self.ranges) if derivation else None
+        # A value of a person follows from all rows, also from those that do not pass.
+        of_rows = PossibleValues({}) if derivation and derivation.of_person else self
+        possible = derivation.possible(of_rows.ranges) if derivation else None
         if possible is None:
             return found
         # Values are clamped to the bounds, and a constant replaces missing ones.

@@ -32,10 +32,14 @@ import polars as pl
 from polars.selectors import starts_with
 
 from dpcli.data.column import Column, file_columns
+from dpcli.data.filters import Filter
 from dpcli.engine.files.decoding import TYPED
 
 FLAGS = starts_with("odd_")
 """Flags of rows: undecided cells, and `odd_row`, which is false."""
+
+BROKEN = "broken"
+"""The column that says whether the record of a row could not be cut into cells."""
 
 
 class Decoder:
@@ -48,9 +52,14 @@ class Decoder:
 
     def __init__(self, columns: Iterable[Column]) -> None:
         self.columns = tuple(columns)
-        self.inputs = {
-            column: f"t{index}" for index, column in enumerate(file_columns(self.columns))
+        files = file_columns(self.columns)
+        # A column that is also wanted without its limits is read once, and then limited.
+        wide = {column: column.without_limits() for column in files if column.has_values}
+        self._wide = {
+            column: wider for column, wider in wide.items() if wider != column and wider in files
         }
+        read = (column for column in files if column not in self._wide)
+        self.inputs = {column: f"t{index}" for index, column in enumerate(read)}
         self._decided: dict[Column, dict[str, int | None]] = {}
 
     def read(self, texts: pl.LazyFrame, names: Mapping[Column, str]) -> pl.LazyFrame:
@@ -59,13 +68,29 @@ class Decoder:
         `names` maps the columns to the names of the results. A missing cell is null unless a
         constant replaces it. The flags `odd_t0` and so on mark undecided numbers.
         """
+        wanted, types = file_columns(names), texts.collect_schema()
         read = {
             column: names.get(column, f"cell_{self.inputs[column]}")
-            for column in file_columns(names)
+            for column in dict.fromkeys(self._wide.get(column, column) for column in wanted)
         }
         cells, known = self._read_cells(texts, read), dict(read)
+        for column in wanted:
+            if (wider := self._wide.get(column)) is not None:
+                known[column] = names.get(column, f"limited_{len(known)}")
+                value = with_constant(column.possible(pl.col(read[wider])), column)
+                cells = cells.with_columns(value.alias(known[column]))
+        blank = {
+            column: column.is_blank(pl.when(pl.col(read[column]).is_null()).then(pl.col(name)))
+            if types[name] == pl.String
+            else pl.lit(value=True)
+            for column, name in self.inputs.items()
+            if column in read
+        }
+        if BROKEN in types:
+            # No one knows what the cells of such a record say.
+            blank = {column: is_blank & ~pl.col(BROKEN) for column, is_blank in blank.items()}
         for column in names:
-            cells = _with_derived(cells, column, names, known)
+            cells = with_derived(cells, column, names, known, blank)
         return cells
 
     def _read_cells(self, texts: pl.LazyFrame, names: Mapping[Column, str]) -> pl.LazyFrame:
@@ -77,7 +102,7 @@ class Decoder:
         ]
         read = {column: name for column, name in names.items() if column not in integers}
         return self._read_texts(texts.with_columns(whole), read).with_columns(
-            pl.col(name).fill_null(column.missing)
+            with_constant(pl.col(name), column)
             for column, name in names.items()
             if column.missing is not None
         )
@@ -149,23 +174,43 @@ class Decoder:
         )
 
 
-def _with_derived(
-    cells: pl.LazyFrame, column: Column, names: Mapping[Column, str], known: dict[Column, str]
+def with_derived(
+    cells: pl.LazyFrame,
+    column: Column,
+    names: Mapping[Column, str],
+    known: dict[Column, str],
+    blank: Mapping[Column, pl.Expr],
 ) -> pl.LazyFrame:
     """The table with a derived column and the derived columns that it needs.
 
-    The name of each added column is added to `known`.
+    The name of each added column is added to `known`. `blank` states of each column of the file
+    whether a cell without a value is blank.
     """
     # A recursive function within another is in a cycle of references with the tables that it uses,
     # so the text of each piece would stay in memory until the cycle is found.
     if column in known or column.derivation is None:
         return cells
-    for part in column.derivation.inputs:
-        cells = _with_derived(cells, part, names, known)
-    value = column.possible(column.derivation.value(known))
+    derivation = column.derivation
+    for part in derivation.inputs:
+        cells = with_derived(cells, part, names, known, blank)
+    if derivation.cell_of is None:
+        value = derivation.value(known)
+    else:
+        value = derivation.value_of_cell(known, blank[derivation.cell_of])
     known[column] = names.get(column, f"derived_{len(known)}")
-    value = value if column.missing is None else value.fill_null(column.missing)
-    return cells.with_columns(value.alias(known[column]))
+    return cells.with_columns(with_constant(column.possible(value), column).alias(known[column]))
+
+
+def with_constant(value: pl.Expr, column: Column) -> pl.Expr:
+    """A value of a column, with its constant where it is missing."""
+    return value if column.missing is None else value.fill_null(column.missing)
+
+
+def existing_rows(
+    rows: pl.LazyFrame, only: Filter | None, names: Mapping[Column, str]
+) -> pl.LazyFrame:
+    """The decoded rows that pass a filter; an unknown outcome is no pass."""
+    return rows if only is None else rows.filter(only.truth(names).fill_null(value=False))
 
 
 def raised_flags(flags: pl.DataFrame) -> set[str]:

@@ -18,6 +18,7 @@ from itertools import chain
 import polars as pl
 
 from dpcli.data.column import FREQUENT, Column, SampledTexts, file_columns
+from dpcli.data.filters import Filter, filtered_columns
 from dpcli.data.formats import shortest_number
 from dpcli.data.number_options import Decimal
 from dpcli.data.polars_text import strip_blanks
@@ -68,10 +69,11 @@ class CellsCheck:
 
     `enough_rows` and `enough_people` are None without a declared minimum. `enough_rows` is about
     the rows that contribution bounding keeps, if the unit is a person. `faults` are faults of whole
-    records or of the encoding. `below` names the columns with fewer readable cells than required.
-    `repeated` is the amount of rows beyond `max_rows` of their id, and `is_unique` states whether
+    records or of the encoding. `below` names columns that can be read in fewer rows than required.
+    `repeated` is the amount of rows beyond the limit of the unit, and `is_unique` states whether
     each id has one row. `joined` has the amount of ids that an option would join, its words, and in
-    what they differ; no option joins those that look the same.
+    what they differ; no option joins those that look the same. `existing` is the amount of rows of
+    the period of a release, which alone count for minimums and limits; None if all rows do.
     """
 
     columns: tuple[ColumnCells, ...]
@@ -83,6 +85,7 @@ class CellsCheck:
     enough_rows: bool | None = None
     enough_people: bool | None = None
     joined: tuple[tuple[Amount, str, str], ...] = ()
+    existing: Amount | None = None
 
 
 def check_cells(
@@ -92,10 +95,12 @@ def check_cells(
     progress: Progress,
     min_readable: Mapping[str, Fraction] | None = None,
     unit: Unit | None = None,
+    only: Filter | None = None,
 ) -> CellsCheck:
     """Read all files once, and check the cells of the columns.
 
-    `minimums` are the required numbers of kept rows and of people. Raises DataError
+    `minimums` are the required numbers of kept rows and of people, among the rows that pass the
+    filter `only`. Raises DataError
     `data-unreadable`, without a reason, if the files cannot be read.
     """
     shares = min_readable or {}
@@ -104,15 +109,14 @@ def check_cells(
     wanted = tuple(column.without_limits() for column in declared)
     derived = (column for column in columns if column.derivation and column.name in shares)
     every = (*wanted, *(column.without_missing_constant() for column in derived))
-    decoder = Decoder(every)
-    names = {column: f"value{index}" for index, column in enumerate(every)}
-    readable = [pl.col(f"value{index}").count() for index in range(len(every))]
-    aggregates = [pl.len().alias("rows"), FLAGS.any()]
-    aggregates += [count.alias(f"readable{index}") for index, count in enumerate(readable)]
+    values = [pl.col(f"value{index}") for index in range(len(every))]
+    names, exists = _names_and_existing(every, only)
+    decoder = Decoder(names)
+    aggregates = [*_row_aggregates(values, wanted, exists)]
     aggregates += chain(*(_aggregates(column, index) for index, column in enumerate(wanted)))
     people = unit if isinstance(unit, PersonUnit) else None
     ids = [index for index, each in enumerate(wanted) if people and each.name == people.column]
-    aggregates += [id_counts(wanted[index], pl.col(f"value{index}")) for index in ids]
+    aggregates += [id_counts(wanted[index], pl.when(exists).then(values[index])) for index in ids]
 
     def scan(texts: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The counts of rows and of the cells of each column, and flags."""
@@ -139,6 +143,7 @@ def check_cells(
     with dataset.redacted_errors():
         counted, faults = interruptible(read)
         rows = int(counted["rows"].sum())
+        existing = rows if only is None else int(counted["existing"].sum())
         cells = tuple(
             _column_cells(column, index, counted, rows, dataset.dialect.decimal)
             for index, column in enumerate(declared)
@@ -146,11 +151,13 @@ def check_cells(
         below = tuple(
             column.name
             for index, column in enumerate(every)
-            if counted[f"readable{index}"].sum() < shares.get(column.name, 0) * rows
+            if counted[f"counted{index}"].sum() < shares.get(column.name, 0) * existing
         )
-        checked, found = CellsCheck(cells, rows > 0, faults, below), (rows, rows)
+        checked, found = CellsCheck(cells, rows > 0, faults, below), (existing, existing)
         if people and ids:
-            checked, found = _with_people(checked, people, wanted[ids[0]], counted, rows)
+            checked, found = _with_people(checked, people, wanted[ids[0]], counted, existing)
+        if only is not None:
+            checked = replace(checked, existing=amount(existing, rows))
     enough_rows, enough_people = (
         None if minimum is None else count >= minimum
         for count, minimum in zip(found, minimums, strict=True)
@@ -180,10 +187,38 @@ def _with_people(
     return checked, (int(kept.sum()) + alone, len(users) + alone)
 
 
+def _names_and_existing(
+    columns: Sequence[Column], only: Filter | None
+) -> tuple[dict[Column, str], pl.Expr]:
+    """The names of decoded columns, and whether a row exists for a release."""
+    names = {column: f"value{index}" for index, column in enumerate(columns)}
+    if only is None:
+        return names, pl.lit(value=True)
+    for column in filtered_columns([only]):
+        names.setdefault(column, "day")
+    return names, only.truth(names).fill_null(value=False)
+
+
+def _row_aggregates(
+    values: Sequence[pl.Expr], wanted: Sequence[Column], exists: pl.Expr
+) -> Iterator[pl.Expr]:
+    """Counts of rows and of readable cells, of the file and of the rows that exist.
+
+    A blank cell of the file counts as readable for `min_readable`; a derived one has no value.
+    """
+    yield from (pl.len().alias("rows"), FLAGS.any(), exists.sum().alias("existing"))
+    for index, value in enumerate(values):
+        yield value.count().alias(f"readable{index}")
+        is_read = value.is_not_null()
+        if index < len(wanted):
+            is_read |= wanted[index].is_blank(_cell(index))
+        yield (is_read & exists).sum().alias(f"counted{index}")
+
+
 def _aggregates(column: Column, index: int) -> Iterator[pl.Expr]:
     """Expressions that count cells by kind, and find the declared texts that occur."""
     cell, value = _cell(index), pl.col(f"value{index}")
-    yield _is_blank(column, index).sum().alias(f"blank{index}")
+    yield column.is_blank(_cell(index)).sum().alias(f"blank{index}")
     for name, aggregate in column.cell_aggregates(cell, value):
         yield aggregate.alias(f"{name}{index}")
     for part_index, (_, occurs) in enumerate(column.declared_parts(cell)):
@@ -199,7 +234,7 @@ def _samples(column: Column, index: int, counts: pl.DataFrame) -> Iterator[tuple
     readable, blank = (counts[f"{kind}{index}"].item() for kind in ("readable", "blank"))
     are_all_read = readable + blank == counts["rows"].item()
     if not are_all_read:
-        yield f"unread{index}", value.is_null() & ~_is_blank(column, index)
+        yield f"unread{index}", value.is_null() & ~column.is_blank(_cell(index))
     if readable and (column.has_doubts or not are_all_read):
         yield f"read{index}", value.is_not_null()
     outside = column.outside(value)
@@ -209,12 +244,6 @@ def _samples(column: Column, index: int, counts: pl.DataFrame) -> Iterator[tuple
 
 def _cell(index: int) -> pl.Expr:
     return pl.col(f"t{index}").cast(pl.String)
-
-
-def _is_blank(column: Column, index: int) -> pl.Expr:
-    blank = strip_blanks(_cell(index)).is_null()
-    marks = column.marks
-    return blank | column.is_mark(_cell(index), marks) if marks else blank
 
 
 def _column_cells(

@@ -76,8 +76,11 @@ def report_unknown_key(span: Span, key: str, keys: Iterable[str], owner: str) ->
     """Records the problem of an unknown key, and which key to write instead."""
     says, places = advice("keys", plain_word(key)), key_places(key)
     known = "unknown-field.elsewhere" if places else "unknown-field"
-    arguments = {"choices": keys, "owner": owner, "advice": says, "places": places}
-    span.report("unknown-field.advised" if says else known, word=key, **arguments)
+    if says:
+        # No key that is spelled alike is meant.
+        span.report("unknown-field.advised", word=key, owner=owner, advice=says)
+        return
+    span.report(known, word=key, choices=keys, owner=owner, places=places)
 
 
 def name_of(path: Path) -> str:

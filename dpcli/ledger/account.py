@@ -173,8 +173,6 @@ class Account:
         arguments = {"dataset": terms.dataset, "path": self.ledger}
         if terms.window and period is None:
             raise LedgerError.about("period-required", window=terms.window, **arguments)
-        if not terms.window and period is not None:
-            raise LedgerError.about("period-not-taken", **arguments)
         return terms
 
 

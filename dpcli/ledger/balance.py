@@ -12,6 +12,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
@@ -30,7 +31,13 @@ from dpcli.privacy.accounting.composition import (
     composed_pair,
     parallel_composition,
 )
-from dpcli.privacy.events import NO_NOISE_NAME, RECOVERED, MechanismEvent, UnknownEventError
+from dpcli.privacy.events import (
+    NO_NOISE_NAME,
+    RECOVERED,
+    MechanismEvent,
+    UnknownEventError,
+    recorded_fraction,
+)
 from dpcli.privacy.loss import (
     ZERO_GUARANTEE,
     Guarantee,
@@ -133,20 +140,21 @@ def terms_from_spec(spec: Spec) -> AccountTerms:
 
 
 def terms_from_payload(payload: Mapping[str, object]) -> AccountTerms:
-    """The terms that the entry of an account records."""
-    window = payload["window"]
-    return AccountTerms(
-        str(payload["dataset"]),
-        str(payload["unit"]),
-        str(payload["neighbors"]),
-        str(payload["composition"]),
-        Loss(
-            Fraction(str(payload["epsilon"])),
-            Fraction(str(payload["delta"])),
-            Fraction(str(payload["rho"])) if "rho" in payload else None,
-        ),
-        window if isinstance(window, int) else None,
-    )
+    """The terms that the entry of an account records.
+
+    Raises KeyError, TypeError, ValueError or ArithmeticError if no account has such terms.
+    """
+    epsilon, delta = (recorded_fraction(payload[name]) for name in ("epsilon", "delta"))
+    rho = recorded_fraction(payload["rho"]) if "rho" in payload else None
+    dataset, unit, window = payload["dataset"], payload["unit"], payload["window"]
+    neighbors, composition = Neighbors(payload["neighbors"]).value, payload["composition"]
+    if not (isinstance(dataset, str) and isinstance(unit, str) and isinstance(composition, str)):
+        raise TypeError("names are texts")
+    if composition not in COMPOSITIONS.names or min(epsilon, rho or 0) < 0 or not 0 <= delta < 1:
+        raise ValueError("a budget is not negative, and has a composition")
+    if not isinstance(window, int | None) or (window is not None and window < 1):
+        raise ValueError("a window is a number of days")
+    return AccountTerms(dataset, unit, neighbors, composition, Loss(epsilon, delta, rho), window)
 
 
 DAYS_A_YEAR = 365
@@ -166,6 +174,13 @@ def guarantee_counts(events_json: str, neighbors: str) -> GuaranteeCounts:
     if this version cannot read an event.
     """
     events = from_events_json(events_json)
+    try:
+        return _counts_of(events, neighbors)
+    except (ValueError, ArithmeticError):
+        raise LedgerError.about("ledger-unusable.event") from None
+
+
+def _counts_of(events: Sequence[MechanismEvent], neighbors: str) -> GuaranteeCounts:
     if not any(event.joint or event.disjoint for event in events):
         counts = Counter(map(guarantee_of, events))
         del counts[ZERO_GUARANTEE]
@@ -190,7 +205,7 @@ def from_events_json(events_json: str) -> list[MechanismEvent]:
         return list(map(MechanismEvent.from_json, json.loads(events_json)))
     except UnknownEventError as newer:
         raise LedgerError.about("ledger-unusable.mechanism", name=str(newer)) from None
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         raise LedgerError.about("ledger-unusable.event") from None
 
 
@@ -372,15 +387,22 @@ def _loss(terms: AccountTerms, rule: Composition, releases: Mapping[GuaranteeCou
     except MissingDependencyError as package:
         arguments = {"dataset": terms.dataset, "why": str(package)}
         raise LedgerError.about("package-missing.ledger", **arguments) from None
+    except ArithmeticError:
+        raise LedgerError.about("ledger-unusable.event") from None
 
 
 def recorded_cost(
     events_json: str, period: str | None, neighbors: str, count: int = 1
 ) -> RecordedCost:
     """The cost of `count` recorded releases with these events in one period."""
-    return RecordedCost(
-        guarantee_counts(events_json, neighbors), period_number(period) if period else None, count
-    )
+    return RecordedCost(guarantee_counts(events_json, neighbors), day_number(period), count)
+
+
+def day_number(period: str | None) -> int | None:
+    """The ordinal of the day that a period is; None for other periods, and for none."""
+    with suppress(ValueError):
+        return None if period is None else period_number(period)
+    return None
 
 
 def period_number(text: str) -> int:

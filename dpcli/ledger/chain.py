@@ -17,10 +17,13 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from dpcli.ledger.balance import Payload
 from dpcli.privacy.events import MechanismEvent
+from dpcli.problems import system
+from dpcli.problems.errors import LedgerError
 from dpcli.problems.light_dataclasses import dataclass
 
 OPEN, RELEASE = "open", "release"
@@ -29,11 +32,27 @@ OPEN, RELEASE = "open", "release"
 LOST, CLOSE = "lost", "close"
 """Kinds of recovery entries: a lost entry without a report, a closed account."""
 
+OF_DATASET = "@"
+"""Joins id and dataset in the name of an entry whose id another dataset has."""
+
+
+def entry_names(release_id: str, dataset: str) -> tuple[str, str]:
+    """The names that the entry of a release may have, the short one first.
+
+    A name occurs once in a ledger, and an id once in a dataset. So the entry of an id that another
+    dataset has is named with its dataset. A release id cannot contain an `@`.
+
+    >>> entry_names("2027-01-05", "town")
+    ('2027-01-05', '2027-01-05@town')
+    """
+    return release_id, f"{release_id}{OF_DATASET}{dataset}"
+
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
     """An entry of the ledger; its fields are the columns of the table `entries`.
 
+    The `name` is the release id, or one of `entry_names`; None for an entry that is not a release.
     `events_json` has the mechanism events and `payload` everything else, both as canonical JSON.
     `head` is the hash that a report prints, `digest` the hash that the next entry includes; they
     are empty until they are computed.
@@ -42,7 +61,7 @@ class LedgerEntry:
     number: int
     kind: str
     dataset: str
-    release_id: str | None
+    name: str | None
     period: str | None
     events_json: str
     payload: str
@@ -50,10 +69,18 @@ class LedgerEntry:
     head: str = ""
     digest: str = ""
 
+    @property
+    def release_id(self) -> str:
+        """The id of the release within its dataset; empty if the entry is not a release."""
+        return (self.name or "").partition(OF_DATASET)[0]
+
     def content(self) -> Payload:
-        """The payload, decoded; ValueError if it is not JSON."""
-        content: Payload = json.loads(self.payload)
-        return content
+        """The payload, decoded; LedgerError if it is no JSON object."""
+        with suppress(ValueError, RecursionError):
+            content = json.loads(self.payload)
+            if isinstance(content, dict):
+                return content
+        raise LedgerError.about("ledger-unusable.entry", number=self.number)
 
     @property
     def recovered(self) -> Payload | None:
@@ -76,7 +103,7 @@ class LedgerEntry:
 
     def expected_head(self) -> str:
         """The hash of everything but the published bytes."""
-        named = (self.kind, self.dataset, self.release_id, self.period)
+        named = (self.kind, self.dataset, self.name, self.period)
         return _hash(self.previous, str(self.number), *named, self.events_json, self.payload)
 
 
@@ -211,7 +238,7 @@ def append_anchor(path: Path, entries: dict[int, str]) -> None:
         if lines:
             # The line end comes first: a line that was cut short must not join the next one.
             os.write(descriptor, ("\n" + lines).encode("ascii"))
-            os.fsync(descriptor)
+            system.sync(descriptor)
     finally:
         os.close(descriptor)
 
@@ -221,5 +248,5 @@ def _write(path: Path, text: str) -> None:
     with temporary.open("w", encoding="utf-8", errors="backslashreplace") as file:
         file.write(text)
         file.flush()
-        os.fsync(file.fileno())
+        system.sync(file.fileno())
     temporary.replace(path)

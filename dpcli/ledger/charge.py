@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import datetime
 import json
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
@@ -26,6 +27,7 @@ from dpcli.planning.plan import LocalPlan, Plan, require_disjoint
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Loss
 from dpcli.problems.light_dataclasses import dataclass
+from dpcli.version import Build, this_build
 
 if TYPE_CHECKING:
     from dpcli.planning.results import NoisyNumbers
@@ -34,6 +36,8 @@ STDIN = "-"
 
 SUFFIX = "+bounds"
 """Appended to a release id to name the entry of its choice of bounds or limits.
+
+The quality check before the choice is charged there, too, unless it failed.
 
 A release id cannot contain a plus.
 """
@@ -65,9 +69,14 @@ class Charge:
     if its quality check failed: its events are then those of the check alone. It may be made
     `after_check`, the name of a release whose check failed: that one is charged as well.
 
+    A charge with several possible `outcomes`, which are ids of entries, is recorded under its id,
+    or under the last of them if the quality check failed.
+
     Privacy: the budget must cover the `reserved` events, if there are any, not those of this entry
     alone. A refusal does not depend on the result of the quality check then, and bounds are only
-    chosen if there is enough for the release that uses them.
+    chosen if there is enough for the release that uses them. An entry of another process with one
+    of the `outcomes` takes the place of the charge, whatever the check showed here: if only an
+    equal outcome did, another outcome would reveal a check that is not charged for.
     """
 
     terms: AccountTerms
@@ -81,6 +90,8 @@ class Charge:
     stopped: bool = False
     reserved: tuple[MechanismEvent, ...] = ()
     after_check: str = ""
+    outcomes: tuple[str, ...] = ()
+    build: Build = field(default_factory=this_build)
 
     @property
     def cost(self) -> RecordedCost:
@@ -103,7 +114,8 @@ class Charge:
         files: Payload = {"files": list(self.files)} if self.files else {}
         stopped: Payload = {"stopped": True} if self.stopped else {}
         after: Payload = {"after_check": self.after_check} if self.after_check else {}
-        return {"digest": self.digest, "created": self.created, **files, **stopped, **after}
+        made = {"created": self.created, "build": self.build._asdict()}
+        return {"digest": self.digest, **made, **files, **stopped, **after}
 
 
 def now() -> str:
@@ -119,7 +131,6 @@ def today() -> int:
 def charge_for(
     plan: Plan,
     release_id: str,
-    period: str | None,
     *,
     files: tuple[str, ...] = (),
     may_open: bool = True,
@@ -129,10 +140,10 @@ def charge_for(
 
     Raises ValueError if parallel composition does not apply where the plan says that it does.
     """
-    require_disjoint(plan.all_statistics, plan.spec.privacy.unit)
+    require_disjoint(plan.all_statistics)
     terms, events = terms_from_spec(plan.spec), plan.charged_events
     return Charge(
-        terms, release_id, plan.spec.digest, now(), period, events, files, may_open,
+        terms, release_id, plan.spec.digest, now(), plan.spec.period, events, files, may_open,
         after_check=after_check,
     )  # fmt: skip
 
@@ -151,8 +162,8 @@ def resolved(names: Iterable[str]) -> tuple[str, ...]:
 class Receipt:
     """The entry of a release, what was spent `before` it, and the `balance` after it.
 
-    `first` says whether it is the first release of its account in this ledger. If it was made
-    `after_check`, that names the release whose quality check failed.
+    `first` says whether it is the first release of its account in this ledger, `build` what makes
+    it. If it was made `after_check`, that names the release whose quality check failed.
     """
 
     ledger: str
@@ -163,6 +174,7 @@ class Receipt:
     before: Loss
     balance: Balance
     first: bool
+    build: Build
     after_check: str = ""
 
 
@@ -197,17 +209,27 @@ Render = Callable[[Receipt], Mapping[str, bytes]]
 class StoredRelease:
     """A release that was charged: the exact bytes of its outputs, by name.
 
-    It has a `receipt` if it was charged just now. If it was charged earlier, it has the time when
-    it was `created`, `later` names the last of the later checks under its id, if there are any,
-    and `passed` says whether the last attempt under its id was not stopped.
+    It has a `receipt` if it was charged just now. It is `shared` if another dataset of the ledger
+    has a release with this id, too; its `entry_name` is unique in the ledger. If it was charged
+    earlier, it has the time when it was `created`, `later` names the last of the later checks under
+    its id, if there are any, and `passed` says whether the last attempt under its id was not
+    stopped.
     """
 
     release_id: str
+    dataset: str
+    entry_name: str
     outputs: Mapping[str, bytes]
     receipt: Receipt | None = None
+    shared: bool = False
     created: str = ""
     later: str = ""
     passed: bool = False
+
+    def export_command(self, release_id: str = "") -> str:
+        """The command that publishes it again, or another release id of the same dataset."""
+        dataset = f" --dataset {shlex.quote(self.dataset)}" if self.shared else ""
+        return f"dpcli ledger export {release_id or self.release_id}{dataset}"
 
     @property
     def stopped(self) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ be published again at no cost. Nothing is ever refunded.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import final
 
 from dpcli.ledger.account import Account
-from dpcli.ledger.balance import AccountTerms, Balance, Payload, recorded_cost, terms_from_payload
+from dpcli.ledger.balance import AccountTerms, Balance, Payload, guarantee_counts, recorded_cost
 from dpcli.ledger.chain import (
     CLOSE,
     LOST,
@@ -25,11 +24,13 @@ from dpcli.ledger.chain import (
     create_anchor,
     default_anchor,
     entry_digest,
+    entry_names,
     genesis,
     to_events_json,
     write_pointer,
 )
 from dpcli.ledger.charge import SUFFIX, Charge, Receipt, Render, StoredRelease, later_check
+from dpcli.ledger.entries import account_terms, entry_faults, unpacked_outputs
 from dpcli.ledger.options import (
     in_doubt_error,
     is_absent,
@@ -42,7 +43,12 @@ from dpcli.ledger.options import (
 from dpcli.ledger.store import Store
 from dpcli.noise.entropy import random_bytes
 from dpcli.privacy.events import MechanismEvent
-from dpcli.problems.errors import LedgerError
+from dpcli.privacy.unit import Neighbors
+from dpcli.problems.errors import LedgerError, Problem
+from dpcli.problems.messages import quoted_list
+
+DIGITS = 8
+"""How many digits of a hash a message shows."""
 
 
 def undo_interrupted_creation(path: Path) -> None:
@@ -110,7 +116,7 @@ class OpenLedger(Store):
     def accounts(self) -> dict[str, AccountTerms]:
         """The terms of every account, by dataset, in the order of opening."""
         entries = self.entries("kind = 'open'")
-        return {entry.dataset: terms_from_payload(entry.content()) for entry in entries}
+        return {entry.dataset: account_terms(entry) for entry in entries}
 
     def releases(self, dataset: str) -> list[LedgerEntry]:
         """The entries of the releases that an account paid for, in order."""
@@ -121,13 +127,44 @@ class OpenLedger(Store):
 
         The entry in which that release chose its bounds or limits is not another release.
         """
-        condition = "kind = 'release' AND dataset = ? AND release_id NOT IN (?, ?)"
+        own = *entry_names(release_id, dataset), *entry_names(release_id + SUFFIX, dataset)
+        condition = "kind = 'release' AND dataset = ? AND release_id NOT IN (?, ?, ?, ?)"
         query = f"SELECT 1 FROM entries WHERE {condition} LIMIT 1"  # noqa: S608 - a constant
-        return not list(self.query(query, dataset, release_id, release_id + SUFFIX))
+        return not list(self.query(query, dataset, *own))
 
-    def release_ids(self) -> list[str]:
-        """The release ids of all entries of releases, in order."""
-        return [entry.release_id or "" for entry in self.entries("kind = 'release'")]
+    def entry_of(self, release_id: str, dataset: str) -> LedgerEntry | None:
+        """The entry of a dataset with this release id; None if there is none."""
+        condition = "kind = 'release' AND dataset = ? AND release_id IN (?, ?)"
+        entries = self.entries(condition, dataset, *entry_names(release_id, dataset))
+        return entries[0] if entries else None
+
+    def datasets_of(self, release_id: str) -> list[str]:
+        """The datasets that have a release with this id, in the order of entries."""
+        named = "kind = 'release' AND (release_id = ? OR instr(release_id, ?) = 1)"
+        return [entry.dataset for entry in self.entries(named, *entry_names(release_id, ""))]
+
+    def dataset_of(self, release_id: str, dataset: str | None = None) -> str:
+        """The dataset of a release: the named one, or the only one with this id.
+
+        Raises LedgerError if there is no such release, or if several datasets have one.
+        """
+        found = [name for name in self.datasets_of(release_id) if dataset in (None, name)]
+        if not found:
+            of = "" if dataset is None else f" of the dataset `{dataset}`"
+            raise LedgerError.about("no-such-release", release_id=release_id, of=of)
+        if len(found) > 1:
+            arguments = {"release_id": release_id, "path": self.path, "dataset": found[0]}
+            raise LedgerError.about("release-id-shared", names=quoted_list(found), **arguments)
+        return found[0]
+
+    def entry_name(self, release_id: str, dataset: str) -> str:
+        """The name of a new entry; call it in a transaction."""
+        short, full = entry_names(release_id, dataset)
+        return full if self.entries("release_id = ?", short) else short
+
+    def names(self) -> list[str]:
+        """The names of all entries of releases, in order."""
+        return [entry.name or "" for entry in self.entries("kind = 'release'")]
 
     def latest(self) -> str:
         """The recorded time of the last entry; empty if there is none."""
@@ -164,34 +201,25 @@ class OpenLedger(Store):
         return {name: files_of[name] & own for name in sorted(files_of) if files_of[name] & own}
 
     def new_sharing(self, dataset: str, files: Sequence[str]) -> dict[str, set[str]]:
-        """Other accounts that were charged for some of `files`, with these files.
+        """Other accounts charged for one of `files`, if no file was shared before.
 
-        A file is left out if this account was charged for it after the other account was: the
-        warning was shown for that charge.
+        The release for which the ledger learned that two accounts share files showed a warning.
         """
-        first: dict[tuple[str, str], int] = {}
-        latest: dict[str, int] = {}
-        for number, name, charged in self.charged_files():
-            for file in charged.intersection(files):
-                first.setdefault((name, file), number)
-                if name == dataset:
-                    latest[file] = number
-        found: dict[str, set[str]] = {}
-        for (name, file), number in first.items():
-            if name != dataset and latest.get(file, 0) < number:
-                found.setdefault(name, set()).add(file)
-        return dict(sorted(found.items()))
+        known = self.sharing(dataset)
+        shared = self.sharing(dataset, files)
+        return {name: paths for name, paths in shared.items() if name not in known}
 
-    def stored(self, release_id: str, same: Charge | None = None) -> StoredRelease | None:
-        """The stored release with this id; None if there is none.
+    def stored(
+        self, release_id: str, dataset: str, same: Charge | None = None
+    ) -> StoredRelease | None:
+        """The stored release of a dataset with this id; None if there is none.
 
         Raises LedgerError if the release differs from `same` in the spec or the period, if its
         outputs were changed, or if it has no outputs: it failed, or was recovered from a report.
         """
-        entries = self.entries("release_id = ?", release_id)
-        if not entries:
+        entry = self.entry_of(release_id, dataset)
+        if entry is None:
             return None
-        (entry,) = entries
         if same is not None:
             _require_same(entry, same)
         packed = self.outputs(entry.number)
@@ -201,52 +229,46 @@ class OpenLedger(Store):
             recovered = "recovered" in entry.content()
             code = "release-recovered" if recovered else "release-void"
             raise LedgerError.about(code, name=release_id)
-        outputs = {name: zlib.decompress(content) for name, content in packed.items()}
+        outputs = unpacked_outputs(entry.number, packed)
         created, last = str(entry.content()["created"]), entry
         if _is_stopped(entry):
-            last = self.attempts(release_id.partition("+")[0])[-1]
-        later = (last.release_id or "") if last != entry else ""
+            last = self.attempts(release_id.partition("+")[0], dataset)[-1]
+        later = last.release_id if last != entry else ""
         return StoredRelease(
-            release_id, outputs, created=created, later=later, passed=not _is_stopped(last)
-        )
+            release_id, dataset, entry.name or "", outputs, created=created, later=later,
+            passed=not _is_stopped(last), shared=len(self.datasets_of(release_id)) > 1,
+        )  # fmt: skip
 
-    def attempts(self, release_id: str) -> list[LedgerEntry]:
+    def attempts(self, release_id: str, dataset: str) -> list[LedgerEntry]:
         """The entry of a release, and those of later checks under its id, in order."""
         found: list[LedgerEntry] = []
         name = release_id
-        while entries := self.entries("release_id = ?", name):
-            found += entries
+        while entry := self.entry_of(name, dataset):
+            found.append(entry)
             name = later_check(release_id, len(found) + 1)
         return found
 
-    def failed_checks(self, release_id: str) -> list[StoredRelease]:
+    def failed_checks(self, release_id: str, dataset: str) -> list[StoredRelease]:
         """The attempts at a release that the quality check stopped, as stored."""
-        names = [
-            entry.release_id or "" for entry in self.attempts(release_id) if _is_stopped(entry)
-        ]
-        return [stored for stored in map(self.stored, names) if stored is not None]
+        attempts = filter(_is_stopped, self.attempts(release_id, dataset))
+        found = (self.stored(entry.release_id, dataset) for entry in attempts)
+        return [stored for stored in found if stored is not None]
 
     def next_attempt(self, release_id: str, dataset: str, period: str | None) -> tuple[str, str]:
         """The entry names of the next check of a release and of the last failed check.
 
         If the last attempt was not stopped, its entry name and an empty text. Raises LedgerError if
-        there is no attempt, or if the stopped one was for another account or another period.
+        there is no attempt, or if the stopped one was for another period.
         """
-        attempts = self.attempts(release_id)
+        attempts = self.attempts(release_id, dataset)
         if not attempts:
-            raise LedgerError.about("nothing-to-check-again", name=release_id, path=self.path)
+            arguments = {"name": release_id, "dataset": dataset, "path": self.path}
+            raise LedgerError.about("nothing-to-check-again", **arguments)
         last = attempts[-1]
         if not _is_stopped(last):
-            return last.release_id or "", ""
-        if last.dataset != dataset:
-            raise LedgerError.about("release-id-taken", name=release_id, how="for another dataset")
-        _require_period(last, period, release_id)
-        return later_check(release_id, len(attempts) + 1), last.release_id or ""
-
-    def recorded_events(self, release_id: str) -> str:
-        """The events that a release was charged for, as its entry holds them."""
-        (entry,) = self.entries("release_id = ?", release_id)
-        return entry.events_json
+            return last.release_id, ""
+        _require_period(last, period)
+        return later_check(release_id, len(attempts) + 1), last.release_id
 
     def check_budget(self, charge: Charge) -> None:
         """Raise BudgetError or LedgerError if the account refuses the charge."""
@@ -277,7 +299,9 @@ class OpenLedger(Store):
         BudgetError or LedgerError if the release is refused; see `LedgerTransaction.commit`.
         """
         with translated_os_errors(self.path), self.checked_writing():
-            stored = self.stored(charge.release_id, charge)
+            ids, dataset = charge.outcomes or (charge.release_id,), charge.terms.dataset
+            known = (self.stored(release_id, dataset, charge) for release_id in ids)
+            stored = next((found for found in known if found is not None), None)
             if stored is None:
                 stored = self._charge(charge, render)
         self.update_anchor()
@@ -294,15 +318,29 @@ class OpenLedger(Store):
             published = {number for (number,) in self.query("SELECT number FROM outputs")}
             if published - {entry.number for entry in entries}:
                 faults.append("it has outputs without an entry")
-            return faults + [
-                f"the outputs of entry {entry.number} were changed"
-                for entry in entries
-                if entry.digest != entry_digest(entry.head, self.outputs(entry.number))
-            ]
+            faults += entry_faults(entries)
+            for entry in entries:
+                faults += self._content_faults(entry)
+            problems: list[Problem] = []
+            for terms in [] if faults else self.accounts().values():
+                with LedgerError.collected(problems):
+                    self.balance(terms)
+            # A package may be missing on this machine.
+            faults += [each.message for each in problems if each.code != "package-missing"]
         except (LedgerError, ValueError, TypeError, AttributeError):
             if not faults:
                 raise
-            return faults
+        return list(dict.fromkeys(faults))
+
+    def _content_faults(self, entry: LedgerEntry) -> list[str]:
+        """Why the outputs or the events of an entry cannot be used; empty if they can."""
+        packed, problems = self.outputs(entry.number), list[Problem]()
+        if entry.digest != entry_digest(entry.head, packed):
+            return [f"the outputs of entry {entry.number} were changed"]
+        with LedgerError.collected(problems):
+            unpacked_outputs(entry.number, packed)
+            guarantee_counts(entry.events_json, Neighbors.ADD_REMOVE.value)
+        return [f"entry {entry.number}: {problem.message}" for problem in problems]
 
     @contextmanager
     def checked_writing(self) -> Iterator[None]:
@@ -322,7 +360,7 @@ class OpenLedger(Store):
         account = self.account(dataset)
         before, after = account.check_charge(charge.terms, charge.cost, may_open=charge.may_open)
         choice = charge.release_id + SUFFIX
-        if account.terms is not None and self.entries("release_id = ?", choice):
+        if account.terms is not None and self.entry_of(choice, dataset):
             # What chose the bounds of this release is a part of what it costs.
             without_choice = self.account(dataset, without=choice)
             before = without_choice.balance(account.terms, charge.cost.period)
@@ -335,11 +373,13 @@ class OpenLedger(Store):
         receipt = Receipt(
             self.path.name, entry.number, entry.head, account.terms or charge.terms, charge.period,
             before.spent, after, first=self.is_first(charge.release_id, dataset),
-            after_check=charge.after_check,
+            build=charge.build, after_check=charge.after_check,
         )  # fmt: skip
         outputs = dict(render(receipt))
         self.append(entry, outputs)
-        return StoredRelease(charge.release_id, outputs, receipt)
+        shared = len(self.datasets_of(charge.release_id)) > 1
+        name = entry.name or ""
+        return StoredRelease(charge.release_id, dataset, name, outputs, receipt, shared)
 
     def next_entry(
         self,
@@ -351,23 +391,32 @@ class OpenLedger(Store):
         period: str | None = None,
     ) -> LedgerEntry:
         """A new entry of a kind, at the chain's end; `append` it in the same transaction."""
+        name = None if release_id is None else self.entry_name(release_id, dataset)
         last = self.last_entry()
         number, previous = (last.number + 1, last.digest) if last else (1, genesis(self.metadata()))
         content = to_events_json(events), canonical(payload)
-        entry = LedgerEntry(number, kind, dataset, release_id, period, *content, previous)
+        entry = LedgerEntry(number, kind, dataset, name, period, *content, previous)
         return replace(entry, head=entry.expected_head())
 
 
 def _require_same(entry: LedgerEntry, charge: Charge) -> None:
-    if entry.content()["digest"] != charge.digest:
-        raise LedgerError.about("release-id-taken", name=charge.release_id, how="from another spec")
-    _require_period(entry, charge.period, charge.release_id)
+    digest = str(entry.content()["digest"])
+    if digest != charge.digest:
+        was, now = digest[:DIGITS], charge.digest[:DIGITS]
+        raise taken_error(entry, f"from another spec: its SHA-256 is {was}..., not {now}...")
+    _require_period(entry, charge.period)
 
 
-def _require_period(entry: LedgerEntry, period: str | None, release_id: str) -> None:
+def _require_period(entry: LedgerEntry, period: str | None) -> None:
     if entry.period != period:
         how = f"for the period {entry.period}" if entry.period else "for no period"
-        raise LedgerError.about("release-id-taken", name=release_id, how=how)
+        raise taken_error(entry, how)
+
+
+def taken_error(entry: LedgerEntry, how: str) -> LedgerError:
+    """The error for a release id of a dataset that stands for another release."""
+    arguments = {"name": entry.release_id, "dataset": entry.dataset, "how": how}
+    return LedgerError.about("release-id-taken", **arguments)
 
 
 def _is_stopped(entry: LedgerEntry) -> bool:

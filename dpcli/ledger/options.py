@@ -18,6 +18,7 @@ from pathlib import Path
 from dpcli.ledger.balance import period_number
 from dpcli.ledger.chain import ForeignAnchorError, default_anchor, read_anchor
 from dpcli.noise.entropy import random_bytes
+from dpcli.problems import system
 from dpcli.problems.errors import LedgerError, UsageError, describe_system_error
 from dpcli.problems.messages import escape_controls
 from dpcli.specification.model import Spec
@@ -51,6 +52,18 @@ def checked_day(period: str | None) -> str | None:
     return period
 
 
+def checked_period(text: str | None) -> str | None:
+    """A period as it was written; UsageError unless it is one."""
+    from dpcli.data.periods import parse_period
+
+    try:
+        if text is not None:
+            parse_period(text)
+    except ValueError:
+        raise UsageError.about("not-a-period", period=text) from None
+    return text
+
+
 ID = "[A-Za-z0-9][A-Za-z0-9._:-]{0,99}"
 
 ENTRY_ID = rf"{ID}(\+[0-9]{{1,6}})?"
@@ -61,14 +74,14 @@ def checked_id(release_id: str | None) -> str | None:
     """A release id as it was written; UsageError unless it is a plain word."""
     if release_id is None or re.fullmatch(ID, release_id):
         return release_id
-    raise UsageError.about("bad-release-id")
+    raise UsageError.about("bad-release-id", found=release_id)
 
 
 def checked_entry_id(name: str) -> str:
     """The name of a stored release, or of a later check; UsageError for other texts."""
     if re.fullmatch(ENTRY_ID, name):
         return name
-    raise UsageError.about("bad-release-id")
+    raise UsageError.about("bad-release-id", found=name)
 
 
 def new_release_id() -> str:
@@ -96,7 +109,10 @@ LOCAL_FUSE = frozenset({"fuse.ntfs-3g", "fuse.exfat", "fuse.ext2", "fuse.encfs",
 """FUSE file systems on a local disk; files of others may be on another machine."""
 
 MOUNTS = Path("/proc/self/mountinfo")
-"""The list of mounts of Linux. Without it, no path is refused as a network drive."""
+"""The list of mounts of Linux. Without it, no path there is refused."""
+
+FIND = "/usr/bin/find"
+"""The program of macOS that knows which files are on a local disk."""
 
 
 def is_absent(path: Path) -> bool:
@@ -127,14 +143,32 @@ def require_local(path: Path) -> None:
     """
     existing = path if path.exists() else path.parent
     with suppress(OSError):
-        number = existing.stat().st_dev
-        device = f"{os.major(number)}:{os.minor(number)}"
-        for line in MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines():
-            mount, _, source = line.partition(" - ")
-            kind = source.split(" ")[0]
-            is_remote = kind in NETWORK or (kind.startswith("fuse.") and kind not in LOCAL_FUSE)
-            if is_remote and mount.split(" ")[2:3] == [device]:
-                raise LedgerError.about("ledger-on-network", path=path, kind=kind)
+        find_kind = _remote_kind_on_macos if system.PLATFORM == "darwin" else _remote_kind
+        if kind := find_kind(existing.resolve()):
+            raise LedgerError.about("ledger-on-network", path=path, kind=kind)
+
+
+def _remote_kind(path: Path) -> str:
+    """The kind of a file system whose files may be on another machine, or empty."""
+    number = path.stat().st_dev
+    device = f"{os.major(number)}:{os.minor(number)}"
+    for line in MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines():
+        mount, _, source = line.partition(" - ")
+        kind = source.split(" ")[0]
+        is_remote = kind in NETWORK or (kind.startswith("fuse.") and kind not in LOCAL_FUSE)
+        if is_remote and mount.split(" ")[2:3] == [device]:
+            return kind
+    return ""
+
+
+def _remote_kind_on_macos(path: Path) -> str:
+    """The same on macOS, which has no such list, and shows if a path is local."""
+    # Only this system needs it, and standard input may be the data.
+    from subprocess import DEVNULL, run
+
+    command = [FIND, str(path), "-prune", "-fstype", "local"]
+    found = run(command, stdin=DEVNULL, capture_output=True, check=False).stdout
+    return "" if found else "not local"
 
 
 def require_creatable(path: Path, *, network: bool = False) -> None:

@@ -23,9 +23,10 @@ FileName = str | os.PathLike[str]
 class ChargedRelease:
     """A release as its ledger records it.
 
-    `created` is its date and time in UTC, `period` the day that its data are about, if the account
-    has a window. A release that its quality check `stopped` is charged for the check alone. The
-    name of a later check is the id with a number, as in `ID+2`.
+    `created` is its date and time in UTC, `period` what its data are about, if that is known. A
+    release that its quality check `stopped` is charged for the check alone. A check that passed and
+    the counts that then chose bounds or limits have an entry of their own, `ID+bounds`. The name of
+    a later check is the id with a number, as in `ID+2`.
     """
 
     release_id: str
@@ -92,17 +93,19 @@ class Ledger(AbstractContextManager["Ledger"]):
                 total = balance(replace(terms, window=None), [cost]).lifetime
                 content = entry.content()
                 created, stopped = str(content["created"]), bool(content.get("stopped"))
-                release_id = entry.release_id or ""
-                release = ChargedRelease(release_id, name, created, entry.period, total, stopped)
+                released = entry.release_id, name, created, entry.period
+                release = ChargedRelease(*released, total, stopped)
                 found.append((entry.number, release))
         return [release for _, release in sorted(found, key=lambda pair: pair[0])]
 
-    def outputs(self, release_id: str) -> Mapping[str, bytes]:
-        """The exact bytes a release may publish, by name; LedgerError if there is none."""
-        stored = self._opened.stored(release_id)
-        if stored is None:
-            raise LedgerError.about("no-such-release", release_id=release_id)
-        return stored.outputs
+    def outputs(self, release_id: str, dataset: str | None = None) -> Mapping[str, bytes]:
+        """The exact bytes a release may publish, by name.
+
+        Raises LedgerError if there is no such release, or if several datasets have one of this id,
+        and none is named.
+        """
+        stored = self._opened.stored(release_id, self._opened.dataset_of(release_id, dataset))
+        return {} if stored is None else stored.outputs
 
     def close(self) -> None:
         """Close the file."""

@@ -19,7 +19,7 @@ from fractions import Fraction
 from itertools import count
 from pathlib import Path
 
-from dpcli.ledger.balance import AccountTerms, Payload, period_number
+from dpcli.ledger.balance import AccountTerms, Payload, day_number
 from dpcli.ledger.chain import (
     CLOSE,
     LOST,
@@ -243,17 +243,17 @@ def _append_release(ledger: OpenLedger, proof: Proof, origin: Payload) -> None:
     """Charge for a release by its report; the new entry records the `origin`.
 
     The origin describes the lost entry, and what the report states is added to it. If the ledger
-    has a release of the same id, from another history, the entry gets another name.
+    has a release of the same dataset and id, from another history, the entry gets another id.
     """
     origin |= {"entry": proof.entry, "head": proof.head}
     origin |= {"report": proof.report, "exact": proof.exact}
-    taken, name = set(ledger.release_ids()), proof.release_id
+    dataset, name = proof.terms.dataset, proof.release_id
+    taken = {entry.release_id for entry in ledger.releases(dataset)}
     if name in taken:
         numbers = (str(number) if number > 1 else "" for number in count(1))
         name = next(each for number in numbers if (each := name + FORKED + number) not in taken)
         origin |= {"release_id": proof.release_id}
     payload: Payload = {"recovered": origin, "digest": proof.digest, "created": proof.created}
-    dataset = proof.terms.dataset
     ledger.append(ledger.next_entry(RELEASE, dataset, payload, proof.events, name, proof.period))
 
 
@@ -313,12 +313,13 @@ def _histories(
             and all(time <= proof.created for number, time in times if number < proof.entry)
         }
         return new, tuple(proof for proof in lacking if proof.entry not in new), start
-    ids, problems = {entry.release_id for entry in entries.values()}, []
+    ids, problems = {(entry.dataset, entry.release_id) for entry in entries.values()}, []
     for proof in lacking:
-        if proof.release_id in ids:
-            why = f"the ledger has the release `{proof.release_id}` in another entry"
+        own = proof.terms.dataset, proof.release_id
+        if own in ids:
+            why = "the ledger has the release `{1}` of `{0}` in another entry".format(*own)
             problems.append(proof.disagrees(why))
-        ids.add(proof.release_id)
+        ids.add(own)
     LedgerError.require_none(problems)
     return {proof.entry: proof for proof in lacking}, (), 0
 
@@ -382,8 +383,7 @@ def _require_history(ledger: OpenLedger, proof: Proof, *, is_forked: bool, is_wh
         expected = "releases" if is_first else "no release"
         raise LedgerError([proof.disagrees(f"its account had {expected} before it")])
     terms = ledger.accounts()[proof.terms.dataset]
-    period = period_number(proof.period) if proof.period else None
-    before = ledger.balance(terms, period).spent
+    before = ledger.balance(terms, day_number(proof.period)).spent
     if before.epsilon < proof.before.epsilon * NEARLY or before.delta < proof.before.delta * NEARLY:
         why = "its account had spent more before it than this ledger and the reports show"
         raise LedgerError([proof.disagrees(why)])

@@ -16,7 +16,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import astuple, replace
 from json import JSONDecoder
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, Self
 
@@ -28,9 +27,11 @@ from dpcli.ledger.chain import (
     append_anchor,
     chain_fault,
     entry_digest,
+    entry_names,
     genesis,
     read_anchor,
 )
+from dpcli.ledger.entries import FILES, MAX_UNPACKED, entry_faults, size_error
 from dpcli.ledger.options import (
     in_doubt_error,
     missing_error,
@@ -38,6 +39,7 @@ from dpcli.ledger.options import (
     require_local,
     translated_os_errors,
 )
+from dpcli.problems import system
 from dpcli.problems.errors import LedgerError, describe_system_error
 
 APPLICATION = 0x64706C67
@@ -93,11 +95,12 @@ STATEMENTS = sorted(TABLES + TRIGGERS)
 SETTINGS = (
     "journal_mode = DELETE",
     "synchronous = EXTRA",
+    "fullfsync = ON",
     "foreign_keys = ON",
     "trusted_schema = OFF",
     "cell_size_check = ON",
 )
-"""A rollback journal, every write synced, and no trust in the schema of the file."""
+"""A rollback journal, full syncs, and no trust in the schema of the file."""
 
 LONGEST_WAIT = 300.0
 """Seconds to wait for processes that write; each needs a fraction of a second."""
@@ -122,9 +125,6 @@ REASONS = {
 }
 
 
-FILES = '"files":'
-"""The key before the data files in the payload of an entry."""
-
 COLUMNS = "number, kind, dataset, release_id, period, parts, payload, previous, head, seal"
 
 LARGE = 1 << 20
@@ -147,6 +147,7 @@ class Store:
     __slots__ = ("_file", "connection", "created", "path")  # so that nothing hides a method
 
     def __init__(self, path: Path) -> None:
+        system.require_supported()
         self.path, self.created = path, False
         if not path.exists():
             # SQLite would create a file that others may read.
@@ -215,6 +216,11 @@ class Store:
         If the disk fails during the commit, it is unknown whether the charge exists.
         """
         self.query("COMMIT", code="ledger-unusable.commit")
+        if system.PLATFORM == "darwin":
+            # There, SQLite leaves the end of its journal in the cache of the disk: with an old
+            # journal, the next process would take the charge back.
+            with suppress(OSError):
+                system.sync_folder(self.path.resolve().parent)
 
     def is_ledger(self) -> bool:
         """Whether the file is marked as a ledger; LedgerError if of a later version."""
@@ -292,7 +298,7 @@ class Store:
                 if sorted(schema) != [(statement,) for statement in STATEMENTS]:
                     return "its tables or triggers were changed"
                 return self._entries_fault(incomplete=incomplete)
-            except (ValueError, TypeError, AttributeError):
+            except (LedgerError, ValueError, TypeError, AttributeError):
                 return "an entry cannot be read"
 
     def _entries_fault(self, *, incomplete: bool) -> str:
@@ -305,7 +311,7 @@ class Store:
         except ForeignAnchorError as error:
             foreign = str(error)
         entries = self.entries()
-        fault = chain_fault(entries, genesis(self.metadata()))
+        fault = chain_fault(entries, genesis(self.metadata())) or next(entry_faults(entries), "")
         if fault:
             return fault
         if foreign or (identity is None and not incomplete):
@@ -351,37 +357,28 @@ class Store:
 
         Those of the entry with the release id `without` are left out.
         """
+        left_out = entry_names(without, dataset)
         query = (
-            "SELECT parts, period, count(*) FROM entries NOT INDEXED "
-            "WHERE kind = 'release' AND dataset = ? AND release_id IS NOT ? GROUP BY parts, period"
+            "SELECT parts, period, count(*) FROM entries NOT INDEXED WHERE kind = 'release' "
+            "AND dataset = ? AND release_id NOT IN (?, ?) GROUP BY parts, period"
         )
-        return self.query(query, dataset, without)
+        return self.query(query, dataset, *left_out)
 
     def data_files(self) -> dict[str, set[str]]:
         """The data files of the releases that each account paid for.
 
         Entries of earlier versions, and of standard input, record none.
         """
+        # The end of the payload begins with the files.
+        query = (
+            "SELECT DISTINCT dataset, substr(payload, instr(payload, ?)) "
+            "FROM entries NOT INDEXED WHERE kind = 'release' AND instr(payload, ?)"
+        )
         files: dict[str, set[str]] = {}
-        for _, dataset, names in self.charged_files():
+        for dataset, ending in self.query(query, FILES, FILES):
+            names = JSONDecoder().raw_decode(ending, len(FILES))[0]
             files.setdefault(dataset, set()).update(names)
         return files
-
-    def charged_files(self) -> list[tuple[int, str, set[str]]]:
-        """The number, account and data files of entries that record files, in order.
-
-        If an account has many entries with the same files, only the first and the last are
-        returned. The query groups by the end of the payload, which begins with the files.
-        """
-        query = (
-            "SELECT min(number), max(number), dataset, substr(payload, instr(payload, ?)) "
-            "FROM entries NOT INDEXED WHERE kind = 'release' AND instr(payload, ?) GROUP BY 3, 4"
-        )
-        charged: list[tuple[int, str, set[str]]] = []
-        for first, last, dataset, ending in self.query(query, FILES, FILES):
-            names = set(JSONDecoder().raw_decode(ending, len(FILES))[0])
-            charged += [(number, dataset, names) for number in (first, last)]
-        return sorted(charged, key=itemgetter(0))
 
     def outputs(self, number: int) -> dict[str, bytes]:
         """The packed outputs of the entry with this number, by name."""
@@ -393,6 +390,8 @@ class Store:
 
         Call it in a transaction. Raises LedgerError if the ledger does not return what was written.
         """
+        if sum(map(len, outputs.values())) > MAX_UNPACKED:
+            raise size_error(entry.number)
         packed = {
             name: zlib.compress(content, zlib.Z_BEST_SPEED if len(content) > LARGE else -1)
             for name, content in outputs.items()

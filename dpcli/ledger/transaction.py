@@ -46,8 +46,8 @@ class LedgerTransaction:
     reveal more of the noise, also a panic of native code, which is no `Exception`.
 
     If another process was charged for the same release in the meantime, the answers given here are
-    neither published nor charged. An entry of this name that was charged for other answers is
-    refused.
+    neither published nor charged. An entry of this name, or of another possible outcome, that was
+    charged for other answers is refused.
     """
 
     def __init__(self, ledger: OpenLedger, charge: Charge) -> None:
@@ -55,7 +55,8 @@ class LedgerTransaction:
             raise TypeError("a ledger and a charge cannot be subclassed")
         # Private, so that no other code changes the charge after answers were given.
         self.__ledger, self.__charge = ledger, charge.as_recorded
-        self.__stored = ledger.stored(charge.release_id, self.__charge)
+        self.__answers = self.__charge.events
+        self.__stored = ledger.stored(charge.release_id, charge.terms.dataset, self.__charge)
         self.__lock, self.__process = threading.Lock(), os.getpid()
         self.__check: Charge | None = None
         self.__is_open = self.__is_drawn = self.__must_charge = False
@@ -119,7 +120,8 @@ class LedgerTransaction:
         Raises ValueError unless the events in `check` are among those of the whole charge: other
         events could charge for the same answers at a smaller loss.
         """
-        part = replace(self.__charge, events=check).as_recorded
+        name = (self.__charge.outcomes or (self.__charge.release_id,))[-1]
+        part = replace(self.__charge, events=check, release_id=name).as_recorded
         remaining = list(self.__charge.events)
         for event in part.events:
             remaining.remove(event)
@@ -153,7 +155,8 @@ class LedgerTransaction:
         if _event_counts(self.__charge) - self.__unanswered - _event_counts(self.__check):
             raise ValueError("more was answered than the quality check")
         self.__is_open = False
-        self.__charge = replace(self.__check, stopped=True, reserved=self.__charge.events)
+        reserved = self.__charge.reserved or self.__charge.events
+        self.__charge = replace(self.__check, stopped=True, reserved=reserved)
 
     def commit(self, render: Render) -> StoredRelease:
         """Charge for the release, and store what `render` makes from its receipt.
@@ -163,15 +166,16 @@ class LedgerTransaction:
         other answers while this block was open.
         """
         self.__is_open = False
-        full = self.__charge.reserved or self.__charge.events
         stored = self.__ledger.commit(self.__charge, render)
         if stored.receipt is None and self.__is_drawn:
-            known = {to_events_json(full), to_events_json(self.__charge.events)}
+            known = {to_events_json(self.__answers)}
             if self.__check is not None:
                 known.add(to_events_json(self.__check.events))
-            if self.__ledger.recorded_events(stored.release_id) not in known:
+            entry = self.__ledger.entry_of(stored.release_id, stored.dataset)
+            if entry is None or entry.events_json not in known:
                 raise LedgerError.about(
-                    "release-id-taken", name=stored.release_id, how="from another spec"
-                )
+                    "release-id-taken", name=stored.release_id, dataset=stored.dataset,
+                    how="from another spec",
+                )  # fmt: skip
         self.__must_charge = False
         return stored

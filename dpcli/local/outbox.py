@@ -14,25 +14,26 @@ import secrets
 from collections.abc import Iterable
 from pathlib import Path
 
+from dpcli.problems import system
 from dpcli.problems.errors import OutputError
 
 ENDING = ".responses"
 
 
-def waiting_path(ledger: Path, release_id: str) -> Path:
-    """The path where the charged responses of a release wait, next to their ledger."""
+def waiting_path(ledger: Path, entry_name: str) -> Path:
+    """The path where the charged responses of an entry wait, next to their ledger."""
     ledger = ledger.resolve()
-    digest = hashlib.sha256(release_id.encode()).hexdigest()[:24]
+    digest = hashlib.sha256(entry_name.encode()).hexdigest()[:24]
     return ledger.with_name(f".{ledger.name}-{digest}{ENDING}")
 
 
 def remove_uncharged(ledger: Path, charged: Iterable[str]) -> None:
-    """Remove waiting files of no charged release, as far as the system allows it.
+    """Remove waiting files of no `charged` entry, as far as the system allows it.
 
     The caller holds the write lock of the ledger, so that no other process can charge.
     """
     ledger = ledger.resolve()
-    charged_paths = {waiting_path(ledger, release_id) for release_id in charged}
+    charged_paths = {waiting_path(ledger, name) for name in charged}
     with contextlib.suppress(OSError):
         for path in ledger.parent.iterdir():
             is_waiting = path.name.startswith(f".{ledger.name}-") and path.name.endswith(ENDING)
@@ -48,17 +49,16 @@ class Outbox(contextlib.AbstractContextManager["Outbox"]):
     and is removed at the end. Raises OutputError if the file cannot be created.
     """
 
-    def __init__(self, waiting: Path) -> None:
-        self.waiting = waiting
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.waiting = folder, Path()
         self._digest = hashlib.sha256()
         self._is_named = False
-        with _output_errors(waiting.parent):
-            descriptor = _nameless(waiting.parent)
+        with _output_errors(folder):
+            descriptor = system.nameless_file(folder)
             self._temporary: Path | None = None
             if descriptor is None:
-                self._temporary = waiting.with_name(f".dpcli-{secrets.token_hex(8)}.tmp")
-                flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-                descriptor = os.open(self._temporary, flags, 0o600)
+                self._temporary = folder / f".dpcli-{secrets.token_hex(8)}.tmp"
+                descriptor = os.open(self._temporary, system.NEW_FILE, 0o600)
         self._file = open(descriptor, "wb")  # noqa: SIM115 - until exit
 
     def __exit__(self, *_: object) -> None:
@@ -76,35 +76,36 @@ class Outbox(contextlib.AbstractContextManager["Outbox"]):
     def write(self, content: bytes) -> None:
         """Append bytes of responses. Raises OutputError."""
         self._digest.update(content)
-        with _output_errors(self.waiting.parent):
+        with _output_errors(self.folder):
             self._file.write(content)
 
     def sync(self) -> None:
         """Flush all bytes to the disk. Raises OutputError."""
-        with _output_errors(self.waiting.parent):
+        with _output_errors(self.folder):
             self._file.flush()
-            os.fsync(self._file.fileno())
+            system.sync(self._file.fileno())
 
-    def name(self) -> None:
-        """Give the file its waiting name. Raises OutputError.
+    def name(self, waiting: Path) -> None:
+        """Give the file its waiting name, in the same folder. Raises OutputError.
 
         Call it while no other process can charge for this release. Another file with this name
         was then never charged for, and is removed.
         """
-        with _output_errors(self.waiting.parent):
+        self.waiting = waiting
+        with _output_errors(self.folder):
             self.waiting.unlink(missing_ok=True)
-            folder = os.open(self.waiting.parent, os.O_RDONLY)
+            folder = os.open(self.folder, os.O_RDONLY)
             try:
                 if self._temporary is None:
                     # With a folder descriptor, the link is followed to the file itself.
-                    source = _descriptor_path(self._file.fileno())
+                    source = system.descriptor_path(self._file.fileno())
                     os.link(source, self.waiting.name, dst_dir_fd=folder)
                 else:
                     self._temporary.rename(self.waiting)
                     self._temporary = None
                 self._is_named = True
                 # The name must be on disk before the charge is.
-                os.fsync(folder)
+                system.sync(folder)
             finally:
                 os.close(folder)
 
@@ -114,24 +115,6 @@ class Outbox(contextlib.AbstractContextManager["Outbox"]):
             with contextlib.suppress(OSError):
                 if os.path.samestat(self.waiting.lstat(), os.fstat(self._file.fileno())):
                     self.waiting.unlink()
-
-
-def _nameless(folder: Path) -> int | None:
-    """A new file without a name that can be linked later; None if impossible."""
-    if not hasattr(os, "O_TMPFILE"):
-        return None
-    try:
-        descriptor = os.open(folder, os.O_WRONLY | os.O_TMPFILE, 0o600)
-    except OSError:
-        return None
-    if Path(_descriptor_path(descriptor)).exists():
-        return descriptor
-    os.close(descriptor)
-    return None
-
-
-def _descriptor_path(descriptor: int) -> str:
-    return f"/proc/self/fd/{descriptor}"
 
 
 def digest_of(path: Path) -> str | None:

@@ -22,7 +22,7 @@ from dpcli.engine.files.header_check import require_columns
 from dpcli.engine.files.pieces import prefetch, read_texts
 from dpcli.engine.files.source import Input, open_dataset
 from dpcli.engine.progress import Progress
-from dpcli.ledger.charge import RESPONSES, RandomizedCollection, Receipt, StoredRelease
+from dpcli.ledger.charge import RESPONSES, Charge, RandomizedCollection, Receipt, StoredRelease
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.transaction import LedgerTransaction
 from dpcli.local.outbox import Outbox, remove_uncharged, waiting_path
@@ -61,7 +61,7 @@ def randomize_records(
     BudgetError, DataError, LedgerError or OutputError.
     """
     ledger, charge = transaction.ledger, transaction.charge
-    with Outbox(waiting_path(ledger.path, charge.release_id)) as outbox:
+    with Outbox(ledger.path.resolve().parent) as outbox:
 
         def outputs_of(receipt: Receipt) -> Mapping[str, bytes]:
             collection = RandomizedCollection(
@@ -69,8 +69,9 @@ def randomize_records(
             )
             outputs = {RESPONSES: outbox.digest.encode(), **render(collection)}
             # Within the transaction, in which no other process can charge.
-            remove_uncharged(ledger.path, ledger.release_ids())
-            outbox.name()
+            remove_uncharged(ledger.path, ledger.names())
+            name = ledger.entry_name(charge.release_id, charge.terms.dataset)
+            outbox.name(waiting_path(ledger.path, name))
             return outputs
 
         try:
@@ -78,14 +79,14 @@ def randomize_records(
             write_responses(plan, data, outbox, shuffle=shuffle, progress=progress)
             return transaction.commit(outputs_of)
         except BaseException:
-            _unname_uncharged(outbox, ledger, charge.release_id)
+            _unname_uncharged(outbox, ledger, charge)
             raise
 
 
-def _unname_uncharged(outbox: Outbox, ledger: OpenLedger, release_id: str) -> None:
+def _unname_uncharged(outbox: Outbox, ledger: OpenLedger, charge: Charge) -> None:
     """Remove the name of responses that were certainly not charged for."""
     try:
-        charged = ledger.stored(release_id) is not None
+        charged = ledger.stored(charge.release_id, charge.terms.dataset) is not None
     except LedgerError as failure:
         charged = failure.problems[0].code != "release-void"
     if not charged:

@@ -24,7 +24,7 @@ QUERIES: Final[Classes[Query]] = Classes(
     "dpcli",
     "queries.query:LinearQuery",
     "statistics.counts.distinct:DistinctQuery",
-    "statistics.quality.quality_counts:ReadabilityQuery",
+    "statistics.quality.faults:FirstFaultQuery",
     "statistics.regression.queries:RidgeQuery",
     "queries.scores:ScoreQuery",
     "statistics.quantiles.recursion:QuantilesQuery",
@@ -48,6 +48,8 @@ PARTS: Final[Classes[object]] = Classes(
     "queries.scores:Accuracy",
     "queries.scores:Revenue",
     "queries.sums:Factor",
+    "queries.sums:GroupLimits",
+    "queries.sums:UserBins",
     "data.kinds:Axis",
     "data.date_forms:DateForm",
     "data.date_forms:NumberForm",
@@ -67,7 +69,10 @@ def require_plain(query: Query) -> None:
     if type(query) not in QUERIES:
         raise TypeError("a query cannot be subclassed")
     columns = kinds.COLUMNS.classes, kinds.UNDECLARED
-    registered = (QUERIES, PARTS, *columns, FILTERS, derived.DERIVED, derived.UNDECLARED)
+    registered = (
+        *(QUERIES, PARTS, *columns, FILTERS),
+        *(derived.DERIVED, derived.UNDECLARED, derived.PERSON_VALUES),
+    )
     waiting: list[object] = [query]
     while waiting:
         value = waiting.pop()

@@ -11,6 +11,8 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
+from dpcli.problems.system import run_after_fork
+
 source: Final[Callable[[int], bytes]] = os.urandom
 """Returns n random bytes for n; only tests replace it, for repeatable samples."""
 
@@ -51,8 +53,7 @@ def _drop_buffer() -> None:
     _buffer = _Buffer()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_drop_buffer)
+run_after_fork(_drop_buffer)
 
 
 def random_bytes(count: int) -> bytes:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from fractions import Fraction
 
 from dpcli.numeric.exact import readable_text
-from dpcli.planning.plan import CentralPlan, Plan, PlannedStatistic
+from dpcli.planning.plan import CentralPlan, PlannedStatistic
 from dpcli.planning.words.statistics import query_title
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.unit import unit_text
 from dpcli.problems.light_dataclasses import dataclass
+from dpcli.specification.model import QualityCheck
 
 SEARCH_TOLERANCE = Fraction(1, 1000)
 """Relative difference of losses that the search for a plan can cause by itself."""
@@ -64,7 +66,7 @@ def statistic_changes(old: CentralPlan, new: CentralPlan) -> Iterator[StatisticC
         )
 
 
-def _errors(planned: PlannedStatistic | None, plan: Plan) -> dict[str, Fraction]:
+def _errors(planned: PlannedStatistic | None, plan: CentralPlan) -> dict[str, Fraction]:
     """The error of each query by its title; empty for a missing statistic."""
     return {
         query_title(query, planned, plan.spec): query.error(plan.spec.confidence)
@@ -73,7 +75,7 @@ def _errors(planned: PlannedStatistic | None, plan: Plan) -> dict[str, Fraction]
     }
 
 
-def weaker_guarantees(old: Plan, new: Plan) -> Iterator[str]:
+def weaker_guarantees(old: CentralPlan, new: CentralPlan) -> Iterator[str]:
     """Each reason why the new guarantee is weaker than, or differs from, the old one."""
     before, after = old.spec.privacy, new.spec.privacy
     terms = [
@@ -84,6 +86,7 @@ def weaker_guarantees(old: Plan, new: Plan) -> Iterator[str]:
     for key, was, now in terms:
         if was != now:
             yield f"{key} was {was} and is {now}: the guarantee is a different one"
+    yield from _weaker_check(old, new)
     for rule in dict.fromkeys((before.composition, after.composition)):
         # Both plans are counted by the same rule, so that a new rule does not look like new noise.
         delta = max(before.budget.delta, after.budget.delta)
@@ -93,6 +96,39 @@ def weaker_guarantees(old: Plan, new: Plan) -> Iterator[str]:
             totals = [Loss(total.epsilon, total.delta) for total in totals]
         yield from _larger(f"by {rule.name} composition, the release reveals", *totals)
     yield from _larger("the budget allows", before.budget, after.budget)
+
+
+def _weaker_check(old: CentralPlan, new: CentralPlan) -> Iterator[str]:
+    """Each way in which the check notices less: less epsilon, or lower minimums."""
+    if old.quality is None or old.spec.quality is None:
+        return
+    if new.quality is None or new.spec.quality is None:
+        yield "`quality` is removed: no check stops a file that is incomplete or cannot be read"
+        return
+    for measure in ("epsilon", "rho"):
+        was, now = (getattr(plan.quality.target, measure) for plan in (old, new) if plan.quality)
+        if was is not None and now is not None and now < was * (1 - SEARCH_TOLERANCE):
+            texts = readable_text(now), readable_text(was)
+            yield f"`quality` has {measure} {texts[0]} instead of {texts[1]}, and notices less"
+    before, after = map(_limits, (old.spec.quality, new.spec.quality))
+    for key, limit in before.items():
+        if key not in after:
+            yield f"`quality` has no {key}"
+        elif (after[key] > limit) if key.startswith("`max_") else (after[key] < limit):
+            was, now = map(readable_text, (limit, after[key]))
+            yield f"`quality` has {key} {now} instead of {was}"
+
+
+def _limits(check: QualityCheck) -> dict[str, Fraction]:
+    """The minimums of a check, and its maximums, by their keys and columns."""
+    stated = {key.name: getattr(check, key.name) for key in fields(check) if key.name != "entry"}
+    limits: dict[str, Fraction] = {}
+    for key, value in stated.items():
+        if isinstance(value, Mapping):
+            limits |= {f"`{key}` of {column}": share for column, share in value.items()}
+        elif value is not None:
+            limits[f"`{key}`"] = Fraction(value)
+    return limits
 
 
 def _larger(what: str, old: Loss, new: Loss) -> Iterator[str]:

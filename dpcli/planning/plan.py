@@ -5,13 +5,14 @@ Parallel composition applies to statistics about disjoint rows, which are in dif
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, TypeVar, final
+from typing import TYPE_CHECKING, ClassVar, Self, TypeVar, final
 
-from dpcli.data.column import Ranges, ValuedColumn
-from dpcli.data.filters import AllOf
+from dpcli.data.column import Column, Ranges, ValuedColumn
+from dpcli.data.filters import AllOf, Filter
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.mechanism import Mechanism
 from dpcli.noise.distribution import Noise
@@ -24,10 +25,12 @@ from dpcli.privacy.accounting.composition import (
     parallel_composition,
 )
 from dpcli.privacy.events import MechanismEvent
-from dpcli.privacy.loss import Guarantee, Loss, sum_losses
+from dpcli.privacy.loss import Guarantee, Loss, loss_text, sum_losses
 from dpcli.privacy.unit import PersonUnit, Unit
+from dpcli.problems.errors import UsageError
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.queries.query import Query
+from dpcli.problems.messages import Shown, Summary
+from dpcli.queries.query import BoundedQuery, Query
 from dpcli.specification.model import CentralSpec, Entry, LocalSpec, Spec
 from dpcli.statistics.design import Design, WeightedQuery
 
@@ -122,6 +125,21 @@ class PlannedStatistic:
         return self.entry.inputs.name
 
     @property
+    def unit(self) -> Unit:
+        """The privacy unit, with the limits that hold for this statistic."""
+        return self.queries[0].calibrated.relation.unit
+
+    @property
+    def is_of_people(self) -> bool:
+        """Whether it uses one line of each person, not rows."""
+        return isinstance(self.unit, PersonUnit) and self.unit.of_people
+
+    def depends_on(self, choice: BoundsChoice) -> bool:
+        """Whether chosen bounds, or a chosen limit, decide an answer or its noise."""
+        own = self.entry.limits
+        return any(choice.decides(part.weighted.query, own) for part in self.queries)
+
+    @property
     def mechanism(self) -> Mechanism:
         """The mechanism of the published numbers, not of supporting queries."""
         return self.queries[0].calibrated.mechanism
@@ -180,12 +198,37 @@ class PlannedStatistic:
         return None if self.entry.has_private_groups else inputs.groups * items
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
+@dataclass(frozen=True, slots=True, repr=False)
+class _Plan(Shown):
     """What a release or a collection will spend."""
 
     spec: Spec
     bound: Bound
+
+    def _summary(self) -> Summary:
+        budget = self.spec.privacy.budget
+        verdict = "fits" if self.fits else "does not fit"
+        title = f"Plan of {self.spec.dataset}: {loss_text(self.cost)}"
+        rows = [("name", "asks for", "numbers", "costs"), *self._costs()]
+        return Summary(title, rows, (f"of a budget of {loss_text(budget)}: {verdict}",))
+
+    @abstractmethod
+    def _costs(self) -> Iterator[tuple[str, str, str, str]]:
+        """For each entry its name, what it asks for, how many numbers, and the loss."""
+
+    def about(self, period: str | None) -> Self:
+        """The plan of a release about a period; the plan itself without one.
+
+        Raises ValueError if the text names no period, and UsageError if the spec states another.
+        """
+        if period is None:
+            return self
+        from dpcli.data.periods import parse_period
+
+        given, stated = parse_period(period), self.spec.reference_period
+        if stated is not None and (stated.first, stated.last) != (given.first, given.last):
+            raise UsageError.about("period-differs", period=period, stated=stated.text)
+        return self if stated else replace(self, spec=replace(self.spec, reference_period=given))
 
     @property
     def chooses_bounds(self) -> bool:
@@ -204,13 +247,13 @@ class _Plan:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class CentralPlan(_Plan):
     """Everything that a release will ask, answer and spend.
 
-    The histograms `bounds` come first: they choose the bounds of columns and the limit on rows per
-    person, and are charged in a ledger entry of their own. The `quality` check is answered next;
-    the `statistics` follow only if it passes.
+    The `quality` check comes first, and all else is answered only if it passes. The histograms
+    `bounds` come next: they choose the bounds of columns and the limit on rows per person. They are
+    charged in a ledger entry of their own, the check with them. The `statistics` follow.
     """
 
     kind, part, outcome, allowed = "release", "statistic", "release", "allowed"
@@ -219,6 +262,26 @@ class CentralPlan(_Plan):
     statistics: tuple[PlannedStatistic, ...]
     quality: PlannedStatistic | None = None
     bounds: tuple[PlannedStatistic, ...] = ()
+
+    def _costs(self) -> Iterator[tuple[str, str, str, str]]:
+        for planned in self.all_statistics:
+            cells = planned.cells
+            numbers = "private groups" if cells is None else f"{cells:,}"
+            yield planned.name, planned.entry.words, numbers, loss_text(planned.target)
+
+    @property
+    def existing_rows(self) -> Filter | None:
+        """Which rows exist for the release, by their day; None for all.
+
+        Raises UsageError if that depends on the period, and it is not known.
+        """
+        spec = self.spec
+        spec.require_period()
+        if spec.period_column is None or spec.reference_period is None:
+            return None
+        from dpcli.data.period_filter import period_filter
+
+        return period_filter(spec.period_column, spec.reference_period)
 
     @property
     def requested_loss(self) -> Loss:
@@ -237,34 +300,45 @@ class CentralPlan(_Plan):
 
     @property
     def charged_events(self) -> tuple[MechanismEvent, ...]:
-        """The events of the quality check and the statistics, as the ledger records them.
+        """The events of the `released_statistics`, as the ledger records them.
 
-        The histograms that choose bounds are charged before, in an entry of their own:
-        `bounds_only`.
+        What comes before is charged in an entry of its own: `first_phase`.
         """
         return tuple(event for planned in self.released_statistics for event in planned.events)
 
     @property
     def all_statistics(self) -> tuple[PlannedStatistic, ...]:
         """All charged statistics: histograms for bounds, quality check, statistics."""
-        return (*self.bounds, *self.released_statistics)
+        return (*self.bounds, *([self.quality] if self.quality else []), *self.statistics)
+
+    @property
+    def answered_check(self) -> PlannedStatistic | None:
+        """The quality check, unless it is answered with the histograms for bounds."""
+        return None if self.bounds and self.spec.checks_first else self.quality
 
     @property
     def released_statistics(self) -> tuple[PlannedStatistic, ...]:
-        """All that is answered after bounds are chosen: quality check, then statistics."""
-        return (*([self.quality] if self.quality else []), *self.statistics)
+        """All that is answered after bounds are chosen: a check left, then statistics."""
+        return (*([self.answered_check] if self.answered_check else []), *self.statistics)
 
     @property
     def quality_check_only(self) -> CentralPlan:
-        """The plan to charge if the quality check fails, including the choices of bounds."""
+        """The plan to charge if the quality check fails: that of the check alone.
+
+        Choices that are open then are not made. Those that an earlier version made before the check
+        are charged as well.
+        """
         assert self.quality is not None
-        bound = self._bound_of([*self.bounds, self.quality])
-        return CentralPlan(self.spec, bound, (), self.quality, self.bounds)
+        bounds = () if self.chooses_bounds else self.bounds
+        spec = replace(self.spec, choices=()) if self.chooses_bounds else self.spec
+        return CentralPlan(spec, self._bound_of([*bounds, self.quality]), (), self.quality, bounds)
 
     @property
-    def bounds_only(self) -> CentralPlan:
-        """The plan of the histograms for bounds, which have a ledger entry of their own."""
-        return CentralPlan(self.spec.for_choices, self._bound_of(self.bounds), self.bounds)
+    def first_phase(self) -> CentralPlan:
+        """The plan of the entry that chooses bounds: perhaps a check, then histograms."""
+        check = self.quality if self.spec.checks_first else None
+        bound = self._bound_of([*self.bounds, *([check] if check else [])])
+        return CentralPlan(self.spec.for_choices, bound, self.bounds, check)
 
     def _bound_of(self, statistics: Sequence[PlannedStatistic]) -> Bound:
         privacy, counts = self.spec.privacy, guarantee_counts(statistics, self.spec)
@@ -272,17 +346,18 @@ class CentralPlan(_Plan):
 
     @property
     def queries(self) -> tuple[PlannedQuery, ...]:
-        """Every query of `released_statistics`: those of the quality check come first."""
+        """Every query of `released_statistics`: those of a quality check come first."""
         return tuple(query for planned in self.released_statistics for query in planned.queries)
 
     @property
-    def engine_queries(self) -> tuple[Query, ...]:
-        """The `queries` in the form that the engine aggregates."""
-        return tuple(query.weighted.query for query in self.queries)
+    def engine_queries(self) -> tuple[BoundedQuery, ...]:
+        """The `queries` in the form that the engine aggregates, each with its own limits."""
+        calibrated = (query.calibrated for query in self.queries)
+        return tuple(BoundedQuery(one.query, one.relation.unit) for one in calibrated)
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class LocalPlan(_Plan):
     """What a collection will spend: every record gives the responses of the spec.
 
@@ -300,6 +375,11 @@ class LocalPlan(_Plan):
     def requested_loss(self) -> Loss:
         """The plain sum of the losses of all responses of one record."""
         return sum_losses(response.randomizer.loss for response in self.spec.responses)
+
+    def _costs(self) -> Iterator[tuple[str, str, str, str]]:
+        for response in self.spec.responses:
+            loss = loss_text(response.randomizer.loss)
+            yield response.column.name, response.mechanism.name, "one for each record", loss
 
     @property
     def charged_events(self) -> tuple[MechanismEvent, ...]:
@@ -335,21 +415,22 @@ def disjoint_branches(spec: CentralSpec) -> dict[str, Branch]:
     ranges that contain all rows of a statistic count (`Filter.implied`): a range within `any`
     implies nothing about the other conditions. A row without a value in the column is in no branch.
 
-    Privacy: a unit is in a single branch if it is a row, or a person with at most one row.
-    Statistics that clamp the total of all rows of a person are in no branch.
+    Privacy: a unit is in a single branch if it is a row, or a person with at most one row. Limits
+    may differ: only statistics with `max_rows` of 1 are in a branch. For each choice of random
+    bits they all use the same row of a person, that with the smallest priority of all their rows.
+    Statistics that clamp the total of all rows of a person are in no branch of a column of rows. In
+    a column of people, a person has one value, so all of their rows are in one branch, whatever
+    limits are.
     """
-    unit = spec.privacy.unit
-    if isinstance(unit, PersonUnit) and unit.max_rows > 1:
-        return {}
     declared = frozenset(spec.columns)
     columns: dict[str, dict[str, Ranges]] = {}
     for entry in spec.entries:
-        if all(query.total_clamp is None for query in entry.queries):
-            implied = AllOf(entry.inputs.where).implied() or {}
-            for column, ranges in implied.items():
-                # A branch is named by its column, so only declared columns have branches.
-                if column in declared:
-                    columns.setdefault(column.name, {})[entry.inputs.name] = ranges
+        unit, queries = spec.relation_of(entry).unit, tuple(entry.queries)
+        implied = AllOf(entry.inputs.where).implied() or {}
+        for column, ranges in implied.items():
+            # A branch is named by its column, so only declared columns have branches.
+            if column in declared and all(_has_one_value(column, each, unit) for each in queries):
+                columns.setdefault(column.name, {})[entry.inputs.name] = ranges
     branches: dict[str, Branch] = {}
     # Columns that separate more branches go first; a statistic belongs to one column.
     for name_of_column in sorted(columns, key=lambda name: -len(_overlapping(columns[name]))):
@@ -362,7 +443,17 @@ def disjoint_branches(spec: CentralSpec) -> dict[str, Branch]:
     return branches
 
 
-def require_disjoint(statistics: Iterable[PlannedStatistic], unit: Unit) -> None:
+def _has_one_value(column: Column, query: Query, unit: Unit) -> bool:
+    """Whether all rows of a unit that a query uses have the same value in a column.
+
+    So it is for columns of people, and where every query uses the same single row of a unit.
+    """
+    if not isinstance(unit, PersonUnit) or column.is_of_people:
+        return True
+    return unit.max_rows == 1 and query.total_clamp is None and not unit.of_people
+
+
+def require_disjoint(statistics: Iterable[PlannedStatistic]) -> None:
     """Raise ValueError unless queries of different branches are about disjoint rows.
 
     A plan can be copied with other branches, so `branch` is not trusted: the conditions of the
@@ -382,8 +473,7 @@ def require_disjoint(statistics: Iterable[PlannedStatistic], unit: Unit) -> None
             if (
                 column is None
                 or columns.setdefault(name, column) != column
-                or query.total_clamp is not None
-                or (isinstance(unit, PersonUnit) and unit.max_rows > 1)
+                or not _has_one_value(column, query, planned_query.calibrated.relation.unit)
             ):
                 raise ValueError("a statistic is not about the rows of its branch")
             branches[str(index)] = branches.get(str(index), ()) + implied[column]

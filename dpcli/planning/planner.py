@@ -1,7 +1,7 @@
 """Makes the plan of a spec: plans each statistic, and divides the budget.
 
 Losses that the spec states, or that follow from a target error, come first. Weights then divide
-what is left of the budget.
+what is left of the budget, or of the epsilon of the spec.
 """
 
 from __future__ import annotations
@@ -34,10 +34,9 @@ from dpcli.planning.plan import (
 )
 from dpcli.privacy.accounting.composition import Branch, MissingDependencyError, total_failure_delta
 from dpcli.privacy.loss import BudgetAmount, Loss, sum_losses
-from dpcli.privacy.unit import Relation
 from dpcli.problems.errors import BudgetError, Problem, SpecError
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.specification.model import CentralSpec, Entry, LocalSpec, Spec
+from dpcli.specification.model import CentralSpec, Entry, LocalSpec, Privacy, Spec
 from dpcli.statistics.design import Design, Measure, WeightedQuery
 
 if TYPE_CHECKING:
@@ -58,8 +57,7 @@ def allocate(spec: CentralSpec) -> list[PlannedStatistic]:
     Raises SpecError if a statistic cannot be answered.
     """
     planner = StatisticPlanner(spec, disjoint_branches(spec))
-    relation = spec.for_choices.privacy.relation
-    choices = (_choice_entry(choice, relation) for choice in spec.choices)
+    choices = (_choice_entry(choice, spec.for_choices.privacy) for choice in spec.choices)
     entries = (*choices, *spec.charged_entries)
     planned = _plan_all(entries, planner)
     free = [
@@ -79,11 +77,12 @@ def allocate(spec: CentralSpec) -> list[PlannedStatistic]:
     return planned
 
 
-def _choice_entry(choice: BoundsChoice, relation: Relation) -> Entry:
+def _choice_entry(choice: BoundsChoice, privacy: Privacy) -> Entry:
     """The charged entry of the histogram for a choice, with Laplace noise."""
     budget = BudgetAmount(epsilon=choice.epsilon)
     inputs, histogram = choice.inputs, choice.histogram
-    return Entry(inputs, histogram, (Laplace(),), budget, histogram.designs(inputs, relation))
+    designs = histogram.designs(inputs, privacy.relation_for(choice.limits_of_counts))
+    return Entry(inputs, histogram, (Laplace(),), budget, designs, limits=choice.limits_of_counts)
 
 
 def _plan_all(entries: Sequence[Entry], planner: StatisticPlanner) -> list[PlannedStatistic]:
@@ -120,7 +119,7 @@ def _preference(
 
 
 class WeightedAllocation:
-    """Divides the budget that `first` statistics leave by the weights of the others.
+    """Divides what `first` statistics leave by the weights of the others.
 
     Under sequential composition, weights divide epsilon exactly. Otherwise the loss of an entry, in
     rho or (if losses have no rho) in epsilon, is its weight multiplied by the largest factor that
@@ -135,7 +134,7 @@ class WeightedAllocation:
     ) -> None:
         self._first, self._planner = first, planner
         privacy = planner.spec.privacy
-        self._rule, self._budget = privacy.composition, privacy.budget
+        self._rule, self._budget = privacy.composition, planner.spec.allowed_loss
         self._entries = self._with_deltas(weighted)
         self._total_weight = sum(map(_weight, weighted), start=Fraction(0))
 
@@ -145,7 +144,8 @@ class WeightedAllocation:
         Raises SpecError if nothing is left of the budget.
         """
         name = self._entries[0].inputs.name
-        nothing_left = SpecError.about("cannot-calibrate.nothing-left", name=name)
+        limit = "`epsilon:` of the spec" if self._planner.spec.epsilon else "the budget"
+        nothing_left = SpecError.about("cannot-calibrate.nothing-left", name=name, limit=limit)
         low = self._first_guess()
         if low <= 0 and self._rule.name == "sequential":
             raise nothing_left

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dpcli.data.kinds import Axis
 from dpcli.planning.plan import CentralPlan, PlannedStatistic
 from dpcli.privacy.confidential import Group
-from dpcli.privacy.unit import PersonUnit
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.postprocessing import LIMITED_SHARE
+from dpcli.statistics.quality.completeness import Complete, Completeness
 
 if TYPE_CHECKING:
     from dpcli.planning.quality_check import QualityResult
+
+UNKNOWN = Completeness(Complete.UNKNOWN, "nothing that was counted shows what is left out")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class EstimatedStatistic:
 
     They follow from the noisy `answers`. `groups` are the selected groups in order, if keys are
     private. `raw` has the numbers before post-processing, and `population` the estimates for the
-    population, if they are published too.
+    population, if they are published too. The `completeness` says what the numbers count.
     """
 
     planned: PlannedStatistic
@@ -43,6 +45,21 @@ class EstimatedStatistic:
     groups: tuple[Group, ...] | None = None
     raw: Estimates | None = None
     population: Estimates | None = None
+    completeness: Completeness = UNKNOWN
+
+    @property
+    def bins(self) -> tuple[Axis | None, int]:
+        """The bins of numbers along which numbers lie, and how many lie in each.
+
+        They are those of a histogram, or else of the last key. Private groups are in no order.
+        """
+        entry = self.planned.entry
+        inputs, count = entry.inputs, entry.statistic.item_count(entry.inputs)
+        key, repeated = inputs.bins, 1
+        if key is None and inputs.by and self.groups is None:
+            key, repeated = inputs.by[-1], count
+        is_ordered = key is not None and bool(key.starts) and not entry.statistic.chooses_labels
+        return (key if is_ordered else None), repeated
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +72,3 @@ class NoisyNumbers:
     plan: CentralPlan
     statistics: tuple[EstimatedStatistic, ...]
     quality: QualityResult | None
-
-
-def is_limited(planned: PlannedStatistic, plan: CentralPlan, result: QualityResult | None) -> bool:
-    """Whether a statistic has the flag `limited`: limits or bounds cut its data.
-
-    It has the flag if noisy counts show that a limit on the rows of a person leaves out more than
-    `LIMITED_SHARE` of the rows, or if noisy counts chose the bounds of its values: how many values
-    lie beyond is not known. The flag depends on noisy answers and public facts only.
-    """
-    unit, queries = plan.spec.privacy.unit, [part.weighted.query for part in planned.queries]
-    if isinstance(unit, PersonUnit) and result is not None:
-        limits = {query.row_limit(unit) for query in queries}
-        if any(result.least_share(limit) > LIMITED_SHARE for limit in limits):
-            return True
-    clamped = plan.spec.clamped_by_choice
-    return any(column.name in clamped for query in queries for column in query.valued_columns)

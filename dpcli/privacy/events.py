@@ -119,13 +119,13 @@ class MechanismEvent:
             mechanism, version = str(remaining.pop("mechanism")), remaining.pop("version", VERSION)
             if version != VERSION:
                 raise UnknownEventError(f"{mechanism}, version {version}")
-            epsilon, delta = _exact(remaining.pop("epsilon")), _exact(remaining.pop("delta"))
+            epsilon, delta = (recorded_fraction(remaining.pop(key)) for key in ("epsilon", "delta"))
             scale = sensitivity = keys_delta = disjoint = add_remove_sensitivity = None
             if "scale" in remaining:
-                scale = _exact(remaining.pop("scale"))
+                scale = recorded_fraction(remaining.pop("scale"))
                 sensitivity = _sensitivity(remaining)
             if "keys_delta" in remaining:
-                keys_delta = _exact(remaining.pop("keys_delta"))
+                keys_delta = recorded_fraction(remaining.pop("keys_delta"))
             if "disjoint" in remaining:
                 name, part = _pair(remaining.pop("disjoint"))
                 disjoint = str(name), int(str(part))
@@ -162,7 +162,7 @@ def _sensitivity(written: dict[str, object]) -> Sensitivity:
     return Sensitivity(*(int(str(written.pop(norm))) for norm in NORMS))
 
 
-def _exact(written: object) -> Fraction:
+def recorded_fraction(written: object) -> Fraction:
     """A recorded fraction; `Fraction(text)` would be too slow for many events."""
     above, _, below = str(written).partition("/")
     return Fraction(int(above), int(below or 1))

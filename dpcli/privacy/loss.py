@@ -189,6 +189,9 @@ class Loss:
     def __post_init__(self) -> None:
         require_exact(self.epsilon, self.delta, self.rho)
 
+    def __repr__(self) -> str:
+        return loss_text(self)
+
     def within(self, limit: Loss) -> bool:
         """Whether each part of this loss is at most that of `limit`, compared exactly."""
         concentrated = limit.rho is None or (self.rho is not None and self.rho <= limit.rho)

@@ -24,10 +24,10 @@ largest for two persons who share no cell, with half of the cells each. Else a f
 person may be a cell with remaining rows of the other; and the sum of squares is at most the sum of
 all changes times the largest change.
 
-Other vectors have functions of their own: every row changes every element
-(`readability_sensitivity`), adds one to a few elements (`indicator_sensitivity`), or adds one or
-minus one to every element of its group (`signed_sensitivity`). `centered_sensitivity` is for counts
-from which a multiple of the number of people is subtracted.
+Other vectors have functions of their own: every row adds one to a few elements
+(`indicator_sensitivity`), or adds one or minus one to every element of its group
+(`signed_sensitivity`). `centered_sensitivity` is for counts from which a multiple of the number of
+people is subtracted.
 """
 
 from __future__ import annotations
@@ -132,37 +132,6 @@ def _exchanged_person(
     if span > largest:
         l2_squared = min(_exchanged(contribution, rows, *divmod(total, rows)), l1 * rows * span)
     return _sensitivity(sum(side_by_side), l1, l2_squared, rows * span)
-
-
-def readability_sensitivity(
-    columns: int, neighbors: Neighbors, unit: Unit, *, with_rows: bool
-) -> Sensitivity:
-    """The sensitivity of the number of rows and of readable minus unreadable cells.
-
-    Every row adds 1 to the number of rows, and 1 or -1 to the difference of each column. With k
-    columns and r rows per unit:
-
-        relation, unit        L1                       L2 squared                  Linf
-        add-remove            (k + 1) r                (k + 1) r^2                 r
-        change-one, row       2 k                      4 k                         2
-        change-one, person    2 k r; r without columns 4 k r^2; r^2                2 r; r
-
-    Under change-one, a row unit does not change the number of rows. A person with a rows may be
-    replaced by one with b rows: L1 is |a - b| + k (a + b), which is largest for a = b = r if
-    k >= 1. Without `with_rows` the number of rows is not part of the vector.
-    """
-    person = isinstance(unit, PersonUnit)
-    change = unit.max_rows if isinstance(unit, PersonUnit) else 1
-    touched = changed = columns + int(with_rows)
-    if neighbors is Neighbors.CHANGE_ONE and (columns or not person):
-        changed, change = columns, 2 * change
-        touched = touched if person else columns
-    return _sensitivity(
-        l0=touched,
-        l1=changed * change,
-        l2_squared=changed * change**2,
-        linf=change if changed else 0,
-    )
 
 
 def indicator_sensitivity(

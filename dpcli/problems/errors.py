@@ -168,7 +168,7 @@ class OutputError(DpcliError):
 
 
 class QualityError(DpcliError):
-    """Noisy counts are below a minimum; only the quality check was charged."""
+    """Noisy counts are below a minimum; no statistic was answered or charged."""
 
     status = 8
 

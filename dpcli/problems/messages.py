@@ -23,11 +23,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import PurePath
 from string import Formatter
-from typing import Any
+from typing import Any, NamedTuple
 
 from dpcli.problems import reference
 
@@ -47,6 +48,35 @@ INVISIBLE_CATEGORIES = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Unicode categories of characters that are invisible or act on a terminal."""
 
 FOUND = "{name:text} is {found:text}, expected "
+
+
+class Summary(NamedTuple):
+    """A title, a table whose first row has its headings, and sentences below."""
+
+    title: str
+    rows: Sequence[Sequence[str]]
+    notes: Sequence[str] = ()
+
+
+class Shown(ABC):
+    """An object that Python shows by its summary, in Jupyter as a page."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _summary(self) -> Summary:
+        """What is shown."""
+
+    def __repr__(self) -> str:
+        # Commands show no object.
+        from dpcli.problems.shown import as_text
+
+        return as_text(*self._summary())
+
+    def _repr_html_(self) -> str:
+        from dpcli.problems.shown import as_html
+
+        return as_html(*self._summary())
 
 
 class _MessageFormatter(Formatter):
@@ -124,8 +154,12 @@ def clauses(text: str) -> list[str]:
 
 
 def quoted_list(texts: Iterable[str], last: str = "and", max_items: int = MAX_LISTED) -> str:
-    """Quoted texts, as in "`a`, `b` and `c`"; beyond `max_items`, only their number."""
+    """Quoted texts, as in "`a`, `b` and `c`"; of more than `max_items`, a number.
+
+    One more is quoted.
+    """
     items = texts if isinstance(texts, Sequence) else list(texts)
+    max_items += len(items) == max_items + 1
     quoted = [quote(text) for text in items[:max_items]]
     if len(items) > max_items:
         return f"{', '.join(quoted)} and {len(items) - max_items} more"

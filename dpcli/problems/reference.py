@@ -179,7 +179,7 @@ def _key_pages(key: str) -> Iterator[Page]:
     return (page for page in word_pages() if page.kind == "key" and page.name == key)
 
 
-PAGE_FILES = ("sections", "derive", "privacy", "keys", "cells", "terms", "commands")
+PAGE_FILES = ("sections", "derive", "people", "privacy", "keys", "cells", "terms", "commands")
 """The files of pages about words, in the order of a spec."""
 
 

@@ -24,7 +24,7 @@ from dpcli.numeric.arrays import Array, add_exact
 from dpcli.privacy.sensitivity import RowContribution, Sensitivity, sensitivity
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, Unit
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.queries.sums import ALL_ROWS, Factor, PlainSum, RowSums, Shape, UserTotals, WeightedSum
+from dpcli.queries.sums import Factor, PlainSum, RowSums, Shape, UserBins, UserTotals, WeightedSum
 
 if TYPE_CHECKING:
     from dpcli.noise.distribution import Noise
@@ -136,6 +136,8 @@ class Query:
         """
         if not isinstance(unit, PersonUnit):
             return unit
+        if unit.of_people:
+            return unit if self.row_axes else unit.in_one_cell
         if self.total_clamp is not None:
             return unit.for_totals
         return unit if self.axes else unit.for_ungrouped
@@ -216,6 +218,16 @@ class Query:
         return ()
 
     @property
+    def selects(self) -> bool:
+        """Whether conditions, or labels that an axis lacks, exclude rows."""
+        return bool(self.where) or any(axis.lacks_values for axis in self.grouping_axes)
+
+    @property
+    def sum_of_row(self) -> int | None:
+        """What each row that counts adds to all numbers together; None if it differs."""
+        return None
+
+    @property
     def valued_columns(self) -> tuple[Column, ...]:
         """Columns whose values within their bounds decide the answer: operands and axes."""
         return (*self.operands, *(axis.column for axis in self.grouping_axes))
@@ -237,7 +249,7 @@ class Query:
 
         A query of totals uses all rows in each group that it uses.
         """
-        if self.total_clamp is not None:
+        if self.total_clamp is not None or unit.of_people:
             return None
         return unit.max_grouped_rows if self.axes else unit.max_rows
 
@@ -247,16 +259,27 @@ class Query:
         It can drop no group if the limit is at least the number of public groups, or at least the
         row limit. Totals use all rows, so the row limit does not bound the groups of totals.
         """
-        if self.total_clamp is None and unit.max_groups >= unit.max_rows:
+        if not unit.of_people and self.total_clamp is None and unit.max_groups >= unit.max_rows:
             return None
-        is_private = any(axis.is_private for axis in self.axes)
-        is_limited = is_private or unit.max_groups < prod(len(axis) for axis in self.axes)
-        return unit.max_groups if is_limited else None
+        groups = self.groups_of_user
+        return unit.max_groups if groups is None or unit.max_groups < groups else None
+
+    @property
+    def groups_of_user(self) -> int | None:
+        """In how many groups a user may be; None if these are private."""
+        is_private = any(axis.is_private for axis in self.row_axes)
+        return None if is_private else prod(map(len, self.row_axes))
+
+    @property
+    def row_axes(self) -> tuple[Axis, ...]:
+        """The axes on which a person may be in several groups: those of columns of rows."""
+        return tuple(axis for axis in self.axes if not axis.column.is_of_people)
 
     def limit_in_group(self, unit: PersonUnit) -> int | None:
         """The most rows of a person in one group; None if all used rows may be in it."""
         is_limited = bool(self.axes) and unit.max_rows_per_group < unit.max_rows
-        return unit.max_rows_per_group if is_limited and self.total_clamp is None else None
+        is_limited = is_limited and self.total_clamp is None and not unit.of_people
+        return unit.max_rows_per_group if is_limited else None
 
     @property
     def total_clamp(self) -> tuple[int, int] | None:
@@ -288,6 +311,17 @@ class Query:
         return bool(self.where) or may_be_missing or is_partial
 
 
+@dataclass(frozen=True, slots=True)
+class BoundedQuery:
+    """A query, and the privacy unit for which rows are bounded to answer it.
+
+    The queries of one scan have the same people. Their limits may differ.
+    """
+
+    query: Query
+    unit: Unit
+
+
 @dataclass(frozen=True, kw_only=True)
 class LinearQuery(Query):
     """For each cell, the sum over its rows of a product of factors minus an offset.
@@ -308,6 +342,14 @@ class LinearQuery(Query):
     @property
     def operands(self) -> tuple[Column, ...]:
         return tuple(factor.column for factor in self.factors)
+
+    @property
+    def sum_of_row(self) -> int | None:
+        if self.factors or (
+            self.user_clamp is not None and (self.axes or self.user_clamp != (0, 1))
+        ):
+            return None
+        return 1 - self.offset
 
     @cached_property
     def row_contribution(self) -> RowContribution:
@@ -404,7 +446,7 @@ class RowsPerUserQuery(Query):
 
     def bin_of(self, rows: int) -> int:
         """The bin of a user with this number of rows, at least one."""
-        return sum(start <= rows for start in self.starts) - 1
+        return self.shape.bin_of(0, rows, ())
 
     @cached_property
     def cells(self) -> int:
@@ -415,8 +457,8 @@ class RowsPerUserQuery(Query):
         return len(self.starts)
 
     @property
-    def shape(self) -> Shape:
-        return UserTotals(ALL_ROWS, ALL_ROWS, starts=self.starts)
+    def shape(self) -> UserBins:
+        return UserBins(self.starts)
 
     def bounded_unit(self, unit: Unit) -> Unit:
         """The unit in which a user adds one to one bin; ValueError if rows are the unit."""

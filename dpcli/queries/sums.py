@@ -1,4 +1,4 @@
-"""The plain sums that answer queries, and the four shapes of an answer.
+"""The plain sums that answer queries, and the five shapes of an answer.
 
 sum(a x - c) is a times the sum of x minus c times the number of rows with an x. So a total, a mean
 and a count of the same rows need two sums, not four. The offset of a product is also subtracted as
@@ -9,9 +9,10 @@ The engine computes answers by their shape alone, and knows no kind of query.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
-from dpcli.data.column import Column
+from dpcli.data.column import Column, ValuedColumn
 from dpcli.data.filters import Filter
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import Axis
@@ -97,17 +98,62 @@ class RowSums:
 
 @dataclass(frozen=True, slots=True)
 class UserTotals:
-    """In each cell, one number per user: clamped and added up, or counted in bins.
+    """In each cell, the sum over the users of one number that is clamped first.
 
-    The number of a user is the sum `total` of the user's rows in the cell; it is zero if their sum
-    `counted` is. With `clamp`, other numbers are clamped to this range; without it, users are
-    counted in bins that begin at `starts`.
+    The number of a user is the sum `total` of the user's rows in the cell, clamped to the range
+    `clamp`; it is zero if their sum `counted` is.
     """
 
     counted: PlainSum
     total: PlainSum
-    clamp: tuple[int, int] | None = None
-    starts: tuple[int, ...] | None = None
+    clamp: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupLimits:
+    """Limits on the groups of a user, and on the user's rows in each of them."""
+
+    axes: tuple[Axis, ...]
+    max_groups: int
+    max_rows_per_group: int
+
+
+@dataclass(frozen=True, slots=True)
+class UserBins:
+    """Users by their rows: each user is counted in the first bin that applies.
+
+    `first` is a column with a value in each row, the position of a bin; the least one of a user
+    counts. `first_of_people` is one with a value of each user, which counts if it is less.
+
+    The order of bins is: values of `first` below `before`; numbers of rows from `starts` on; for
+    each of the `limits`, users with more groups or rows than it allows; the other values of
+    `first`. All rows of a user count for the values and the number of rows; for groups, the
+    `kept_rows` rows with the smallest priorities.
+    """
+
+    starts: tuple[int, ...]
+    first: ValuedColumn | None = None
+    before: int = 0
+    limits: tuple[GroupLimits, ...] = ()
+    kept_rows: int = 1
+    first_of_people: ValuedColumn | None = None
+
+    @property
+    def bins(self) -> int:
+        """The number of bins."""
+        values = 0 if self.first is None else self.first.max_distinct
+        return values + len(self.starts) + len(self.limits)
+
+    def bin_of(self, first: int, rows: int, exceeded: Sequence[bool]) -> int:
+        """The bin of a user with the least value `first` and some exceeded limits."""
+        if first < self.before:
+            return first
+        inner = [rows >= start for start in self.starts]
+        if any(inner):
+            return self.before + sum(inner) - 1
+        if any(exceeded):
+            return self.before + len(inner) + list(exceeded).index(True)
+        return first + len(inner) + len(self.limits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,5 +177,5 @@ class CountedFactors:
     sums: tuple[WeightedSum, ...]
 
 
-Shape = RowSums | UserTotals | DistinctValues | CountedFactors
+Shape = RowSums | UserTotals | UserBins | DistinctValues | CountedFactors
 """What the engine computes for a query."""

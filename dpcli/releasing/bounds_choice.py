@@ -1,84 +1,174 @@
-"""The choice of bounds and limits that a plan leaves open, before a release.
+"""The first phase where a plan leaves bounds or limits open: check, then choose.
 
-The histograms are answered and charged for in an entry of their own, whose name is the id of the
-release with `+bounds`. The entry stores the noisy counts and the chosen bounds. They are public
-from then on: the second phase is an ordinary release with these bounds.
+One pass over the data has the exact answers of the quality check and of the histograms. The check
+is answered first. If it fails, the histograms are not answered, and the check alone is charged,
+under the id of the release, as without choices. If it passes, the histograms are answered, and both
+are charged in an entry of their own, whose name is the id of the release with `+bounds`. The entry
+stores the noisy answers and the chosen bounds. They are public from then on: the second phase is an
+ordinary release with these bounds, which answers no check.
 
-Privacy: both phases are charged, so their losses add up by the composition of the account, which
-allows that the second phase depends on the answers of the first, as any later release may. The
-spec alone decides the mechanisms and the targets of the losses, whatever was chosen. If the limit
-on rows per person is chosen too, no histogram depends on it: people are counted once, by the number
-of all their rows, and histograms of cells use one random row of each person. Before anything is
-read, the account must have enough for both phases. After a crash between them the same release id
-finds the stored counts: nothing is answered or charged twice. A data file may change in between;
-each phase is then about the file that it read, and is charged for.
+Privacy: all that is answered is charged, so losses add up by the composition of the account, which
+allows that an answer is only given after others, and depends on them. The spec alone decides the
+mechanisms and the targets of the losses, whatever was chosen. If the limit on rows per person is
+chosen too, nothing in this phase depends on it: people are counted once, by all their rows, and
+histograms of cells use one random row of each person. Before anything is read, the account must
+have enough for both phases. After a crash in this phase nothing was shown, and nothing is charged;
+after a crash between the phases the same release id finds the stored answers: nothing is answered
+or charged twice. A data file may change in between; each phase is then about the file that it read,
+and is charged for. What another process stored for this release first is used in place of the
+answers here, whatever they were: these are then neither shown nor charged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from dpcli.engine.files.source import Input, MemoryTable
-from dpcli.ledger.charge import STDIN, SUFFIX, Charge, StoredRelease
+from dpcli.ledger.charge import STDIN, SUFFIX, Charge
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.transaction import LedgerTransaction
+from dpcli.numeric.arrays import integer_array
 from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import allocate, make_plan
+from dpcli.planning.quality_check import QualityResult, quality_result
 from dpcli.planning.results import NoisyStatistic
 from dpcli.problems.errors import UsageError
-from dpcli.releasing.steps import Engine, add_noise, aggregate_data
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.releasing.steps import Engine, add_noise, aggregate_data, answer_check
 from dpcli.specification.chosen_bounds import (
     from_json,
     narrowest_and_widest,
     to_json,
     with_chosen_bounds,
 )
+from dpcli.specification.model import ChargedEntry
 from dpcli.statistics.bounds.chosen_bounds import ChosenBounds
+from dpcli.statistics.design import NoisyAnswer
+from dpcli.statistics.quality.quality_counts import fault_order
 
 BOUNDS = "bounds.json"
 """The stored noisy counts of a choice of bounds and limits, and what they chose."""
 
+CHECK = "check.json"
+"""The stored noisy answers of a check that passed, with the names of its counts."""
 
-def choose_bounds(
+
+@dataclass(frozen=True, slots=True)
+class FirstPhase:
+    """What the first phase found: the plan to go on with, and the result of a check.
+
+    The `transaction` in which the check failed charges for it alone; else it is None.
+    """
+
+    plan: CentralPlan
+    checked: QualityResult | None = None
+    transaction: LedgerTransaction | None = None
+
+
+def check_and_choose(
     plan: CentralPlan,
     data: tuple[Input, ...],
     ledger: OpenLedger,
     charge: Charge,
-    engine: Engine = "local",
-) -> CentralPlan:
-    """The plan with the bounds that noisy counts of the data choose, or chose before.
+    engine: Engine,
+    opened: ExitStack,
+) -> FirstPhase | None:
+    """Check the data, and let noisy counts choose bounds; or what was found before.
 
-    `charge` is that of the release itself. Raises BudgetError, DataError, LedgerError, or
-    UsageError for data that can be read only once.
+    `charge` is that of the release itself. The transaction ends with the block of `opened`. The
+    result is None if another process has stored the release in the meantime. Raises BudgetError,
+    DataError, LedgerError, or UsageError for data that can be read only once.
     """
     require_readable_twice(data, engine)
-    only = plan.bounds_only
-    events = only.charged_events
-    name, reserved = charge.release_id + SUFFIX, (*events, *charge.events)
-    with LedgerTransaction(
-        ledger, replace(charge, release_id=name, events=events, reserved=reserved)
-    ) as transaction:
-        stored = transaction.stored
-        if stored is None:
-            # Without enough budget, the costly plans below are not made.
-            ledger.check_budget(replace(charge, events=reserved))
-            # Check the narrowest and the widest bounds before data are read: a failure after the
-            # choice would reveal what was chosen. Losses are rounded, so those of two plans with
-            # the same targets differ in their last digits.
-            for bounded in narrowest_and_widest(plan.spec):
-                released = allocate(bounded)[len(bounded.choices) :]
-                possible = (event for planned in released for event in planned.events)
-                ledger.check_budget(replace(charge, events=(*events, *possible)))
-            stored = _answer(only, data, transaction, engine)
-    (entry,) = ledger.entries("release_id = ?", name)
+    first = plan.first_phase
+    events, own = first.charged_events, charge.release_id
+    name, reserved = own + SUFFIX, (*events, *charge.events)
+    outcomes = replace(
+        charge, release_id=name, events=events, reserved=reserved, outcomes=(name, own)
+    )
+    transaction = opened.enter_context(LedgerTransaction(ledger, outcomes))
+    stored = transaction.stored
+    if stored is None:
+        # Without enough budget, the costly plans below are not made.
+        ledger.check_budget(replace(charge, events=reserved))
+        # Check the narrowest and the widest bounds before data are read: a failure after the
+        # choice would reveal what was chosen. Losses are rounded, so those of two plans with
+        # the same targets differ in their last digits.
+        for bounded in narrowest_and_widest(plan.spec):
+            released = allocate(bounded)[-len(plan.statistics) :]
+            possible = (event for planned in released for event in planned.events)
+            ledger.check_budget(replace(charge, events=(*events, *possible)))
+        exact = aggregate_data(first, data, None, engine)
+        check = first.answered_check
+        permit = transaction.draw_noise(None if check is None else tuple(check.events))
+        outputs: dict[str, bytes] = {}
+        if check is not None:
+            answers = answer_check(first, exact, permit)
+            result = quality_result(plan, answers)
+            if result.reasons:
+                transaction.charge_check_only()
+                return FirstPhase(plan.quality_check_only, result, transaction)
+            outputs[CHECK] = _check_to_json(plan, answers)
+        outputs[BOUNDS] = to_json(bounds_from(first, add_noise(first, exact, permit)))
+        stored = transaction.commit(lambda _: outputs)
+    if stored.release_id != name:
+        return None
+    return _reused(plan, stored.outputs, _entry_of(name, ledger, charge))
+
+
+def _entry_of(name: str, ledger: OpenLedger, charge: Charge) -> ChargedEntry:
+    entry = ledger.entry_of(name, charge.terms.dataset)
+    assert entry is not None
+    return ChargedEntry(entry.number, entry.head)
+
+
+def _reused(plan: CentralPlan, outputs: Mapping[str, bytes], charged: ChargedEntry) -> FirstPhase:
+    """The second phase of a plan, by what an entry stores.
+
+    Its check has passed. Without one, or with other counts, which other versions stored, the second
+    phase has to check the data.
+    """
     chosen = {
-        histogram: replace(bounds, entry=entry.number, head=entry.head)
-        for histogram, bounds in from_json(stored.outputs[BOUNDS]).items()
+        histogram: replace(bounds, entry=charged.entry, head=charged.head)
+        for histogram, bounds in from_json(outputs[BOUNDS]).items()
     }
-    return make_plan(with_chosen_bounds(plan.spec, chosen))
+    spec, answers = plan.spec, _check_from_json(plan, outputs)
+    if answers is not None and spec.quality is not None:
+        spec = replace(spec, quality=replace(spec.quality, charged=charged))
+    second = make_plan(with_chosen_bounds(spec, chosen))
+    if answers is None:
+        return FirstPhase(second)
+    return FirstPhase(second, replace(quality_result(second, answers), missed={}, over=()))
+
+
+def _check_to_json(plan: CentralPlan, answers: Sequence[NoisyAnswer]) -> bytes:
+    values = [answer.values.tolist() for answer in answers]
+    return json.dumps({"counts": _labels(plan), "answers": values}, ensure_ascii=False).encode()
+
+
+def _check_from_json(
+    plan: CentralPlan, outputs: Mapping[str, bytes]
+) -> tuple[NoisyAnswer, ...] | None:
+    """The stored answers of the check of a plan; None if there are none."""
+    if CHECK not in outputs or plan.quality is None:
+        return None
+    stored: dict[str, Any] = json.loads(outputs[CHECK])
+    if stored["counts"] != _labels(plan) or len(stored["answers"]) != len(plan.quality.queries):
+        return None
+    return tuple(
+        NoisyAnswer(integer_array(values), noise)
+        for values, noise in zip(stored["answers"], plan.quality.noises, strict=True)
+    )
+
+
+def _labels(plan: CentralPlan) -> list[str]:
+    assert plan.quality is not None
+    return list(fault_order(plan.quality.entry.inputs).labels)
 
 
 def require_readable_twice(data: Sequence[Input], engine: Engine) -> None:
@@ -101,19 +191,9 @@ def _is_pipe(name: str) -> bool:
     return False
 
 
-def _answer(
-    only: CentralPlan, data: tuple[Input, ...], transaction: LedgerTransaction, engine: Engine
-) -> StoredRelease:
-    """Answer and charge for the histograms, and store the bounds that they choose."""
-    exact = aggregate_data(only, data, None, engine)
-    noisy = add_noise(only, exact, transaction.draw_noise())
-    chosen = bounds_from(only, noisy)
-    return transaction.commit(lambda _: {BOUNDS: to_json(chosen)})
-
-
-def bounds_from(only: CentralPlan, noisy: Sequence[NoisyStatistic]) -> dict[str, ChosenBounds]:
+def bounds_from(first: CentralPlan, noisy: Sequence[NoisyStatistic]) -> dict[str, ChosenBounds]:
     """The bounds that noisy counts choose, by histogram; this is post-processing."""
     return {
         choice.name: choice.choose(statistic.answers[0])
-        for choice, statistic in zip(only.spec.choices, noisy, strict=True)
+        for choice, statistic in zip(first.spec.choices, noisy, strict=True)
     }

@@ -15,20 +15,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
+from dpcli.problems import system
 from dpcli.problems.errors import OutputError, UsageError, make_problem
-
-try:
-    import fcntl
-except ImportError:
-    # Where files cannot be locked, no one knows which are left, and none is removed.
-    fcntl = None  # type: ignore[assignment]
 
 DATABASE = b"SQLite format 3\0"
 """The first bytes of SQLite files, which no output may replace."""
 
 RANDOM_BYTES = 4
-
-NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
 
 
 def require_writable(
@@ -46,22 +39,31 @@ def require_writable(
     device must take bytes, and no two outputs may be the same file.
     """
     codes = [("output-twice", Path())] if twice else []
-    protected = {path.resolve() for path in inputs if not _is_unusable(path)}
-    seen: set[Path] = set()
+    protected = {key for path in inputs if not _is_unusable(path) for key in _keys(path)}
+    seen: set[object] = set()
     for target in targets:
         if _is_unusable(target):
             codes.append(("output-folder.odd", target))
             continue
-        resolved = target.resolve()
-        if resolved in protected:
+        keys = _keys(target)
+        if keys & protected:
             codes.append(("output-is-input", target))
-        elif resolved in seen:
+        elif keys & seen:
             codes.append(("output-twice.named", target))
         elif code := _mistake(target, force=force, expected=(expected or {}).get(target, ())):
             codes.append((code, target))
-        seen.add(resolved)
+        seen |= keys
     if codes:
         raise UsageError(make_problem(code, output=target) for code, target in codes)
+
+
+def _keys(path: Path) -> set[object]:
+    """What all paths of one file share: also in a folder that is mounted twice."""
+    keys: set[object] = {system.name_key(path)}
+    if path.is_file():
+        status = path.stat()
+        keys.add((status.st_dev, status.st_ino))
+    return keys
 
 
 def _mistake(target: Path, *, force: bool, expected: Collection[bytes]) -> str | None:
@@ -89,7 +91,7 @@ def _takes_file(final: Path) -> bool:
     """Whether a temporary file can be made next to `final`, as `publish` makes it."""
     temporary = _temporary_name(final)
     try:
-        os.close(os.open(temporary, NEW_FILE, 0o600))
+        os.close(os.open(temporary, system.NEW_FILE, 0o600))
         # A run with the same output may have removed it: it looked like one that was left.
         temporary.unlink(missing_ok=True)
     except OSError:
@@ -151,7 +153,7 @@ def _temporary_file(final: Path, source: BinaryIO, mode: int = 0o666) -> Iterato
         try:
             shutil.copyfileobj(source, file)
             file.flush()
-            os.fsync(file.fileno())
+            system.sync(file.fileno())
             yield temporary
         finally:
             with contextlib.suppress(OSError):
@@ -162,10 +164,9 @@ def _new_file(final: Path, mode: int) -> tuple[Path, int]:
     """A new temporary file, with a descriptor that locks it where a file system can."""
     while True:
         temporary = _temporary_name(final)
-        descriptor = os.open(temporary, NEW_FILE, mode)
-        if fcntl is not None:
-            with contextlib.suppress(OSError):
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
+        descriptor = os.open(temporary, system.NEW_FILE, mode)
+        with contextlib.suppress(OSError):
+            system.lock(descriptor, wait=True)
         # Another process may have removed it before the lock: it looked like one that was left.
         with contextlib.suppress(FileNotFoundError):
             if os.path.samestat(temporary.stat(), os.fstat(descriptor)):
@@ -190,13 +191,11 @@ def _remove_left_files(final: Path) -> None:
 
 
 def _remove_unless_locked(left: Path) -> None:
-    if fcntl is None:
-        return
     flags = os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_NOFOLLOW", 0)
     with contextlib.suppress(OSError), open(os.open(left, flags), "rb") as file:
         status = os.fstat(file.fileno())
         if stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid():
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            system.lock(file.fileno(), wait=False)
             left.unlink()
 
 
@@ -206,9 +205,11 @@ def _temporary_name(final: Path) -> Path:
 
 def _is_unusable(path: Path) -> bool:
     try:
-        path.resolve()
-        path.exists()
-    except (OSError, ValueError, RuntimeError):
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except (OSError, ValueError):
+        # A chain of links without an end is one: `resolve` accepts it from Python 3.13 on.
         return True
     return not path.name or len(os.fsencode(path.name)) > 200
 
@@ -232,11 +233,7 @@ def publish_to_stdout(content: bytes) -> None:
 def _sync_folder(folder: Path) -> None:
     """Sync renames in a folder to the disk, if the system can."""
     with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        system.sync_folder(folder)
 
 
 def publish_file(waiting: Path, target: Path | None, *, force: bool) -> None:
@@ -256,7 +253,7 @@ def publish_file(waiting: Path, target: Path | None, *, force: bool) -> None:
                 sink.flush()
                 # A pipe cannot be synced.
                 with contextlib.suppress(OSError):
-                    os.fsync(sink.fileno())
+                    system.sync(sink.fileno())
             waiting.unlink()
             return
         mask = os.umask(0)
@@ -298,6 +295,6 @@ def _move_or_link(source: Path, final: Path, *, force: bool) -> None:
         raise
     except OSError as error:
         # Some file systems have no hard links.
-        if error.errno not in {errno.EPERM, errno.ENOTSUP} or final.exists():
+        if error.errno not in {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP} or final.exists():
             raise
         source.replace(final)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,9 +17,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from dpcli.data.periods import parse_period
 from dpcli.ledger.balance import period_number, terms_from_spec
 from dpcli.ledger.chain import LedgerEntry
 from dpcli.ledger.charge import SUFFIX
+from dpcli.ledger.entries import unpacked_outputs
 from dpcli.ledger.forecast import BalanceForecast
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.options import ENTRY_ID
@@ -33,15 +34,16 @@ from dpcli.problems.errors import LedgerError, Problem, SpecError, UsageError
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.collection import CollectionReport, ResponseReport
 from dpcli.report.first_counts import ChoiceRuleReport, QualityRuleReport
+from dpcli.report.formats import FACTS
 from dpcli.report.json import REPORT_VERSION, Fact, json_text, parsed_json
 from dpcli.report.plan import LocalPlanReport, PlanReport, plan_report
 from dpcli.report.privacy import LossReport
 from dpcli.report.release import ReleaseReport
-from dpcli.report.report import load_report, without_numbers
+from dpcli.report.report import load_report, require_report, without_numbers
 from dpcli.report.statistic import StatisticReport
 from dpcli.specification.chosen_bounds import with_chosen_bounds
 from dpcli.specification.load import parse_spec, require_model
-from dpcli.specification.model import CentralSpec, Spec
+from dpcli.specification.model import CentralSpec, ChargedEntry, Spec
 from dpcli.statistics.bounds.chosen_bounds import ChosenBounds
 from dpcli.version import __version__
 
@@ -145,11 +147,18 @@ def _is_stored(ledger: OpenLedger, entry: LedgerEntry, report: ReportFile) -> bo
     """Whether the entry published the report, or was recovered from it."""
     if entry.recovered is not None:
         return entry.recovered.get("report") == report.digest
-    packed = ledger.outputs(entry.number).get("report.json")
-    try:
-        return packed is not None and report.content == zlib.decompress(packed)
-    except zlib.error:
-        return False
+    outputs = unpacked_outputs(entry.number, ledger.outputs(entry.number))
+    return report.content == outputs.get(FACTS)
+
+
+def stored_faults(ledger: OpenLedger) -> Iterator[str]:
+    """A sentence about each stored report that no command could read."""
+    for entry in ledger.entries():
+        problems: list[Problem] = []
+        with LedgerError.collected(problems):
+            outputs = unpacked_outputs(entry.number, ledger.outputs(entry.number))
+            require_report(entry.release_id, outputs)
+        yield from (f"entry {entry.number}: {problem.message}" for problem in problems)
 
 
 def report_proofs(paths: Sequence[Path]) -> list[Proof]:
@@ -168,13 +177,14 @@ def report_proofs(paths: Sequence[Path]) -> list[Proof]:
 
 
 def _proofs(path: Path) -> Iterator[Proof]:
-    """The proof of a report's release, after that of its choice of bounds, if any."""
+    """The proof of a report's release, after that of its first phase, if any."""
     report = _read(path)
     proof = _proof(report)
     with _require_report(path):
-        chosen = _choices(report.stated)
-        entries = {(choice.ledger.entry, choice.ledger.head) for choice in chosen}
-        stated = sum_losses(map(_loss, chosen))
+        check = getattr(report.stated, "quality", None)
+        first = [*_choices(report.stated), *([check] if getattr(check, "ledger", None) else [])]
+        entries = {(part.ledger.entry, part.ledger.head) for part in first}
+        stated = sum_losses(map(_loss, first))
         if len(entries) > 1 or not all(HASH.fullmatch(head) for _, head in entries):
             raise ValueError("bounds are chosen in one entry")
     for entry, head in entries:
@@ -183,7 +193,7 @@ def _proofs(path: Path) -> Iterator[Proof]:
         )
         if proof.exact:
             spec = require_model(_spec_of(report), CentralSpec, str(path))
-            events = make_plan(spec).bounds_only.charged_events
+            events = make_plan(spec).first_phase.charged_events
         yield replace(
             proof, entry=entry, head=head, release_id=proof.release_id + SUFFIX,
             before=Loss(Fraction(0), Fraction(0)), events=events, first=None,
@@ -196,10 +206,12 @@ def _proof(report: ReportFile) -> Proof:
     with _require_report(path):
         stated, privacy, ledger = report.stated, report.stated.privacy, report.stated.ledger
         created, digest = stated.created, stated.spec.digest
-        window, period = None, None
+        window, period = None, getattr(stated, "reference_period", None)
         if ledger.window is not None:
             window, period = ledger.window.periods, str(ledger.window.period)
             period_number(period)
+        elif period is not None:
+            parse_period(period)
         if privacy.before is None or not stated.spec.text:
             raise ValueError("a report has a spec, and states what was spent before")
         before, requested = _loss(privacy.before), _loss(privacy.requested)
@@ -251,13 +263,9 @@ def _spec_of(report: ReportFile) -> Spec:
     for raw in (source.text, BOM + source.text):
         try:
             with _require_report(report.path):
-                spec = parse_spec(raw, str(report.path), report.path.parent)
-                chosen = {
-                    choice.name: ChosenBounds(Fraction(choice.lower), Fraction(choice.upper))
-                    for choice in _choices(report.stated)
-                }
+                spec = parse_spec(raw, str(report.path), report.path.parent, published=True)
                 if isinstance(spec, CentralSpec):
-                    spec = with_chosen_bounds(spec, chosen)
+                    spec = _with_first_phase(spec, report.stated)
         except SpecError as failure:
             unreadable = failure.problems[0].message
         else:
@@ -266,6 +274,26 @@ def _spec_of(report: ReportFile) -> Spec:
     if unreadable:
         raise LedgerError.about("report-unusable", report=report.path, why=unreadable)
     raise report.changed_error("its spec does not have the digest that it says")
+
+
+def _with_first_phase(spec: CentralSpec, stated: Stated) -> CentralSpec:
+    """The spec with the choices that a report states, and the entry of its check.
+
+    If the check failed, nothing may be chosen.
+    """
+    charged = getattr(getattr(stated, "quality", None), "ledger", None)
+    if charged is not None and spec.quality is not None:
+        entry = ChargedEntry(charged.entry, charged.head)
+        spec = replace(spec, quality=replace(spec.quality, charged=entry))
+    chosen = {
+        choice.name: ChosenBounds(Fraction(choice.lower), Fraction(choice.upper))
+        for choice in _choices(stated)
+    }
+    return spec if _is_stopped(stated) and not chosen else with_chosen_bounds(spec, chosen)
+
+
+def _is_stopped(stated: Stated) -> bool:
+    return getattr(getattr(stated, "quality", None), "passed", None) is False
 
 
 def _events(
@@ -283,9 +311,8 @@ def _events(
         if failure.problems[0].code == "package-missing":
             raise
     else:
-        quality = getattr(report.stated, "quality", None)
-        stopped = getattr(quality, "passed", None) is False
-        if stopped and isinstance(plan, CentralPlan) and plan.quality is not None:
+        is_stopped = _is_stopped(report.stated)
+        if is_stopped and isinstance(plan, CentralPlan) and plan.quality is not None:
             plan = plan.quality_check_only
         planned = plan_report(plan, BalanceForecast(Path()))
         if _charged_text(planned) == _charged_text(report.stated):

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic
 
-from dpcli.ledger.balance import period_number
+from dpcli.ledger.balance import day_number
 from dpcli.ledger.charge import Charge, charge_for, resolved, today
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.options import is_absent, ledger_of, must_exist
@@ -34,7 +34,6 @@ class ReleaseRequest(Generic[PlanT]):
     data: tuple[Input, ...]
     release_id: str
     ledger: Path | Ledger | None
-    period: str | None
     engine: Engine = "local"
     check_again: bool = False
     any_period: bool = False
@@ -58,7 +57,7 @@ class ReleaseRequest(Generic[PlanT]):
         may_open = not must_exist(self.plan.spec)
         files = resolved(self.files)
         return charge_for(
-            self.plan, self.release_id, self.period, files=files, may_open=may_open,
+            self.plan, self.release_id, files=files, may_open=may_open,
             after_check=self.after_check,
         )  # fmt: skip
 
@@ -67,14 +66,14 @@ class ReleaseRequest(Generic[PlanT]):
         if not self.check_again:
             return self
         dataset = self.plan.spec.dataset
-        name, failed = ledger.next_attempt(self.release_id, dataset, self.period)
+        name, failed = ledger.next_attempt(self.release_id, dataset, self.plan.spec.period)
         return replace(self, release_id=name, after_check=failed)
 
     def require_likely_period(self, ledger: OpenLedger) -> None:
         """Raise LedgerError if the period is probably a mistake, unless `any_period`."""
-        if not self.any_period and self.period is not None:
+        if not self.any_period:
             account = ledger.account(self.plan.spec.dataset)
-            account.require_likely_period(period_number(self.period), today())
+            account.require_likely_period(day_number(self.plan.spec.period), today())
 
     def require_attempt(self) -> None:
         """Raise LedgerError if a release is to be checked again, and there is no ledger.
@@ -83,7 +82,8 @@ class ReleaseRequest(Generic[PlanT]):
         """
         is_open = not isinstance(self.ledger, Path | None)
         if self.check_again and not is_open and is_absent(self.path):
-            raise LedgerError.about("nothing-to-check-again", name=self.release_id, path=self.path)
+            named = {"name": self.release_id, "dataset": self.plan.spec.dataset}
+            raise LedgerError.about("nothing-to-check-again", path=self.path, **named)
 
 
 def check_again_error() -> UsageError:

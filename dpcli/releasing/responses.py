@@ -31,7 +31,7 @@ class ChargedResponses:
     @property
     def waiting(self) -> Path:
         """The file in the outbox that holds the responses until they are published."""
-        return waiting_path(self.ledger, self.stored.release_id)
+        return waiting_path(self.ledger, self.stored.entry_name)
 
     def are_at(self, output: Path | None) -> bool:
         """Whether the responses are at their output already."""
@@ -78,4 +78,5 @@ class ChargedResponses:
         shuffled = json.loads(self.stored.outputs[FACTS])["shuffled"]
         if shuffled != self.shuffle:
             how = "with --shuffle" if shuffled else "without --shuffle"
-            raise LedgerError.about("release-id-taken", name=self.stored.release_id, how=how)
+            named = {"name": self.stored.release_id, "dataset": self.stored.dataset}
+            raise LedgerError.about("release-id-taken", how=how, **named)

@@ -18,9 +18,10 @@ from dpcli.ledger.charge import NoisyRelease, RandomizedCollection, StoredReleas
 from dpcli.ledger.ledger import OpenLedger, open_or_create_ledger
 from dpcli.ledger.options import access_warnings, created_text, must_exist
 from dpcli.ledger.transaction import LedgerTransaction
+from dpcli.planning.completeness import completeness_of
 from dpcli.planning.plan import CentralPlan, LocalPlan, PlanT
 from dpcli.planning.planner import require_plan_fits
-from dpcli.planning.results import NoisyNumbers, is_limited
+from dpcli.planning.results import NoisyNumbers
 from dpcli.planning.words.data import quality_warnings
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.releasing.request import ReleaseRequest
@@ -34,6 +35,7 @@ from dpcli.releasing.steps import (
 
 if TYPE_CHECKING:
     from dpcli.engine.sums.aggregate import ConfidentialAnswer
+    from dpcli.planning.quality_check import QualityResult
 
 
 @dataclass(slots=True)
@@ -71,6 +73,7 @@ class Run(Generic[PlanT]):
 
     def __init__(self, request: ReleaseRequest[PlanT], messages: Messages) -> None:
         require_plan_fits(request.plan)
+        request.plan.spec.require_period()
         if listed := request.plan.spec.named_files:
             from dpcli.specification.named_files import require_public
 
@@ -110,18 +113,20 @@ class Run(Generic[PlanT]):
         return self.stored
 
     def begin(self) -> None:
-        """Check period and account before rows are read, and choose bounds left open.
+        """Check period and account before rows are read, and take steps that come first.
 
         If a release with the same id is stored, nothing happens.
         """
         if self.stored is None:
             self.request.require_likely_period(self.ledger)
-            self._choose_bounds()
-        if self.stored is None:
             access = access_warnings(self.ledger.path, self.ledger.anchor)
             shared = sharing_warnings(self._shared)
+            # If the budget refuses after a check, what was shown must not depend on its result.
             self._messages.warn([*access, *shared, *self._data_warnings()])
-            self.ledger.check_budget(self.ledger_transaction.charge)
+            self._run_first_phase()
+        if self.stored is None:
+            charge = self.ledger_transaction.charge
+            self.ledger.check_budget(replace(charge, events=charge.reserved or charge.events))
 
     def _open_ledger_transaction(self) -> None:
         self.ledger_transaction = self._opened.enter_context(
@@ -143,8 +148,8 @@ class Run(Generic[PlanT]):
                 self._messages.add(created_text(ledger.path))
             yield ledger
 
-    def _choose_bounds(self) -> None:
-        """Let noisy counts choose the bounds that the plan leaves open."""
+    def _run_first_phase(self) -> None:
+        """Answer what the plan of the request depends on."""
 
     def _data_warnings(self) -> list[str]:
         return []
@@ -182,29 +187,41 @@ class ReleaseRun(Run[CentralPlan]):
     ...             exact = release.aggregate()
     ...             release.commit(release.answer(exact), render)
     ...     return release.outcome
+
+    Where bounds or a limit are to be chosen, `begin` reads the data, checks them, and chooses. If
+    that check fails, nothing more is read or answered.
     """
+
+    _checked: QualityResult | None = None
+    _failed: NoisyNumbers | None = None
 
     def aggregate(self, progress: Progress | None = None) -> Sequence[ConfidentialAnswer]:
         """Read the data once, and return confidential exact answers; raises DataError."""
+        if self._failed is not None:
+            return ()
         return aggregate_data(self.request.plan, self.request.data, progress, self.request.engine)
 
     def answer(self, exact: Sequence[ConfidentialAnswer]) -> NoisyNumbers:
         """Add noise to every answer, and estimate what is published.
 
-        If the quality check fails, only the check is charged and answered: the numbers are those of
-        its plan, and the charge is reduced to it.
+        If the quality check fails, no statistic is answered: the numbers are those of the plan of
+        the check, and the charge is reduced to it.
         """
+        if self._failed is not None:
+            return self._failed
         plan = self.request.plan
-        permit = self.ledger_transaction.draw_noise(
-            None if plan.quality is None else plan.quality_check_only.charged_events
-        )
-        quality = check_quality(plan, exact, permit)
+        check = plan.answered_check
+        permit = self.ledger_transaction.draw_noise(None if check is None else tuple(check.events))
+        quality = self._checked or check_quality(plan, exact, permit)
         if quality is not None and quality.reasons:
             plan = plan.quality_check_only
             self.ledger_transaction.charge_check_only()
         noisy_statistics, confidence = add_noise(plan, exact, permit), plan.spec.confidence
         statistics = tuple(
-            estimate_statistic(noisy, confidence, limited=is_limited(noisy.planned, plan, quality))
+            replace(
+                estimate_statistic(noisy, confidence),
+                completeness=completeness_of(noisy.planned, plan, quality, noisy.answers),
+            )
             for noisy in noisy_statistics
         )
         return NoisyNumbers(plan, statistics, quality)
@@ -216,26 +233,39 @@ class ReleaseRun(Run[CentralPlan]):
         charge = self.ledger_transaction.charge
         stamp = charge.release_id, charge.created
         warned = tuple(reading_warnings(numbers.plan, self.request.data))
-        self.stored = self.ledger_transaction.commit(
+        stored = self.ledger_transaction.commit(
             lambda receipt: render(NoisyRelease(numbers, *stamp, receipt, warned))
         )
-        return self.stored
+        if stored.release_id == charge.release_id:
+            self.stored = stored
+            return stored
+        # Another process checked the data and chose first: the check here counts for nothing.
+        self._failed = None
+        self._run_first_phase()
+        if self.stored is None:
+            self.commit(self.answer(self.aggregate()), render)
+        return self.outcome
 
-    def _choose_bounds(self) -> None:
-        """Let noisy counts choose the open bounds, and use the plan with these bounds."""
+    def _run_first_phase(self) -> None:
+        """Check the data, choose open bounds, and use the plan with these bounds."""
         if not self.request.plan.chooses_bounds:
             return
         from dpcli.planning.words.choices import chosen_texts
-        from dpcli.releasing.bounds_choice import choose_bounds
+        from dpcli.releasing.bounds_choice import check_and_choose
 
         request = self.request
-        plan = choose_bounds(
-            request.plan, request.data, self.ledger, request.charge, request.engine
+        found = check_and_choose(
+            request.plan, request.data, self.ledger, request.charge, request.engine, self._opened
         )
-        for text in chosen_texts(plan):
-            reused = f"Release id {request.release_id} uses this choice again, at no cost."
-            self._messages.add(f"{text} {reused}", usual=True)
-        self.request = replace(request, plan=plan)
+        if found is not None and found.transaction is not None:
+            self.ledger_transaction = found.transaction
+            self._failed = NoisyNumbers(found.plan, (), found.checked)
+            return
+        if found is not None:
+            for text in chosen_texts(found.plan):
+                reused = f"Release id {request.release_id} uses this choice again, at no cost."
+                self._messages.add(f"{text} {reused}", usual=True)
+            self.request, self._checked = replace(request, plan=found.plan), found.checked
         self._open_ledger_transaction()
 
     def _data_warnings(self) -> list[str]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
@@ -20,6 +21,7 @@ from dpcli.numeric.arrays import integer_array
 from dpcli.planning.plan import CentralPlan, PlannedQuery, PlannedStatistic
 from dpcli.planning.results import EstimatedStatistic, NoisyStatistic
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups, NoisePermit
+from dpcli.privacy.loss import Loss, loss_text
 from dpcli.problems.errors import DataError, QualityError, UsageError, make_problem
 from dpcli.specification.model import Spec
 from dpcli.statistics.design import NoisyAnswer
@@ -37,13 +39,17 @@ Engine = Literal["local", "spark", "partials"]
 def require_quality(stored: StoredRelease, ledger: Path) -> None:
     """Raise QualityError, with all reasons, if the check stopped a stored release.
 
-    For a check that was stored earlier, the error says when it was made, and that no file was read.
+    The error says what was charged. For a check that was stored earlier, it says when it was made,
+    and that no file was read.
     """
     if not stored.stopped:
         return
     *reasons, last = stored.stopped
-    arguments: dict[str, object] = {"release_id": stored.release_id, "ledger": ledger}
+    book = f" --ledger {shlex.quote(str(ledger))}"
+    arguments: dict[str, object] = {"release_id": stored.release_id, "charged": _charged(stored)}
     arguments |= {"first_id": stored.release_id.partition("+")[0], "later": stored.later}
+    arguments |= {"export": f"{stored.export_command()}{book} --report check.md"}
+    arguments |= {"export_later": f"{stored.export_command(stored.later)}{book}"}
     code = "quality-failed"
     if stored.receipt is None:
         arguments["created"], code = stored.created, "quality-failed.stored"
@@ -53,20 +59,38 @@ def require_quality(stored: StoredRelease, ledger: Path) -> None:
     raise QualityError([*problems, make_problem(code, reason=last, **arguments)])
 
 
+def _charged(stored: StoredRelease) -> str:
+    """What a release that its check stopped was charged for, from its stored report."""
+    from dpcli.report.formats import FACTS
+    from dpcli.report.report import without_numbers
+
+    content = without_numbers(stored.outputs[FACTS])
+    report = json.loads(content, parse_float=Fraction, parse_int=Fraction)
+    spent = report["privacy"]["spent"]
+    loss = Loss(spent["epsilon"], spent["delta"], spent.get("rho"))
+    # Earlier versions chose before they checked.
+    chosen = ", and for the counts that chose bounds or limits" if report.get("choices") else ""
+    return f"{loss_text(loss)} for the check{chosen}"
+
+
 def check_quality(
     plan: CentralPlan, exact: Sequence[ConfidentialAnswer], permit: NoisePermit
 ) -> QualityResult | None:
-    """The result of the quality check; None if the spec has none."""
-    if plan.quality is None:
+    """The result of the quality check; None if the plan does not answer one."""
+    if plan.answered_check is None:
         return None
     from dpcli.planning.quality_check import quality_result
 
-    # The answers to the check come first; those of the statistics follow.
-    pairs = zip(plan.quality.queries, exact, strict=False)
-    answers = tuple(
-        _answer(planned_query, confidential, None, permit) for planned_query, confidential in pairs
-    )
-    return quality_result(plan, answers)
+    return quality_result(plan, answer_check(plan, exact, permit))
+
+
+def answer_check(
+    plan: CentralPlan, exact: Sequence[ConfidentialAnswer], permit: NoisePermit
+) -> tuple[NoisyAnswer, ...]:
+    """The noisy answers to the quality check, which come first; empty without one."""
+    queries = plan.answered_check.queries if plan.answered_check else ()
+    pairs = zip(queries, exact, strict=False)
+    return tuple(_answer(query, confidential, None, permit) for query, confidential in pairs)
 
 
 def aggregate_data(
@@ -77,25 +101,26 @@ def aggregate_data(
 ) -> Sequence[ConfidentialAnswer]:
     """Read all data files once, and return the plan's confidential exact answers.
 
-    Raises DataError if the data do not fit the spec, and UsageError if Spark is not installed.
+    Raises DataError if the data do not fit the spec, and UsageError if Spark is not installed or
+    the period is not known.
     """
-    queries_and_unit = plan.engine_queries, plan.spec.privacy.unit
+    queries, only = plan.engine_queries, plan.existing_rows
     names = [name for name in data if isinstance(name, str)]
     assert engine == "local" or len(names) == len(data), "this process alone reads its memory"
     if engine == "partials":
         from dpcli.engine.sums.partials import aggregate_partials
 
-        return aggregate_partials(*queries_and_unit, plan.spec.digest, names)
+        return aggregate_partials(queries, plan.spec.digest, names, plan.spec.period or "")
     if engine == "spark":
         with _spark_packages(plan, names):
             from dpcli.spark.aggregate import aggregate_with_spark
 
-        return aggregate_with_spark(*queries_and_unit, plan.spec.dialect, plan.spec.columns, names)
+        return aggregate_with_spark(queries, plan.spec.dialect, plan.spec.columns, names, only)
     with opened_data(plan.spec, data, progress) as dataset:
         # Polars loads only now, so that a wrong command fails fast.
         from dpcli.engine.sums.aggregate import aggregate
 
-        return aggregate(*queries_and_unit, dataset, progress)
+        return aggregate(queries, dataset, progress, only)
 
 
 def require_data(plan: CentralPlan, data: tuple[str, ...], engine: Engine = "local") -> None:
@@ -123,14 +148,15 @@ def _spark_packages(plan: CentralPlan, names: Sequence[str]) -> Iterator[None]:
 
 def pack_data(plan: CentralPlan, data: tuple[str, ...], progress: Progress | None = None) -> bytes:
     """Read all data files once, and return a sealed partial; this spends nothing."""
+    only = plan.existing_rows
     with opened_data(plan.spec, data, progress) as dataset:
         from dpcli.engine.sums.aggregate import QueryAggregator
         from dpcli.engine.sums.partials import pack_partial
 
-        aggregator = QueryAggregator(plan.engine_queries, plan.spec.privacy.unit)
+        aggregator = QueryAggregator(plan.engine_queries, only)
         with dataset.redacted_errors():
             frames = aggregator.mergeable_partial(dataset, progress or Progress())
-        return pack_partial(plan.spec.digest, frames)
+        return pack_partial(plan.spec.digest, frames, plan.spec.period or "")
 
 
 @contextmanager
@@ -183,7 +209,7 @@ def by_statistic(
     plan: CentralPlan, exact: Sequence[ConfidentialAnswer]
 ) -> list[tuple[PlannedStatistic, list[tuple[PlannedQuery, ConfidentialAnswer]]]]:
     """Each statistic with its queries and their answers, without the quality check."""
-    answers = iter(exact[len(plan.quality.queries) if plan.quality else 0 :])
+    answers = iter(exact[len(plan.answered_check.queries) if plan.answered_check else 0 :])
     return [
         (planned, [(query, next(answers)) for query in planned.queries])
         for planned in plan.statistics
@@ -204,29 +230,21 @@ def _in_order(by: Sequence[Axis], counts: Mapping[Group, int]) -> dict[Group, in
     return {group: counts[group] for group in sorted(counts, key=order)}
 
 
-def estimate_statistic(
-    noisy: NoisyStatistic, confidence: Fraction, *, limited: bool = False
-) -> EstimatedStatistic:
-    """The estimates from the noisy answers to one statistic, after post-processing.
-
-    `limited` says that limits left out rows, or that bounds chosen by noisy counts clamp values.
-    """
+def estimate_statistic(noisy: NoisyStatistic, confidence: Fraction) -> EstimatedStatistic:
+    """The estimates from the noisy answers to one statistic, after post-processing."""
     planned, answers = noisy.planned, noisy.answers
     entry = planned.entry
     estimates = entry.statistic.possible_estimate(planned.design, answers, confidence)
-    estimates = replace(estimates, is_limited=limited)
 
     def agree(changed: Estimates) -> Estimates:
         consistent = planned.design.make_consistent(answers, changed, confidence)
-        return replace(consistent.within(changed.limits), is_limited=limited)
+        return consistent.within(changed.limits)
 
     raw = estimates.before_postprocessing if entry.raw else None
     processed, population = apply_steps(entry.post, estimates, agree), None
     if planned.design.has_population:
-        population = planned.design.population(answers, confidence)
-        population = replace(
-            population.suppressed(processed.status == SUPPRESSED), is_limited=limited
-        )
+        population = planned.design.population(answers, confidence).around_values()
+        population = population.suppressed(processed.status == SUPPRESSED)
     return EstimatedStatistic(planned, answers, processed, noisy.groups, raw, population)
 
 
@@ -248,15 +266,15 @@ def _answer(
 
 def reading_warnings(plan: CentralPlan, data: Iterable[Input]) -> list[str]:
     """A warning for JSON Lines if no check notices a key that all records lack."""
-    if plan.spec.declines_check or not _may_lack(plan):
-        return []
     is_json = any(isinstance(name, str) and _is_json(name) for name in data)
+    if plan.spec.declines_check or not is_json or not _may_lack(plan):
+        return []
     warning = (
         "a data file is JSON Lines: a key that a record lacks is a missing cell, and if no "
         "record has it, the column has no values. Nothing shows that but `min_readable` for "
         "the column, under `quality:` in the spec"
     )
-    return [warning] if is_json else []
+    return [warning]
 
 
 def _may_lack(plan: CentralPlan) -> bool:
@@ -269,7 +287,7 @@ def _may_lack(plan: CentralPlan) -> bool:
     if quality is None or not quality.min_readable:
         return True
     shown = {column.name for entry in entries for column in entry.inputs.checked}
-    used = (column for query in plan.engine_queries for column in query.columns)
+    used = (column for asked in plan.engine_queries for column in asked.query.columns)
     return any(
         column.name not in {*shown, *quality.min_readable}
         for column in file_columns(used)

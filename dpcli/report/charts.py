@@ -138,8 +138,7 @@ class Chart:
     """A chart over the bins of a column; suppressed numbers split it into runs.
 
     The numbers are drawn as `bars` bars, or if it is zero as a line over a band of intervals, with
-    dots if `dotted`. A name below the axis has a position, a text anchor and a text. `unit` is the
-    title of the other axis.
+    dots if `dotted`. A name below the axis has a position, a text anchor and a text.
     """
 
     title: str
@@ -150,7 +149,6 @@ class Chart:
     bars: int
     runs: tuple[tuple[Mark, ...], ...]
     dotted: bool
-    unit: str = ""
 
 
 def chart_over_bins(
@@ -160,11 +158,12 @@ def chart_over_bins(
     percent: str,
     *,
     heading: str = "",
-    unit: str = "",
+    value_heading: str = "",
 ) -> Chart:
     """A chart of the bins of a column: bars, or a line for dates and for many bins.
 
-    `heading` is what people read in place of the name of the column, `percent` the confidence.
+    `heading` is what people read in place of the name of the column, `value_heading` names the
+    numbers if they have a unit, and `percent` is the confidence.
     """
     column = require_numeric(key.column)
     as_line = column.date_range is not None or len(key) > MAX_BARS
@@ -175,14 +174,14 @@ def chart_over_bins(
         title=f"{'line' if as_line else 'histogram'} over {len(cells)} bins of {heading}",
         described=f"From {low} to {high}. The table below holds every number"
         + (f"; {interval} is the {percent} interval." if has_intervals else "."),
-        caption=", ".join([heading, *cells[0].labels[:-1]])
+        caption=f"{value_heading} by " * bool(value_heading)
+        + ", ".join([heading, *cells[0].labels[:-1]])
         + (_widths_note(key, column) if as_line else ""),
         scale=scale,
         names=tuple(_names(column, key, cells, as_line=as_line)),
         bars=0 if as_line else len(cells),
         runs=tuple(_runs(cells, _middles(key, column, as_line=as_line), scale)),
         dotted=len(cells) <= MAX_BARS,
-        unit=unit,
     )
 
 

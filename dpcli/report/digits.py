@@ -75,7 +75,7 @@ def supported(cell: CellText) -> CellText:
         return decimal_text(units * unit, max(shown, 0))
 
     value = text(floor(Fraction(cell.value) / unit + Fraction(1, 2)))
-    if cell.flag is Flag.NO_INFORMATION:
+    if cell.flag == Flag.NO_INFORMATION:
         is_possible = lower <= Fraction(value) <= upper
         return replace(cell, value=value) if is_possible else cell
     ends = text(floor(lower / unit)), text(ceil(upper / unit))

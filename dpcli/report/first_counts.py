@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from dpcli.numeric.exact import decimal_places, decimal_text, short_down
 from dpcli.planning.plan import CentralPlan, PlannedStatistic
-from dpcli.planning.words.data import uncounted_names
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.json import Ends, JsonNumber, JsonObject, Positive, Sentences, number
 from dpcli.report.privacy import AnswersReport, answers
 
 if TYPE_CHECKING:
-    from dpcli.planning.quality_check import MinimumKey, QualityResult
+    from dpcli.planning.quality_check import QualityResult
     from dpcli.statistics.bounds.chosen_bounds import BoundsChoice
     from dpcli.statistics.estimates import Estimate
 
@@ -186,21 +185,27 @@ class QualityReport(QualityRuleReport):
     passed: bool
     missed: Sentences
     """Why the release was stopped."""
-    rows: EstimateReport
+    counts: dict[str, EstimateReport] | None = None
+    """The noisy numbers of rows, or of people, by their first fault."""
+    rows: EstimateReport | None = None
+    """The number of rows that limits on people keep, or the public number."""
     people: EstimateReport | None = None
-    readable: dict[str, EstimateReport]
-    """Readable cells by column."""
+    """The number of people; earlier versions counted them."""
+    readable: dict[str, EstimateReport] | None = None
+    """Readable cells by column; earlier versions counted them."""
     left_out: list[LeftOutReport] | None = None
+    ledger: ChargeReport | None = None
+    """The entry that was charged for the check, if it also chose bounds or a limit."""
     table: list[list[str]]
-    """For the rows and each column: what is counted, the noisy number, its lower and upper end,
+    """For each count and each minimum: what is counted, the noisy number, its lower and upper end,
     the minimum, and the verdict."""
 
     @classmethod
     def judge(cls, plan: CentralPlan, result: QualityResult) -> QualityReport:
         """The quality check with its noisy counts."""
-        rule = QualityRuleReport.of(plan)
-        rows, *columns = map(EstimateReport.of, result.estimates)
-        people = None if rule.min_people is None else columns.pop(0)
+        rule, labels = QualityRuleReport.of(plan), result.counts.order.labels
+        charged = plan.spec.quality and plan.spec.quality.charged
+        estimates = list(map(EstimateReport.of, result.estimates))
         left_out = [
             LeftOutReport(limit=limited.limit, share_at_least=number(short_down(limited.least, 3)))
             for limited in result.left_out
@@ -209,10 +214,10 @@ class QualityReport(QualityRuleReport):
             cls,
             passed=not result.reasons,
             missed=list(result.reasons),
-            rows=rows,
-            people=people,
-            readable=dict(zip(rule.min_readable, columns, strict=True)),
+            counts=dict(zip(labels, estimates, strict=False)),
+            rows=estimates[len(labels)] if len(estimates) > len(labels) else None,
             left_out=left_out or None,
+            ledger=charged and ChargeReport.read(charged),
             table=[*_quality_rows(plan, result), *_left_out_rows(plan, result)],
         )
 
@@ -222,52 +227,32 @@ def _numbers(estimate: Estimate) -> list[Fraction]:
 
 
 def _quality_rows(plan: CentralPlan, result: QualityResult) -> Iterator[list[str]]:
-    """Table lines: the noisy rows and people, then the readable share of each column."""
-    from dpcli.planning.quality_check import PEOPLE, ROWS, cells_of
+    """Table lines: each noisy count, then each minimum."""
+    from dpcli.planning.quality_check import percent_text, required_minimums
 
-    quality = plan.spec.quality
-    assert quality is not None
-    estimates = list(result.estimates)
-    count = max(estimates[0].value or Fraction(0), Fraction(1))
-    required: dict[MinimumKey, Fraction | int | None] = {ROWS: quality.min_rows}
-    required |= {} if quality.min_people is None else {PEOPLE: quality.min_people}
-    required |= {cells_of(name): share * count for name, share in quality.min_readable.items()}
-    names = {ROWS: plan.spec.rows_are, PEOPLE: "people"}
-    for (key, minimum), estimate in zip(required.items(), estimates, strict=True):
-        total = count if key[0] == "cells" else None
-        numbers, verdict = _numbers(estimate), "met"
-        if minimum is None:
-            verdict = "not checked"
-        elif key in result.missed:
-            verdict = "missed"
-        elif numbers[0] < minimum:
-            verdict = "below, within the noise"
-        yield [
-            names.get(key, f"readable: {key[1]}"),
-            *(_count_or_share(number, total) for number in numbers),
-            "" if minimum is None else _count_or_share(Fraction(minimum), total),
-            verdict,
-        ]
+    labels = [*result.counts.order.labels, plan.spec.rows_are]
+    for label, estimate in zip(labels, result.estimates, strict=False):
+        yield [label, *(f"{max(0, round(end)):,}" for end in _numbers(estimate)), "", ""]
+    for minimum in required_minimums(plan):
+        value = result.counts.value(minimum.weights)
+        verdict = "met" if value >= minimum.required else "below, within the noise"
+        verdict = "missed" if minimum.key in result.missed else verdict
+        if minimum.kind == "cells":
+            yield [f"readable: {minimum.key[1]}", "", "", "", percent_text(minimum.share), verdict]
+            continue
+        ends = (value, value - minimum.margin, value + minimum.margin)
+        numbers = (f"{max(0, end):,}" for end in ends)
+        yield [minimum.counted(plan), *numbers, f"{minimum.required:,}", verdict]
 
 
 def _left_out_rows(plan: CentralPlan, result: QualityResult) -> Iterator[list[str]]:
     """Table lines: for each limit on rows, the least share that it leaves out."""
-    from dpcli.planning.quality_check import percent_text
+    from dpcli.planning.quality_check import at_least, percent_text
 
     rows = plan.spec.rows_are
-    unknown = "; by limits on groups: not counted" if uncounted_names(plan) else ""
     for left_out in result.left_out:
-        what = f"{rows} left out by a limit of {left_out.limit:,}{unknown}"
-        share = f"at least {percent_text(short_down(left_out.least, 3))}"
         allowed = ""
         if left_out.allowed is not None:
             allowed = f"at most {percent_text(left_out.allowed)}"
-        yield [what, share, "", "", allowed, left_out.verdict]
-
-
-def _count_or_share(value: Fraction, total: Fraction | None) -> str:
-    if total is None:
-        return f"{max(0, round(value)):,}"
-    from dpcli.planning.quality_check import percent_text
-
-    return percent_text(min(max(value / total, Fraction(0)), Fraction(1)))
+        what = f"{rows} left out by a limit of {left_out.limit:,}"
+        yield [what, at_least(left_out.least), "", "", allowed, left_out.verdict]

@@ -121,6 +121,12 @@ def published_table(report: Report) -> Table:
     return long_table([numbers for published in report.numbers for numbers in published])
 
 
+def wide_tables(report: Report) -> list[Table]:
+    """All wide tables of a report, in the order of its statistics."""
+    names = dict.fromkeys(stated.layout.table for stated in report.release.statistics)
+    return [wide_table(*_wide_parts(report, name)) for name in names]
+
+
 def _wide_parts(report: Report, name: str) -> tuple[list[NumberTable], list[str]]:
     """The numbers of a wide table, and the headings of its keys."""
     statistics = zip(report.release.statistics, report.numbers, strict=True)

@@ -82,7 +82,7 @@ Sentences = list[str]
 Ends = tuple[JsonNumber, JsonNumber]
 
 
-REPORT_VERSION = 2
+REPORT_VERSION = 3
 """The version of the keys of reports, and of the JSON of plans and simulations."""
 
 CELLS_PLACE = "\u0000cells"

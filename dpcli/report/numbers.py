@@ -7,129 +7,72 @@ of days since 1970-01-01.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import prod
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 from dpcli.data.polars_text import decimal_texts
 from dpcli.numeric.arrays import Array, np
 from dpcli.problems.errors import LedgerError
 from dpcli.problems.light_dataclasses import dataclass
+from dpcli.statistics.columns import (
+    CELL_COLUMNS,
+    COLUMNS,
+    NUMBER_COLUMNS,
+    OPTIONAL_COLUMNS,
+    UNIT,
+    PublishedNumbers,
+    StatedColumn,
+    StatedFacts,
+    TableColumn,
+)
 from dpcli.statistics.estimates import HAS_INTERVAL, SUPPRESSED, Estimates
-from dpcli.statistics.postprocessing import FLAGS, Flag, flags
-from dpcli.statistics.precision import OPTIONAL_COLUMNS, OptionalColumn, Precision
+from dpcli.statistics.postprocessing import FLAGS, flags
 
 if TYPE_CHECKING:
     import polars as pl
 
     from dpcli.planning.plan import CentralPlan
     from dpcli.planning.results import EstimatedStatistic
-    from dpcli.statistics.precision import ColumnNumbers
-
-FLAG_TEXTS = [flag.value for flag in Flag if flag]
-
-FLAG_TYPE = {"base": "string", "format": "|".join(FLAG_TEXTS)}
-
-NUMBER_OR_DATE = {"base": "string", "format": r"-?[0-9]+(\.[0-9]+)?|[0-9]{4}-[0-9]{2}-[0-9]{2}"}
-"""The type of the texts in a column that has both numbers and dates."""
+    from dpcli.statistics.columns import ColumnNumbers
 
 
-@dataclass(frozen=True, slots=True)
-class TableColumn:
-    """A column of published numbers.
-
-    It has numbers in the `unit` of their statistic, which may be dates, `flag`s, or `own` numbers
-    that a spec adds, which are absent from JSON where they are blank. Metadata say that a column
-    has `in_long` or `in_wide`, with the words of a report, and the JSON Schema says `in_json`.
-    """
-
-    name: str
-    in_long: str
-    in_wide: str
-    in_json: str = ""
-    has: Literal["unit", "flag", "own"] = "unit"
-
-    @property
-    def ending(self) -> str:
-        """What follows the name of a statistic in the header of a wide table."""
-        return f"_{self.name}" if self.in_wide else ""
-
-    @property
-    def form(self) -> str:
-        """Its part at the end of a line of JSON."""
-        form = f',"{self.name}":(?<{self.name}>[^,}}]*)'
-        return f"({form})?" if self.has == "own" else form
-
-    def json(self, *, dates: bool) -> Iterator[str | pl.Expr]:
-        """The parts of a line of JSON that have it, from the text in a table."""
-        import polars as pl
-
-        text, key = pl.col(self.name), f',"{self.name}":'
-        is_quoted = self.has == "flag" or (dates and self.has == "unit")
-        shown = pl.format('"{}"', text) if is_quoted else text
-        if self.has == "own":
-            yield pl.when(text == "").then(pl.lit("")).otherwise(pl.format(key + "{}", text))
-        else:
-            yield key
-            yield pl.when(text == "").then(pl.lit("null")).otherwise(shown)
-
-    @property
-    def schema(self) -> dict[str, Any]:
-        """The JSON Schema of its values."""
-        said = {"description": self.in_json} if self.in_json else {}
-        date, flag = {"type": "string", "format": "date"}, {"type": "string", "enum": FLAG_TEXTS}
-        if self.has == "own":
-            return {"type": "number", **said}
-        types = [flag] if self.has == "flag" else [{"type": "number"}, date]
-        return {"anyOf": [*types, {"type": "null"}], **said}
-
-    def datatype(self, *, dated: bool = False) -> object:
-        """Its type in metadata; columns of a unit may be `dated` as well."""
-        unit = NUMBER_OR_DATE if dated else "decimal"
-        return {"unit": unit, "flag": FLAG_TYPE, "own": "decimal"}[self.has]
+def form_of(columns: Iterable[TableColumn]) -> str:
+    """The form of the end of a line of JSON that has these columns."""
+    forms = [(f',"{column.name}":(?<{column.name}>[^,}}]*)', column) for column in columns]
+    return "".join(f"({form})?" if column.is_sparse else form for form, column in forms)
 
 
-COLUMNS = (
-    TableColumn(
-        "value", "The number, in the unit of its statistic.", "", "Null where it is suppressed."
-    ),
-    *(
-        TableColumn(
-            end,
-            f"The {end} end of the {{percent}} interval{{abouts}}; empty without one.",
-            f"The {end} end of its {{percent}} interval{{about}}.",
-        )
-        for end in ("lower", "upper")
-    ),
-    TableColumn(
-        "flag",
-        "Empty, or a mark. {marks}.",
-        "Empty, or its flag. {marks}.",
-        "What a reader must know of the number; null if nothing.",
-        "flag",
-    ),
-)
-"""The columns of every table."""
+def json_parts(column: TableColumn, *, dates: bool) -> Iterator[str | pl.Expr]:
+    """The parts of a line of JSON that have a column, from the text in a table."""
+    import polars as pl
 
-ADDED_COLUMNS = tuple(
-    TableColumn(column.name, "{meaning}.", "{meaning}.", column.in_json, "own")
-    for column in OPTIONAL_COLUMNS
-)
-"""The columns that a spec may add."""
+    text, key = pl.col(column.name), f',"{column.name}":'
+    is_quoted = not column.is_number or (dates and column.in_unit)
+    shown = pl.format('"{}"', text) if is_quoted else text
+    if column.is_sparse:
+        yield pl.when(text == "").then(pl.lit("")).otherwise(pl.format(key + "{}", text))
+    else:
+        yield key
+        yield pl.when(text == "").then(pl.lit("null")).otherwise(shown)
 
 
-def columns_with(names: Iterable[str]) -> tuple[TableColumn, ...]:
-    """All columns of a table to which the spec adds those with these `names`.
+JSON_COLUMNS = (*NUMBER_COLUMNS, *CELL_COLUMNS)
+"""The columns that JSON has with each number."""
+
+
+def columns_named(names: Iterable[str]) -> tuple[TableColumn, ...]:
+    """The columns that a spec may add with these `names`.
 
     Raises LedgerError for a column that this version does not know.
     """
-    known = {column.name: column for column in ADDED_COLUMNS}
-    added = []
+    known, added = {column.name: column for column in OPTIONAL_COLUMNS}, []
     for name in names:
         if name not in known:
             raise LedgerError.about("report-unusable.columns", column=name)
         added.append(known[name])
-    return (*COLUMNS, *added)
+    return tuple(added)
 
 
 ISO_DATE = "%Y-%m-%d"
@@ -148,7 +91,7 @@ POPULATION = ".population"
 class CellText:
     """One published number as text, with its group, item, interval and flag.
 
-    `optional` are the texts of the optional columns.
+    `optional` are the texts of the columns after the flag that pages show in each line.
     """
 
     statistic: str
@@ -157,13 +100,13 @@ class CellText:
     value: str
     lower: str
     upper: str
-    flag: Flag
+    flag: str
     optional: tuple[str, ...] = ()
 
     @property
     def texts(self) -> tuple[str, ...]:
         """The texts of all columns of the number, in their order."""
-        return (self.value, self.lower, self.upper, self.flag.value, *self.optional)
+        return (self.value, self.lower, self.upper, self.flag, *self.optional)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -199,27 +142,50 @@ class NumberTable:
 
     @property
     def columns(self) -> tuple[TableColumn, ...]:
-        """The columns of the number; those that the spec adds come last."""
+        """The columns of the number, in the order of the table."""
         names = self.frame.columns
-        return (*COLUMNS, *(column for column in ADDED_COLUMNS if column.name in names))
+        return tuple(column for column in (*COLUMNS, *OPTIONAL_COLUMNS) if column.name in names)
+
+    def with_facts(self, columns: Iterable[StatedColumn], stated: StatedFacts) -> NumberTable:
+        """The table with columns of what a report states about all of its numbers."""
+        import polars as pl
+
+        frame, positions = self.frame, np.arange(self.frame.height)
+        for column in columns:
+            texts = pl.Series(column.name, column.texts(stated), pl.String)
+            frame = frame.with_columns(texts.gather(positions % len(texts)))
+        before = frame.columns[: len(self.keys) + 1]
+        made = replace(self, frame=frame)
+        return replace(made, frame=frame.select(*before, *(column.name for column in made.columns)))
+
+    @property
+    def shown(self) -> tuple[TableColumn, ...]:
+        """The columns after the flag that pages show in each line.
+
+        What is the same for all numbers stands above them.
+        """
+        has_units = UNIT in self.columns and self.frame[UNIT.name].n_unique() > 1
+        differing = (UNIT,) if has_units else ()
+        return tuple(column for column in self.columns if column in (*CELL_COLUMNS, *differing))
 
     def cells(self, max_cells: int | None = None) -> tuple[CellText, ...]:
         """The numbers one by one; with `max_cells`, only the first of them."""
-        shown = self.frame if max_cells is None else self.frame.head(max_cells)
         first = len(self.keys)
+        names = [*self.frame.columns[: first + 5], *(column.name for column in self.shown)]
+        shown = self.frame if max_cells is None else self.frame.head(max_cells)
         return tuple(
             CellText(
                 self.name,
                 dict(zip(self.keys, row[:first], strict=True)),
-                item, value, lower, upper, Flag(flag), tuple(optional),
+                item, value, lower, upper, flag, tuple(optional),
             )
-            for row in shown.iter_rows()
+            for row in shown.select(names).iter_rows()
             for item, value, lower, upper, flag, *optional in (row[first:],)
         )  # fmt: skip
 
 
 def published_numbers(
-    published: EstimatedStatistic, columns: Sequence[OptionalColumn], confidence: Fraction
+    published: EstimatedStatistic, columns: Sequence[TableColumn], confidence: Fraction
 ) -> tuple[NumberTable, ...]:
     """The published numbers of a statistic, with the optional `columns`.
 
@@ -238,13 +204,15 @@ def published_numbers(
             name,
             keys,
             _texts(cells, estimates).with_columns(
-                _optional_texts(column.printed(precision)).alias(column.name) for column in columns
+                _optional_texts(column.printed(numbers)).alias(column.name)
+                for column in CELL_COLUMNS
+                if column in columns
             ),
             entry.statistic.chooses_labels and estimates is published.estimates,
             estimates.date_range is not None,
         )
         for name, estimates in named.items()
-        for precision in (Precision(estimates, confidence),)
+        for numbers in (PublishedNumbers(estimates, confidence, *published.bins),)
     )
 
 
@@ -325,10 +293,10 @@ def number_of(text: str) -> Fraction:
     return Fraction(days_of(text))
 
 
-def flags_of(published: Iterable[NumberTable]) -> list[Flag]:
-    """The flags that occur in these numbers, in a fixed order."""
+def flags_of(published: Iterable[NumberTable]) -> set[str]:
+    """The flags that occur in these numbers."""
     flags = {flag for numbers in published for flag in numbers.frame["flag"].unique()}
-    return [flag for flag in Flag if flag and flag in flags]
+    return flags - {""}
 
 
 def wide_layout(plan: CentralPlan) -> dict[str, tuple[str, list[str]]]:

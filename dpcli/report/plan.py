@@ -13,6 +13,7 @@ from dpcli.planning.words.guarantee import (
     shuffle_condition,
     unprotected_notes,
 )
+from dpcli.planning.words.statistics import unreachable_thresholds
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.collection import PlannedResponseReport, ResponseReport
 from dpcli.report.first_counts import ChoiceRuleReport, QualityRuleReport, choice_reports
@@ -172,14 +173,16 @@ def plan_report(
         quality=QualityRuleReport.of(plan) if plan.quality else None,
         statistics=[StatisticReport.of(planned, plan.spec) for planned in plan.statistics],
         limits=[*limitations(plan), *limit_warnings(plan)],
-        warnings=plan_warnings(plan),
+        warnings=[*plan_warnings(plan), *unreachable_thresholds(plan, records)],
     )
 
 
 def difference_json(old: CentralPlan, new: CentralPlan, weaker: Sequence[str]) -> str:
     """The changes between two plans as JSON, and why the new plan is `weaker`."""
     from dpcli.planning.changes import statistic_changes
+    from dpcli.specification.differences import key_changes
 
     changes: list[Any] = [*statistic_changes(old, new)]
+    keys: list[Any] = [*key_changes(old.spec, new.spec)]
     spent = [old.cost, new.cost]
-    return json_text({"statistics": changes, "spent": spent, "weaker": weaker})
+    return json_text({"keys": keys, "statistics": changes, "spent": spent, "weaker": weaker})

@@ -238,6 +238,26 @@ class WindowReport(JsonObject):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BuildReport(JsonObject):
+    """What made the release."""
+
+    dpcli: str
+    commit: str | None = None
+    """With `changed` if files were not committed; absent in a checkout."""
+    python: str
+    polars: str
+    numpy: str
+    platform: str
+
+    @property
+    def text(self) -> str:
+        """All of it in a phrase."""
+        commit = f" (commit {self.commit})" if self.commit else ""
+        libraries = f"Python {self.python}, polars {self.polars}, numpy {self.numpy}"
+        return f"dpcli {self.dpcli}{commit}, {libraries}, {self.platform}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerReport(JsonObject):
     """The entry of the ledger that was charged."""
 
@@ -251,6 +271,7 @@ class LedgerReport(JsonObject):
     after_check: str | None = None
     """The release whose quality check failed before, and is charged as well; absent otherwise."""
     window: WindowReport | None = None
+    build: BuildReport | None = None
 
     @classmethod
     def of(cls, receipt: Receipt) -> LedgerReport:
@@ -262,4 +283,5 @@ class LedgerReport(JsonObject):
             first_release=receipt.first,
             after_check=receipt.after_check or None,
             window=WindowReport.of(receipt),
+            build=BuildReport.read(receipt.build),
         )

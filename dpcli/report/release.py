@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from dpcli.numeric.exact import exact_or_up
 from dpcli.planning.plan import CentralPlan, Plan
-from dpcli.planning.words.data import bounding_notes, counts_left_out, lacks_check
+from dpcli.planning.words.data import bounding_notes, lacks_check, period_notes
 from dpcli.planning.words.guarantee import composition_notes, limitations
 from dpcli.planning.words.risks import risks
 from dpcli.planning.words.statistics import (
@@ -27,22 +28,35 @@ from dpcli.report.json import (
     Keywords,
     Positive,
     Sentences,
+    json_key,
     number,
 )
-from dpcli.report.numbers import wide_layout
+from dpcli.report.numbers import RAW, columns_named, wide_layout
 from dpcli.report.privacy import LedgerReport, PrivacyReport
 from dpcli.report.statistic import LayoutReport, PublishedStatisticReport
 from dpcli.specification.model import Caption, Spec
-from dpcli.statistics.postprocessing import IMPRECISE_SHARE, LIMITED_SHARE, UNRELIABLE, Flag
-from dpcli.statistics.precision import OPTIONAL_COLUMNS
+from dpcli.statistics.columns import (
+    COLUMNS,
+    FACT_COLUMNS,
+    FORMER_COLUMNS,
+    OPTIONAL_COLUMNS,
+    STATED_COLUMNS,
+    StatedFacts,
+    TableColumn,
+)
+from dpcli.statistics.postprocessing import IMPRECISE_SHARE, UNRELIABLE
 from dpcli.version import __version__
 
 if TYPE_CHECKING:
     from dpcli.ledger.balance import Balance
     from dpcli.ledger.charge import NoisyRelease, RandomizedCollection
+    from dpcli.report.numbers import NumberTable
+
+FIRST_WITH_UNITS = 3
+"""The first version of reports whose tables have units."""
 
 Sha256 = Annotated[str, Keywords(pattern="^[0-9a-f]{64}$")]
-Version = Annotated[int, Keywords(const=2)]
+Version = Annotated[int, Keywords(const=REPORT_VERSION)]
 Instant = Annotated[str, Keywords(format="date-time")]
 
 
@@ -118,12 +132,16 @@ class FlagsReport(JsonObject):
     """Half-width of the interval, as a share of the value, above which a number is unreliable."""
     suppressed: str
     no_information: str
-    limited: str
+    limited: str | None = None
+    """Only in reports of earlier versions: now, `complete` says what numbers count."""
     unreliable: str
 
-    def meaning(self, flag: Flag) -> str | None:
-        """What a flag means; None for a flag that an earlier version did not have."""
-        return getattr(self, flag.name.lower(), None)
+    @property
+    def meanings(self) -> dict[str, str]:
+        """The meaning of each flag that numbers may have, by the flag."""
+        names = ("suppressed", "no_information", "limited", "unreliable")
+        meanings = {json_key(name): getattr(self, name, None) for name in names}
+        return {flag: meaning for flag, meaning in meanings.items() if meaning}
 
     @classmethod
     def of(cls, plan: CentralPlan) -> FlagsReport:
@@ -132,7 +150,8 @@ class FlagsReport(JsonObject):
         unreliable = (
             f"unreliable: half the width of the {percent}% interval is more than {share} of the "
             "value (of a date, or of a number that can be negative: of a fifth of what is "
-            "possible, if that is more), or the interval leaves out the value"
+            "possible, if that is more; at a limit of what is possible, before the interval is "
+            "cut there), or the value is not possible"
         )
         nothing = (
             "no-information: the interval covers all that is possible, so nothing is proven about "
@@ -151,24 +170,12 @@ class FlagsReport(JsonObject):
         return cls(
             unreliable_above=number(UNRELIABLE),
             unreliable=unreliable,
-            limited=_limited_meaning(plan),
             no_information=nothing,
             suppressed=(
                 "suppressed: left out because of its noisy value or of its interval, as the "
                 "post-processing says, never because of the exact value"
             ),
         )
-
-
-def _limited_meaning(plan: CentralPlan) -> str:
-    """The meaning of the flag `limited`: the reasons for it that the spec allows."""
-    rows = f"limits left out more than {exact_or_up(LIMITED_SHARE * 100)}% of the rows"
-    clamped = "values were clamped to bounds that noisy counts chose"
-    if not plan.spec.clamped_by_choice:
-        return f"limited: {rows}, so the interval is only about what was kept"
-    if counts_left_out(plan):
-        return f"limited: {rows}, or {clamped}, so the interval is only about what was kept"
-    return f"limited: {clamped}, so the interval is only about clamped values"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,7 +220,8 @@ class AnyReport(JsonObject):
     """What reports and plans of both models state."""
 
     order = (
-        *("dpcli_version", "report_version", "model", "release_id", "created", "spec", "privacy"),
+        *("dpcli_version", "report_version", "model", "release_id", "created"),
+        *("reference_period", "period_rows", "spec", "privacy"),
         *("confidence", "fits", "account", "times", "choices", "quality", "unchecked"),
         *("statistics", "derived", "bounding", "composition", "selections", "flags"),
         *("optional_columns", "sample", "post_processing", "records", "responses", "is_shuffled"),
@@ -222,6 +230,8 @@ class AnyReport(JsonObject):
 
     dpcli_version: str
     report_version: Version
+    reference_period: str | None = None
+    """What the data are about, such as a day or a year, if that is stated."""
     spec: SpecReport
     privacy: PrivacyReport
     confidence: JsonNumber
@@ -238,6 +248,8 @@ class AnyReport(JsonObject):
 class CentralReport(AnyReport):
     """What plans and reports of releases state."""
 
+    period_rows: str | None = None
+    """Which rows exist for the release, if that depends on their day."""
     unchecked: str | None = None
     """A warning if the spec neither asks for a check nor states that none is meant."""
     derived: Sentences | None = None
@@ -266,6 +278,7 @@ def any_fields(
     return {
         "dpcli_version": __version__,
         "report_version": REPORT_VERSION,
+        "reference_period": spec.period,
         "spec": SpecReport.of(spec),
         "privacy": PrivacyReport.of(plan, before, after),
         "confidence": number(spec.confidence),
@@ -297,6 +310,7 @@ def central_fields(plan: CentralPlan) -> dict[str, Any]:
     )
     sample = plan.spec.sample
     return {
+        "period_rows": next(period_notes(plan), None),
         "unchecked": unchecked if lacks_check(plan) else None,
         "derived": [*derived_notes(plan)] or None,
         "bounding": [*bounding_notes(plan)],
@@ -345,4 +359,37 @@ class ReleaseReport(CentralReport):
             ],
             choices=choice_reports(plan) if plan.spec.choices else None,
             limits=[*limitations(plan), *release.warnings],
+        )
+
+    @property
+    def table_columns(self) -> tuple[TableColumn, ...]:
+        """The columns of the tables, in their order.
+
+        Tables of reports up to version 2 do not say what numbers count.
+        """
+        is_former = getattr(self, "report_version", 0) < FIRST_WITH_UNITS
+        added = columns_named(column.name for column in getattr(self, "optional_columns", ()) or ())
+        return (*(FORMER_COLUMNS if is_former else COLUMNS), *added)
+
+    def with_facts(
+        self, statistic: PublishedStatisticReport, numbers: Iterable[NumberTable]
+    ) -> tuple[NumberTable, ...]:
+        """The numbers of a statistic with what is stated about all of them."""
+        known = (*STATED_COLUMNS, *FACT_COLUMNS)
+        columns = [column for column in known if column in self.table_columns]
+        return tuple(
+            table.with_facts(columns, self._facts(statistic, table)) if columns else table
+            for table in numbers
+        )
+
+    def _facts(self, statistic: PublishedStatisticReport, table: NumberTable) -> StatedFacts:
+        is_count = statistic.layout.chosen and table.ending == RAW
+        # Reports of earlier versions state the day of a window alone.
+        day = self.ledger.window.period if self.ledger.window else None
+        return StatedFacts(
+            complete=(statistic.completeness.complete,),
+            unit=(statistic.counts,) if is_count else statistic.units,
+            period=(self.reference_period or day or "",),
+            release_id=(self.release_id,),
+            confidence=(self.confidence,),
         )

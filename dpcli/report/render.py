@@ -39,16 +39,21 @@ from dpcli.report.charts import Chart, Scale, chart_over_bins, interval_ends, ti
 from dpcli.report.collection import CollectionReport
 from dpcli.report.digits import Digits, any_rounded, number_writer, reader_of
 from dpcli.report.first_counts import BINS_COLUMNS
-from dpcli.report.numbers import COLUMNS, CellText, NumberTable, flags_of, number_of
+from dpcli.report.numbers import CellText, NumberTable, flags_of, number_of
 from dpcli.report.release import RiskReport
 from dpcli.report.report import Report
+from dpcli.report.statistic import PublishedStatisticReport, nothing_selected
 from dpcli.specification.model import Caption
+from dpcli.statistics.quality.completeness import Complete
 
 NUMERIC_COLUMNS = {kind.key: kind for kind in (IntegerColumn, NumberColumn, DateColumn)}
 """Columns of numbers and dates, by the words of a spec."""
 
 LONGEST_WORD = 24
 """The longest word that fits into a column of a table on a narrow page."""
+
+LONGEST_NUMBER = 40
+"""The longest number that fits into a column of a table, on one line."""
 
 LONGEST_SUMMARY = 300
 """Characters of a declared text in the summary; the page has the full text below."""
@@ -63,7 +68,9 @@ FILTER_ESCAPED = ("md", "yaml")
 """Formats whose templates escape by filters; other formats are escaped as HTML."""
 
 _DECIMAL = re.compile(r"(-?)(\d{4,})(\.\d+)?")
-_NUMBER = re.compile(r"-?[\d,]+(\.\d+)?(e-\d+)?")
+_NUMBER = re.compile(r"[-\d.,:()\[\]]*\d[-\d.,:()\[\]]*(e-\d+)?")
+"""A number, a date, or a bin, which is never broken."""
+
 _UNIT = re.compile(r"(?<=\d) (?=[^\W\d_])|(?<=\b1 in) (?=\d)")
 _CODE = re.compile("`([^`]+)`")
 _SPECIAL = re.compile(r"[\\`*_\[\]<>|#~@]")
@@ -95,11 +102,22 @@ def render_page(form: str, report: Report, digits: Digits = "interval") -> bytes
             declared=stated.declarations or {},
             entries=entries,
             read=reader_of(digits),
+            incomplete=_incomplete(view.statistic for view in entries),
             is_rounded=any_rounded(shown, digits),
             risks=list(map(_finding, stated.risks)),
         ).encode()
     except UndefinedError as missing:
         raise KeyError(missing.message) from None
+
+
+def _incomplete(statistics: Iterable[PublishedStatisticReport]) -> Iterator[str]:
+    """A sentence for each first reason why numbers are incomplete."""
+    names: dict[str, list[str]] = {}
+    for stated in statistics:
+        if stated.complete == Complete.NO:
+            first, *_ = stated.complete_sentence.split("; at least ")
+            names.setdefault(first, []).append(stated.name)
+    yield from (f"{', '.join(sharing)}: {sentence}." for sentence, sharing in names.items())
 
 
 def _finding(stated: RiskReport) -> Finding:
@@ -196,7 +214,7 @@ def shortened(text: str) -> str:
 
 def kind_of(text: str) -> str:
     """The CSS class of a table cell: `digits`, `words`, or `long` if words may break."""
-    if _NUMBER.fullmatch(text):
+    if _NUMBER.fullmatch(text) and len(text) <= LONGEST_NUMBER:
         return "digits"
     return "words" if max(map(len, text.split()), default=0) <= LONGEST_WORD else "long"
 
@@ -261,39 +279,46 @@ class StatisticView:
         self._layout, self.count = self.statistic.layout, len(self._numbers[0].frame)
         self.bars = self._layout.measure != "values"
         self._columns = {column.name: column for column in stated.spec.columns}
-        self._unit = self.statistic.unit or ""
+        self._unit = self.statistic.one_unit
 
     @property
     def heading(self) -> str:
         """The title of the statistic; without one, its name and what it counts."""
-        return self.statistic.title or f"{self.statistic.name}: {self.title}"
+        return (
+            self.statistic.title
+            or f"{self.statistic.name}: {self._counted(self.statistic.named_after)}"
+        )
 
     @property
     def caption(self) -> Iterator[str]:
         """Sentences with the name of a statistic that has a title, and with its unit."""
         if self.statistic.title:
-            yield f"In the table it is called {self.statistic.name}; {self.title}."
-        if self._unit:
-            yield f"The unit is {self._unit}."
+            counted = self._counted(self.statistic.named_after)
+            yield f"In the table it is called {self.statistic.name}; {counted}."
+        if self.statistic.unit:
+            yield f"The unit is {self.statistic.unit}."
 
     @property
     def title(self) -> str:
         """What the statistic counts or takes values over: `counts visits`, `over visits`."""
-        verb = "counts" if self._layout.measure == "counts" else "over"
-        return f"{verb} {self.statistic.counts}"
+        return self._counted(self.statistic.counts)
+
+    def _counted(self, units: str) -> str:
+        return f"{'counts' if self._layout.measure == 'counts' else 'over'} {units}"
+
+    @property
+    def complete(self) -> str:
+        """A sentence on whether the numbers are complete; empty for earlier reports."""
+        stated = self.statistic
+        if not stated.complete_sentence:
+            return ""
+        differ = " Groups may differ." if stated.by or stated.bins else ""
+        return f"{capitalized(stated.complete_sentence)}.{differ}"
 
     @property
     def requested(self) -> str:
         """The inputs of the statistic in a sentence."""
-        stated = self.statistic
-        others = [name for name in stated.columns if name != stated.column]
-        words = [stated.statistic]
-        words += [f"of {stated.column}"] if stated.column else []
-        words += [f"{'on' if stated.column else 'of'} {', '.join(others)}"] if others else []
-        words += stated.options
-        words += [f"by {', '.join(stated.by)}"] if stated.by else []
-        words += [f"where {' and '.join(stated.where)}"] if stated.where else []
-        return f"Requested: {' '.join(words)}."
+        return f"Requested: {self.statistic.request}."
 
     @property
     def exact(self) -> bool:
@@ -329,7 +354,11 @@ class StatisticView:
         cells = self._numbers[0].cells()
         scale = Scale.covering(interval_ends(cells), zero=self.bars, dates=self._numbers[0].dates)
         groups = (cells[start : start + len(key)] for start in range(0, len(cells), len(key)))
-        captions = {"heading": self._heading_of(key.column.name), "unit": self._unit}
+        has_unit = self._unit and not self._numbers[0].dates
+        captions = {
+            "heading": self._heading_of(key.column.name),
+            "value_heading": self.value_heading if has_unit else "",
+        }
         return [chart_over_bins(group, key, scale, self.percent, **captions) for group in groups]
 
     @property
@@ -355,18 +384,6 @@ class StatisticView:
             for index, cell in enumerate(cells)
             for text, end in zip((cell.lower, cell.upper), limits[index % len(limits)], strict=True)
             if text and cell.lower != cell.upper
-        )
-
-    @property
-    def _any_outside(self) -> bool:
-        """Whether a shown value lies outside of its interval."""
-        ends = (
-            (cell.lower, cell.value, cell.upper)
-            for cell in self._numbers[0].cells(MAX_LINES)
-            if cell.lower and cell.value
-        )
-        return any(
-            not low <= value <= high for low, value, high in (map(number_of, end) for end in ends)
         )
 
     @property
@@ -404,7 +421,7 @@ class StatisticView:
             len(frame) - len(cells),
             self._has_ranges(numbers),
             bool((frame["flag"] != "").any()),
-            tuple(column.name for column in numbers.columns[len(COLUMNS) :]),
+            tuple(column.name for column in numbers.shown),
             drawn,
             scale,
         )
@@ -412,7 +429,9 @@ class StatisticView:
     @property
     def notes(self) -> Iterator[str]:
         """Sentences about intervals and flags."""
-        if not self.count:
+        if nothing := nothing_selected(self.statistic, self._numbers[0]):
+            yield nothing
+        elif not self.count:
             yield "No group was shown."
         elif not self._any("lower"):
             minimized = self.statistic.mechanism.kind == "objective"
@@ -425,22 +444,27 @@ class StatisticView:
         elif not any(table.ranges for table in self.tables):
             yield "The numbers are exact."
         else:
-            about = self.statistic.interval_about
+            about = self.statistic.interval_of
             number = f"the noise-free number{f' of {about}' if about else ''}"
             yield f"The interval contains {number} in {self.percent} of cases."
             if self._any_cut:
-                outside = " A value outside of its interval is shown as noise made it."
-                yield "Intervals end where the spec makes no further numbers possible." + (
-                    outside if self._any_outside else ""
-                )
+                yield "Intervals end where the spec makes no further numbers possible."
         if self._sample and self.statistic.population:
             yield (
                 f"{self.statistic.name}.population is the estimate for the whole population "
                 f"of {self._sample.population:,}; its interval contains what is true of the "
                 f"population in {self.percent} of cases, over samples and noise."
             )
-        for flag in flags_of(self._numbers):
-            yield f"Flag {self._flags.meaning(flag)}."
+        yield from self._meanings
+
+    @property
+    def _meanings(self) -> Iterator[str]:
+        """What the flags and the added columns of the tables mean."""
+        flags = flags_of(self._numbers)
+        for flag, meaning in self._flags.meanings.items():
+            if flag in flags:
+                yield f"Flag {meaning}."
+        shown = {column.name for numbers in self._numbers for column in numbers.shown}
         for column in self._optional:
-            if self._any(column.name):
+            if column.name in shown and self._any(column.name):
                 yield f"Column {column.meaning}."

@@ -7,22 +7,22 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from dpcli.numeric.exact import exact_or_up
+from dpcli.problems.errors import LedgerError
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.json import CELLS_PLACE, json_text, parsed_json
 from dpcli.report.numbers import (
-    ADDED_COLUMNS,
-    COLUMNS,
     DATE_UNIT,
+    JSON_COLUMNS,
     POPULATION,
     RAW,
     NumberTable,
-    TableColumn,
-    columns_with,
+    form_of,
+    json_parts,
     published_numbers,
 )
 
@@ -42,7 +42,7 @@ BETWEEN = ",\n        "
 FIRST, LAST = b'"cells": [\n        {"', b"\n      ]"
 """The text around the numbers of a statistic; no JSON string contains it."""
 
-FORM = r"(?<named>\{.*)" + "".join(column.form for column in (*COLUMNS, *ADDED_COLUMNS)) + r"\},?$"
+FORM = r"(?<named>\{.*)" + form_of(JSON_COLUMNS) + r"\},?$"
 """The form of a line with a number; no JSON string can end like that."""
 
 MARKS = {RAW: "raw", POPULATION: "population"}
@@ -85,7 +85,7 @@ class Report:
             content.write(part.encode())
             _write(named, content)
         content.write(last.encode())
-        return cls(content.getvalue(), stated, tuple(numbers))
+        return cls(content.getvalue(), stated, _with_facts(stated, numbers))
 
     @classmethod
     def parse(cls, content: bytes) -> Self:
@@ -101,19 +101,21 @@ class Report:
         if parsed.get("model") == "local":
             return cls(content, stated)
         release = cast("ReleaseReport", stated)
-        added = release.optional_columns
-        columns = columns_with(column.name for column in added) if added else COLUMNS
-        numbers = (
-            tuple(_numbers(statistic, blocks[index], columns))
+        asked = [column.name for column in release.table_columns]
+        names = [column.name for column in JSON_COLUMNS if column.name in asked]
+        numbers = [
+            tuple(_numbers(statistic, blocks[index], names))
             for statistic, index in zip(release.statistics, indices, strict=True)
-        )
-        return cls(content, stated, tuple(numbers))
+        ]
+        return cls(content, stated, _with_facts(stated, numbers))
 
 
 def load_report(parsed: Any) -> ReleaseReport | CollectionReport:
     """What a report states, from the JSON object that `parsed_json` returned."""
     from dpcli.report.release import ReleaseReport
 
+    if not isinstance(parsed.get("statistics", []), list):
+        raise TypeError("statistics are a list")
     # Early reports state bounds and limits apart.
     if apart := [*parsed.get("chosen_bounds", ()), *parsed.get("chosen_limits", ())]:
         parsed = {"choices": apart, **parsed}
@@ -122,6 +124,16 @@ def load_report(parsed: Any) -> ReleaseReport | CollectionReport:
 
         return CollectionReport.load(parsed)
     return ReleaseReport.load(parsed)
+
+
+def _with_facts(
+    stated: ReleaseReport | CollectionReport, numbers: Sequence[tuple[NumberTable, ...]]
+) -> tuple[tuple[NumberTable, ...], ...]:
+    """The numbers with what is stated about all numbers of a statistic."""
+    if not numbers:
+        return ()
+    release = cast("ReleaseReport", stated)
+    return tuple(map(release.with_facts, release.statistics, numbers))
 
 
 def release_report(release: NoisyRelease) -> Report:
@@ -143,6 +155,17 @@ def collection_report(collection: RandomizedCollection) -> Report:
     from dpcli.report.collection import CollectionReport
 
     return Report.compose(CollectionReport.of(collection))
+
+
+def require_report(release_id: str, outputs: Mapping[str, bytes]) -> None:
+    """Raise LedgerError unless the stored JSON of a report is one."""
+    try:
+        load_report(parsed_json(without_numbers(outputs["report.json"])))
+    except KeyError:
+        # Early reports lack facts that later ones have.
+        pass
+    except (TypeError, ValueError, ArithmeticError, AttributeError, RecursionError):
+        raise LedgerError.about("ledger-unusable.report", release_id=release_id) from None
 
 
 def without_numbers(content: bytes) -> bytes:
@@ -201,13 +224,14 @@ def _line(numbers: NumberTable) -> pl.Expr:
     parts: list[str | pl.Expr] = [first, keys, ","]
     parts += [item.str.strip_prefix("{").str.strip_suffix("}")]
     for column in numbers.columns:
-        parts += column.json(dates=numbers.dates)
+        if column in JSON_COLUMNS:
+            parts += json_parts(column, dates=numbers.dates)
     parts += ["}"]
     return pl.concat_str(pl.lit(part) if isinstance(part, str) else part for part in parts)
 
 
 def _numbers(
-    statistic: PublishedStatisticReport, block: bytes, columns: Sequence[TableColumn]
+    statistic: PublishedStatisticReport, block: bytes, columns: Sequence[str]
 ) -> Iterator[NumberTable]:
     """The numbers of a statistic from their block, in the order of `MARKS`."""
     import polars as pl
@@ -223,7 +247,7 @@ def _numbers(
             yield NumberTable(name, keys, selected, layout.chosen and not ending, dates)
 
 
-def _read(lines: pl.DataFrame, keys: Sequence[str], columns: Sequence[TableColumn]) -> pl.DataFrame:
+def _read(lines: pl.DataFrame, keys: Sequence[str], names: Sequence[str]) -> pl.DataFrame:
     """The published numbers in lines of a JSON report; digits stay strings.
 
     Raises ValueError for keys or items that are not text.
@@ -235,7 +259,6 @@ def _read(lines: pl.DataFrame, keys: Sequence[str], columns: Sequence[TableColum
     marks = dict.fromkeys(MARKS.values(), pl.Boolean)
     named = pl.Struct({**marks, "keys": labels, "item": pl.String})
     parts = lines.select(pl.col("line").str.extract_groups(FORM)).unnest("line")
-    names = [column.name for column in columns]
     found = pl.col(names)
     texts = pl.when(found != "null").then(found.str.strip_chars('"')).otherwise(pl.lit(""))
     try:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import field, fields, replace
+from dataclasses import field, fields
 from fractions import Fraction
 from math import floor, log10
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from dpcli.data.filters import joint_texts
 from dpcli.data.grid_columns import require_numeric
-from dpcli.numeric.exact import decimal_text
+from dpcli.data.kinds import Axis
+from dpcli.numeric.exact import decimal_text, short_down
 from dpcli.planning.plan import CentralPlan, PlannedStatistic
-from dpcli.planning.words.data import interval_about, left_out_note
-from dpcli.planning.words.statistics import counted_units
+from dpcli.planning.words.statistics import counted_phrase, counted_units, number_units
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.json import (
     CELLS_PLACE,
@@ -30,11 +30,14 @@ from dpcli.report.json import (
     if_known,
     number,
 )
-from dpcli.report.numbers import ADDED_COLUMNS, COLUMNS, DATE_UNIT
+from dpcli.report.numbers import DATE_UNIT, JSON_COLUMNS, NumberTable
 from dpcli.report.privacy import MechanismReport, QueryReport, SensitivityReport, answers
-from dpcli.specification.model import Caption, CentralSpec
+from dpcli.specification.model import EXACT, Caption, CentralSpec
+from dpcli.statistics import STATISTICS
 from dpcli.statistics.design import Inputs, NoiseOfNumbers
 from dpcli.statistics.estimates import ANY, Estimates
+from dpcli.statistics.postprocessing import Flag
+from dpcli.statistics.quality.completeness import Complete, Completeness
 
 if TYPE_CHECKING:
     from dpcli.planning.results import EstimatedStatistic
@@ -47,6 +50,9 @@ class BetweenReport(JsonObject):
     column: str
     labels: list[str]
 
+    def __str__(self) -> str:
+        return f"{' and '.join(self.labels)} of {self.column}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BinsReport(JsonObject):
@@ -56,6 +62,25 @@ class BinsReport(JsonObject):
     count: Positive
     first: str
     last: str
+    labels: list[str] | None = None
+    """All labels; absent where bins have one width."""
+
+    @classmethod
+    def of(cls, axis: Axis) -> BinsReport:
+        """The bins of an axis."""
+        starts = axis.starts if axis.chosen is None else [axis.starts[at] for at in axis.chosen]
+        widths = {end - start for start, end in itertools.pairwise(starts)}
+        first, last = axis.label(0), axis.label(len(axis) - 1)
+        labels = None if len(widths) == 1 and len(axis) > SHOWN_BINS else [*axis.labels]
+        return cls(column=axis.column.name, count=len(axis), first=first, last=last, labels=labels)
+
+    @property
+    def text(self) -> str:
+        """The bins in words."""
+        bins = f"{self.count:,} bin{'s' * (self.count > 1)} of {self.column}"
+        if self.labels:
+            return f"{bins}: {', '.join(self.labels)}"
+        return f"{bins} from {self.first} to {self.last}" if self.count > 1 else bins
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,17 +107,20 @@ class PrivateKeysReport(JsonObject):
         )
 
 
-def option(read: Callable[[Inputs], Any]) -> Any:
-    """A field with what `read` finds in the inputs of a statistic, if anything."""
-    return field(default=None, metadata={"read": read})
+def option(read: Callable[[Inputs], Any], words: str = "") -> Any:
+    """A field with what `read` finds in the inputs, and its `words` in a request."""
+    return field(default=None, metadata={"read": read, "words": words})
 
 
-def own(name: str, state: Callable[[Inputs, Any], Any] = lambda _, value: value) -> Any:
+def own(
+    name: str, state: Callable[[Inputs, Any], Any] = lambda _, value: value, words: str = ""
+) -> Any:
     """A field that states a field of its name that only some statistics take."""
     return option(
         lambda inputs: next(
             (state(inputs, value) for key, value in inputs.options if key == name), None
-        )
+        ),
+        words,
     )
 
 
@@ -107,6 +135,22 @@ def _range_texts(inputs: Inputs, ranges: Any) -> list[str] | None:
 def caption_texts(caption: Caption) -> dict[str, Any]:
     """The title, unit and note of a caption; None for each that is not stated."""
     return {key: getattr(caption, key) or None for key in ("title", "unit", "note")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitsReport(JsonObject):
+    """Limits on people that a statistic states itself; null if not stated."""
+
+    max_rows: Count | None
+    max_groups: Count | None
+    max_rows_per_group: Count | None
+
+    @property
+    def text(self) -> str:
+        """The limits in words."""
+        named = ((stated.name, getattr(self, stated.name)) for stated in fields(self))
+        stated_limits = [f"{name} {limit:,}" for name, limit in named if limit]
+        return f"{', '.join(stated_limits)} of its own"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,39 +169,59 @@ class StatisticReport(JsonObject):
     """What is counted, or what values are taken over.
 
     Rows under their name in the spec, people, or different values."""
-    left_out: str | None
-    """What limits on people leave out and what chosen bounds clamp; null if neither."""
+    counted: str
+    """The same with the limits: `visits (at most 3 of each person)`."""
+    units: list[str]
+    """The unit of all numbers, or one for each item; empty where none is stated."""
+    left_out: str | None = None
+    """What limits on people leave out; only earlier versions state it."""
     interval_about: str | None = None
-    """What intervals are about, if not all rows of the file, such as `what is used`."""
+    """What intervals are about, if not all rows; only earlier versions state it."""
+    limits: LimitsReport | None = None
+    """Limits on people that it states itself; absent if it states none."""
     column: str | None
     columns: list[str]
-    quantiles: list[JsonNumber] | None = option(lambda inputs: [*map(number, inputs.quantiles)])
-    utility: str | None = option(lambda inputs: inputs.utility)
+    quantiles: list[JsonNumber] | None = option(
+        lambda inputs: [*map(number, inputs.quantiles)], "at {}"
+    )
+    utility: str | None = option(lambda inputs: inputs.utility, "by {}")
     weight: str | None = option(lambda inputs: inputs.weight and inputs.weight.name)
     label: str | None = option(lambda inputs: inputs.label and inputs.label.name)
-    k: Count | None = option(lambda inputs: inputs.k > 1 and inputs.k)
+    k: Count | None = option(lambda inputs: inputs.k > 1 and inputs.k, "({} of them)")
     ways: Positive | list[Positive] | None = option(
-        lambda inputs: [*inputs.ways] if len(inputs.ways) > 1 else next(iter(inputs.ways), None)
+        lambda inputs: [*inputs.ways] if len(inputs.ways) > 1 else next(iter(inputs.ways), None),
+        "with {} columns each",
     )
     method: str | None = option(lambda inputs: inputs.method)
     ridge: JsonNumber | None = option(lambda inputs: if_known(number, inputs.ridge))
     rows: Count | None = option(lambda inputs: inputs.rows)
-    candidates: Count | None = option(lambda inputs: len(inputs.candidates))
-    numerator: str | None = own("numerator", lambda _, column: column.name if column else "rows")
-    """A column, or rows."""
-    denominator: str | None = own(
-        "denominator", lambda _, column: column.name if column else "rows"
+    candidates: Count | None = option(lambda inputs: len(inputs.candidates), "among {} candidates")
+    listed: list[str] | None = field(default=None, metadata={"words": "({})"})
+    """The candidates, where they are listed one by one."""
+    numerator: str | None = own(
+        "numerator", lambda _, column: column.name if column else "rows", "of {}"
     )
     """A column, or rows."""
+    denominator: str | None = own(
+        "denominator", lambda _, column: column.name if column else "rows", "to {}"
+    )
+    """A column, or rows."""
+    compared: str | None = own("of", words="by its {}")
+    """The statistic that is compared."""
     values: list[str] | None = own("values", _range_texts)
     between: BetweenReport | None = own(
         "between",
         lambda _, axis: axis and BetweenReport(column=axis.column.name, labels=[*axis.labels]),
+        "between {}",
     )
     max_selected: Positive | None = own(
         "max_selected", lambda inputs, most: most and most < len(inputs.checked) and most
     )
-    per: Positive | None = own("per")
+    per: Positive | None = own("per", words="per {}")
+    unit_bounds: list[JsonNumber] | None = field(
+        default=None, metadata={"words": "with the total of a person within [{}]"}
+    )
+    """Of the total of a person, where that is clamped in place of each row."""
     by: list[str]
     bins: list[BinsReport]
     where: list[str]
@@ -176,6 +240,12 @@ class StatisticReport(JsonObject):
     queries: list[QueryReport]
     bounds: Ends | tuple[Date, Date] | None
     """Of the column, as they are declared."""
+    target_error: JsonNumber | None = None
+    """The error that was asked for, where noise was chosen to reach it."""
+    share: JsonNumber | None = None
+    """The share of the budget that was asked for, if any."""
+    calibration: str | None = None
+    """How the noise is calibrated, where that is not the best way."""
     post: list[str]
     """Steps after the noise."""
     post_unbiased: bool = False
@@ -200,35 +270,35 @@ class StatisticReport(JsonObject):
         entry, inputs, design = planned.entry, planned.entry.inputs, planned.design
         named = [*inputs.columns, *inputs.checked, *(axis.column for axis in inputs.margins)]
         known, column = design.noise_of_numbers, inputs.column
+        points, clamp = inputs.candidates or None, inputs.user_clamp
         bounds: Ends | tuple[str, str] | None = column.bound_texts if column else None
         if column and bounds and not column.is_date:
             bounds = JsonNumber(bounds[0]), JsonNumber(bounds[1])
         options: dict[str, Any] = {name: read(inputs) or None for name, read in OPTIONS.items()}
+        amount = entry.budget_amount
         return cls(
             name=inputs.name,
             **caption_texts(entry.caption),
             statistic=entry.statistic.name,
             counts=counted_units(planned, spec),
-            left_out=left_out_note(planned, spec) or None,
-            interval_about=interval_about(planned, spec) or None,
+            counted=counted_phrase(planned, spec),
+            units=[*number_units(planned, spec)],
+            limits=LimitsReport.read(entry.limits) if entry.limits.are_stated else None,
             column=column.name if column else None,
             columns=[each.name for each in named],
             **options,
+            listed=[*map(inputs.numeric.text, points)] if isinstance(points, tuple) else None,
+            unit_bounds=clamp and [number(end * entry.statistic.step(inputs)) for end in clamp],
             by=[key.column.name for key in inputs.by],
-            bins=[
-                BinsReport(
-                    column=key.column.name,
-                    count=len(key),
-                    first=key.label(0),
-                    last=key.label(len(key) - 1),
-                )
-                for key in inputs.binned_axes
-            ],
+            bins=[*map(BinsReport.of, inputs.binned_axes)],
             where=joint_texts(inputs.where),
             **answers(planned, spec),
             error95=if_known(number, planned.error(spec.confidence)),
             designs=list(design.sentences(planned.noises, spec.confidence)),
             bounds=bounds,
+            target_error=if_known(number, amount.error),
+            share=if_known(number, amount.weight),
+            calibration=None if entry.calibration == EXACT else entry.calibration,
             post=[step.summary for step in entry.post],
             post_unbiased=bool(entry.post) and all(step.unbiased for step in entry.post),
             noise_of_numbers=None if known is NoiseOfNumbers.UNKNOWN else known.value,
@@ -238,21 +308,60 @@ class StatisticReport(JsonObject):
         )
 
     @property
-    def options(self) -> Iterator[str]:
+    def one_unit(self) -> str:
+        """The unit of all numbers; empty if there are several, or none is stated."""
+        units = getattr(self, "units", [self.unit])
+        return (units[0] or "") if len(units) == 1 else ""
+
+    @property
+    def named_after(self) -> str:
+        """What numbers are named after; earlier reports do not state the limits."""
+        return getattr(self, "counted", self.counts)
+
+    @property
+    def request(self) -> str:
+        """What was asked, in words: `mean of income, by region`."""
+        statistic = STATISTICS.named(self.statistic)
+        noun = (statistic and statistic.noun) or self.statistic
+        words, counted = [noun.format(self.named_after)], self.named_after
+        others = [name for name in self.columns if name != self.column]
+        if self.column is not None and not self.counts.endswith(f" {self.column}"):
+            words.append(f"with {self.column}" if "{" in noun else f"of {self.column}")
+        if others:
+            words.append(f"{'on' if self.column else 'of'} {', '.join(others)}")
+        words += self._options
+        if (counted != self.counts or counted == "people") and "{" not in noun:
+            words.append(f"over {counted}")
+        parts = [" ".join(words)]
+        parts += [f"by {', '.join(self.by)}"] if self.by else []
+        parts += [f"where {' and '.join(self.where)}"] if self.where else []
+        return ", ".join(parts)
+
+    @property
+    def _options(self) -> Iterator[str]:
         """The optional fields that are stated, in words, such as `with k 5`."""
-        for name in OPTIONS:
+        for name, words in OPTION_WORDS.items():
             stated = getattr(self, name)
-            if isinstance(stated, BetweenReport):
-                yield f"between {' and '.join(stated.labels)} of {stated.column}"
-            elif stated is not None:
-                listed = ", ".join(map(str, stated)) if isinstance(stated, list) else stated
-                yield f"with {name} {listed}"
+            if stated is not None:
+                text = f"{stated:,}" if isinstance(stated, int) else str(stated)
+                listed = ", ".join(map(str, stated)) if isinstance(stated, list) else text
+                yield (words or f"with {name.replace('_', ' ')} {{}}").format(listed)
 
 
 OPTIONS: dict[str, Callable[[Inputs], Any]] = {
-    stated.name: stated.metadata["read"] for stated in fields(StatisticReport) if stated.metadata
+    stated.name: stated.metadata["read"]
+    for stated in fields(StatisticReport)
+    if "read" in stated.metadata
 }
 """How each optional field of a statistic is read from its inputs, by its name."""
+
+OPTION_WORDS: dict[str, str] = {
+    stated.name: stated.metadata["words"] for stated in fields(StatisticReport) if stated.metadata
+}
+"""How a request states each optional field, by its name; empty for the usual way."""
+
+SHOWN_BINS = 8
+"""Bins of one width are listed up to this number."""
 
 MAX_CHART_BINS = 5_000
 """Above this number of bins no chart is drawn."""
@@ -277,11 +386,8 @@ class AxisReport(JsonObject):
         The last key is used only if groups are not private and each has one number. None if there
         are no bins, or more than `MAX_CHART_BINS`, or gaps between them.
         """
-        entry = published.planned.entry
-        inputs, key = entry.inputs, entry.inputs.bins
-        if key is None and inputs.by and published.groups is None:
-            key = inputs.by[-1] if entry.statistic.item_count(inputs) == 1 else None
-        if key is None or not key.starts or len(key) > MAX_CHART_BINS:
+        key, repeated = published.bins
+        if key is None or repeated > 1 or len(key) > MAX_CHART_BINS:
             return None
         column, shown = require_numeric(key.column), key.chosen or range(len(key))
         if shown[-1] - shown[0] >= len(shown):
@@ -374,9 +480,9 @@ class CellReport(JsonObject):
     def __get_pydantic_json_schema__(cls, core_schema: Any, handler: Any) -> Any:
         reference = handler(core_schema)
         schema = handler.resolve_ref_schema(reference)
-        for column in (*COLUMNS, *ADDED_COLUMNS):
+        for column in JSON_COLUMNS:
             schema["properties"][column.name] = column.schema
-        schema["required"] += [column.name for column in COLUMNS]
+        schema["required"] += [column.name for column in JSON_COLUMNS if not column.is_sparse]
         return reference
 
 
@@ -392,30 +498,36 @@ class Cells(str):
 
 CELLS = Cells(CELLS_PLACE)
 
+MISSING_DIGITS = 3
+"""Digits of the share that is not in the numbers, which is rounded down."""
+
 COVARIANCE_DIGITS = 9
 """Digits of covariances after the first one of the largest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WiderIntervalReport(JsonObject):
-    """How much farther intervals reach that include what is clamped or left out."""
+class CompletenessReport(JsonObject):
+    """Whether the numbers of an entry count all that they are named after."""
 
-    below: JsonNumber
-    """What to subtract from each lower end."""
-    above: JsonNumber
-    """What to add to each upper end."""
-    lower: JsonNumber | None = None
-    """The least that a single number of all rows and values may be."""
-    upper: JsonNumber | None = None
-    """The most that a single number of all rows and values may be."""
+    complete: Annotated[str, Keywords(enum=[*Complete])]
+    reason: str
+    min_missing: JsonNumber
+    """At least this share is not in the numbers; zero if none is shown."""
+
+    @classmethod
+    def of(cls, completeness: Completeness) -> CompletenessReport:
+        """What is known of an entry."""
+        missing = number(short_down(completeness.min_missing, MISSING_DIGITS))
+        return cls(
+            complete=completeness.complete.value, reason=completeness.reason, min_missing=missing
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedStatisticReport(StatisticReport):
     """One entry of the spec: what was requested, how it was answered, and the numbers."""
 
-    wider_interval: WiderIntervalReport | None = None
-    """Intervals about all rows and values; absent if their ends are not known."""
+    completeness: CompletenessReport
     layout: LayoutReport
     noise_covariance: list[JsonRow] | None = None
     """The covariance of the noise in numbers that share noisy answers.
@@ -429,26 +541,65 @@ class PublishedStatisticReport(StatisticReport):
     def publish(
         cls, published: EstimatedStatistic, plan: CentralPlan, layout: LayoutReport
     ) -> PublishedStatisticReport:
-        """A statistic with the layout of its numbers, and their interval about all rows."""
+        """A statistic with the layout of its numbers, and the covariance of their noise."""
         planned, spec = published.planned, plan.spec
         is_linear = planned.design.noise_of_numbers is NoiseOfNumbers.LINEAR
         covariance = _covariance(planned) if is_linear else None
-        stated = StatisticReport.of(planned, spec).extended(
-            cls, layout=layout, noise_covariance=covariance, cells=CELLS
+        return StatisticReport.of(planned, spec).extended(
+            cls,
+            completeness=CompletenessReport.of(published.completeness),
+            layout=layout,
+            noise_covariance=covariance,
+            cells=CELLS,
         )
-        if not spec.choices:
-            return stated
-        from dpcli.planning.wider_intervals import wider_interval
 
-        wider = wider_interval(published, plan)
-        if wider is None:
-            return stated
-        lower, upper = wider.ends or (None, None)
-        interval = WiderIntervalReport.read(
-            wider, lower=if_known(number, lower), upper=if_known(number, upper)
-        )
-        left_out = f"{stated.left_out}; {wider.sentence}"
-        return replace(stated, left_out=left_out, wider_interval=interval)
+    @property
+    def complete(self) -> str:
+        """Whether the numbers are complete; reports of earlier versions do not state it."""
+        stated = getattr(self, "completeness", None)
+        return stated.complete if stated else Complete.UNKNOWN.value
+
+    @property
+    def interval_of(self) -> str:
+        """The rows that intervals are about, such as `what is used`; empty for all rows."""
+        if getattr(self, "completeness", None) is None:
+            return self.interval_about or ""
+        kind = STATISTICS.named(self.statistic)
+        whole = self.complete == Complete.YES or (kind is not None and kind.chooses)
+        return "" if whole else "what is used"
+
+    @property
+    def complete_sentence(self) -> str:
+        """Whether the numbers are complete, and why that is known or not; no final point.
+
+        Empty for reports of earlier versions.
+        """
+        stated = getattr(self, "completeness", None)
+        if stated is None:
+            return ""
+        words = {
+            Complete.YES: "these numbers are complete",
+            Complete.NO: "these numbers are not complete",
+            Complete.UNKNOWN: "it is not known whether these numbers are complete",
+        }[Complete(stated.complete)]
+        # The reason has the share that is missing, and of what.
+        return stated.reason if Fraction(stated.min_missing) else f"{words}: {stated.reason}"
+
+
+def nothing_selected(stated: PublishedStatisticReport, numbers: NumberTable) -> str:
+    """That noise selected no group or label; empty if it did, or if none is private.
+
+    Privacy: a function of what was selected, which is published.
+    """
+    lines = numbers.frame
+    if stated.layout.chosen:
+        # A rank without a label is a line.
+        lines = lines.filter(lines["flag"] != Flag.SUPPRESSED.value)
+    if stated.keys is None or len(lines):
+        return ""
+    if stated.keys.threshold is None:
+        return f"{stated.keys.selected_by} selected no group."
+    return f"No noisy count reached the threshold of {stated.keys.threshold:,}: nothing is shown."
 
 
 def _covariance(planned: PlannedStatistic) -> list[JsonRow] | None:

@@ -68,7 +68,7 @@ class Basis(StrEnum):
 class PublishedSum:
     """A sum of published numbers, as printed, and what its interval is made of.
 
-    It is `limited` if one of the numbers is: the interval is then about what limits kept.
+    It is `complete` as the numbers of the statistic are; `completeness` is a sentence about it.
     """
 
     statistic: str
@@ -78,7 +78,8 @@ class PublishedSum:
     upper: str
     confidence: Fraction
     basis: Basis
-    limited: bool
+    complete: str
+    completeness: str
     left_out: str | None
 
 
@@ -90,7 +91,6 @@ class Addends:
         positions: Where the chosen numbers stand in the table.
         rows: The chosen numbers: the texts of value, lower end and upper end.
         items: How many different items the chosen numbers have.
-        is_limited: Whether one of them has the flag `limited`.
         has_suppressed: Whether a number of the table is suppressed, chosen or not.
     """
 
@@ -99,7 +99,6 @@ class Addends:
     positions: Ints
     rows: Sequence[tuple[str, str, str]]
     items: int
-    is_limited: bool
     has_suppressed: bool
 
     @property
@@ -226,14 +225,13 @@ def _addends(report: Report, conditions: Conditions) -> Addends:
     if len(names) > 1:
         raise UsageError.about("sum-refused.statistics", names=names, name=names[0])
     stated, table = next(pair for pair in tables if pair[1].name == names[0])
-    *ends, flag = frame.columns[len(columns) : len(columns) + 4]
+    ends = frame.columns[len(columns) : len(columns) + 3]
     return Addends(
         stated=stated,
         table=table,
         positions=chosen[index].to_numpy(),
         rows=chosen.select(ends).rows(),
         items=chosen[columns[-1]].n_unique(),
-        is_limited=Flag.LIMITED.value in chosen[flag],
         has_suppressed=Flag.SUPPRESSED.value in table.frame["flag"],
     )
 
@@ -307,7 +305,8 @@ def _sum(
         upper=upper,
         confidence=confidence,
         basis=basis,
-        limited=addends.is_limited,
+        complete=addends.stated.complete,
+        completeness=addends.stated.complete_sentence,
         left_out=addends.stated.left_out,
     )
 

@@ -13,16 +13,16 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import ceil, log10
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from dpcli.data.declared_texts import FORMULA_STARTS
 from dpcli.numeric.exact import decimal_text
 from dpcli.privacy.loss import loss_text
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.report.numbers import COLUMNS, ISO_DATE, NumberTable, TableColumn, columns_with, distinct
+from dpcli.report.numbers import ISO_DATE, NumberTable, distinct
 from dpcli.report.report import Report
-from dpcli.statistics.postprocessing import Flag
+from dpcli.statistics.columns import COLUMNS, UNIT, VALUE, TableColumn
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,11 +35,10 @@ if TYPE_CHECKING:
 STATISTIC, ITEM = "statistic", "item"
 """The first column of a long table, and the one that follows the keys."""
 
-DATES_METADATA, DAYS = "dpcli.dates", "days since 1970-01-01"
-"""The metadata key of Parquet files with dates among numbers, and their unit.
+DATE = "date"
+"""The name of a column of dates where others have numbers."""
 
-The value maps this unit to the names of the statistics whose numbers are dates.
-"""
+Named = TypeVar("Named")
 
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 _FORMULA = f"^[{re.escape(''.join(FORMULA_STARTS))}]"
@@ -49,15 +48,15 @@ _FORMULA = f"^[{re.escape(''.join(FORMULA_STARTS))}]"
 class Table:
     """A published table, all columns String, and the names of those with numbers.
 
-    Columns in `dates` have dates. In a long table, numbers and dates share columns: `dated` are the
-    names of the statistics whose numbers are dates; columns in `undated` have numbers alone.
+    Columns in `dates` have dates. In a long table, numbers and dates may share columns: `dated` are
+    then the names of the statistics whose numbers are dates, and `shared` those columns.
     """
 
     frame: pl.DataFrame
     numbers: frozenset[str]
     dates: frozenset[str] = frozenset()
     dated: tuple[str, ...] = ()
-    undated: frozenset[str] = frozenset()
+    shared: tuple[str, ...] = ()
 
     @property
     def csv(self) -> bytes:
@@ -75,34 +74,31 @@ class Table:
     def parquet(self) -> bytes:
         """The table as Parquet: texts as String, numbers as Float64, blank cells as null.
 
-        A number with more digits than a float has is rounded; the CSV has all digits. Columns of
-        dates are Date. Where dates share a column with numbers, they are days since 1970-01-01,
-        and the metadata of the file names the statistics.
+        A number with more digits than a float has is rounded; the CSV has all digits. Dates are
+        Date.
         """
         written = io.BytesIO()
-        metadata = {DATES_METADATA: json.dumps({DAYS: self.dated})} if self.dated else None
-        self.typed.write_parquet(written, compression="zstd", statistics=False, metadata=metadata)
+        self.typed.write_parquet(written, compression="zstd", statistics=False)
         return written.getvalue()
 
     @property
     def typed(self) -> pl.DataFrame:
         """The table with numbers as Float64, dates as Date, and null for blank cells.
 
-        A date in a column of numbers is its days since 1970-01-01.
+        A column has one type: where dates share columns with numbers, they are in columns of their
+        own at the end, `date`, `date_lower` and `date_upper`, and the shared ones are null.
         """
         import polars as pl
 
-        def day(column: pl.Expr) -> pl.Expr:
-            return column.str.to_date(ISO_DATE)
-
-        columns = [day(pl.col(name)) for name in self.dates]
         is_dated = pl.col(STATISTIC).is_in(self.dated) if self.dated else pl.lit(value=False)
+        columns = [pl.col(name).str.to_date(ISO_DATE) for name in self.dates]
         for name in self.numbers:
-            number = pl.col(name)
-            if self.dated and name not in self.undated:
-                days = day(pl.when(is_dated).then(number)).to_physical().cast(pl.Float64)
-                number = days.fill_null(pl.when(~is_dated).then(number).cast(pl.Float64))
+            number = pl.when(~is_dated).then(name) if name in self.shared else pl.col(name)
             columns.append(number.cast(pl.Float64).alias(name))
+        words = [DATE, *(f"{DATE}_{name}" for name in self.shared[1:])]
+        own = distinct([*self.frame.columns, *words])[self.frame.width :]
+        for name, word in zip(self.shared, own, strict=False):
+            columns.append(pl.when(is_dated).then(name).str.to_date(ISO_DATE).alias(word))
         return self.frame.with_columns(_blank_as_null()).with_columns(columns)
 
 
@@ -132,12 +128,11 @@ def long_table(published: Sequence[NumberTable]) -> Table:
         frames.append(numbers.frame.select(column.alias(name) for column, name in named))
     dated = tuple(numbers.name for numbers in published if numbers.dates)
     kinds = dict(zip(header[-len(columns) :], columns, strict=True))
-    return Table(
-        pl.concat(frames),
-        frozenset(name for name, column in kinds.items() if column.has != "flag"),
-        dated=dated,
-        undated=frozenset(name for name, column in kinds.items() if column.has == "own"),
-    )
+    in_unit = tuple(name for name, column in kinds.items() if column.in_unit)
+    numeric = frozenset(name for name, column in kinds.items() if column.is_number)
+    if dated and len(dated) == len(published):
+        return Table(pl.concat(frames), numeric.difference(in_unit), frozenset(in_unit))
+    return Table(pl.concat(frames), numeric, dated=dated, shared=in_unit if dated else ())
 
 
 def wide_table(published: Sequence[NumberTable], heading: Sequence[str]) -> Table:
@@ -152,15 +147,34 @@ def wide_table(published: Sequence[NumberTable], heading: Sequence[str]) -> Tabl
     first = published[0].frame
     keys = first.select(pl.col(r"^key\d+$"), "value" if published[0].chosen else "item")
     series, numeric, dates = keys.get_columns()[: len(heading)], set[str](), set[str]()
-    own = [(numbers, column) for numbers in published for column in numbers.columns]
-    header = distinct([*heading, *(numbers.name + column.ending for numbers, column in own)])
+    own = wide_columns((numbers, numbers.columns) for numbers in published)
+    header = wide_header(heading, ((numbers.name, column) for numbers, column in own))
     for name, (numbers, column) in zip(header[len(heading) :], own, strict=True):
-        is_label = numbers.chosen and not column.ending
+        is_label = numbers.chosen and column is VALUE
         series.append(numbers.frame[ITEM if is_label else column.name])
-        if column.has != "flag" and not is_label:
-            (dates if numbers.dates and column.has == "unit" else numeric).add(name)
+        if column.is_number and not is_label:
+            (dates if numbers.dates and column.in_unit else numeric).add(name)
     named = (column.alias(name) for column, name in zip(series, header, strict=True))
     return Table(pl.DataFrame(named), frozenset(numeric), frozenset(dates))
+
+
+def wide_columns(
+    columns_of: Iterable[tuple[Named, Sequence[TableColumn]]],
+) -> list[tuple[Named, TableColumn]]:
+    """The columns of a wide table: of each statistic, then those of lines.
+
+    Units are not among them: metadata have them.
+    """
+    pairs = [(named, column) for named, columns in columns_of for column in columns]
+    own = [pair for pair in pairs if not pair[1].of_lines and pair[1] is not UNIT]
+    once = {column: (named, column) for named, column in reversed(pairs) if column.of_lines}
+    return [*own, *reversed(once.values())]
+
+
+def wide_header(heading: Sequence[str], columns: Iterable[tuple[str, TableColumn]]) -> list[str]:
+    """The header of a wide table with these keys, and columns of numbers."""
+    names = (column.name if column.of_lines else name + column.ending for name, column in columns)
+    return distinct([*heading, *names])
 
 
 def csv_text(lines: Iterable[Iterable[str]]) -> bytes:
@@ -276,6 +290,7 @@ def _publication(report: Report) -> Json:
         "dc:publisher": declared.get("curator"),
         "dc:license": {"@id": license_} if license_ and ADDRESS.fullmatch(license_) else license_,
         "dc:identifier": stated.release_id,
+        "dc:temporal": stated.reference_period,
         "dc:issued": {"@value": stated.created[:10], "@type": "xsd:date"},
     }
     return {key: text for key, text in common.items() if text}
@@ -289,9 +304,9 @@ def _notes(report: Report, url: str) -> Iterator[Json]:
         stated.privacy.promise,
         f"`lower` and `upper` contain {contained}.",
         *(
-            f"{statistic.name}: {statistic.left_out}."
+            f"{statistic.name}: {said}."
             for statistic in stated.statistics
-            if statistic.left_out
+            if (said := statistic.left_out or statistic.complete_sentence)
         ),
         *(
             f"{statistic.name}: {statistic.note}"
@@ -310,8 +325,8 @@ def _about(report: Report) -> str:
     """
     named: dict[str, list[str]] = {}
     for statistic in report.release.statistics:
-        if statistic.interval_about:
-            named.setdefault(statistic.interval_about, []).append(statistic.name)
+        if statistic.interval_of:
+            named.setdefault(statistic.interval_of, []).append(statistic.name)
     parts = (f"for {', '.join(names)} that of {about}" for about, names in named.items())
     return f" ({'; '.join(parts)})" if named else ""
 
@@ -358,9 +373,14 @@ def long_schema(report: Report, table: Table) -> Json:
     first, *others = table.frame.columns
     keys, (item, *header) = others[: len(names)], others[len(names) :]
     what = "; ".join(f"{stated.name}: {_what(stated)}" for stated in statistics)
-    says = _says(report, abouts=_about(report))
+    whole = "".join(
+        f" {stated.name}: {stated.complete_sentence}."
+        for stated in statistics
+        if stated.complete_sentence
+    )
+    says = _says(report, abouts=_about(report), what=what, whole=whole)
     columns = [
-        _column(first, "string", f"The statistic. {what}.", required=True),
+        _column(first, "string", "The statistic.", required=True),
         *(
             _column(key, "string", "A key of the group; empty where it has none.", captions[name])
             for key, name in zip(keys, names, strict=True)
@@ -370,21 +390,16 @@ def long_schema(report: Report, table: Table) -> Json:
         ),
         *(
             _column(name, column.datatype(dated=bool(table.dated)), says(column, column.in_long))
-            for name, column in zip(header, _number_columns(report), strict=True)
+            for name, column in zip(header, report.release.table_columns, strict=True)
         ),
     ]
     return _schema(table, columns, len(keys) + 2)
 
 
-def _number_columns(report: Report) -> tuple[TableColumn, ...]:
-    return columns_with(column.name for column in report.release.optional_columns or ())
-
-
 def _says(report: Report, **words: str) -> Callable[[TableColumn, str], str]:
     """A function that fills a sentence about a column with words of the report."""
-    # Earlier reports have fewer flags.
-    marks = (report.release.flags.meaning(flag) for flag in Flag if flag)
-    words |= {"marks": ". ".join(filter(None, marks)), "percent": report.percent}
+    marks = report.release.flags.meanings.values()
+    words |= {"marks": ". ".join(marks), "percent": report.percent}
     meanings = {column.name: column.meaning for column in report.release.optional_columns or ()}
     return lambda column, text: text.format(meaning=meanings.get(column.name), **words)
 
@@ -402,21 +417,28 @@ def wide_schema(
         _column(name, "string", "A key of the line.", captions.get(heading))
         for name, heading in zip(header, headings, strict=False)
     ]
-    own = [(numbers, column) for numbers in published for column in _number_columns(report)]
+    shown = report.release.table_columns
+    own = wide_columns((numbers, shown) for numbers in published)
     for name, (numbers, column) in zip(header[count:], own, strict=True):
         named, _, kind = numbers.partition(".")
-        statistic, about = stated[named], stated[named].interval_about
-        says = _says(report, about=f" of {about}" if about else "")(column, column.in_wide)
+        statistic, about = stated[named], stated[named].interval_of
+        whole = f" {statistic.complete_sentence}." if statistic.complete_sentence else ""
+        words = {"about": f" of {about}" if about else "", "whole": whole}
+        says = _says(report, **words)(column, column.in_wide)
         what = f"{_what(statistic)}{f', {kind}' if kind else ''}. {says}".strip()
-        is_label = column.has != "flag" and name not in table.numbers
+        is_label = column is VALUE and name not in table.numbers | table.dates
         datatype = "date" if name in table.dates else "string" if is_label else column.datatype()
-        columns.append(_column(name, datatype, what, None if column.ending else statistic))
+        caption = statistic if column is VALUE else None
+        unit = {"schema:unitText": statistic.one_unit} if caption and statistic.one_unit else {}
+        columns.append(_column(name, datatype, says if column.of_lines else what, caption, **unit))
     return _schema(table, columns, count)
 
 
 def _what(stated: StatisticReport) -> str:
     from dpcli.report.captions import heading_text
 
-    asked = f"{stated.statistic.replace('_', ' ')} of {stated.column or stated.counts}"
+    counted = stated.named_after
+    of = f"{stated.column} over {counted}" if stated.column else counted
+    asked = f"{stated.statistic.replace('_', ' ')} of {of}"
     title = heading_text("", stated).strip()
     return f"{title}, {asked}" if title else asked

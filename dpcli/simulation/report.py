@@ -183,13 +183,19 @@ def _captions(findings: SimulationResult) -> Iterator[str]:
         "those of means, quantiles and other numbers made of several answers depend on the "
         "data"
     )
-    if isinstance(unit, PersonUnit):
-        above, people = findings.people_above_limit or 0, findings.people or 0
+    if isinstance(unit, PersonUnit) and findings.people_above_limit is not None:
+        above, people = findings.people_above_limit, findings.people or 0
+        units = [one.unit for one in plan.statistics]
+        own = [
+            unit.max_rows for unit in units if isinstance(unit, PersonUnit) and not unit.of_people
+        ]
+        limit = f"max_rows ({unit.max_rows:,})"
+        if max(own, default=0) > unit.max_rows:
+            limit = f"the largest max_rows ({max(own):,})"
         yield (
             "limits: what the limits on people change on average, before any noise; "
-            f"{above:,} of {people:,} synthetic people have more rows than max_rows "
-            f"({unit.max_rows:,}), and up to twice as many. Compare that with what you know "
-            "of your data"
+            f"{above:,} of {people:,} synthetic people have more rows than {limit}, and up to "
+            "twice as many. Compare that with what you know of your data"
         )
     if findings.stopped is not None:
         runs = f"{findings.stopped:,} of {findings.runs:,} runs"

@@ -35,9 +35,9 @@ from dpcli.data.number_columns import NumberColumn
 from dpcli.engine.files.dataset import Dataset, Source
 from dpcli.numeric.arrays import GOLDEN_GAMMA, Words, scramble
 from dpcli.privacy.confidential import Confidential, NoisePermit
-from dpcli.privacy.unit import PersonUnit, Unit
+from dpcli.privacy.unit import PersonUnit
 from dpcli.problems.errors import DataError, UsageError
-from dpcli.queries.query import Query
+from dpcli.queries.query import BoundedQuery
 from dpcli.specification.model import CentralSpec
 
 BLANK_PERCENT = 3
@@ -242,28 +242,39 @@ UTF16_BYTE_ORDER_MARK = b"\xff\xfe"
 """The byte order mark of UTF-16 with the low byte first."""
 
 
+MOST_ROWS = 6
+"""The most rows of a synthetic person where no limit says what is usual."""
+
+
 class _RowOwners:
     """The person behind each row, in a random order.
 
-    People have up to twice as many rows as the limit allows, and few rows more often than many.
-    A quarter of them have more than the limit, unless the limit is large compared with the file.
-    If the unit is a row, each row has an owner of its own.
+    People have up to twice as many rows as the largest limit allows, and few rows more often than
+    many. A quarter of them have more than that, unless it is large compared with the file. Without
+    a limit they have up to `MOST_ROWS`. If the unit is a row, each row has an owner of its own.
     """
 
-    def __init__(self, unit: Unit, rows: int, stream: Stream) -> None:
+    def __init__(self, spec: CentralSpec, rows: int, stream: Stream) -> None:
         self._stream = stream
         self._owners: Positions | None = None
         self.count: int | None = None
         self.people_above_limit: int | None = None
-        if not isinstance(unit, PersonUnit):
+        if not isinstance(spec.privacy.unit, PersonUnit):
             return
-        max_rows = max(2, min(2 * unit.max_rows, rows // MIN_PEOPLE))
+        units = [spec.relation_of(entry).unit for entry in spec.entries]
+        stated = [spec.privacy.limits.max_rows or 0]
+        stated += [
+            unit.max_rows for unit in units if isinstance(unit, PersonUnit) and not unit.of_people
+        ]
+        limit = max(stated)
+        max_rows = max(2, min(2 * limit or MOST_ROWS, rows // MIN_PEOPLE))
         every = np.arange(rows, dtype=np.int64)
         several = stream.named("several").below(max_rows, every)
         sizes = 1 + np.minimum(several, stream.named("few").below(max_rows, every))
         self.count = int(np.searchsorted(np.cumsum(sizes), rows)) + 1
         ordered = np.repeat(every[: self.count], sizes[: self.count])[:rows]
-        self.people_above_limit = int((np.bincount(ordered) > unit.max_rows).sum())
+        if limit:
+            self.people_above_limit = int((np.bincount(ordered) > limit).sum())
         self._owners = ordered[np.argsort(stream.named("order").words(every), kind="stable")]
 
     def owners(self, rows: Positions) -> Positions:
@@ -299,7 +310,7 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
         self.__answers: dict[int, ConfidentialAnswer] = {}
         self.rows, self.seed, self._spec = rows, seed, spec
         self._stream = Stream(seed)
-        self._people = _RowOwners(spec.privacy.unit, rows, self._stream.named("people"))
+        self._people = _RowOwners(spec, rows, self._stream.named("people"))
         self.people, self.people_above_limit = self._people.count, self._people.people_above_limit
         self._columns = _columns_of_file(spec)
         mark = MARK_COLUMN
@@ -322,14 +333,14 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
         """Delete the rows."""
         self.__file.close()
 
-    def aggregate(self, queries: Sequence[Query], unit: Unit) -> Sequence[ConfidentialAnswer]:
+    def aggregate(self, queries: Sequence[BoundedQuery]) -> Sequence[ConfidentialAnswer]:
         """Exact answers about the rows, as `Confidential` values, which `exact` opens."""
         from dpcli.engine.sums.aggregate import aggregate
 
         size = self.__file.seek(0, io.SEEK_END)
         self.__file.seek(0)
         rows = Dataset((Source(MARK_TEXT, self.__file, size, self.header, size),))
-        answers = aggregate(queries, unit, rows)
+        answers = aggregate(queries, rows)
         self.__answers |= {id(answer): answer for answer in answers}
         return answers
 
@@ -416,7 +427,7 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
     def _cells(self, name: str, column: Column, rows: Positions) -> list[str]:
         spec, stream = self._spec, self._stream.named("column").named(name)
         unit = spec.privacy.unit
-        if isinstance(unit, PersonUnit) and column.name == unit.column:
+        if isinstance(unit, PersonUnit) and column.name in unit.id_columns:
             return id_cells(stream, rows, self._people.owners(rows))
         filters = (test for entry in spec.entries for test in entry.inputs.where)
         tests = (single for test in filters for single in test.single_tests)

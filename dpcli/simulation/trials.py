@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple, cast, final
 from dpcli.noise.distribution import NO_NOISE
 from dpcli.numeric.arrays import Array, Floats, add_exact, integer_array, multiply_exact, np
 from dpcli.planning.plan import CentralPlan, PlannedQuery, PlannedStatistic
+from dpcli.planning.quality_check import quality_result
 from dpcli.planning.results import NoisyStatistic
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
-from dpcli.privacy.unit import PersonUnit
+from dpcli.privacy.unit import Limits, PersonUnit
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.releasing.steps import add_noise, by_statistic, check_quality, estimate_statistic
+from dpcli.queries.query import BoundedQuery
+from dpcli.releasing.steps import add_noise, answer_check, by_statistic, estimate_statistic
 from dpcli.simulation.noise_test import ErrorSample, NoiseVerdict, Observed, QueryTrial, fraction
 from dpcli.simulation.synthetic import SyntheticDataset
 from dpcli.statistics.design import NoisyAnswer
@@ -28,8 +30,8 @@ from dpcli.statistics.quantiles.recursion import QuantilesQuery
 if TYPE_CHECKING:
     from dpcli.engine.sums.aggregate import ConfidentialAnswer
 
-UNLIMITED = 1 << 30
-"""A limit that no synthetic dataset reaches."""
+UNLIMITED = Limits(1 << 30)
+"""Limits that no synthetic dataset reaches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +58,17 @@ class SyntheticRun:
         self, plan: CentralPlan, dataset: SyntheticDataset, *, limited: bool = True
     ) -> None:
         self._plan, self._dataset = plan, dataset
-        queries, unit = plan.engine_queries, plan.spec.privacy.unit
+        queries = plan.engine_queries
         if not limited:
-            queries = tuple(query.without_clamp() for query in queries)
-            if isinstance(unit, PersonUnit):
-                unit = replace(
-                    unit, max_rows_per_group=UNLIMITED, max_groups=UNLIMITED, max_rows=UNLIMITED
-                )
-        self._confidential = dataset.aggregate(queries, unit)
+            queries = tuple(
+                BoundedQuery(asked.query.without_clamp(), UNLIMITED.of(asked.unit))
+                for asked in queries
+            )
+        # A check before a choice is not among the queries of the plan.
+        self._check = replace(plan.first_phase, statistics=()) if plan.bounds else plan
+        first = self._check.engine_queries if plan.bounds else ()
+        answers = dataset.aggregate((*first, *queries))
+        self._checked, self._confidential = answers, answers[len(first) :]
 
     def noisy(self) -> tuple[NoisyStatistic, ...]:
         """The answers with new noise, as a release has them."""
@@ -71,8 +76,10 @@ class SyntheticRun:
 
     def stopped(self) -> bool:
         """Whether the quality check, with new noise, stops a release of these rows."""
-        checked = check_quality(self._plan, self._confidential, self._dataset.permit)
-        return checked is not None and bool(checked.reasons)
+        if self._plan.quality is None:
+            return False
+        answers = answer_check(self._check, self._checked, self._dataset.permit)
+        return bool(quality_result(self._plan, answers).reasons)
 
     def exact(self) -> tuple[ExactAnswers, ...]:
         """The answers without noise, statistic by statistic."""

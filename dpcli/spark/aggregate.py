@@ -42,6 +42,7 @@ from pyspark.sql.udf import UserDefinedFunction
 from pyspark.util import PythonEvalType
 
 from dpcli.data.column import Column
+from dpcli.data.filters import Filter
 from dpcli.data.formats import Dialect
 from dpcli.engine.files.dataset import (
     PARQUET_ENDINGS,
@@ -65,9 +66,9 @@ from dpcli.engine.sums.aggregate import ConfidentialAnswers
 from dpcli.engine.sums.joint_tables import Partial
 from dpcli.engine.sums.partials import read_frames, unpack_blocks
 from dpcli.noise.entropy import random_bytes
-from dpcli.privacy.unit import PersonUnit, Unit
+from dpcli.privacy.unit import PersonUnit
 from dpcli.problems.errors import DataError, Problem, UsageError, make_problem
-from dpcli.queries.query import Query
+from dpcli.queries.query import BoundedQuery
 from dpcli.spark.tasks import LINES, RESULT, SHUFFLED, File, Tasks
 
 SETTINGS = {
@@ -91,18 +92,21 @@ BYTES_PER_TASK = 1 << 27
 
 
 def aggregate_with_spark(
-    queries: Sequence[Query],
-    unit: Unit,
+    queries: Sequence[BoundedQuery],
     dialect: Dialect,
     columns: Sequence[Column],
     names: Sequence[str],
+    only: Filter | None = None,
 ) -> ConfidentialAnswers:
     """The confidential answer to every query, from files that Spark reads.
+
+    Rows that do not pass the filter `only` are removed.
 
     Raises DataError like the local engine, and `spark-failed`, one fixed sentence.
     """
     _refuse_stdin(names)
-    tasks = Tasks(queries, unit, dialect, columns, key=int.from_bytes(random_bytes(8)))
+    key = int.from_bytes(random_bytes(8))
+    tasks = Tasks(queries, dialect, columns, key, only)
     with redacted_errors("spark-failed"), _session() as spark:
         files = open_files(spark, names, dialect, columns)
         partials, cut = _partials(spark, tasks, files)
@@ -162,7 +166,7 @@ def _partials(
 ) -> tuple[list[Partial], set[int]]:
     """All tasks' partials, and the indices of files that one task must read whole."""
     cutting, uncut = (_session_with(spark, settings) for settings in ({}, UNCUT))
-    is_user = isinstance(tasks.unit, PersonUnit)
+    is_user = isinstance(tasks.aggregator.unit, PersonUnit)
     count = sum(file.state[0] for file in files) // BYTES_PER_TASK + 1
     count = max(count, spark.sparkContext.defaultParallelism)
     kernel = partial(tasks.rows, _buckets(spark, count)) if is_user else tasks.partial

@@ -20,6 +20,8 @@ import pyarrow.compute as pc
 from pyspark import TaskContext
 
 from dpcli.data.column import Column, file_columns
+from dpcli.data.derived.joined_ids import JoinedIds
+from dpcli.data.filters import Filter
 from dpcli.data.formats import Dialect
 from dpcli.data.labels import IdColumn
 from dpcli.engine.cells import untyped_text
@@ -40,10 +42,10 @@ from dpcli.engine.sums.aggregate import QueryAggregator
 from dpcli.engine.sums.joint_tables import Partial
 from dpcli.engine.sums.partials import pack_blocks, read_block
 from dpcli.engine.sums.users import id_column
-from dpcli.privacy.unit import PersonUnit, Unit
+from dpcli.privacy.unit import PersonUnit
 from dpcli.problems.errors import DpcliError
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.queries.query import Query
+from dpcli.queries.query import BoundedQuery
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -93,20 +95,22 @@ class File:
 class Tasks:
     """The queries, the format of the files, and the random `key` of the shuffle.
 
+    Rows that do not pass the filter `only` are removed.
+
     A task has a stretch of one file. Its first result is a report in JSON: the file, the number of
     bytes, whether the stretch is `cut` within a quoted cell, and problems, which quote no record.
     """
 
-    queries: Sequence[Query]
-    unit: Unit
+    queries: Sequence[BoundedQuery]
     dialect: Dialect
     columns: Sequence[Column]
     key: int
+    only: Filter | None = None
 
     @property
     def aggregator(self) -> QueryAggregator:
         """The aggregator of the queries."""
-        return QueryAggregator(self.queries, self.unit)
+        return QueryAggregator(self.queries, self.only)
 
     def partial(self, file_index: int, file: File, batches: Batches) -> Batches:
         """The report and the partial of a stretch of a file."""
@@ -120,12 +124,16 @@ class Tasks:
         self, buckets: Sequence[int], file_index: int, file: File, batches: Batches
     ) -> Batches:
         """The report and the rows of a stretch, as texts, packed for each bucket."""
-        assert isinstance(self.unit, PersonUnit)
-        columns, task = _text_columns(self.aggregator), TaskContext.get()
+        aggregator, task = self.aggregator, TaskContext.get()
+        columns, unit = _text_columns(aggregator), aggregator.unit
+        assert isinstance(unit, PersonUnit)
         sources = [column.source for column in columns]
-        ids = id_column(self.unit)
-        cell = untyped_text(pl.col(f"t{sources.index(ids.file_key)}"))
-        user = ids.plain_text(cell)
+        ids = id_column(unit)
+        texts_of_ids = [
+            column.plain_text(untyped_text(pl.col(f"t{sources.index(column.file_key)}")))
+            for column in file_columns([ids])
+        ]
+        user = JoinedIds.joined(texts_of_ids)
         first = (task.partitionId() if task else 0) * ROWS_OF_TASK
         row = first + pl.int_range(pl.len())
         # Rows without an id need not meet in one task.

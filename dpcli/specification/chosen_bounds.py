@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
@@ -14,7 +14,7 @@ from dpcli.data.column import Column
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.fields.tree import Span
 from dpcli.specification.context import SpecContext
-from dpcli.specification.model import CentralSpec, Entry, Spec
+from dpcli.specification.model import CentralSpec, Spec
 from dpcli.statistics.bounds.chosen_bounds import MAX_ROWS, BoundsChoice, ChosenBounds, bounds_name
 from dpcli.statistics.bounds.rule import BoundsGrid
 
@@ -45,17 +45,16 @@ def require_choices_fit(context: SpecContext, spec: Spec) -> None:
     invalid only after the choice, its problem would reveal the choice, which would already be
     charged. It is enough to check the narrowest and the widest bounds.
     """
-    entries: Sequence[Entry] = ()
+    entries = spec.entries if isinstance(spec, CentralSpec) else ()
     for choice, span in context.choices.values():
-        if isinstance(spec, CentralSpec):
-            entries = spec.charged_entries if choice.serves_check else spec.entries
-        if not any(choice.decides(query) for entry in entries for query in entry.queries):
+        decides = choice.decides
+        if not any(decides(query, entry.limits) for entry in entries for query in entry.queries):
             span.report(choice.code, column=choice.column_name)
     if context.findings or not isinstance(spec, CentralSpec) or not spec.choices:
         return
     for bounded in narrowest_and_widest(spec):
         for entry in bounded.entries:
-            for fault in entry.statistic.faults(entry.inputs, bounded.privacy.relation):
+            for fault in entry.statistic.faults(entry.inputs, bounded.relation_of(entry)):
                 span = context.names[entry.inputs.name]
                 span.report_and_suppress(fault.code, **fault.arguments)
 
@@ -77,21 +76,14 @@ def with_chosen_bounds(spec: CentralSpec, chosen: ByHistogram) -> CentralSpec:
     def bounded(column: Column) -> Column:
         return reduce(lambda result, choice: choice.bounded(result), choices, column)
 
-    unit = reduce(lambda limited, choice: choice.limited(limited), choices, spec.privacy.unit)
-    privacy = replace(spec.privacy, unit=unit)
-    relation, quality = privacy.relation, spec.quality
-    entries = tuple(entry.answered_for(relation, bounded) for entry in spec.entries)
-    if quality is not None:
-        from dpcli.statistics.quality.quality_counts import QUALITY_COUNTS, with_limits
-
-        designs = (entry.designs for entry in entries)
-        inputs = with_limits(quality.entry.inputs.with_columns(bounded), designs, relation)
-        counts = QUALITY_COUNTS.designs(inputs, relation)
-        quality = replace(quality, entry=replace(quality.entry, inputs=inputs, designs=counts))
-    columns = tuple(map(bounded, spec.columns))
-    return replace(
-        spec, privacy=privacy, columns=columns, entries=entries, quality=quality, choices=choices
+    of_unit = spec.privacy.limits
+    limits = reduce(lambda limited, choice: choice.limited(limited), choices, of_unit)
+    privacy = replace(spec.privacy, unit=limits.of(spec.privacy.unit), limits=limits)
+    entries = tuple(
+        entry.answered_for(privacy.relation_for(entry.limits), bounded) for entry in spec.entries
     )
+    columns = tuple(map(bounded, spec.columns))
+    return replace(spec, privacy=privacy, columns=columns, entries=entries, choices=choices)
 
 
 def narrowest_and_widest(spec: CentralSpec) -> list[CentralSpec]:

@@ -11,6 +11,7 @@ from dpcli.data.column import Column
 from dpcli.data.declared_texts import is_invisible
 from dpcli.data.grid_columns import require_numeric
 from dpcli.data.sections import section_of
+from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import MappingNode, Node, ScalarNode, attempt
 from dpcli.fields.values import AlreadyReportedError
 from dpcli.problems.messages import quoted_list
@@ -68,6 +69,16 @@ def require_name(key: ScalarNode) -> None:
         raise key.span.report(code, column=name, most=MAX_NAME_LENGTH, **arguments)
 
 
+def add_stated_choice(section: SectionModel, column: Column, context: SpecContext) -> None:
+    """Adds to the context that noisy counts choose the bounds of a column."""
+    bounds, stated = getattr(section, "bounds", None), section.node.value("bounds")
+    if isinstance(bounds, ChosenBoundsModel) and stated:
+        from dpcli.specification.chosen_bounds import add_choice
+        from dpcli.statistics.bounds.chosen_bounds import BoundsChoice
+
+        add_choice(bounds, BoundsChoice, require_numeric(column), stated.span, context)
+
+
 def _read_column(key: ScalarNode, node: Node, context: SpecContext) -> Column:
     types = kinds.COLUMNS
     if not isinstance(node, MappingNode):
@@ -91,14 +102,11 @@ def _read_column(key: ScalarNode, node: Node, context: SpecContext) -> Column:
     section = section_of(column_class).read(node)
     column = column_class.declared(key.text, section)
     section.require()
+    if section.has("missing"):
+        context.may_be_blank.add(key.text)
     caption = stated_caption(section)
     if caption != Caption():
         context.captions[key.text] = caption
     column = section.with_options(column, context.decimal)
-    bounds, stated = getattr(section, "bounds", None), section.node.value("bounds")
-    if isinstance(bounds, ChosenBoundsModel) and stated:
-        from dpcli.specification.chosen_bounds import add_choice
-        from dpcli.statistics.bounds.chosen_bounds import BoundsChoice
-
-        add_choice(bounds, BoundsChoice, require_numeric(column), stated.span, context)
+    add_stated_choice(section, column, context)
     return column

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from dpcli.data.declared_columns import DeclaredColumns
 from dpcli.fields.tree import Findings, Span
 from dpcli.privacy.accounting.composition import Composition
-from dpcli.privacy.unit import Neighbors, Relation, RowUnit, Unit
+from dpcli.privacy.unit import NO_LIMITS, Limits, Neighbors, Relation, RowUnit, Unit
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.specification.model import Caption, SpecFile
+from dpcli.specification.model import Caption, Possible, SpecFile
 from dpcli.statistics.design import SampleDesign
 
 if TYPE_CHECKING:
@@ -23,31 +23,47 @@ if TYPE_CHECKING:
 class SpecContext(DeclaredColumns):
     """What the readers of all sections share: columns, privacy settings, problems.
 
-    `sample` is how the rows were drawn. `names` are the names of the statistics read so far.
-    `reserved_names` cannot be names of statistics; each value says what has the name. `files` are
-    the files in `folder` that the spec names; none of them may be among the `data` of the command.
-    `captions` are the stated captions of columns. In the columns of `blank_answers`, a blank cell
-    is an answer. `choices` has each choice of bounds or of the limit on rows per person, and its
-    place in the spec, by the name of the histogram.
+    `limits` are those that the spec states for the unit; `limits_rows` says whether one of them is
+    on rows. With `has_people`, the spec has columns of people. With `shares_epsilon`, entries
+    without a budget request share the epsilon of the spec. `sample` is how the rows were drawn.
+    `names` are the names of the statistics read so far. `reserved_names` cannot be names of
+    statistics; each value says what has the name. `files` are the files in `folder` that the spec
+    names; none of them may be among the `data` of the command. `captions` are the stated captions
+    of columns. In the columns of `blank_answers`, a blank cell is an answer, and in those of
+    `may_be_blank`, it is meant. `choices` has each choice of bounds or of the limit on rows per
+    person, and its place in the spec, by the name of the histogram. A `published` spec is accepted
+    if an earlier version accepted it.
     """
 
     findings: Findings
     folder: Path = Path()
     unit: Unit | None = None
+    limits: Limits = NO_LIMITS
+    limits_rows: bool = True
+    has_people: bool = False
     neighbors: str = ""
     composition: Composition | None = None
+    shares_epsilon: bool = False
     sample: SampleDesign | None = None
     names: dict[str, Span] = field(default_factory=dict)
     reserved_names: dict[str, str] = field(default_factory=dict)
     files: list[SpecFile] = field(default_factory=list)
     data: Sequence[str] = ()
+    published: bool = False
     decimal: str = "."
     captions: dict[str, Caption] = field(default_factory=dict)
     blank_answers: set[str] = field(default_factory=set)
+    may_be_blank: set[str] = field(default_factory=set)
+    possible: Possible = Possible()
     choices: dict[str, tuple[BoundsChoice, Span]] = field(default_factory=dict)
 
     @property
     def relation(self) -> Relation:
         """The neighboring relation; missing or wrong parts default to rows, add-remove."""
+        return self.relation_for(NO_LIMITS)
+
+    def relation_for(self, own: Limits) -> Relation:
+        """The neighboring relation for a statistic with these limits of its own."""
         neighbors = Neighbors(self.neighbors) if self.neighbors else Neighbors.ADD_REMOVE
-        return Relation(self.unit or RowUnit(), neighbors)
+        unit = self.unit or RowUnit()
+        return Relation(own.or_else(self.limits).of(unit) if own != NO_LIMITS else unit, neighbors)

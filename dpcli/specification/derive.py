@@ -10,29 +10,59 @@ from contextlib import suppress
 
 from dpcli.data import derived
 from dpcli.data.column import Column
-from dpcli.data.derived.declared import DerivedSection, derived_section
+from dpcli.data.derived.declared import DeclaredDerivation, DerivedSection, derived_section
 from dpcli.fields.tree import MappingNode, Node, ScalarNode, attempt
 from dpcli.fields.values import AlreadyReportedError
-from dpcli.specification.columns import MAX_COLUMNS, require_name
+from dpcli.problems.messages import closest_match, did_you_mean, quote
+from dpcli.problems.registry import Classes
+from dpcli.specification.columns import MAX_COLUMNS, add_stated_choice, require_name
 from dpcli.specification.context import SpecContext
+
+OTHER_KEYS = ("bounds", "step", "missing", "where", "by", "labels", "one_row")
+"""Keys that do not say how a column is computed."""
+
+OTHER_WORDS = {
+    "mode": "most", "average": "mean", "avg": "mean", "maximum": "max", "minimum": "min",
+    "earliest": "first", "latest": "last", "total": "sum", "number": "count", "n": "count",
+    "unique": "distinct", "nunique": "distinct", "ever": "any", "always": "all",
+    "change": "difference", "bin": "bands", "month": "part", "year": "part", "if": "is",
+}  # fmt: skip
+"""Words of other tools, and the keys that mean the same."""
 
 
 def choose_derived(key: ScalarNode | None, node: Node) -> type[DerivedSection]:
     """The model of a derived column, by the key that says how it is computed."""
-    models, name = {kind.key: kind for kind in derived.DERIVED}, key.text if key else ""
+    return choose_computed(derived.DERIVED, "derived-form", "derived-form.several", key, node)
+
+
+def choose_computed(
+    declared: Classes[DeclaredDerivation],
+    none: str,
+    several: str,
+    key: ScalarNode | None,
+    node: Node,
+) -> type[DerivedSection]:
+    """The model of one of some kinds; codes are for `none`, and for `several`."""
+    models, name = {kind.key: kind for kind in declared}, key.text if key else ""
     if not isinstance(node, MappingNode):
-        raise node.span.report("derived-form", column=name, found=node.shown, choices=models)
+        raise node.span.report(none, column=name, found=node.shown, near="", choices=models)
     kinds = [kind for kind in models if kind in node.pairs]
     if len(kinds) != 1:
-        code = "derived-form.several" if kinds else "derived-form"
-        raise node.span.report(code, column=name, found=node.shown, choices=models, kinds=kinds)
+        arguments = {"column": name, "choices": models, "kinds": kinds}
+        if kinds:
+            raise node.span.report(several, found=node.shown, **arguments)
+        tried = next((key for key in node.pairs if key not in OTHER_KEYS), None)
+        found = node.shown if tried is None else f"computed by {quote(tried)}"
+        near = OTHER_WORDS.get(tried or "") or closest_match(tried or "", models)
+        likely = did_you_mean([near] if near in models else [])
+        raise node.span.report(none, found=found, near=likely, **arguments)
     return derived_section(models[kinds[0]])
 
 
-def declare_derived(
+def declare_computed(
     section: MappingNode, models: Mapping[str, DerivedSection | None], context: SpecContext
 ) -> None:
-    """Adds every derived column to the context; a column with problems is None."""
+    """Adds every computed column to the context; a column with problems is None."""
     pairs = section.pairs
     if len(pairs) > MAX_COLUMNS:
         section.span.report("too-many-columns", count=len(pairs), most=MAX_COLUMNS)
@@ -56,4 +86,8 @@ def _derived_column(model: DerivedSection | None, context: SpecContext) -> Colum
     if model is None:
         raise AlreadyReportedError
     model.require()
-    return model.derivation.declared(str(model.path[-1]), model, context)
+    if model.has("missing"):
+        context.may_be_blank.add(str(model.path[-1]))
+    column = model.derivation.declared(str(model.path[-1]), model, context)
+    add_stated_choice(model, column, context)
+    return column

@@ -21,7 +21,7 @@ from typing import Any
 
 from dpcli.data.declared_texts import is_invisible
 from dpcli.data.formats import UNDECLARED_DIALECT, UTF8, Dialect, has_unnamed_index
-from dpcli.numeric.exact import plain_text, rounded_text
+from dpcli.numeric.exact import rounded_text
 from dpcli.specification.columns import MAX_COLUMNS, MAX_NAME_LENGTH
 from dpcli.specification.csv_form import dialect_fields
 from dpcli.specification.dataset_names import dataset_name_fault
@@ -42,7 +42,7 @@ AMBIGUOUS_WORDS = frozenset(
 PLAIN_FIELDS = ("multiline", "skip_lines", "header_lines")
 """Fields of the section `csv` whose values need no quotes."""
 
-EMPTY_SECTION = re.compile(r"^(csv|quality): $", re.MULTILINE)
+EMPTY_SECTION = re.compile(r"^(csv|quality): $|\Apeople:\Z", re.MULTILINE)
 """A section without a value. Its paragraph is left out."""
 
 MAX_SIMPLE_KEY = 1000
@@ -51,14 +51,11 @@ MAX_SIMPLE_KEY = 1000
 WIDTH = 80
 """Columns of a line that people edit without scrolling."""
 
-EPSILON_PER_COUNT = Fraction(1, 20)
-"""Epsilon of the quality check for the number of rows, and again for each column."""
+CHECK_EPSILON = "0.1"
+"""Epsilon of the quality check that a draft proposes."""
 
-MIN_CHECK_EPSILON, MAX_CHECK_EPSILON = Fraction(1, 10), Fraction(1, 5)
-"""Limits of the total epsilon that a draft proposes for the quality check."""
-
-CELLS_DETECTED = 7
-"""Unreadable cells of a column that are detected at epsilon 1 per count."""
+ROWS_DETECTED = 9
+"""Missing or unreadable rows that a check notices at epsilon 1."""
 
 SHEET_REMARK = "a cell that the workbook shows as 12.5 % is read as 0.125"
 """A comment below the columns of a workbook."""
@@ -115,8 +112,10 @@ def draft_spec(
     if len(columns) > MAX_COLUMNS:
         remarks.append(f"{len(columns) - MAX_COLUMNS:,} columns are too many to declare")
         columns = dict(islice(columns.items(), MAX_COLUMNS))
-    check_epsilon = max(MIN_CHECK_EPSILON, EPSILON_PER_COUNT * (len(columns) + 1))
-    check = plain_text(min(MAX_CHECK_EPSILON, check_epsilon))
+    person = likely_person_column([name for name in columns if len(name) < WIDTH // 4])
+    unit = "min_people" if person else "min_rows"
+    of_people = {"people": {"statistic": "count", "of": "people"}}
+    statistics = of_people if person else {"rows": {"statistic": "count"}}
     # Some systems decompose the names of files.
     composed = unicodedata.normalize("NFC", dataset)
     tree = {
@@ -124,11 +123,12 @@ def draft_spec(
         "unit": PLACEHOLDER,
         "neighbors": PLACEHOLDER,
         "budget": {"epsilon": PLACEHOLDER},
-        "quality": {"epsilon": check, "min_rows": PLACEHOLDER, "min_readable": "0.8"},
+        "epsilon": PLACEHOLDER,
+        "quality": {"epsilon": CHECK_EPSILON, unit: PLACEHOLDER, "min_readable": "0.98"},
         "columns": columns,
-        "statistics": {"rows": {"statistic": "count", "epsilon": PLACEHOLDER}},
+        "people": {},
+        "statistics": statistics,
     }
-    person = likely_person_column([name for name in columns if len(name) < WIDTH // 4])
     return spec_text(tree, dialect, comments=comments, remarks=remarks, todo=TODO, person=person)
 
 
@@ -160,25 +160,28 @@ def spec_text(
     entries = [
         f"  - {flow_yaml({'name': name, **entry})}" for name, entry in tree["statistics"].items()
     ]
+    people = [
+        f"\n  {scalar_yaml(name)}: {flow_yaml(value)}" for name, value in tree["people"].items()
+    ]
     text = Template(Path(__file__).with_suffix(".yaml").read_text("utf-8")).substitute(
         {key: flow_yaml(value) if value else "" for key, value in tree.items()},
         csv=_csv_section(dialect),
-        noticed=_cells_detected(tree),
+        noticed=_rows_detected(tree),
         person=scalar_yaml(person) if person else "ID",
         form="".join(f"\n# {remark}" for remark in _csv_remarks(dialect)),
         columns="\n".join(lines),
+        people="".join(people),
         statistics="\n".join(entries),
         todo=todo,
     )
     return "\n\n".join(part for part in text.split("\n\n") if not EMPTY_SECTION.search(part))
 
 
-def _cells_detected(tree: Mapping[str, Any]) -> str:
-    """About how many unreadable cells a quality check detects; empty without a check."""
+def _rows_detected(tree: Mapping[str, Any]) -> str:
+    """About how many missing rows a quality check notices; empty without a check."""
     if not tree["quality"]:
         return ""
-    counts = 1 + sum(column["type"] != "id" for column in tree["columns"].values())
-    return rounded_text(CELLS_DETECTED * counts / Fraction(tree["quality"]["epsilon"]), 2)
+    return rounded_text(ROWS_DETECTED / Fraction(tree["quality"]["epsilon"]), 2)
 
 
 def _csv_section(dialect: Dialect) -> str:

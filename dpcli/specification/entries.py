@@ -11,6 +11,7 @@ from dpcli.data.kinds import Axis
 from dpcli.fields.section import plain_word
 from dpcli.fields.tree import Attempt, MappingNode, Node, ScalarNode, SequenceNode, attempt, node_at
 from dpcli.fields.values import AlreadyReportedError
+from dpcli.privacy.unit import NO_LIMITS, Limits, PersonUnit
 from dpcli.problems.messages import closest_match, truncated
 from dpcli.problems.reference import advice, synonyms
 from dpcli.specification.captions import entry_caption
@@ -20,6 +21,7 @@ from dpcli.specification.entry_fields import (
     entry_model,
     read_answer_settings,
     read_budget_key,
+    read_limits,
     read_raw,
     read_steps,
     refuse_for_dates,
@@ -27,6 +29,7 @@ from dpcli.specification.entry_fields import (
 )
 from dpcli.specification.inputs import InputsReader, count_numbers_and_scores, read_keys
 from dpcli.specification.model import Entry
+from dpcli.statistics.design import Design
 from dpcli.statistics.statistic import Statistic
 
 
@@ -63,7 +66,9 @@ def _resolve_entry(section: EntryModel, context: SpecContext) -> Entry:
     if statistic is None:
         attempt(read_budget_key, section, context)
         raise AlreadyReportedError
-    reader = InputsReader(section, statistic, context, by)
+    limits = attempt(_limits, section, statistic, context, by)
+    relation = context.relation_for(limits.value if limits.has_value else NO_LIMITS)
+    reader = InputsReader(section, statistic, context, relation, by)
     inputs = attempt(reader.inputs, where)
     selects = attempt(_selects_partitions, section, statistic, by)
     settings = attempt(
@@ -74,14 +79,15 @@ def _resolve_entry(section: EntryModel, context: SpecContext) -> Entry:
         selects,
         designs=lambda: reader.designs(inputs.value),
     )
-    steps = attempt(read_steps, section, statistic, context.unit)
+    steps = attempt(read_steps, section, statistic, relation.unit)
     raw = attempt(read_raw, section, statistic, steps)
     reader.require_consistent(inputs.value)
     mechanisms, (design, *_) = settings.value.mechanisms, reader.designs(inputs.value)
     # Which choice decides the answers to its queries, or their noise.
     queries = [part.query for part in design.queries]
-    choices = (choice for choice, _ in context.choices.values())
-    chosen = next((choice.noun for choice in choices if any(map(choice.decides, queries))), "")
+    own, choices = limits.value, (choice for choice, _ in context.choices.values())
+    decide = (one for one in choices if any(one.decides(query, own) for query in queries))
+    chosen = next((choice.noun for choice in decide), "")
     if chosen and settings.value.budget_amount.error is not None:
         raise section.report_key("bounds-chosen.loss", "error", chosen=chosen)
     if chosen and len(mechanisms) > 1:
@@ -92,6 +98,7 @@ def _resolve_entry(section: EntryModel, context: SpecContext) -> Entry:
     if statistic.publishes_dates(inputs.value):
         refuse_for_dates(section, steps.value)
     bounded, alternative = reader.with_bounds(inputs.value)
+    _require_rows_or_people(section, reader.designs(bounded)[0], limits, context)
     section.require()
     selected_by = bounded.name if selects.value else None
     return Entry(
@@ -106,7 +113,45 @@ def _resolve_entry(section: EntryModel, context: SpecContext) -> Entry:
         post=steps.value,
         raw=raw.value,
         caption=entry_caption(section, bounded, statistic, context.captions),
+        limits=own,
     )
+
+
+def _require_rows_or_people(
+    section: EntryModel, design: Design, limits: Attempt[Limits], context: SpecContext
+) -> None:
+    """Refuses a mixture of rows and people, and rows of people that nothing limits."""
+    unit, queries = context.relation_for(limits.value).unit, [one.query for one in design.queries]
+    if not isinstance(unit, PersonUnit):
+        return
+    if context.has_people or unit.of_people:
+        from dpcli.specification.people import require_one_kind
+
+        require_one_kind(section, queries, of_people=unit.of_people)
+    if context.limits_rows or unit.of_people or section.max_rows is not None:
+        return
+    has_groups = section.max_groups is not None or context.limits.max_groups is not None
+    if any(
+        query.row_limit(unit) is not None
+        or (query.group_limit(unit) is not None and not has_groups)
+        for query in queries
+    ):
+        # It is said once, of the first such entry.
+        context.limits_rows = True
+        raise section.report("rows-without-limit")
+
+
+def _limits(
+    section: EntryModel, statistic: Statistic, context: SpecContext, by: Attempt[tuple[Axis, ...]]
+) -> Limits:
+    """The limits on a person that hold for an entry."""
+    own = read_limits(section, context)
+    if not context.has_people and section.of is None:
+        return own
+    from dpcli.specification.people import is_of_people, limits_of_people
+
+    is_about_people = is_of_people(section, statistic, context)
+    return limits_of_people(section, own, by.value, context.limits) if is_about_people else own
 
 
 def _read_where(section: EntryModel, context: SpecContext) -> tuple[Filter, ...]:
@@ -199,6 +244,10 @@ def _assign_selectors(placed: Sequence[PlacedEntry], *, all_valid: bool) -> tupl
 
     If not `all_valid`, a missing selection is not reported: it may be in an entry that was left
     out.
+
+    Privacy: the selecting entry may have other limits than the entries about its groups. Which
+    groups are published follows from its noisy counts, whose noise and threshold are for its own
+    limits. After that the groups are public, and every other answer has noise for its own limits.
     """
     selectors: dict[tuple[Axis, ...], Entry] = {}
     for entry, model in placed:

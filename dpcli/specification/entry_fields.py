@@ -43,10 +43,11 @@ from dpcli.mechanisms.mechanism import AdditiveMechanism, Mechanism, SelectionMe
 from dpcli.noise.distribution import ADDITIVE, Family
 from dpcli.numeric.exact import readable_text
 from dpcli.privacy.loss import BudgetAmount
-from dpcli.privacy.unit import Unit
+from dpcli.privacy.unit import NO_LIMITS, Limits, PersonUnit, RowUnit, Unit
 from dpcli.problems.messages import quote, quoted_list
 from dpcli.problems.reference import advice, synonyms
 from dpcli.specification.context import SpecContext
+from dpcli.specification.privacy import Limit
 from dpcli.statistics.design import Design
 from dpcli.statistics.postprocessing import STEPS, PostProcessingStep, SuppressWide
 from dpcli.statistics.statistic import NUMERIC_STEPS, Statistic
@@ -202,7 +203,8 @@ def read_answer_settings(
         raise section.report("delta-required", *path, needing=needing)
     measure, value = budget_key, getattr(section, budget_key)
     if measure == "share":
-        measure = "weight"
+        # Entries that state nothing share the epsilon of the spec equally.
+        measure, value = "weight", value or Fraction(1)
     requested = BudgetAmount(**{measure: value}, delta=delta or Fraction(0))
     return AnswerSettings(chosen, requested, calibration.value)
 
@@ -210,13 +212,18 @@ def read_answer_settings(
 def read_budget_key(
     section: AnsweredModel, context: SpecContext, missing_code: str = "price-required"
 ) -> str:
-    """The key that requests budget; the composition must add up its measure."""
+    """The key that requests budget; the composition must add up its measure.
+
+    If the spec has an epsilon for all entries, an entry without a key has a share of it.
+    """
     rule, fields = context.composition, type(section).model_fields
     in_rho = rule is None or rule.takes_rho
     keys = [key for key in BUDGET_KEYS if key in fields]
     if not in_rho and not section.has("rho"):
         # A message must not propose a measure that the composition cannot add up.
         keys.remove("rho")
+    if context.shares_epsilon and "share" in keys and not any(map(section.has, keys)):
+        return "share"
     key = single_key(section, keys, missing_code)
     if key == "rho" and rule is not None and not in_rho:
         raise section.report_key("rho-not-taken", "rho", composition=rule.name)
@@ -308,6 +315,7 @@ class EntryModel(AnsweredModel):
             meant=synonyms,
         ),
     ]
+    of: Annotated[str, Choice("unknown-choice", ("people", "rows"))] | None = None
     by: list[KeyForm] | None = None
     where: dict[str, Any] | None = None
     mechanism: MechanismName | None = None
@@ -317,6 +325,9 @@ class EntryModel(AnsweredModel):
     share: Annotated[Fraction, positive_number("1", 10**6)] | None = None
     delta: Delta | None = None
     calibration: Calibration | None = None
+    max_rows: Limit | None = None
+    max_groups: Limit | None = None
+    max_rows_per_group: Limit | None = None
     post: Steps | None = None
     raw: Boolean | None = None
     withhold: WithholdModel | None = None
@@ -376,8 +387,31 @@ def statistics_with_field(key: str) -> list[str]:
     return [statistic.name for statistic in statistics.STATISTICS if key in statistic.takes]
 
 
+LIMIT_KEYS = ("max_rows", "max_groups", "max_rows_per_group")
+"""The keys of the limits that an entry may state, as the unit does."""
+
+
+def read_limits(section: EntryModel, context: SpecContext) -> Limits:
+    """The limits on the rows of a person that the entry states for itself."""
+    section.require(*LIMIT_KEYS)
+    own = Limits(section.max_rows, section.max_groups, section.max_rows_per_group)
+    if not own.are_stated or context.unit is None:
+        return NO_LIMITS
+    if isinstance(context.unit, RowUnit):
+        key = next(filter(section.has, LIMIT_KEYS))
+        raise section.report_key("limit-needs-person", key, key=key)
+    unit = context.relation_for(own).unit
+    assert isinstance(unit, PersonUnit)
+    if own.max_rows_per_group and own.max_rows_per_group > unit.max_rows:
+        arguments = {"limit": own.max_rows_per_group, "rows": unit.max_rows}
+        raise section.report_key("limit-idle", "max_rows_per_group", **arguments)
+    if context.sample and own.max_rows and unit.max_rows > 1:
+        raise section.report_key("sample-of-rows", "max_rows", rows=unit.max_rows)
+    return own
+
+
 def read_steps(
-    section: EntryModel, statistic: Statistic, unit: Unit | None
+    section: EntryModel, statistic: Statistic, unit: Unit
 ) -> tuple[PostProcessingStep, ...]:
     """Reads the steps of `post` and `withhold`."""
     if section.has("withhold") and (statistic.chooses or statistic.chooses_labels):
@@ -390,8 +424,7 @@ def read_steps(
             raise section.report_key("step-order", "post")
     else:
         # With limits on groups, tables use different rows of a person and need not agree.
-        limited = unit is not None and unit.limits_groups
-        names = () if limited else statistic.default_steps
+        names = () if unit.limits_groups else statistic.default_steps
         steps = [step() for step in STEPS if step.name in names]
     return (*steps, *([SuppressWide(withhold.wider_than)] if withhold else []))
 

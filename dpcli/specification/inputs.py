@@ -27,7 +27,7 @@ from dpcli.fields.tree import (
     scalars_of,
 )
 from dpcli.fields.values import AlreadyReportedError, is_year
-from dpcli.privacy.unit import RowUnit
+from dpcli.privacy.unit import PersonUnit, Relation, RowUnit
 from dpcli.queries.query import MAX_PRODUCT
 from dpcli.specification.context import SpecContext
 from dpcli.specification.entry_fields import EntryModel
@@ -125,7 +125,7 @@ MAX_CANDIDATES_PER_PRIVATE_GROUP = 10_001
 
 MAX_CELLS, MAX_SCORES = 1_000_000, 2_000_000
 MAX_COMBINATIONS = 1 << 58
-ROWS = "rows"
+ROWS, PEOPLE = "rows", "people"
 """The word for the part of a ratio that is the number of rows."""
 
 NOT_INPUTS = ("bound", "unit_bounds", "keys")
@@ -140,9 +140,11 @@ class InputsReader:
         section: EntryModel,
         statistic: Statistic,
         context: SpecContext,
+        relation: Relation,
         by: Attempt[tuple[Axis, ...]],
     ) -> None:
         self._section, self._statistic, self._context, self._by = section, statistic, context, by
+        self._relation = relation
         self._fields: dict[str, Attempt[Any]] = {}
         self._designs: dict[int, tuple[Design, ...]] = {}
 
@@ -164,14 +166,15 @@ class InputsReader:
     def designs(self, inputs: Inputs) -> tuple[Design, ...]:
         """The designs for inputs; a second call returns the first result."""
         if id(inputs) not in self._designs:
-            self._designs[id(inputs)] = self._statistic.designs(inputs, self._context.relation)
+            self._designs[id(inputs)] = self._statistic.designs(inputs, self._relation)
         return self._designs[id(inputs)]
 
     def _field(self, key: str, role: ColumnRole | None) -> Any:
         """The value of a field, with names of columns, bins and candidates resolved."""
         value, node = getattr(self._section, key), self._section.node.value(key)
         if role is None:
-            return value
+            # That an entry is about people is no field of its statistic.
+            return None if (key, value) == ("of", "people") else value
         match role.refers_to:
             case "column" if isinstance(node, ScalarNode):
                 return self._column(node, role)
@@ -223,11 +226,13 @@ class InputsReader:
         return two_values(column, positions)
 
     def _part(self, scalar: ScalarNode, role: ColumnRole) -> Column | None:
-        """The column of a part of a ratio; None for the number of rows."""
-        if scalar.text != ROWS:
+        """The column of a part of a ratio; None for the number of rows, or of people."""
+        if scalar.text not in (ROWS, PEOPLE):
             return self._column(scalar, role)
-        if ROWS in self._context.columns:
-            raise scalar.span.report("ratio-parts.rows")
+        if scalar.text in self._context.columns:
+            raise scalar.span.report("ratio-parts.rows", word=scalar.text)
+        if (scalar.text == PEOPLE) != (getattr(self._section, "of", None) == PEOPLE):
+            raise scalar.span.report("ratio-parts.people", word=scalar.text)
         return None
 
     def _columns(
@@ -292,7 +297,7 @@ class InputsReader:
         Raises `AlreadyReportedError` after the problems are recorded.
         """
         section, context, statistic = self._section, self._context, self._statistic
-        faults = list(statistic.faults(inputs, context.relation))
+        faults = list(statistic.faults(inputs, self._relation))
         for fault in faults:
             report = section.report if fault.at_value else section.report_key
             report(fault.code, fault.key, **fault.arguments)
@@ -328,6 +333,11 @@ class InputsReader:
             return inputs, None
         fields: Any = section  # The model of the statistic has both.
         bound, limits = fields.bound, fields.unit_bounds
+        if isinstance(self._relation.unit, PersonUnit) and self._relation.unit.of_people:
+            for key in ("bound", "unit_bounds"):
+                if getattr(fields, key) is not None:
+                    raise section.report_key("limit-of-people", key, key=key)
+            return inputs, None
         clamp = None if limits is None else self._clamp(inputs, limits)
         if bound is None and clamp is not None:
             raise section.report_key("bound-required", "unit_bounds")

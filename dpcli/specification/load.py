@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -24,6 +24,7 @@ from dpcli.data.formats import UNDECLARED_DIALECT
 from dpcli.fields.section import SectionModel, SeparateSection, SeparateSections
 from dpcli.fields.tree import Attempt, Node, ScalarNode, TooManyProblemsError, attempt, scalars_of
 from dpcli.fields.values import (
+    MAX_BUDGET,
     AlreadyReportedError,
     ByForm,
     Choice,
@@ -31,8 +32,10 @@ from dpcli.fields.values import (
     ParsedText,
     Text,
     invalid_value,
+    limited_epsilon,
 )
-from dpcli.privacy.unit import PersonUnit
+from dpcli.numeric.exact import readable_text
+from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.problems.errors import SpecError, describe_system_error
 from dpcli.specification.captions import NumberFormat, stated_caption
 from dpcli.specification.columns import MAX_COLUMNS, declare_columns
@@ -43,6 +46,7 @@ from dpcli.specification.entry_fields import EntryModel
 from dpcli.specification.model import (
     CentralSpec,
     Declarations,
+    Entry,
     LocalSpec,
     Privacy,
     QualityCheck,
@@ -51,6 +55,9 @@ from dpcli.specification.model import (
 )
 from dpcli.specification.privacy import PrivacyModel, resolve_privacy
 from dpcli.specification.yaml_reader import MAX_BYTES, find_placeholders, read_tree
+
+if TYPE_CHECKING:
+    from dpcli.data.periods import Period
 
 VERSION, HERE = "1", "dpcli.specification"
 
@@ -77,6 +84,18 @@ def _parse_rows_are(text: str) -> str:
     raise invalid_value("bad-name", expected=expected, advice=advice)
 
 
+def _parse_period(text: str) -> Period:
+    from dpcli.data.periods import parse_period
+
+    try:
+        return parse_period(text)
+    except ValueError:
+        raise invalid_value("bad-period") from None
+
+
+PERIOD_SCHEMA = {"type": ["string", "integer"], "examples": ["2024", "2024-01", "2024-01/2024-03"]}
+
+
 def _proposed_confidence(text: str) -> str:
     return f"0.{text}" if text.isdigit() and len(text) == 2 else "0.95"
 
@@ -99,6 +118,12 @@ def _choose_derived(key: ScalarNode | None, node: Node) -> type[SectionModel]:
     from dpcli.specification.derive import choose_derived
 
     return choose_derived(key, node)
+
+
+def _choose_person_value(key: ScalarNode | None, node: Node) -> type[SectionModel]:
+    from dpcli.specification.people import choose_person_value
+
+    return choose_person_value(key, node)
 
 
 def _choose_response(key: ScalarNode | None, node: Node) -> type[SectionModel]:
@@ -136,16 +161,21 @@ class SpecModel(SectionModel):
     ) = None
     title: Title | None = None
     note: Note | None = None
+    reference_period: Annotated[Any, ParsedText(_parse_period, PERIOD_SCHEMA)] | None = None
 
 
 class CentralSpecModel(SpecModel):
     """What is released from a dataset, and how much that may reveal."""
 
+    people: (
+        Annotated[dict[str, Any], SeparateSections(_choose_person_value, MAX_COLUMNS)] | None
+    ) = None
     rows_are: (
         Annotated[str, ParsedText(_parse_rows_are, {"type": "string", "maxLength": MAX_LETTERS})]
         | None
     ) = None
     numbers: NumberFormat | None = None
+    epsilon: Annotated[Fraction, limited_epsilon(MAX_BUDGET)] | None = None
     output: Annotated[Any, SeparateSection(f"{HERE}.output:OutputModel")] | None = None
     quality: (
         Annotated[
@@ -155,6 +185,7 @@ class CentralSpecModel(SpecModel):
         ]
         | None
     ) = None
+    period: Annotated[Any, SeparateSection(f"{HERE}.period:PeriodModel")] | None = None
     sample: Annotated[Any, SeparateSection(f"{HERE}.samples:SampleModel")] | None = None
     statistics: Annotated[list[EntryModel | None], SeparateSections(choose_entry, MAX_STATISTICS)]
 
@@ -175,17 +206,25 @@ DATA_SUFFIXES = (".csv", ".tsv", ".gz", ".parquet", ".xlsx", ".sqlite")
 
 
 def parse_spec(
-    text: bytes | str, source: str, folder: Path | None = None, data: Sequence[str] = ()
+    text: bytes | str,
+    source: str,
+    folder: Path | None = None,
+    data: Sequence[str] = (),
+    *,
+    published: bool = False,
 ) -> Spec:
     """The spec in a text, of either model.
 
     `source` names the text in messages. Files that the text names are read from `folder`, and must
     be none of the `data` files, of which only names are used. If noisy counts will choose bounds or
-    a limit, the spec has the outermost ones. Raises `SpecError` with all problems if there are any.
+    a limit, the spec has the outermost ones. A `published` spec may be one that only an earlier
+    version accepted. Raises `SpecError` with all problems if there are any.
     """
     raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     root, findings, decoded = read_tree(raw, source)
-    context = SpecContext(findings=findings, folder=folder or Path(), data=data)
+    context = SpecContext(
+        findings=findings, folder=folder or Path(), data=data, published=published
+    )
     with suppress(TooManyProblemsError, AlreadyReportedError):
         if root is None:
             raise AlreadyReportedError
@@ -216,14 +255,12 @@ def resolve(document: CentralSpecModel | LocalSpecModel, context: SpecContext) -
     with suppress(AlreadyReportedError):
         context.decimal = dialect.value.decimal
     declare_columns(root.mapping("columns"), context)
-    section = root.mapping("derive")
     with suppress(AlreadyReportedError):
-        if section is not None and document.derive is not None:
-            from dpcli.specification.derive import declare_derived
-
-            declare_derived(section, document.derive, context)
+        _declare_computed(document, context)
     privacy = attempt(lambda: resolve_privacy(document.privacy, context))
     local = isinstance(document, LocalSpecModel)
+    if root.mapping("people") is not None and isinstance(context.unit, RowUnit):
+        root.key_span("people").report("people-need-person")
     with suppress(AlreadyReportedError):
         # Lines may be left out only if that says nothing about a public size.
         if local or privacy.value.relation.size_is_public:
@@ -251,7 +288,24 @@ def resolve(document: CentralSpecModel | LocalSpecModel, context: SpecContext) -
         named_files=tuple(context.files),
         caption=stated_caption(document),
         column_captions=context.captions,
+        reference_period=document.reference_period,
     )
+
+
+def _declare_computed(document: CentralSpecModel | LocalSpecModel, context: SpecContext) -> None:
+    """Adds the columns that are derived from others, and those of people."""
+    root = document.node
+    section = root.mapping("derive")
+    derived = document.derive if section is not None else None
+    if isinstance(document, CentralSpecModel) and root.mapping("people") is not None:
+        from dpcli.specification.people import declare_people_and_derived
+
+        context.has_people = True
+        declare_people_and_derived(root, derived or {}, document.people or {}, context)
+    elif section is not None and derived is not None:
+        from dpcli.specification.derive import declare_computed
+
+        declare_computed(section, derived, context)
 
 
 def _central_spec(
@@ -264,33 +318,57 @@ def _central_spec(
         model: Any = document.quality
         if model in (None, "none"):
             return None
-        # Statistics decide in which columns a blank cell is an answer.
-        check = model.resolved(context)
-        checked: QualityCheck = model.with_limits(check, entries.value, privacy.value.relation)
+        # Statistics decide which faults matter.
+        checked: QualityCheck = model.resolved(context, entries)
         return checked
 
     if document.node.mapping("quality") is not None:
         from dpcli.statistics.quality.quality_counts import QUALITY_COUNTS
 
         context.reserved_names[QUALITY_COUNTS.name] = "the section `quality:`"
+    context.shares_epsilon = "epsilon" in document.node.pairs
+    period = attempt(
+        lambda: (
+            document.period.resolved(context, privacy.value.relation) if document.period else None
+        )
+    )
     sample = attempt(lambda: document.sample.resolved(context) if document.sample else None)
     entries = attempt(lambda: resolve_entries(document.statistics, section, context))
     quality = attempt(resolved_quality)
     output_columns = attempt(lambda: document.output.resolved() if document.output else ())
     unit = context.unit if LIMIT_NAME in context.choices else None
     rows_are = attempt(_rows_name, document, context)
+    epsilon = attempt(_shared_epsilon, document, privacy, entries)
     return lambda **shared: CentralSpec(
         **shared,
         entries=entries.value,
         quality=quality.value,
         declines_check=document.quality == "none",
+        epsilon=epsilon.value,
+        period_column=period.value,
         sample=sample.value,
         choices=tuple(choice for choice, _ in context.choices.values()),
         unit_of_choices=unit.in_one_cell if isinstance(unit, PersonUnit) else None,
         rows_are=rows_are.value,
         numbers=document.numbers or "",
         output_columns=output_columns.value,
+        possible=context.possible,
+        may_be_blank=frozenset(context.may_be_blank | context.blank_answers),
     )
+
+
+def _shared_epsilon(
+    document: CentralSpecModel, privacy: Attempt[Privacy], entries: Attempt[tuple[Entry, ...]]
+) -> Fraction | None:
+    """The epsilon of the whole spec, which the budget allows and some entry shares."""
+    document.require("epsilon")
+    epsilon, budget = document.epsilon, privacy.value.budget
+    if epsilon is not None and epsilon > budget.epsilon:
+        allowed = readable_text(budget.epsilon)
+        raise document.report("epsilon-above-budget", "epsilon", allowed=allowed)
+    if epsilon is not None and not any(entry.budget_amount.weight for entry in entries.value):
+        raise document.report_key("epsilon-unused", "epsilon")
+    return epsilon
 
 
 def _rows_name(document: CentralSpecModel, context: SpecContext) -> str:

@@ -6,6 +6,7 @@ of what is released from a dataset, or a `LocalSpec` of how each record is rando
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, replace
 from fractions import Fraction
@@ -17,20 +18,23 @@ from dpcli.data.formats import UNDECLARED_DIALECT, Dialect
 from dpcli.mechanisms.mechanism import Mechanism
 from dpcli.noise.distribution import Family
 from dpcli.privacy.accounting.composition import Composition
-from dpcli.privacy.loss import BudgetAmount, Loss
-from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, Unit
-from dpcli.problems.errors import Place
+from dpcli.privacy.loss import BudgetAmount, Loss, loss_text
+from dpcli.privacy.unit import NO_LIMITS, Limits, Neighbors, PersonUnit, Relation, Unit
+from dpcli.problems.errors import Place, UsageError
 from dpcli.problems.light_dataclasses import dataclass
+from dpcli.problems.messages import Shown, Summary
 from dpcli.queries.query import Query
 from dpcli.statistics.design import Design, Inputs, Measure, SampleDesign
 from dpcli.statistics.postprocessing import PostProcessingStep
 from dpcli.statistics.statistic import Statistic
 
 if TYPE_CHECKING:
+    from dpcli.data.dates import DateColumn
     from dpcli.data.labels import LabeledColumn
+    from dpcli.data.periods import Period
     from dpcli.mechanisms.local.local_mechanism import CalibratedRandomizer, LocalMechanism
     from dpcli.statistics.bounds.chosen_bounds import BoundsChoice
-    from dpcli.statistics.precision import OptionalColumn
+    from dpcli.statistics.columns import TableColumn
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +48,35 @@ class Caption:
 
 @dataclass(frozen=True, slots=True)
 class Privacy:
-    """The guarantee and the budget of a spec; `place` is where the budget is stated."""
+    """The guarantee and the budget of a spec; `place` is where the budget is stated.
+
+    The `limits` that the spec states for the unit hold for statistics that state no other ones.
+    """
 
     unit: Unit
     neighbors: Neighbors
     budget: Loss
     composition: Composition
+    limits: Limits = NO_LIMITS
     place: Place | None = field(default=None, compare=False, repr=False)
 
     @property
     def relation(self) -> Relation:
         """The privacy unit, and how neighboring data differ."""
         return Relation(self.unit, self.neighbors)
+
+    def relation_for(self, own: Limits) -> Relation:
+        """The relation for a statistic with these limits of its own.
+
+        Neighbors are the same for all statistics: limits say which rows of a person are used.
+        """
+        if own == NO_LIMITS:
+            return self.relation
+        return Relation(own.or_else(self.limits).of(self.unit), self.neighbors)
+
+
+EXACT = "exact"
+"""The calibration with the least noise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +90,8 @@ class Entry:
     for all entries with equal `by`. An entry names itself if its own counts select its groups, or
     the labels that it shows. `alternative_bounding` has the designs for the inputs under the other
     contribution bounding, if both are possible. `post` is applied to the noisy answers before they
-    are published. With `raw`, the noisy answers are published too.
+    are published. With `raw`, the noisy answers are published too. The `limits` are those on the
+    rows of a person that the entry itself states.
     """
 
     inputs: Inputs
@@ -77,12 +99,21 @@ class Entry:
     mechanisms: tuple[Mechanism, ...]
     budget_amount: BudgetAmount
     designs: tuple[Design, ...]
-    calibration: str = "exact"
+    calibration: str = EXACT
     selected_by: str | None = None
     alternative_bounding: tuple[Design, ...] = ()
     post: tuple[PostProcessingStep, ...] = ()
     raw: bool = False
     caption: Caption = Caption()
+    limits: Limits = NO_LIMITS
+
+    @property
+    def words(self) -> str:
+        """What it asks for in a few words."""
+        inputs = self.inputs
+        of = f" of {inputs.column.name}" if inputs.column is not None else ""
+        by = ", ".join(key.column.name for key in inputs.by)
+        return f"{self.statistic.name}{of}{f' by {by}' if by else ''}"
 
     @property
     def queries(self) -> Iterator[Query]:
@@ -163,12 +194,21 @@ class Declarations:
 
 
 @dataclass(frozen=True, slots=True)
-class QualityCheck:
-    """The check before all statistics: an entry that counts, and the minimums.
+class ChargedEntry:
+    """The number and the head of a ledger entry."""
 
-    `min_rows` is the required number of rows that the limits on a person keep, and `min_people` the
-    required number of people. `min_readable` is the required share of readable cells, by name of
-    column, and `max_limited` the share of rows that limits on the rows of a person may leave out.
+    entry: int
+    head: str
+
+
+@dataclass(frozen=True, slots=True)
+class QualityCheck:
+    """The check before all statistics: an entry that counts faults, and the minimums.
+
+    `min_rows` is the required number of rows, and `min_people` that of people. `min_readable` is
+    the required share of units of which no cell of a column is unreadable, by name of column.
+    `max_limited` is the share of rows that limits on the rows of a person may leave out. `charged`
+    is the ledger entry with the answers of the check, if that entry also chose bounds or a limit.
     """
 
     entry: Entry
@@ -176,6 +216,18 @@ class QualityCheck:
     min_readable: Mapping[str, Fraction]
     max_limited: Fraction | None = None
     min_people: int | None = None
+    charged: ChargedEntry | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Possible:
+    """The most rows, and groups of a statistic, that a person of the file can have.
+
+    They are declared, or None. They decide what is known to be complete, and nothing else.
+    """
+
+    rows: int | None = None
+    groups: int | None = None
 
 
 FileIdentity = tuple[int, int]
@@ -196,14 +248,14 @@ class SpecFile:
     header: tuple[str, ...] = field(default=(), compare=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Spec:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class _Spec(Shown):
     """What a checked spec of either model states.
 
     `digest` is the SHA-256 of `text` and of the files that it names. `rows_are` is the plural noun
     for a row. With `must_exist`, no release creates a ledger or opens an account. The default
     ledger is in the `folder` of the spec. `numbers` is how the number 1234.5 is written for people;
-    empty if it is not stated.
+    empty if it is not stated. The `reference_period` is what the data are about, if that is known.
     """
 
     row_noun: ClassVar[str] = "row"
@@ -222,12 +274,32 @@ class _Spec:
     caption: Caption = Caption()
     column_captions: Mapping[str, Caption] = field(default_factory=dict)
     numbers: str = ""
+    reference_period: Period | None = None
     folder: Path = field(default=Path(), compare=False)
+
+    def _summary(self) -> Summary:
+        unit, neighbors = self.privacy.unit, self.privacy.neighbors.value
+        protects = f"by {unit.column}" if isinstance(unit, PersonUnit) else "one for each row"
+        title = f"Spec of {self.dataset}: {self.units_noun} {protects}, {neighbors}"
+        rows = [("name", "asks for"), *self._asked()]
+        return Summary(title, rows, (f"budget: {loss_text(self.privacy.budget)}",))
+
+    @abstractmethod
+    def _asked(self) -> Iterator[tuple[str, str]]:
+        """The name of each entry, and what it asks for in a few words."""
 
     @property
     def files(self) -> tuple[Path, ...]:
         """The paths of the files that the spec names."""
         return tuple(file.path for file in self.named_files)
+
+    @property
+    def period(self) -> str | None:
+        """The reference period as it was written; None if it is not known."""
+        return None if self.reference_period is None else self.reference_period.text
+
+    def require_period(self) -> None:
+        """Raise UsageError if a release must know its period, and does not."""
 
     @property
     def unit_noun(self) -> str:
@@ -246,23 +318,47 @@ class _Spec:
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class CentralSpec(_Spec):
     """What is released from a dataset, perhaps after a `quality` check.
 
     `declines_check` is true if the spec states that no check is meant. The `sample` is how rows
     were drawn. Each of the `choices` is of the bounds of a column; the last may be of the limit on
     rows per person. Until this limit is chosen, `unit_of_choices` is the privacy unit. Published
-    tables have the optional `output_columns`.
+    tables have the optional `output_columns`. The `period_column` has the day of a row, if rows of
+    other days than those of the reference period are removed. A blank cell of a column in
+    `may_be_blank` is meant.
     """
 
     entries: tuple[Entry, ...]
     quality: QualityCheck | None = None
     declines_check: bool = False
+    epsilon: Fraction | None = None
     sample: SampleDesign | None = None
     choices: tuple[BoundsChoice, ...] = ()
     unit_of_choices: PersonUnit | None = None
-    output_columns: tuple[OptionalColumn, ...] = ()
+    output_columns: tuple[TableColumn, ...] = ()
+    period_column: DateColumn | None = None
+    possible: Possible = Possible()
+    may_be_blank: frozenset[str] = frozenset()
+
+    @property
+    def units_are(self) -> str:
+        """What is counted where each privacy unit counts once, as a plural noun."""
+        return "people" if isinstance(self.privacy.unit, PersonUnit) else self.rows_are
+
+    @property
+    def allowed_loss(self) -> Loss:
+        """The most that one release may cost: the budget, or the epsilon of the spec.
+
+        Entries with shares divide what choices, quality check and other entries leave of it.
+        """
+        budget = self.privacy.budget
+        return budget if self.epsilon is None else replace(budget, epsilon=self.epsilon)
+
+    def require_period(self) -> None:
+        if self.period_column is not None and self.reference_period is None:
+            raise UsageError.about("period-missing", column=self.period_column.name)
 
     @property
     def clamped_by_choice(self) -> frozenset[str]:
@@ -273,29 +369,43 @@ class CentralSpec(_Spec):
             if choice.bounded(choice.column) != choice.column
         )
 
+    def _asked(self) -> Iterator[tuple[str, str]]:
+        for entry in self.entries:
+            yield entry.inputs.name, entry.words
+
     @property
     def for_choices(self) -> CentralSpec:
-        """The spec with the privacy unit for which histograms of choices are answered.
+        """The spec with the privacy unit for choices, and for a check before them.
 
         Where the limit on rows per person is chosen, it is not known yet: histograms of cells use
-        one row of each person, which is chosen at random.
+        one row of each person, which is chosen at random. A check counts people by all their rows.
         """
         unit = self.unit_of_choices
         return self if unit is None else replace(self, privacy=replace(self.privacy, unit=unit))
 
+    @property
+    def checks_first(self) -> bool:
+        """Whether the check is answered before, and in the entry of, the choices.
+
+        If they were chosen by an earlier version, the check follows.
+        """
+        is_open = any(choice.chosen is None for choice in self.choices)
+        return self.quality is not None and (is_open or self.quality.charged is not None)
+
     def relation_of(self, entry: Entry) -> Relation:
-        """The neighboring relation for which an entry is answered."""
-        spec = self.for_choices if entry.statistic.chooses_bounds else self
-        return spec.privacy.relation
+        """The neighboring relation for which an entry is answered, with its limits."""
+        is_check = self.quality is not None and entry.statistic is self.quality.entry.statistic
+        is_first = entry.statistic.chooses_bounds or (is_check and self.checks_first)
+        return (self.for_choices if is_first else self).privacy.relation_for(entry.limits)
 
     @property
     def charged_entries(self) -> tuple[Entry, ...]:
-        """All entries that spend budget after bounds are chosen, the quality check first."""
+        """All entries that spend budget beside the choices, the quality check first."""
         return (*([self.quality.entry] if self.quality else []), *self.entries)
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class LocalSpec(_Spec):
     """How each record is randomized by itself, and the `public` columns that stay.
 
@@ -311,6 +421,10 @@ class LocalSpec(_Spec):
     @property
     def unit_in_data(self) -> str:
         return f"record in the data{', beyond what is public about it,' if self.public else ''}"
+
+    def _asked(self) -> Iterator[tuple[str, str]]:
+        for response in self.responses:
+            yield response.column.name, response.mechanism.name
 
     @property
     def collected_columns(self) -> Iterator[Response | ValuedColumn]:

@@ -28,9 +28,9 @@ def identities(data: Iterable[str]) -> set[FileIdentity]:
     """The data files, by device and inode, and what is in folders that are named."""
     found: set[FileIdentity] = set()
     for name in data:
-        path = Path("/dev/stdin" if name == "-" else re.sub("^file:(//)?", "", name))
+        path = Path(re.sub("^file:(//)?", "", name))
         with suppress(OSError, ValueError):
-            found.add(_identity(path.stat()))
+            found.add(_identity(os.fstat(0) if name == "-" else path.stat()))
             found |= {_identity(file.stat()) for file in path.glob("*") if file.exists()}
     return found
 
@@ -55,7 +55,7 @@ def read_named_file(
         status = path.stat()
         if _identity(status) in identities(context.data):
             raise span.report("named-file", file=scalar.text)
-        if not stat.S_ISREG(status.st_mode) or re.match(OPEN_FILES, str(path)):
+        if not stat.S_ISREG(status.st_mode) or re.match(OPEN_FILES, str(path), re.IGNORECASE):
             raise span.report("named-file.kind", file=scalar.text)
         with path.open("rb") as file:
             raw = file.read(max_bytes + 1)

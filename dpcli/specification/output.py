@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 
 from dpcli.fields.section import SectionModel
 from dpcli.fields.values import Choice, invalid_value
-from dpcli.statistics.precision import OPTIONAL_COLUMNS, OptionalColumn
+from dpcli.statistics.columns import OPTIONAL_COLUMNS, TableColumn
 
 COLUMN_NAMES = tuple(column.name for column in OPTIONAL_COLUMNS)
 
@@ -36,7 +36,7 @@ class OutputModel(SectionModel):
         Field(min_length=1, json_schema_extra={"uniqueItems": True}),
     ]
 
-    def resolved(self) -> tuple[OptionalColumn, ...]:
+    def resolved(self) -> tuple[TableColumn, ...]:
         """The columns in the order of the table."""
         self.require()
         return tuple(column for column in OPTIONAL_COLUMNS if column.name in self.columns)

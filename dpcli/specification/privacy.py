@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from fractions import Fraction
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from pydantic import Field
 
 from dpcli.data.candidate_bounds import MAX_LIMIT, ChosenLimitModel
 from dpcli.fields.section import SectionModel
-from dpcli.fields.tree import MappingNode, ScalarNode, attempt, node_at
+from dpcli.fields.tree import MappingNode, Node, ScalarNode, attempt, node_at, read_all, scalars_of
 from dpcli.fields.values import (
     MAX_BUDGET,
     AlreadyReportedError,
@@ -18,15 +21,16 @@ from dpcli.fields.values import (
     Choice,
     ExactNumber,
     Text,
+    Texts,
     limited_epsilon,
     limited_rho,
     summaries_by_name,
 )
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.unit import Neighbors, PersonUnit, RowUnit, Unit
+from dpcli.privacy.unit import Limits, Neighbors, PersonUnit, RowUnit, Unit
 from dpcli.specification.context import SpecContext
-from dpcli.specification.model import Privacy
+from dpcli.specification.model import Possible, Privacy
 
 if TYPE_CHECKING:
     from dpcli.data.labels import IdColumn
@@ -34,17 +38,20 @@ if TYPE_CHECKING:
 Limit = Annotated[int, ExactNumber("limit-not-whole", min_value=1, max_value=MAX_LIMIT, whole=True)]
 
 
+MOST_PARTS = 8
+"""The most columns that are one id together."""
+
+
 class UnitModel(SectionModel):
     """All rows of one person are protected together, within enforced limits."""
 
-    missing_lines: ClassVar[Mapping[str, str]] = {
-        "max_rows": "`max_rows: ...`: the maximum number of rows used of one person"
-    }
-
-    column: Text
-    max_rows: Annotated[Limit | ChosenLimitModel, ByForm]
+    column: Text | None = None
+    columns: Annotated[Texts, Field(min_length=2, max_length=MOST_PARTS)] | None = None
+    max_rows: Annotated[Limit | ChosenLimitModel, ByForm] | None = None
     max_groups: Limit | None = None
     max_rows_per_group: Limit | None = None
+    possible_rows: Limit | None = None
+    possible_groups: Limit | None = None
 
 
 class BudgetModel(SectionModel):
@@ -61,7 +68,7 @@ class PrivacyModel(SectionModel):
     """The guarantee: the privacy unit, its neighbors, the budget and the composition."""
 
     missing_lines: ClassVar[Mapping[str, str]] = {
-        "unit": "`unit: row` if no person has two rows, else `unit: {column: ..., max_rows: ...}`",
+        "unit": "`unit: row` if no person has two rows, else `unit: {column: ...}`",
         "neighbors": "`neighbors: add-remove`, or `change-one` if the number of rows is public",
         "budget": "`budget: {epsilon: ...}`: the most that all releases may reveal",
     }
@@ -117,39 +124,55 @@ def resolve_privacy(section: PrivacyModel, context: SpecContext) -> Privacy:
     if context.unit is None:
         raise AlreadyReportedError
     place = node_at(section.node, "budget").span.place
-    return Privacy(context.unit, Neighbors(section.neighbors), loss, composition, place)
+    neighbors = Neighbors(section.neighbors)
+    return Privacy(context.unit, neighbors, loss, composition, context.limits, place)
 
 
 def _read_unit(section: PrivacyModel, context: SpecContext) -> Unit:
     node = section.node.value("unit")
-    scalar = node.scalar("column") if isinstance(node, MappingNode) else None
-    column = attempt(_read_id_column, scalar, context) if scalar else None
+    ids = attempt(_read_id_columns, node, context)
     unit = section.unit
-    if column is None or not isinstance(unit, UnitModel):
+    if not isinstance(unit, UnitModel) or not isinstance(node, MappingNode):
         return RowUnit()
+    if unit.has("column") == unit.has("columns"):
+        raise section.report("unit-columns", "unit")
+    context.possible = Possible(unit.possible_rows, unit.possible_groups)
     rows, per_group = unit.max_rows, unit.max_rows_per_group
     if isinstance(rows, ChosenLimitModel):
         from dpcli.specification.chosen_bounds import add_choice
         from dpcli.statistics.bounds.chosen_bounds import MAX_ROWS, LimitChoice
 
         node, outermost = node_at(section.node, "unit", MAX_ROWS), LimitChoice.rows(rows.up_to)
-        groups = unit.max_groups
-        add_choice(rows, LimitChoice, outermost, node.span, context, max_groups=groups)
+        of_unit = Limits(None, unit.max_groups, per_group)
+        add_choice(rows, LimitChoice, outermost, node.span, context, declared=of_unit)
         rows = rows.up_to
-    if per_group and per_group > rows:
+    context.limits_rows = rows is not None
+    if per_group and rows and per_group > rows:
         path, arguments = ("unit", "max_rows_per_group"), {"limit": per_group, "rows": rows}
         raise section.report_key("limit-idle", *path, **arguments)
-    id_column = column.value
-    options: tuple[Any, ...] = id_column.options
-    return PersonUnit(
-        id_column.name,
-        min(per_group or rows, rows),
-        unit.max_groups or rows,
-        rows,
-        id_column.singletons_without_id,
-        id_column.source,
-        tuple((option.key, *astuple(option)) for option in options),
-    )
+    context.limits = Limits(rows, unit.max_groups, per_group)
+    parts = tuple((one.name, one.source, _plain_options(one)) for one in ids.value)
+    names = ", ".join(name for name, *_ in parts)
+    if len(parts) > 1 and (names in context.columns or len({*ids.value}) < len(parts)):
+        raise section.report("unit-columns", "unit")
+    _, source, options = parts[0] if len(parts) == 1 else ("", None, ())
+    alone = all(one.singletons_without_id for one in ids.value)
+    if not alone and any(one.singletons_without_id for one in ids.value):
+        raise section.report("unit-columns.missing", "unit")
+    person = PersonUnit(names, 1, 1, 1, alone, source, options)
+    return context.limits.of(replace(person, parts=parts) if len(parts) > 1 else person)
+
+
+def _plain_options(column: IdColumn) -> tuple[Any, ...]:
+    options: tuple[Any, ...] = column.options
+    return tuple((option.key, *astuple(option)) for option in options)
+
+
+def _read_id_columns(node: Node | None, context: SpecContext) -> list[IdColumn]:
+    """The column of ids, or those that are the id together."""
+    pairs = node.pairs if isinstance(node, MappingNode) else {}
+    named = [scalars_of(pairs[key][1]) for key in ("column", "columns") if key in pairs]
+    return read_all(lambda scalar: _read_id_column(scalar, context), [*chain(*named)])
 
 
 def _read_id_column(scalar: ScalarNode, context: SpecContext) -> IdColumn:

@@ -13,15 +13,16 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema
 
 from dpcli import mechanisms, statistics
-from dpcli.data import derived
 from dpcli.data.conditions import ConditionsModel
-from dpcli.data.derived.declared import derived_section
+from dpcli.data.derived import DERIVED, PERSON_VALUES
+from dpcli.data.derived.declared import DeclaredDerivation, derived_section
 from dpcli.data.kinds import COLUMNS
 from dpcli.data.labels import PrivatePartitionColumn
 from dpcli.data.sections import section_of
 from dpcli.fields.section import SectionModel
 from dpcli.mechanisms.local import LOCAL_MECHANISMS
 from dpcli.problems.reference import word_pages
+from dpcli.problems.registry import Classes
 from dpcli.specification.csv_form import CsvModel
 from dpcli.specification.declarations import DeclarationsModel
 from dpcli.specification.entries import MAX_STATISTICS
@@ -47,6 +48,9 @@ SELECTING_LABELS = [
     if statistic.variant(PRIVATE).selects_labels
 ]
 """The statistics that need a delta to select labels if values are not declared."""
+
+CONDITIONS = {"is", "any", "all"}
+"""Keys of computed columns whose values are conditions."""
 
 PAGE_KEYS = ("description", "examples")
 """What a reference page adds to the schema of a key."""
@@ -100,7 +104,8 @@ def spec_schema() -> dict[str, object]:
         definitions[section] = _model_schema(own_model, definitions)
     definitions["quality"] = _quality_schema(definitions)
     definitions["statistic"] = _statistic_schema(definitions)
-    definitions["derived"] = _derived_schema(definitions)
+    definitions["derived"] = _computed_schema(DERIVED, "derived", definitions)
+    definitions["person"] = _computed_schema(PERSON_VALUES, "person", definitions)
     definitions["column"] = _column_schema()
     fields, own = document["properties"], local["properties"]
     for section in (*SECTIONS, "quality"):
@@ -112,10 +117,11 @@ def spec_schema() -> dict[str, object]:
         "propertyNames": {"minLength": 1},
         "additionalProperties": {"$ref": "#/$defs/column"},
     }
-    fields["derive"] |= {
-        "propertyNames": {"minLength": 1},
-        "additionalProperties": {"$ref": "#/$defs/derived"},
-    }
+    for section, definition in (("derive", "derived"), ("people", "person")):
+        fields[section] |= {
+            "propertyNames": {"minLength": 1},
+            "additionalProperties": {"$ref": f"#/$defs/{definition}"},
+        }
     items = {"$ref": "#/$defs/statistic"}
     fields["statistics"] |= {"minItems": 1, "maxItems": MAX_STATISTICS, "items": items}
     rules = [_by_local_mechanism(mechanism) for mechanism in LOCAL_MECHANISMS]
@@ -125,7 +131,12 @@ def spec_schema() -> dict[str, object]:
     local_keys: Json = {"required": ["responses"], "properties": {"statistics": False}}
     refused = {"responses": False, "public": False}
     keys = {"required": ["statistics"], "properties": refused}
-    document["allOf"] = [{"if": _has_value("model", LOCAL), "then": local_keys, "else": keys}]
+    # Without an epsilon that all entries share, each has a loss of its own.
+    each = {"properties": {"statistics": {"items": {"anyOf": _required_each(BUDGET_KEYS)}}}}
+    document["allOf"] = [
+        {"if": _has_value("model", LOCAL), "then": local_keys, "else": keys},
+        {"anyOf": [{"required": ["epsilon"]}, each]},
+    ]
     dialect = "https://json-schema.org/draft/2020-12/schema"
     return {"$schema": dialect, "title": "dpcli spec", **document, "$defs": definitions}
 
@@ -194,19 +205,22 @@ def _column_schema() -> Json:
     }
 
 
-def _derived_schema(definitions: Json) -> Json:
-    """All keys of derived columns; each kind requires its own and refuses others'."""
+def _computed_schema(kinds: Classes[DeclaredDerivation], place: str, definitions: Json) -> Json:
+    """All keys of computed columns; each kind requires its own and refuses others'."""
     fields: Json = {}
     rules: list[Json] = []
     own: dict[str, Json] = {
-        kind.key: _model_schema(derived_section(kind), definitions, "derived")
-        for kind in derived.DERIVED
+        kind.key: _model_schema(derived_section(kind), definitions, place) for kind in kinds
     }
     for schema in own.values():
         for key, field in schema["properties"].items():
             fields.setdefault(key, field)
-    fields["is"] = {key: value for key, value in fields["is"].items() if key in PAGE_KEYS}
-    fields["is"]["$ref"] = "#/$defs/where"
+    for key in CONDITIONS & fields.keys():
+        fields[key] = {name: value for name, value in fields[key].items() if name in PAGE_KEYS}
+        fields[key]["$ref"] = "#/$defs/where"
+    if "count" in fields:
+        texts = {name: value for name, value in fields["count"].items() if name in PAGE_KEYS}
+        fields["count"] = {**texts, "oneOf": [{"const": "rows"}, {"$ref": "#/$defs/where"}]}
     for kind, schema in own.items():
         refused = [key for key in fields if key not in schema["properties"]]
         then = {"required": schema["required"], "properties": dict.fromkeys(refused, False)}
@@ -225,7 +239,8 @@ def _statistic_schema(definitions: Json) -> Json:
         for key, field in own.items():
             fields.setdefault(key, field)
     rules = [*_rules_by_statistic(fields), *_rules_by_mechanism()]
-    return schema | {"oneOf": _required_each(BUDGET_KEYS), "allOf": rules}
+    ways = _required_each(BUDGET_KEYS)
+    return schema | {"oneOf": [*ways, {"not": {"anyOf": ways}}], "allOf": rules}
 
 
 def _where_schema(definitions: Json) -> Json:

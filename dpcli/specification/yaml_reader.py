@@ -7,6 +7,7 @@ anchors, tags, merge keys, directives, duplicate keys and empty values.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 
 import yaml
@@ -54,6 +55,15 @@ def read_tree(raw: bytes, source: str) -> tuple[MappingNode | None, Findings, st
         except (yaml.YAMLError, RecursionError):
             Span(findings, 1, 1, 1).report("yaml-syntax")
     return None, findings, text
+
+
+def written_mapping(tree: Mapping[str, object]) -> str:
+    """A mapping as YAML; ValueError for values that no spec has."""
+    try:
+        text: str = yaml.safe_dump(dict(tree), sort_keys=False, allow_unicode=True)
+    except yaml.YAMLError as error:
+        raise ValueError(type(error).__name__) from None
+    return text
 
 
 def _require_plain_text(raw: bytes, text: str, findings: Findings) -> None:
@@ -152,6 +162,7 @@ class _Reader:
                     value = ScalarNode("", key.span)
                     # Perhaps the text after a decimal comma in braces.
                     code = "empty-value.number" if key.text.isdigit() else "empty-value"
+                    code = "empty-value.colon" if ":" in key.text.strip(":") else code
                     key.span.report_and_suppress(code, what=quote(key.text))
                 pairs[key.text] = (key, value)
         return MappingNode(pairs, self._whole(start, event, first), path)

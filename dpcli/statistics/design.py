@@ -213,23 +213,6 @@ class NoisyAnswer:
         ]
 
 
-Ends = tuple[Fraction, Fraction]
-"""The lower and the upper end of an interval."""
-
-
-@dataclass(frozen=True, slots=True)
-class LostByBin:
-    """Noisy counts by bin, and the most that a member of each bin takes from a total.
-
-    Members are values that are clamped, or people whose rows are left out. Totals are too large by
-    `below` for each of them, or too small by `above`.
-    """
-
-    counts: NoisyAnswer
-    below: tuple[Fraction, ...]
-    above: tuple[Fraction, ...]
-
-
 PopulationOf = Callable[[Any, Sequence[NoisyAnswer], Fraction], Estimates]
 """Numbers of a population from a design, noisy answers and the confidence."""
 
@@ -336,6 +319,10 @@ class Design:
         answer, step = answers[0], self.queries[0].step
         return Estimates.around(answer.values, answer.noise.margin(confidence), step)
 
+    def shown_incomplete(self, answers: Sequence[NoisyAnswer]) -> str:
+        """Why noisy answers show that numbers are about less than all rows; empty if not."""
+        return ""
+
     @property
     def has_population(self) -> bool:
         """Whether its numbers are also estimated for the population of a declared sample."""
@@ -349,16 +336,6 @@ class Design:
         if self.population_of is None:
             raise TypeError("no number of a population is known")
         return self.population_of(self, answers, confidence)
-
-    def unclamped(
-        self, answers: Sequence[NoisyAnswer], lost: LostByBin, limits: Ends, confidence: Fraction
-    ) -> Ends | None:
-        """An interval of a single number as if no value had been clamped.
-
-        `lost` is what clamping took at most, and `limits` are those of all values. None if no such
-        interval is known.
-        """
-        return None
 
     def make_consistent(
         self, answers: Sequence[NoisyAnswer], estimates: Estimates, confidence: Fraction

@@ -53,7 +53,10 @@ NONNEGATIVE: Limits = (Fraction(0), None)
 Steps = tuple[int | None, int | None]
 """Limits in whole steps."""
 
-NUMBER_ARRAYS = ("value", "lower", "upper", "raw", "sizes")
+POINTS = ("value", "lower", "upper", "raw")
+"""The fields of `Estimates` that hold numbers, in whole steps."""
+
+NUMBER_ARRAYS = (*POINTS, "sizes", "uncut")
 """The fields of `Estimates` that hold whole numbers of steps."""
 
 
@@ -88,7 +91,7 @@ class Estimates:
         limits: The noise-free values that the spec alone makes possible, for each item or for all.
         date_range: The days between the bounds of a column of dates. The numbers are then days
             since 1970-01-01, and published as dates. None for other numbers.
-        is_limited: Whether limits or clamping left out more than a stated share of the data.
+        uncut: The widths of the intervals before they were cut; None if none was.
         variances: The variance of the noise in a number, before steps of `post`, for each item or
             for all; None if it depends on the answers, or no formula is known.
     """
@@ -106,7 +109,7 @@ class Estimates:
     sizes: Array | None = None
     limits: tuple[Limits, ...] = (ANY,)
     date_range: int | None = None
-    is_limited: bool = False
+    uncut: Array | None = None
     variances: tuple[float | None, ...] = (None,)
 
     @classmethod
@@ -152,6 +155,8 @@ class Estimates:
     @classmethod
     def interleaved(cls, items: Sequence[Estimates]) -> Estimates:
         """Several items with the same step, in the order of groups, then items."""
+        if any(item.uncut is not None for item in items):
+            items = [replace(item, uncut=item.widths) for item in items]
         arrays: dict[str, Any] = {
             name: np.stack([getattr(item, name) for item in items], axis=1).ravel()
             for name in (*NUMBER_ARRAYS, "status")
@@ -200,12 +205,15 @@ class Estimates:
             for low, high in self.limits
         )
         return replace(
-            fine.map_numbers(lambda numbers: add_exact(numbers, steps)), limits=tuple(limits)
+            fine.map_numbers(lambda numbers: add_exact(numbers, steps), POINTS),
+            limits=tuple(limits),
         )
 
-    def map_numbers(self, change: Callable[[Array], Array]) -> Estimates:
-        """The estimates with `change` applied to every array of whole numbers."""
-        arrays = {name: getattr(self, name) for name in NUMBER_ARRAYS}
+    def map_numbers(
+        self, change: Callable[[Array], Array], names: Sequence[str] = NUMBER_ARRAYS
+    ) -> Estimates:
+        """The estimates with `change` applied to these arrays of whole numbers."""
+        arrays = {name: getattr(self, name) for name in names}
         changed: dict[str, Any] = {
             name: change(numbers) for name, numbers in arrays.items() if numbers is not None
         }
@@ -236,10 +244,11 @@ class Estimates:
         """The estimates with intervals cut to these limits of possible values.
 
         There are limits for each item, or one for all. `cut_intervals` has the rule, also for
-        intervals that lie outside the limits.
+        intervals that lie outside the limits. An interval still contains its value, though noise
+        led beyond a limit.
         """
         if all(ends == ANY for ends in limits):
-            return self
+            return self.around_values()
         count = max(len(limits), len(self.limits))
         combined = tuple(
             intersection(self.limits[item % len(self.limits)], limits[item % len(limits)])
@@ -259,7 +268,18 @@ class Estimates:
             lower=np.where(has_interval, lower, fine.lower),
             upper=np.where(has_interval, upper, fine.upper),
             limits=combined,
-        )
+            uncut=fine.widths,
+        ).around_values()
+
+    def around_values(self) -> Estimates:
+        """The estimates with each interval widened to contain its value."""
+        lower, upper = np.minimum(self.lower, self.value), np.maximum(self.upper, self.value)
+        return replace(self, lower=lower, upper=upper)
+
+    @property
+    def widths(self) -> Array:
+        """The widths of the intervals, before they were cut to what is possible."""
+        return add_exact(self.upper, -self.lower) if self.uncut is None else self.uncut
 
     def _in_steps(self, ends: Limits) -> Steps:
         low, high = (None if end is None else int(end / self.step) for end in ends)
@@ -279,40 +299,47 @@ class Estimates:
 
     @property
     def at_limits(self) -> Bools:
-        """Whether each value, as printed, is a limit of what is possible.
+        """Whether each value, as printed, is a limit of what is possible, or beyond it.
 
         It may have been moved there, with its interval.
         """
-        near, count = np.zeros(len(self), np.bool_), len(self.limits)
-        for item, ends in enumerate(self.limits):
+        return self._beyond(1)
+
+    def _beyond(self, digits: int) -> Bools:
+        """Whether less than `digits` of the last place are between a value and a limit."""
+        beyond, count = np.zeros(len(self), np.bool_), len(self.limits)
+        for item, (low, high) in enumerate(map(self._in_steps, self.limits)):
             own = slice(item, None, count)
-            unit = ceil(Fraction(1, 10 ** self.decimals[item % len(self.decimals)]) / self.step)
-            for end in self._in_steps(ends):
-                if end is not None:
-                    near[own] |= abs(add_exact(self.value[own], -end)) < unit
-        return near
+            last = Fraction(1, 10 ** self.decimals[item % len(self.decimals)])
+            value, room = self.value[own], ceil(digits * last / self.step)
+            if low is not None:
+                beyond[own] |= value < low + room
+            if high is not None:
+                beyond[own] |= value > high - room
+        return beyond
 
     def wider_than(self, share: Fraction) -> Bools:
         """Whether the half-width of each interval exceeds a share of the number's size.
 
         The size is the absolute value. If a number can be negative or is a date, its size is at
         least `SIGNED_PART` of the range of possible values, if this range has both limits. Numbers
-        and intervals are rounded as printed. The result is also true for an interval that is
-        unbounded or does not contain the number.
+        and intervals are rounded as printed. At a limit of what is possible, the half-width is that
+        before the interval was cut. The result is also true for an interval that is unbounded, and
+        for a number that is not possible.
         """
         wider = np.empty(len(self), np.bool_)
         sizes = abs(self.value) if self.sizes is None else self.sizes
-        columns = map(self.rounded, (self.value, self.lower, self.upper, sizes))
-        count = len(self.decimals)
-        for at, (value, lower, upper, own) in enumerate(zip(*columns, strict=True)):
+        columns = map(self.rounded, (self.lower, self.upper, self.widths, sizes))
+        count, at_limits = len(self.decimals), self.at_limits
+        for at, (lower, upper, uncut, own) in enumerate(zip(*columns, strict=True)):
             # Days since 1970 are no size.
-            size = own if self.date_range is None else np.zeros(len(value), np.int64)
+            size = own if self.date_range is None else np.zeros(len(own), np.int64)
             width = self._signed_width(self.limits[at % len(self.limits)])
             min_size = 0 if width is None else int(width * SIGNED_PART * 10 ** self.decimals[at])
             allowed = multiply_exact(np.maximum(size, min_size), 2 * share.numerator)
-            outside = (value < lower) | (value > upper)
-            too_wide = multiply_exact(upper - lower, share.denominator) > allowed
-            wider[at::count] = too_wide | outside
+            whole = np.where(at_limits[at::count], np.maximum(upper - lower, uncut), upper - lower)
+            wider[at::count] = multiply_exact(whole, share.denominator) > allowed
+        wider |= self._beyond(0)
         result: Bools = (wider & (self.status == HAS_INTERVAL)) | (self.status == UNBOUNDED)
         return result
 
@@ -336,12 +363,8 @@ class Estimates:
     def before_postprocessing(self) -> Estimates:
         """The noisy numbers before they were clamped, put in order or processed."""
         if self.before is not None:
-            return replace(self.before, is_limited=self.is_limited)
-        if self.raw is None:
-            return self
-        # The interval was clamped as well, so it cannot contain a number outside the range.
-        lost = (self.raw != self.value) & (self.status == HAS_INTERVAL)
-        return replace(self, value=self.raw, status=np.where(lost, NO_INTERVAL, self.status))
+            return self.before
+        return self if self.raw is None else replace(self, value=self.raw).around_values()
 
 
 def common_step(*numbers: Fraction) -> Fraction:

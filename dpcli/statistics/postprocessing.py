@@ -79,7 +79,9 @@ class Clamp(PostProcessingStep):
             clip_exact(numbers, low, high) for numbers in (fine.value, fine.lower, fine.upper)
         )
         limits = tuple(intersection(ends, (self.low, self.high)) for ends in fine.limits)
-        return replace(fine, value=value, lower=lower, upper=upper, limits=limits)
+        return replace(
+            fine, value=value, lower=lower, upper=upper, limits=limits, uncut=fine.widths
+        )
 
 
 @dataclass(frozen=True)
@@ -177,9 +179,9 @@ STEPS: tuple[type[PostProcessingStep], ...] = (
 def apply_steps(
     steps: Sequence[PostProcessingStep], estimates: Estimates, reconcile: Reconcile
 ) -> Estimates:
-    """The numbers after all steps, applied in their order."""
+    """The numbers after all steps, applied in their order; intervals contain them."""
     for step in steps:
-        estimates = step.apply(estimates, reconcile)
+        estimates = step.apply(estimates, reconcile).around_values()
     return estimates
 
 
@@ -196,17 +198,13 @@ and suppresses estimates above (release guidelines of the Canadian Community Hea
 IMPRECISE_SHARE = Fraction(1, 4)
 """A choice is flagged if its error may exceed this share of its group's rows."""
 
-LIMITED_SHARE = Fraction(1, 100)
-"""Flags a number if charged counts show more than this share of rows left out."""
-
 
 class Flag(StrEnum):
-    """What a reader must know about a number: the first in this order that applies."""
+    """What a reader must know of the noise in a number: the first that applies."""
 
     NONE = ""
     SUPPRESSED = "suppressed"
     NO_INFORMATION = "no-information"
-    LIMITED = "limited"
     UNRELIABLE = "unreliable"
 
 
@@ -217,16 +215,15 @@ def flags(estimates: Estimates) -> Array:
     """The flag of each number as printed: its index in `FLAGS`, an array of int64.
 
     The first condition that holds decides. Suppressed: the status says so. No information: nothing
-    bounds the noise-free value, or the interval has all possible values. Limited: all numbers of
-    limited estimates. Unreliable: the interval is wide, or the error is known to be large. Choices
-    among candidates have no interval: the noisy size of their group decides.
+    bounds the noise-free value, or the interval has all possible values. Unreliable: the interval
+    is wide, or the error is known to be large. Choices among candidates have no interval: the noisy
+    size of their group decides.
     """
     status = estimates.status
     noisy = (status == HAS_INTERVAL) & (estimates.lower != estimates.upper)
     conditions = {
         Flag.SUPPRESSED: status == SUPPRESSED,
         Flag.NO_INFORMATION: (status == UNBOUNDED) | (noisy & estimates.covers_all),
-        Flag.LIMITED: np.full(len(status), estimates.is_limited),
         Flag.UNRELIABLE: (noisy & estimates.wider_than(UNRELIABLE)) | (status == IMPRECISE),
     }
     indices = [FLAGS.index(flag) for flag in conditions]

@@ -6,7 +6,7 @@ Rows of a `WeightedStatistic` may have survey weights: a column by whose value e
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
@@ -30,6 +30,7 @@ class Statistic(ABC):
     The docstring of a subclass has its privacy argument, and `dpcli explain` prints it.
 
     Attributes:
+        noun: What plans and reports call it, if not by its name; with a place for what it counts.
         takes: Its fields besides those that every entry has, with their types.
         counts_people: Whether it counts people if no column is named.
         counts_blanks: Whether a blank cell of its columns is an answer.
@@ -49,6 +50,7 @@ class Statistic(ABC):
     """
 
     name: ClassVar[str]
+    noun: ClassVar[str] = ""
     takes: ClassVar[Mapping[str, Any]] = {}
     counts_people: ClassVar[bool] = False
     counts_blanks: ClassVar[bool] = False
@@ -155,6 +157,22 @@ class Statistic(ABC):
     def warnings(self, inputs: Inputs) -> tuple[str, ...]:
         """Sentences that a reader of the numbers must know."""
         return (f"{inputs.name}: {self.warning}",) if self.warning else ()
+
+    def units(
+        self, inputs: Inputs, counted: str, unit_of: Callable[[Column], str]
+    ) -> tuple[str, ...]:
+        """The unit of the numbers, for all or for each item; empty where none is stated.
+
+        `counted` is what the statistic counts or takes values over, and `unit_of` gives the unit of
+        a column.
+        """
+        if self.measure == "counts":
+            return (counted,)
+        if self.chooses_labels:
+            return ("rank",)
+        if self.publishes_dates(inputs):
+            return ("date",)
+        return (unit_of(inputs.column) if self.in_column_unit and inputs.column else "",)
 
     def publishes_dates(self, inputs: Inputs) -> bool:
         """Whether the published numbers are dates."""

@@ -13,6 +13,7 @@ a process that it starts is at least its own.
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
 import tomllib
@@ -87,7 +88,13 @@ class Size:
 
 SIZES = {
     "small": Size(
-        {"totals": 2_000_000, "groups": 2_000_000, "people": 5_000_000, "quartiles": 2_000_000},
+        {
+            "totals": 2_000_000,
+            "groups": 2_000_000,
+            "people": 5_000_000,
+            "values of people": 5_000_000,
+            "quartiles": 2_000_000,
+        },
         means=100_000,
         counts=300_000,
     ),
@@ -97,6 +104,7 @@ SIZES = {
             "groups": 10_000_000,
             "people": 10_000_000,
             "people, two sums": 5_000_000,
+            "values of people": 10_000_000,
             "quartiles": 10_000_000,
         },
         means=1_000_000,
@@ -202,7 +210,9 @@ def start_cases(folder: Path) -> Iterator[tuple[str, Case]]:
     long.write_text(long_spec(ENTRIES), encoding="utf-8")
     yield f"check of {ENTRIES:,}", Case(dpcli("check", long), python(TEXT))
     # A thousand rows pass the quality check.
-    spec.write_text(town.replace("min_people: 1000", "min_people: 100"), encoding="utf-8")
+    town, stated = re.subn(r"min_people: \d+", "min_people: 100", town)
+    assert stated == 1
+    spec.write_text(town, encoding="utf-8")
     small.write_text("".join(people.read_text("utf-8").splitlines(True)[:1001]), encoding="utf-8")
     yield "1,000 rows", Case(dpcli("release", spec, small), base, rounds=5)
     year = folder / "year"

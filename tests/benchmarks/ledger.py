@@ -70,7 +70,7 @@ def fill(book: OpenLedger, spec: Path, data: Path, releases: int) -> None:
     numbers = NoisyNumbers(plan, estimates_of(plan, exact), None)
     book.connection.execute("PRAGMA synchronous = OFF")
     for number in range(releases):
-        charge = charge_for(plan, f"night-{number}", None)
+        charge = charge_for(plan, f"night-{number}")
 
         def outputs(receipt: Receipt, charge: Charge = charge) -> dict[str, bytes]:
             made = NoisyRelease(numbers, charge.release_id, charge.created, receipt)

@@ -64,6 +64,14 @@ LABELS = """
   - {name: hours, statistic: sum, column: hours, by: [region, sex], epsilon: 1}
 """
 
+VALUES = """
+  - {name: earned, statistic: mean, column: earned, by: [home, gender], epsilon: 1}
+people:
+  home: {last: region, by: age}
+  gender: {first: sex, by: age}
+  earned: {sum: income, bounds: [0, 2000000], step: 0.01}
+"""
+
 QUARTILES = """
   - name: quartiles
     statistic: quantile
@@ -107,6 +115,13 @@ table = table.filter(pl.col("person").cum_count().over("person") <= 3)
 
 RANDOM_ROWS = """
 table = table.filter(pl.int_range(pl.len()).shuffle().over("person") < 3)
+"""
+
+BY_PERSON = """
+one = pl.col("region").sort_by("age").last(), pl.col("sex").sort_by("age").first(), income.sum()
+people = table.group_by("person").agg(one).with_columns(pl.col("income").clip(0, 2_000_000))
+print(people.group_by("region", "sex").agg(pl.len(), pl.col("income").mean())
+    .collect(engine="streaming"))
 """
 
 BY_CANDIDATE = """
@@ -182,6 +197,7 @@ WORKLOADS = {
     "people, counted rows": Workload(PEOPLE, GROUPS, COUNTED_ROWS + BY_GROUP),
     "people, random rows": Workload(PEOPLE, GROUPS, RANDOM_ROWS + BY_GROUP),
     "people, two sums": Workload(PEOPLE, LABELS, FIRST_ROWS + BY_GROUP),
+    "values of people": Workload("{column: person}", VALUES, BY_PERSON),
     "quartiles": Workload("row", QUARTILES, BY_CANDIDATE),
 }
 

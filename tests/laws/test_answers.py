@@ -26,18 +26,28 @@ import numpy as np
 import pytest
 
 from dpcli.data.candidate_bounds import GRID_KINDS
+from dpcli.data.column import BLANK, OUTSIDE, UNREADABLE
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import PrivatePartitionColumn
 from dpcli.mechanisms import query_sensitivity
 from dpcli.numeric.arrays import SAFE_INTEGER, Array, add_exact, largest_magnitude
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit
 from dpcli.queries.query import LinearQuery, Query
-from dpcli.queries.sums import CountedFactors, PlainSum, RowSums, UserTotals, WeightedSum
+from dpcli.queries.sums import (
+    CountedFactors,
+    GroupLimits,
+    PlainSum,
+    RowSums,
+    UserBins,
+    UserTotals,
+    WeightedSum,
+)
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.bounds.chosen_bounds import LimitChoice
 from dpcli.statistics.bounds.rule import BoundsGrid
 from dpcli.statistics.design import Inputs
-from dpcli.statistics.quality.quality_counts import QUALITY_COUNTS
+from dpcli.statistics.quality.faults import CellFault, FaultOrder
+from dpcli.statistics.quality.quality_counts import QUALITY_COUNTS, quality_inputs
 from dpcli.statistics.regression.linear import OBJECTIVE, ridge_query
 from dpcli.statistics.statistic import Statistic
 from tests.benchmarks.coupling import walked
@@ -72,7 +82,14 @@ def asked() -> Iterator[tuple[Statistic, Inputs, Relation]]:
                 yield from ((statistic, inputs, relation) for relation in relations)
     wide = numbers((0, 10**9))
     yield OBJECTIVE, Inputs("r", column=wide, columns=(SECOND, wide)), rows[0]
-    yield QUALITY_COUNTS, Inputs("r", checked=(OPEN, wide)), rows[0]
+    faults = tuple(CellFault(wide, state) for state in (UNREADABLE, OUTSIDE, BLANK))
+    order = FaultOrder(faults[:2], blanks=faults[2:])
+    limits = GroupLimits((Axis(OPEN),), 1, 2)
+    yield QUALITY_COUNTS, quality_inputs(order, with_rows=False), rows[0]
+    limited = replace(order, starts=(4, 7), groups=(limits,))
+    yield from (
+        (QUALITY_COUNTS, quality_inputs(limited, with_rows=True), relation) for relation in people
+    )
     limit = LimitChoice(BoundsGrid(LimitChoice.rows(100), GRID_KINDS[0]), Fraction(1), Fraction(1))
     yield limit.histogram, limit.inputs, people[0]
 
@@ -112,8 +129,8 @@ def shape_of_sums(query: Query) -> tuple[int, int]:
     shape = query.shape
     if isinstance(shape, CountedFactors):
         return 5, len(shape.factors) + len(shape.sums)
-    if isinstance(shape, UserTotals) and shape.starts is not None:
-        return 1, len(shape.starts)
+    if isinstance(shape, UserBins):
+        return 1, shape.bins
     sums = len(shape.sums) if isinstance(shape, RowSums) else 1
     groups = 3 if query.has_private_groups else prod(map(len, query.by))
     return groups, prod(map(len, query.inner_axes)) * sums

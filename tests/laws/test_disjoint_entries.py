@@ -23,7 +23,7 @@ from dpcli.privacy.loss import DominatingPair, Guarantee
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.queries.scores import SelectionQuery
 from dpcli.specification.load import parse_central_spec
-from tests.oracles.opened import cells_of
+from tests.oracles.opened import cells_of, queries_of
 from tests.oracles.plain import evaluate
 from tests.support.rules import mostly_extended
 
@@ -75,8 +75,7 @@ def changes(plan: CentralPlan, neighbors: str) -> Iterator[list[Array]]:
     """How far the answers of each query are apart, for every pair of neighbors of few rows."""
     files = [HEADER, *(HEADER + row for row in ROWS)]
     answers = [
-        [cells_of(exact) for exact in evaluate(plan.engine_queries, file.encode())]
-        for file in files
+        [cells_of(exact) for exact in evaluate(queries_of(plan), file.encode())] for file in files
     ]
     pairs = (
         ((answers[0], answer) for answer in answers)
@@ -117,6 +116,35 @@ def test_no_neighbor_loses_more_epsilon_than_planned(seed: int, neighbors: str, 
     assert worst <= plan.cost.epsilon
     charged = dict(guarantee_counts(to_events_json(plan.charged_events), neighbors))
     assert sum(one.loss.epsilon * n for one, n in charged.items()) == plan.cost.epsilon
+
+
+@pytest.mark.parametrize("neighbors", ["add-remove", "change-one"])
+@pytest.mark.parametrize("seed", mostly_extended(range(12), *range(4)))
+def test_no_person_with_two_rows_loses_more_than_planned(seed: int, neighbors: str) -> None:
+    """Whatever the limits of each entry are, and whichever row of the person comes first.
+
+    The rows may be in different branches; only entries that use one row each are in any.
+    """
+    random = Random(seed)
+    limits = ["", ", max_rows: 1", ", max_rows: 1", ", max_rows: 2, max_groups: 1"]
+    chosen = [*limits[1:3], *(random.choice(limits) for _ in range(random.randint(0, 3)))]
+    entries = [random.choice(PURE) + own for own in chosen]
+    losses = [f"epsilon: {random.choice(['0.5', '1', '2'])}" for _ in entries]
+    unit = f"{{column: id, max_rows: {1 + seed % 2}}}"
+    plan = planned(entries, neighbors, "sequential", losses, unit)
+    assert plan.statistics[0].branch and plan.statistics[1].branch
+    queries, units = queries_of(plan), [asked.unit for asked in plan.engine_queries]
+    persons = [HEADER, *(HEADER + "".join(random.choices(ROWS, k=2)) for _ in range(60))]
+    answers = [
+        [cells_of(exact) for exact in evaluate(queries, text.encode(), units, lambda _, at: at)]
+        for text in persons
+    ]
+    before = answers if neighbors == "change-one" else answers[:1]
+    worst = max(
+        pure_loss(plan, [np.subtract(a, b) for a, b in zip(one, other, strict=True)])
+        for one, other in product(before, answers)
+    )
+    assert 0 < worst <= plan.cost.epsilon
 
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "change-one"])

@@ -30,7 +30,8 @@ dataset: town
 privacy:
   unit: UNIT
   neighbors: add-remove
-  budget: {epsilon: 90}
+  budget: {epsilon: 110}
+quality: {epsilon: 20, MINIMUM: 100}
 DIALECTcolumns:
   person: {type: id}
   age: {type: integer, bounds: [0, 100]}
@@ -44,10 +45,11 @@ statistics:
   - {name: recent, statistic: count, where: {since: {min: 2020-02-01}}, epsilon: 20}
 """
 
-UNITS = ("row", "{column: person, max_rows: 2}")
+UNITS = {"row": "min_rows", "{column: person, max_rows: 2}": "min_people"}
+"""Privacy units, each with the key of the minimum of the check."""
 
-MANY = 400
-"""Ordinary records; each released number is then far from the limits of flags."""
+MANY = 1_200
+"""Ordinary records; released numbers are then far from the limits of flags and of `complete`."""
 
 
 def outcome_of_file(
@@ -70,7 +72,8 @@ def outcome_of_table(spec: Path, table: Any, folder: Path) -> tuple[object, ...]
     try:
         result = release(plan(load_spec(spec)), table, release_id="r")
     except DpcliError as failure:
-        return failure.status, [(one.code, str(one)) for one in failure.problems]
+        problems = failure.problems
+        return failure.status, [(one.code, skeleton("err", str(one).encode())) for one in problems]
     keys = result.table.drop("value", "lower", "upper", "flag").rows()
     report = json.loads(result.report("json"))
     return result.warnings, result.notes, keys, skeleton("r.json", json.dumps(report).encode())
@@ -86,7 +89,8 @@ def require_the_same_outcome(
     dialects = ("", 'csv: {escape: "\\\\"}\n', 'csv: {comment: "#"}\n', "csv: {row_names: true}\n")
     dialect = random.choice(dialects) if form.endswith((".csv", ".tsv", ".gz")) else ""
     dialect = "csv: {multiline: true}\n" if form == "quoted.csv" else dialect
-    text = SPEC.replace("UNIT", random.choice(UNITS)).replace("DIALECT", dialect)
+    unit, minimum = random.choice([*UNITS.items()])
+    text = SPEC.replace("UNIT", unit).replace("MINIMUM", minimum).replace("DIALECT", dialect)
     spec.write_text(text, encoding="utf-8")
     pair = hostile_pair(form, random, size)
     outcomes = []
@@ -113,5 +117,5 @@ def test_no_record_decides_an_outcome(
     seen = set[int]()
     for seed in seeds:
         require_the_same_outcome(form, f"{form} {seed}", dpcli, freeze, tmp_path, seen)
-    # Only a column of objects of polars is refused, by its type.
-    assert seen == {0} or (form == "polars" and seen == {0, 4})
+    # Small files fail the check. Only a column of objects of polars is refused, by its type.
+    assert seen <= {0, 8} or (form == "polars" and seen <= {0, 4, 8})

@@ -114,6 +114,7 @@ def faults(written: WrittenColumn) -> list[str]:
     ]
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("seed", "size"), [("sample", 200), pytest.param("all", 2000, marks=pytest.mark.extended)]
 )
@@ -204,6 +205,7 @@ PLANTS: dict[str, tuple[list[Plant], str, list[str]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.extended
 @for_each(PLANTS)
 def test_the_law_finds_planted_proposals(name: str) -> None:
     """A column has a fault with a plant, and none without it."""

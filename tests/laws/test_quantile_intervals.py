@@ -46,6 +46,7 @@ def test_intervals_hold_in_94_to_97_percent(setting: Setting, stream: Stream) ->
     check(coverage(setting, max(-(-INTERVALS // setting.quantiles), LEAST_RUNS)))
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     "confidence",
     mostly_extended([Fraction(9, 10), Fraction(19, 20), Fraction(99, 100)], Fraction(19, 20)),

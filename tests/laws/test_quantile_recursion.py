@@ -264,6 +264,7 @@ def noise_of(
     return noise
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("neighbors", Neighbors)
 @pytest.mark.parametrize(
     ("quantiles", "classes", "substeps", "most"),

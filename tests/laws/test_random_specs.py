@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -9,12 +11,13 @@ from random import Random
 import pytest
 
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
+from dpcli.planning.planner import make_plan
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation
 from dpcli.problems.errors import SpecError
 from dpcli.queries.query import Query
 from dpcli.specification.load import parse_central_spec
-from dpcli.specification.model import CentralSpec
+from dpcli.specification.model import CentralSpec, Entry
 from tests.laws.test_statistics import changes_of
 from tests.oracles.agreement import agreed
 from tests.oracles.plain import Answer, evaluate
@@ -44,19 +47,10 @@ def valid_specs(seeds: range) -> list[tuple[int, CentralSpec, dict[str, Cells]]]
 
 def require_within_sensitivity(seed: int, spec: CentralSpec, cells: dict[str, Cells]) -> int:
     """The number of answers that changed between neighbors; fails if one changes too much."""
-    random, relation = Random(seed), spec.privacy.relation
-    queries = [
-        weighted.query
-        for entry in spec.entries
-        for design in entry.designs
-        for weighted in design.queries
-    ]
-    changed = 0
+    random, asked, changed = Random(seed), queries_of_entries(spec), 0
     for _ in range(PAIRS):
-        one, other = (
-            answers(spec, queries, cells, rows) for rows in neighbors(random, spec, cells)
-        )
-        for query, first, second in zip(queries, one, other, strict=True):
+        one, other = (answers(asked, cells, rows) for rows in neighbors(random, spec, cells))
+        for (query, relation), first, second in zip(asked, one, other, strict=True):
             changes = change(query, first, second)
             claim, repeat = query_sensitivity(query, relation), getattr(query, "k", 1)
             assert sum(changes) * repeat <= claim.l1, (seed, query)
@@ -93,11 +87,35 @@ def random_row(random: Random, cells: dict[str, Cells]) -> list[str]:
     return [random.choice(choices) for choices in cells.values()]
 
 
+def queries_of_entries(spec: CentralSpec) -> list[tuple[Query, Relation]]:
+    """The queries of all designs, each with the relation of its entry."""
+    return [
+        (weighted.query, relation_of(entry, spec))
+        for entry in spec.entries
+        for design in entry.designs
+        for weighted in design.queries
+    ]
+
+
+def relation_of(entry: Entry, spec: CentralSpec) -> Relation:
+    """The relation of an entry, from the limits that its text and that of the unit state."""
+    unit, own, limits = spec.privacy.unit, entry.limits, spec.privacy.limits
+    if isinstance(unit, PersonUnit):
+        rows = own.max_rows or limits.max_rows or 0
+        in_group = own.max_rows_per_group or limits.max_rows_per_group or rows
+        groups = own.max_groups or limits.max_groups or rows
+        unit = replace(
+            unit, max_rows=rows, max_groups=groups, max_rows_per_group=min(in_group, rows)
+        )
+    return Relation(unit, spec.privacy.neighbors)
+
+
 def answers(
-    spec: CentralSpec, queries: list[Query], cells: dict[str, Cells], rows: Table
+    asked: Sequence[tuple[Query, Relation]], cells: dict[str, Cells], rows: Table
 ) -> list[Answer]:
     """The exact answers about a file of these rows, by the plain evaluator."""
-    return evaluate(queries, file_of(cells, rows), spec.privacy.unit)
+    queries, units = [query for query, _ in asked], [relation.unit for _, relation in asked]
+    return evaluate(queries, file_of(cells, rows), units)
 
 
 def file_of(cells: dict[str, Cells], rows: Table) -> bytes:
@@ -128,13 +146,7 @@ def require_agreement(seeds: range, folder: Path) -> None:
             continue
         random = Random(seed)
         data = file_of(cells, [random_row(random, cells) for _ in range(60)])
-        queries = [
-            weighted.query
-            for entry in spec.entries
-            for design in entry.designs
-            for weighted in design.queries
-        ]
-        agreed(queries, data, folder, spec.privacy.unit)
+        agreed([query for query, _ in queries_of_entries(spec)], data, folder, spec.privacy.unit)
 
 
 @pytest.mark.parametrize("seeds", also_slow(SEEDS, 2 * MANY_SEEDS))
@@ -149,6 +161,34 @@ def test_random_neighbors_of_random_specs_stay_within_the_sensitivity(seeds: int
     specs = valid_specs(range(seeds))
     assert len(specs) >= (MANY_SEEDS if seeds > MANY_SEEDS else 1)
     assert sum(require_within_sensitivity(*spec) for spec in specs) > 2 * len(specs)
+
+
+def test_each_answer_has_noise_for_the_limits_of_its_entry() -> None:
+    """In the plan of each spec, rows are bounded as sensitivities assume, entry by entry."""
+    limited = 0
+    for seed, spec, _ in valid_specs(range(SEEDS)):
+        with suppress(SpecError):
+            for planned in make_plan(spec).statistics:
+                expected = relation_of(planned.entry, spec)
+                limited += expected != spec.privacy.relation
+                for part in planned.queries:
+                    assert part.calibrated.relation == expected, seed
+                    assert part.calibrated.sensitivity == query_sensitivity(
+                        part.weighted.query, expected
+                    ), seed
+    assert limited > SEEDS // 4
+
+
+def test_designs_are_made_for_the_limits_of_their_entry() -> None:
+    """Which queries answer a statistic follows from its own limits, where it states some."""
+    differ = 0
+    for seed, spec, _ in valid_specs(range(SEEDS)):
+        for entry in spec.entries:
+            (design, *_), relation = entry.designs, relation_of(entry, spec)
+            assert entry.designs == entry.statistic.designs(design.inputs, relation), seed
+            other = entry.statistic.designs(design.inputs, spec.privacy.relation)
+            differ += entry.designs != other
+    assert differ
 
 
 def test_a_sensitivity_that_is_too_small_by_one_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

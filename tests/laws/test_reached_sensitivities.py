@@ -19,12 +19,12 @@ from dpcli.data.column import file_columns
 from dpcli.data.formats import STANDARD_DIALECT
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
-from dpcli.privacy.unit import Neighbors, PersonUnit, Unit
+from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, Unit
 from dpcli.queries.query import Query
 from dpcli.queries.scores import SelectionQuery
 from dpcli.specification.model import CentralSpec
 from dpcli.statistics.counts.distinct import DistinctQuery
-from tests.laws.test_random_specs import change, valid_specs
+from tests.laws.test_random_specs import change, relation_of, valid_specs
 from tests.oracles.plain import Answer, answers_about, value
 from tests.oracles.shapes import Row
 from tests.support.random_specs import Cells
@@ -98,9 +98,9 @@ def common_rows(query: Query, rows: list[Row], random: Random) -> Iterator[Seque
             yield [other for other in rows if inside.items() <= other.items()] * number
 
 
-def greatest_change(query: Query, spec: CentralSpec, cells: dict[str, Cells]) -> tuple[int, int]:
+def greatest_change(query: Query, relation: Relation, cells: dict[str, Cells]) -> tuple[int, int]:
     """The greatest change in L1 and L2 squared between the neighbors that are tried."""
-    random, unit = Random(0), spec.privacy.unit
+    random, unit = Random(0), relation.unit
     rows = possible_rows(query, cells, random)
     kinds = different_rows(query, rows, unit, random)
     most = unit.max_rows if isinstance(unit, PersonUnit) else 1
@@ -118,7 +118,7 @@ def greatest_change(query: Query, spec: CentralSpec, cells: dict[str, Cells]) ->
             for answer in (answer_about(query, [*around, several], unit) for several in units)
         }
         others = [nothing]
-        if spec.privacy.neighbors is Neighbors.CHANGE_ONE:
+        if relation.neighbors is Neighbors.CHANGE_ONE:
             # A row that is replaced stays; a person may have no rows that count.
             others = [*answers.values(), *([nothing] if isinstance(unit, PersonUnit) else [])]
         for answer, other in product(answers.values(), others):
@@ -128,8 +128,8 @@ def greatest_change(query: Query, spec: CentralSpec, cells: dict[str, Cells]) ->
     return l1, l2_squared
 
 
-def independent_queries(spec: CentralSpec) -> Iterator[Query]:
-    """The queries of a spec without filters and dependencies."""
+def independent_queries(spec: CentralSpec) -> Iterator[tuple[Query, Relation]]:
+    """The queries of a spec without filters and dependencies, each with its relation."""
     for entry in spec.entries:
         inputs = entry.inputs
         used = (inputs.column, *inputs.columns, *inputs.checked)
@@ -140,16 +140,16 @@ def independent_queries(spec: CentralSpec) -> Iterator[Query]:
                 derived = any(column.derivation for column in query.columns)
                 single = isinstance(query, SelectionQuery) and query.candidates == 1
                 if not (query.where or derived or single):
-                    yield query
+                    yield query, relation_of(entry, spec)
 
 
 def require_reached(seeds: range) -> int:
     """The number of specs of which all sensitivities are reached; fails if one is not."""
     specs = valid_specs(seeds)
     for seed, spec, cells in specs:
-        for query in dict.fromkeys(independent_queries(spec)):
-            claim, repeat = query_sensitivity(query, spec.privacy.relation), getattr(query, "k", 1)
-            l1, l2_squared = greatest_change(query, spec, cells)
+        for query, relation in dict.fromkeys(independent_queries(spec)):
+            claim, repeat = query_sensitivity(query, relation), getattr(query, "k", 1)
+            l1, l2_squared = greatest_change(query, relation, cells)
             assert l1 * repeat == claim.l1, (seed, query)
             # L2 is for sums alone: choices use L1.
             assert query.chooses or l2_squared == claim.l2_squared, (seed, query)

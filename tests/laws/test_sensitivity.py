@@ -20,7 +20,6 @@ from dpcli.privacy.sensitivity import (
     Sensitivity,
     divided_sensitivity,
     indicator_sensitivity,
-    readability_sensitivity,
     sensitivity,
 )
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit, Unit
@@ -353,33 +352,3 @@ def test_quadratic_sums_change_as_stated_for_wide_bounds() -> None:
             l2_squared=max(a**2 + b**2 for a, b in changes),
             linf=max(map(max, changes)),
         )
-
-
-def readability_vectors(columns: int, rows: int, *, with_rows: bool) -> set[tuple[int, ...]]:
-    """Every vector that one unit with at most `rows` rows can add to the quality counts."""
-    row = [(1, *cells) if with_rows else cells for cells in product((-1, 1), repeat=columns)]
-    nothing = (0,) * (columns + with_rows)
-    return {
-        tuple(map(sum, zip(nothing, *chosen, strict=True)))
-        for count in range(rows + 1)
-        for chosen in combinations_with_replacement(row, count)
-    }
-
-
-@pytest.mark.parametrize("with_rows", [True, False])
-@pytest.mark.parametrize("columns", [0, 1, 2, 3])
-@pytest.mark.parametrize("rows", [None, 1, 2, 3])
-@pytest.mark.parametrize("neighbors", Neighbors)
-def test_the_table_of_quality_counts_is_reached_and_never_exceeded(
-    neighbors: Neighbors, rows: int | None, columns: int, with_rows: bool
-) -> None:
-    """No unit exceeds the table of quality counts, and some unit reaches it in each norm."""
-    unit: Unit = RowUnit() if rows is None else PersonUnit("id", 1, 1, rows)
-    vectors = readability_vectors(columns, rows or 1, with_rows=with_rows)
-    if rows is None and neighbors is Neighbors.CHANGE_ONE:
-        # A row gives way to a row: there is one on either side.
-        nothing = {(0,) * (columns + with_rows)}
-        vectors = vectors - nothing or nothing
-    claimed = readability_sensitivity(columns, neighbors, unit, with_rows=with_rows)
-
-    assert claimed == greatest_change(vectors, neighbors)

@@ -103,6 +103,7 @@ SUMMED = [name for name in ADDED if has_sums(name)]
 DEFAULT = ("count", "selections of three columns", "gaussian tables that agree", *NEW)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("name", "epsilon"),
     mostly_extended(

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from dpcli.data.filters import Filter
 from dpcli.data.formats import STANDARD_DIALECT, Dialect
-from dpcli.privacy.unit import RowUnit, Unit
+from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import Query
-from tests.oracles.opened import engine
+from tests.oracles.opened import Units, engine
 from tests.oracles.plain import Answer, Priority, evaluate
 
 
@@ -16,11 +17,12 @@ def agreed(
     queries: Sequence[Query],
     data: str | bytes,
     folder: Path,
-    unit: Unit | None = None,
+    unit: Units | None = None,
     *,
     dialect: Dialect = STANDARD_DIALECT,
     priority: Priority = lambda *_: 0,
     empty_groups: bool = True,
+    only: Filter | None = None,
 ) -> list[Answer]:
     """The answers about a file with this content; AssertionError where they differ.
 
@@ -29,8 +31,8 @@ def agreed(
     content = data.encode() if isinstance(data, str) else data
     path, whose = folder / "data.csv", unit or RowUnit()
     path.write_bytes(content)
-    found = engine(queries, whose, path, dialect=dialect)
-    expected = evaluate(queries, content, whose, priority, dialect)
+    found = engine(queries, whose, path, dialect=dialect, only=only)
+    expected = evaluate(queries, content, whose, priority, dialect, only)
     if not empty_groups:
         found, expected = without_empty(found), without_empty(expected)
     assert found == expected, content

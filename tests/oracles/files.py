@@ -16,9 +16,11 @@ from random import Random
 
 import pytest
 
-from dpcli.data.column import Column
+from dpcli.data.column import BLANK, OUTSIDE, UNREADABLE, Column
 from dpcli.data.date_forms import DateFormat, date_form
 from dpcli.data.dates import DateColumn
+from dpcli.data.derived.arithmetic import Difference, FirstNumber, Ratio
+from dpcli.data.derived.labels import FirstLabel, Satisfies
 from dpcli.data.filters import (
     AllOf,
     AnyOf,
@@ -47,7 +49,7 @@ from dpcli.statistics.counts.multiple_answers import IndicatorQuery
 from dpcli.statistics.design import Inputs
 from dpcli.statistics.means.comparison import Comparison
 from dpcli.statistics.means.ratio import PROPORTION
-from dpcli.statistics.quality.quality_counts import ReadabilityQuery
+from dpcli.statistics.quality.faults import CellFault, FaultOrder, in_order
 from dpcli.statistics.regression.queries import LogisticQuery
 from dpcli.statistics.statistic import Statistic
 from tests.oracles.plain import OWN_FORMULAS
@@ -230,9 +232,9 @@ def _day(text: str) -> int:
 
 
 def vectors(seed: int, columns: Iterable[Column]) -> list[Query]:
-    """The readability of some columns, and the queries of statistics that have several numbers."""
+    """Rows by their first fault, and the queries of statistics that have several numbers."""
     return [
-        _readability(seed, columns),
+        LinearQuery(items=(Axis(faults(seed, columns).first),)),
         *_indicators(seed, columns),
         *_shares(seed, columns),
         *_predictions(seed, columns),
@@ -337,10 +339,44 @@ def _indicators(
         yield CombinationQuery(by=by, tests=few, blocks=blocks)
 
 
-def _readability(seed: int, columns: Iterable[Column]) -> ReadabilityQuery:
-    random = Random(f"readability {seed}")
-    checked = [column.without_missing_constant() for column in columns if random.random() < 0.7]
-    return ReadabilityQuery(checked=tuple(checked), with_rows=random.random() < 0.7)
+def faults(seed: int, columns: Iterable[Column]) -> FaultOrder:
+    """Faults of cells of some columns, and of columns that are derived from them."""
+    random = Random(f"faults {seed}")
+    # Of columns with one name, such as the same one without limits, one is used.
+    by_name = {column.name: column for column in columns if column.derivation is None}
+    usable = list(by_name.values())
+    found = []
+    for column in (*usable, *_derived(random, usable)):
+        states = [BLANK, UNREADABLE, *[OUTSIDE] * isinstance(column, NumericColumn)]
+        states = [state for state in states if column.derivation is None or state != UNREADABLE]
+        some = random.sample(states, random.randint(0, len(states)))
+        found += [CellFault(column, state) for state in some]
+    ordered = in_order(found)
+    return FaultOrder(
+        cells=tuple(fault for fault in ordered if fault.state != BLANK),
+        blanks=tuple(fault for fault in ordered if fault.state == BLANK),
+    )
+
+
+def _derived(random: Random, columns: Sequence[Column]) -> Iterator[Column]:
+    """A difference, a ratio or the first of two numbers, and the first of two labels, or a test."""
+    numbers = [c for c in columns if isinstance(c, NumericColumn) and c.kind != "date"]
+    small = [column for column in numbers if max(map(abs, column.limits)) < 1 << 40]
+    if small:
+        terms, step = (random.choice(small), random.choice(small)), random.choice(STEPS)
+        kind = random.choice((Difference, Ratio, FirstNumber))
+        ends = [random.randint(-1000, 1000) for _ in range(2)]
+        yield NumberColumn("number", step, (min(ends), max(ends) + 1), derivation=kind(terms, step))
+    labeled = [column for column in columns if isinstance(column, LabeledColumn)]
+    if labeled:
+        pair = random.choice(labeled), random.choice(labeled)
+        labels = dict.fromkeys(label for column in pair for label in column.labels)
+        values = tuple((label, label) for label in labels)
+        yield CategoryColumn("first", values, derivation=FirstLabel(pair))
+    if numbers:
+        test = _condition(random, random.choice(numbers))
+        words = (("false", "false"), ("true", "true"))
+        yield BooleanColumn("test", words, derivation=Satisfies(test))
 
 
 def _queries(random: Random, columns: Sequence[Column]) -> list[LinearQuery]:

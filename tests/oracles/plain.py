@@ -10,6 +10,7 @@ import calendar
 import datetime
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from decimal import Decimal
@@ -21,11 +22,12 @@ from string import ascii_lowercase, ascii_uppercase
 from typing import cast
 from zoneinfo import ZoneInfo
 
-from dpcli.data.column import Column, file_columns
+from dpcli.data.column import STATES, Column, file_columns, row_columns
 from dpcli.data.date_forms import DateFormat, Form
 from dpcli.data.date_options import Months
 from dpcli.data.derived.arithmetic import Arithmetic, Difference, FirstNumber, Product, Ratio, Sum
 from dpcli.data.derived.calendar import Age, DatePart
+from dpcli.data.derived.cell_states import CellState
 from dpcli.data.derived.labels import Bands, FirstLabel, Satisfies
 from dpcli.data.derived.positions import FirstTrue, PositionAmong
 from dpcli.data.filters import (
@@ -43,23 +45,25 @@ from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import IdColumn, LabeledColumn, PrivatePartitionColumn
 from dpcli.data.number_options import ListedNumbers
+from dpcli.data.people.amounts import ChangeOfPerson
 from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.queries.paired import PairedQuery
 from dpcli.queries.query import LinearQuery, Query, RowsPerUserQuery
 from dpcli.queries.scores import Accuracy, Frequency, Rank, Revenue, ScoreQuery, SelectionQuery
-from dpcli.queries.sums import UserTotals
+from dpcli.queries.sums import UserBins, UserTotals
 from dpcli.statistics.counts.centered_counts import CenteredCountQuery
 from dpcli.statistics.counts.combinations import CombinationQuery
 from dpcli.statistics.counts.distinct import DistinctQuery
 from dpcli.statistics.counts.multiple_answers import IndicatorQuery
 from dpcli.statistics.means.distances import BernsteinQuery
 from dpcli.statistics.means.quadratic_pair import QuadraticPairQuery
-from dpcli.statistics.quality.quality_counts import ReadabilityQuery
+from dpcli.statistics.quality.faults import FirstFaultQuery
 from dpcli.statistics.quantiles.recursion import QuantilesQuery
 from dpcli.statistics.regression.queries import LeastSquaresQuery, LogisticQuery, ObjectiveQuery
 from dpcli.statistics.tables.effects import EffectQuery
-from tests.oracles.opened import cells_of
+from tests.oracles.of_people import add_people_values
+from tests.oracles.opened import Units, cells_of, units_of
 from tests.oracles.shapes import Row, Rules, answer_by_shape
 
 NUMBER = re.compile(r"([+-]?)(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))(?:[eE]([+-]?[0-9]+))?")
@@ -101,7 +105,7 @@ People = list[list[tuple[int, Row]]]
 
 OWN_FORMULAS = (
     SelectionQuery,
-    ReadabilityQuery,
+    FirstFaultQuery,
     ObjectiveQuery,
     CenteredCountQuery,
     PairedQuery,
@@ -123,12 +127,15 @@ RowParts = IndicatorQuery | CombinationQuery | BernsteinQuery | QuadraticPairQue
 def evaluate(
     queries: Sequence[Query],
     data: bytes,
-    unit: Unit = ROW,
+    unit: Units = ROW,
     priority: Priority = lambda *_: 0,
     dialect: Dialect = STANDARD_DIALECT,
+    only: Filter | None = None,
 ) -> list[Answer]:
     """The noise-free answer to every query, cell by cell, the last axis fastest."""
-    people = read_people(queries, data, unit, priority, dialect)
+    # Units differ in limits only, so the people are those of any.
+    first = next(iter(units_of(queries, unit)), ROW)
+    people = read_people(queries, data, first, priority, dialect, only)
     return answers_about(queries, people, unit)
 
 
@@ -138,20 +145,28 @@ def read_people(
     unit: Unit = ROW,
     priority: Priority = lambda *_: 0,
     dialect: Dialect = STANDARD_DIALECT,
+    only: Filter | None = None,
 ) -> People:
-    """The rows of each person, or each row: the values of the columns that queries need."""
+    """The rows of each person, or each row: the values of the columns that queries need.
+
+    Rows that do not pass the filter `only` belong to no one.
+    """
     header, rows = table(data, dialect)
-    columns: set[Column] = {column for query in queries for column in query.columns}
+    used: set[Column] = {column for query in queries for column in query.columns}
+    used |= set(() if only is None else only.columns)
+    columns = set(row_columns(used))
     place = {column: _place(column, header) for column in file_columns(columns)}
     whose = header.index(unit.column) if isinstance(unit, PersonUnit) else None
     people: dict[object, list[tuple[int, Row]]] = {}
     for number, row in enumerate(rows):
-        values = {
-            column: value(column, row[at] if at < len(row) else "", dialect.decimal)
-            for column, at in place.items()
+        cells = {column: row[at] if at < len(row) else "" for column, at in place.items()}
+        values: Row = {
+            column: value(column, cell, dialect.decimal) for column, cell in cells.items()
         }
         for column in columns:
-            _derive(column, values)
+            _derive(column, values, cells if row else None)
+        if only is not None and truth(only, values) is not True:
+            continue
         name: object = number
         if isinstance(unit, PersonUnit) and whose is not None:
             if not row:
@@ -163,22 +178,55 @@ def read_people(
             name = text or number
         mine = people.setdefault(name, [])
         mine.append((priority(str(name), len(mine)) if isinstance(unit, PersonUnit) else 0, values))
+    for mine in people.values():
+        add_people_values(sorted(used, key=repr), [row for _, row in mine])
     return list(people.values())
 
 
-def answers_about(queries: Sequence[Query], people: People, unit: Unit = ROW) -> list[Answer]:
-    """The noise-free answer to every query about these people."""
-    return [_any_answer(query, people, unit) for query in queries]
+def answers_about(queries: Sequence[Query], people: People, unit: Units = ROW) -> list[Answer]:
+    """The noise-free answer to every query about these people, each with its own limits."""
+    pairs = zip(queries, units_of(queries, unit), strict=True)
+    return [_any_answer(query, people, own) for query, own in pairs]
 
 
-def _derive(column: Column, row: Row) -> None:
-    """Add the value of a derived column, and those of the derived columns that it needs."""
+def _derive(column: Column, row: Row, cells: dict[Column, str] | None) -> None:
+    """Add the value of a derived column, and those of the derived columns that it needs.
+
+    `cells` has the texts of the columns of the file; None in a broken record.
+    """
     if column.derivation is None or column in row:
         return
     for part in column.derivation.inputs:
-        _derive(part, row)
+        _derive(part, row, cells)
+    if isinstance(column.derivation, CellState):
+        of = column.derivation.column
+        cell = "" if cells is None else cells.get(of, "")
+        is_broken = cells is None and of.derivation is None
+        row[column] = STATES.index("unreadable" if is_broken else _state(of, row[of], cell))
+        return
     found = derived(column, row)
     row[column] = column.missing if found is None else found
+
+
+def _state(column: Column, found: int | str | None, cell: str) -> str:
+    """The state of a cell with this value of a column without limits.
+
+    The bounds of such a column are a step wider, and a value beyond the declared ones is there. A
+    derived column has no cell of its own: without a value it is blank.
+    """
+    if found is None:
+        return "blank" if is_blank(column, cell) else "unreadable"
+    if isinstance(column, NumericColumn) and column.limits != column.widest:
+        return "outside" if found in column.limits else "readable"
+    return "readable"
+
+
+def is_blank(column: Column, cell: str) -> bool:
+    """Whether a cell has nothing but blanks, or a mark of missing cells."""
+    text = cell.strip(BLANKS)
+    if isinstance(column, LabeledColumn | PrivatePartitionColumn | IdColumn):
+        text = spelled(cell, spelling_keys(column))
+    return not cell.strip(BLANKS) or _is_marked(column, text)
 
 
 def derived(column: Column, row: Row) -> int | None:
@@ -189,7 +237,8 @@ def derived(column: Column, row: Row) -> int | None:
             holds = truth(test, row)
             return None if holds is None else int(holds)
         case FirstTrue(tests):
-            passed = (place for place, test in enumerate(tests) if truth(test, row))
+            stated = enumerate(tests)
+            passed = (place for place, test in stated if test and truth(test, row))
             return next(passed, None)
         case PositionAmong(texts_column, texts):
             text = row[texts_column]
@@ -205,6 +254,8 @@ def derived(column: Column, row: Row) -> int | None:
             known = [part.labels[row[part]] for part in columns if row[part] is not None]
             return _labels(derivation).index(known[0]) if known else None
     assert isinstance(derivation, Arithmetic) and isinstance(column, NumericColumn)
+    if isinstance(derivation, ChangeOfPerson) and derivation.rows and row[derivation.rows] < 2:
+        return None
     terms = [
         term if isinstance(term, Fraction) else None if row[term] is None else row[term] * term.step
         for term in derivation.terms
@@ -227,7 +278,7 @@ def _exact(derivation: Arithmetic, terms: list[Fraction | None]) -> Fraction | N
 def _computed(derivation: Arithmetic, known: list[Fraction]) -> Fraction | None:
     """The exact value of a number without missing terms; None for a division by zero."""
     match derivation:
-        case Difference():
+        case Difference() | ChangeOfPerson():
             return known[0] - known[1]
         case Sum():
             return sum(known, Fraction(0))
@@ -310,8 +361,9 @@ def _answer(query: Query, people: People, unit: Unit) -> Answer:
     """One query, person by person."""
     if isinstance(query, SelectionQuery):
         return _scores(query, people, unit)
-    if isinstance(query, ReadabilityQuery):
-        return _readability(query, people, unit)
+    if isinstance(query, FirstFaultQuery):
+        faults = [_first_fault(query.faults, rows, unit) for rows in people if rows]
+        return [faults.count(place) for place in range(query.cells)]
     if isinstance(query, ObjectiveQuery):
         return _objective(query, people, unit)
     if isinstance(query, CenteredCountQuery | PairedQuery):
@@ -357,7 +409,8 @@ def answer_otherwise(query: Query, people: People, unit: Unit) -> Answer:
         combined = query.combined(*(integer_array(cells_of(part)) for part in parts))
         return cast("list[int]", combined.tolist())
     users = [[row for _, row in _limited(query, rows, unit)] for rows in people]
-    answer = answer_by_shape(query, users, Rules(truth, place_of))
+    max_rows = unit.max_rows if isinstance(unit, PersonUnit) else None
+    answer = answer_by_shape(query, users, Rules(truth, place_of, max_rows))
     if isinstance(answer, dict):
         return answer
     if answer.ndim > 1:
@@ -365,13 +418,30 @@ def answer_otherwise(query: Query, people: People, unit: Unit) -> Answer:
     return cast("list[int]", answer.tolist())
 
 
-def _readability(query: ReadabilityQuery, people: People, unit: Unit) -> list[int]:
-    """The number of rows, and for each column the readable minus the unreadable cells."""
-    rows = [row for mine in people for _, row in _limited(query, mine, unit)]
-    known = [[row[column] is not None for row in rows] for column in query.checked]
-    return [len(rows)] * query.with_rows + [
-        cells.count(True) - cells.count(False) for cells in known
-    ]
+def _first_fault(bins: UserBins, rows: list[tuple[int, Row]], unit: Unit) -> int:
+    """The place of the first fault of a user over all rows; past all faults without one.
+
+    Faults of cells are in the order of the tests, the first ones `before` those of limits.
+    """
+    derivation = None if bins.first is None else bins.first.derivation
+    tests = list(derivation.tests) if isinstance(derivation, FirstTrue) else []
+    if bins.first_of_people is not None:
+        own = bins.first_of_people.derivation
+        assert isinstance(own, FirstTrue)
+        tests = [one or other for one, other in zip(tests, own.tests, strict=True)]
+    cells = [any(test is not None and truth(test, row) for _, row in rows) for test in tests]
+    kept = [row for _, row in sorted(rows, key=lambda pair: pair[0])[: bins.kept_rows]]
+    # Of the numbers of rows, the last one that applies counts.
+    least = [len(rows) >= start for start in bins.starts]
+    least = [one and not any(least[place + 1 :]) for place, one in enumerate(least)]
+    groups = []
+    for limits in bins.limits:
+        sizes = Counter(place_of(limits.axes, (), row) for row in kept)
+        del sizes[None]
+        most = max(sizes.values(), default=0)
+        groups.append(len(sizes) > limits.max_groups or most > limits.max_rows_per_group)
+    faults = [*cells[: bins.before], *least, *groups, *cells[bins.before :]]
+    return faults.index(True) if True in faults else len(faults)
 
 
 def _objective(query: ObjectiveQuery, people: People, unit: Unit) -> list[int]:
@@ -455,8 +525,10 @@ def _rank(quantile: Fraction, candidate: int, values: list[int]) -> int:
 def _limited(query: Query, rows: list[tuple[int, Row]], unit: Unit) -> list[tuple[int, Row]]:
     """The rows of a user that may enter a query, in the order of their priorities."""
     ordered = sorted(rows, key=lambda pair: pair[0])
-    if not isinstance(unit, PersonUnit):
+    if not isinstance(unit, PersonUnit) or isinstance(query.shape, UserBins):
         return ordered
+    if unit.of_people:
+        return _lines_of_person(query, ordered, unit)
     totals = isinstance(query.shape, UserTotals)
     if isinstance(query, LinearQuery):
         totals = query.user_clamp is not None
@@ -474,6 +546,21 @@ def _limited(query: Query, rows: list[tuple[int, Row]], unit: Unit) -> list[tupl
         if totals or entered[cell] <= unit.max_rows_per_group:
             chosen.append((one, row))
     return chosen
+
+
+def _lines_of_person(
+    query: Query, ordered: list[tuple[int, Row]], unit: PersonUnit
+) -> list[tuple[int, Row]]:
+    """One row for a person, or one in each of the groups by columns of rows."""
+    axes = [axis for axis in query.axes if not axis.column.is_of_people]
+    if not axes:
+        return ordered[:1]
+    lines: dict[object, tuple[int, Row]] = {}
+    for one, row in ordered:
+        cell = place_of(axes, (), row)
+        if cell is not None and (cell in lines or len(lines) < unit.max_groups):
+            lines.setdefault(cell, (one, row))
+    return list(lines.values())
 
 
 def _adds(
@@ -1131,9 +1218,10 @@ def _meant_year(column: NumericColumn, format_: DateFormat) -> MeantYear:
             start = first or 1970
             return next((day for day in days if start <= day.year < start + 100), None)
 
-        def distance(day: datetime.date) -> int:
+        def distance(day: datetime.date) -> tuple[int, int]:
             number = 2 * (day - datetime.date(1970, 1, 1)).days
-            return max(low - number, number - high, 0)
+            # Bounds a step wider may have two such days.
+            return max(low - number, number - high, 0), abs(2 * number - low - high)
 
         return min(days, key=distance)
 

@@ -6,6 +6,7 @@ a time; what is made of them is the query's own.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -25,6 +26,7 @@ from dpcli.queries.sums import (
     Factor,
     PlainSum,
     RowSums,
+    UserBins,
     UserTotals,
     WeightedSum,
 )
@@ -37,15 +39,20 @@ Numbers = dict[tuple[str, ...], list[int]]
 
 @dataclass(frozen=True)
 class Rules:
-    """How rows are read: whether one passes a filter, and its labels and place on some axes."""
+    """How rows are read: whether one passes a filter, and its labels and place on some axes.
+
+    Of all rows of a user, the first `max_rows` are kept.
+    """
 
     truth: Callable[[Filter, Row], bool | None]
     cell: Callable[[Sequence[Axis], Sequence[Axis], Row], tuple[tuple[str, ...], int] | None]
+    max_rows: int | None = None
 
 
 def answer_by_shape(query: Query, users: Sequence[list[Row]], rules: Rules) -> Array | Numbers:
     """The answer to a query; `users` have the rows of each of them that may enter it.
 
+    Users who are counted in bins have all their rows, in the order of their priorities.
     It is a dictionary if the groups are private. A query of several parts is not answered here.
     """
     shape = query.shape
@@ -53,10 +60,9 @@ def answer_by_shape(query: Query, users: Sequence[list[Row]], rules: Rules) -> A
         lines = _counted_factors(shape, [row for rows in users for row in rows], rules)
         width = len(shape.factors) + len(shape.sums)
         return query.answer(integer_array(np.array(lines, object).reshape(len(lines), width)))
-    if isinstance(shape, UserTotals) and shape.starts is not None:
-        counts = [sum(_passes(shape.counted, row, rules) for row in rows) for rows in users]
-        places = [sum(start <= count for start in shape.starts) - 1 for count in counts if count]
-        return query.answer(_table([[places.count(bin_) for bin_ in range(len(shape.starts))]]))
+    if isinstance(shape, UserBins):
+        found = [_bin_of(shape, rows, rules) for rows in users if rows]
+        return query.answer(_table([[found.count(bin_) for bin_ in range(shape.bins)]]))
     numbers = len(shape.sums) if isinstance(shape, RowSums) else 1
     width = prod(map(len, query.inner_axes)) * numbers
     groups: Numbers = {}
@@ -68,6 +74,21 @@ def answer_by_shape(query: Query, users: Sequence[list[Row]], rules: Rules) -> A
         return {group: query.answer(_table([cells])).tolist() for group, cells in groups.items()}
     every = product(*(key.labels for key in query.by))
     return query.answer(_table([groups.get(group, [0] * width) for group in every]))
+
+
+def _bin_of(shape: UserBins, rows: list[Row], rules: Rules) -> int:
+    """The bin of a user with these rows."""
+    first = 0
+    if shape.first is not None:
+        values = [row[shape.first] for row in rows]
+        first = min(value for value in values if value is not None)
+    exceeded = []
+    for limits in shape.limits:
+        cells = Counter(rules.cell(limits.axes, (), row) for row in rows[: shape.kept_rows])
+        del cells[None]
+        most = max(cells.values(), default=0)
+        exceeded.append(len(cells) > limits.max_groups or most > limits.max_rows_per_group)
+    return shape.bin_of(first, len(rows), exceeded)
 
 
 def _table(lines: list[list[int]]) -> Array:
@@ -91,7 +112,6 @@ def _added(
                 case RowSums(sums):
                     yield cell, [_weighted(weighted, inside, rules) for weighted in sums]
                 case UserTotals(counted, total, clamp):
-                    assert clamp is not None
                     is_counted = any(_passes(counted, row, rules) for row in inside)
                     clamped = min(max(_plain(total, inside, rules), clamp[0]), clamp[1])
                     yield cell, [clamped * is_counted]

@@ -23,6 +23,7 @@ def test_a_seed_gives_one_file() -> None:
     assert len({generate(seed)[0] for seed in range(50)}) == 50
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("start", range(0, 600, 100))
 def test_headers_are_well_formed(start: int) -> None:
     """The header holds each declared column once, and no name twice or empty."""
@@ -59,6 +60,7 @@ def test_queries_fit_the_declarations() -> None:
                     assert list(key.starts) == sorted(set(key.starts)), seed
 
 
+@pytest.mark.extended
 def test_every_file_can_be_answered() -> None:
     """The oracle answers every query on many files, and often not with zero."""
     nonzero = 0
@@ -101,6 +103,7 @@ def test_oddities_occur(what: str, part: bytes) -> None:
     assert any(part in file(seed)[0] for seed in range(1000)), what
 
 
+@pytest.mark.extended
 def test_shapes_occur() -> None:
     """There are empty tables, single columns, lone CR, ragged rows and open ends."""
     seen = set()

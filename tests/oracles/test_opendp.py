@@ -19,7 +19,7 @@ from dpcli.planning.planner import make_plan
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.releasing.steps import aggregate_data
 from dpcli.specification.load import read_central_spec
-from tests.oracles.opened import cells_of
+from tests.oracles.opened import cells_of, queries_of
 from tests.oracles.plain import evaluate
 from tests.support.estimates import estimates_of
 
@@ -141,7 +141,7 @@ def test_errors_are_no_larger_than_opendp_s_at_equal_epsilon(tmp_path: Path) -> 
     """Root mean square errors over 800 releases of the sample, with the same bounds."""
     plan = plan_of(tmp_path)
     sealed = aggregate_data(plan, (str(PEOPLE),))
-    counts, sums, _ = map(cells_of, evaluate(plan.engine_queries, PEOPLE.read_bytes())[:3])
+    counts, sums, _ = map(cells_of, evaluate(queries_of(plan), PEOPLE.read_bytes())[:3])
     means = [a / b for a, b in zip(sums, counts, strict=True)]
     truth = [[*map(float, counts)], [*map(float, sums)], means]
     ours: list[list[float]] = [[], [], []]

@@ -8,13 +8,16 @@ from random import Random
 
 from dpcli.data.cell_options import Blanks, Case, Numerals
 from dpcli.data.column import Column
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import Axis
-from dpcli.data.labels import IdColumn, PrivatePartitionColumn
-from dpcli.privacy.unit import PersonUnit
+from dpcli.data.labels import IdColumn, LabeledColumn, PrivatePartitionColumn
+from dpcli.privacy.unit import Limits, PersonUnit, Unit
 from dpcli.queries.paired import paired
 from dpcli.queries.query import LinearQuery, Query, RowsPerUserQuery
+from dpcli.queries.sums import GroupLimits
 from dpcli.statistics.counts.centered_counts import CenteredCountQuery
 from dpcli.statistics.counts.distinct import DistinctQuery
+from dpcli.statistics.quality.faults import FirstFaultQuery
 from tests.oracles import files
 
 
@@ -40,7 +43,41 @@ def generate(seed: int) -> tuple[bytes, PersonUnit, list[Query]]:
     queries = [_query(random, other, (place, ward), car) for _ in range(random.randint(1, 6))]
     if seed % 3 == 0:
         queries.insert(seed % len(queries), RowsPerUserQuery(starts=(0, 2, 3, 6)[: seed % 4 + 1]))
+    queries.insert(seed % len(queries), _first_faults(seed, columns, unit))
     return files._file(random, columns), unit, queries
+
+
+def limits_of_each(seed: int, unit: PersonUnit, queries: Sequence[Query]) -> list[Unit]:
+    """The unit of each query: in two of three files, some have lower or higher limits."""
+    random, units = Random(seed), list[Unit]()
+    for _ in queries:
+        rows = random.randint(1, 7)
+        limits = Limits(rows, random.randint(1, rows + 1), random.randint(1, rows))
+        units.append(limits.of(unit) if seed % 3 and random.random() < 0.5 else unit)
+    return units
+
+
+def _first_faults(seed: int, columns: Sequence[Column], unit: PersonUnit) -> FirstFaultQuery:
+    """People by their first fault: cells, numbers of rows, and limits on groups of any kind."""
+    random = Random(f"first faults {seed}")
+    order = files.faults(seed, [column for column in columns if column.name != unit.column])
+    starts = sorted(random.sample(range(2, 9), random.randint(0, 3)))
+    keyed = [c for c in columns if isinstance(c, LabeledColumn | NumericColumn)]
+    private = [c for c in columns if isinstance(c, PrivatePartitionColumn)]
+    limits = []
+    for _ in range(random.randint(0, 2)):
+        axes = [files._key(random, column) for column in random.sample(keyed, min(len(keyed), 1))]
+        axes += [Axis(column) for column in private if random.random() < 0.3]
+        limits.append(
+            GroupLimits(tuple(axes), random.randint(1, 3), random.randint(1, unit.max_rows))
+        )
+    order = replace(
+        order,
+        starts=tuple(starts),
+        groups=tuple(dict.fromkeys(limits)),
+        kept_rows=random.randint(1, unit.max_rows),
+    )
+    return FirstFaultQuery(faults=order.bins)
 
 
 def less_people(seed: int, queries: Sequence[Query]) -> Iterator[Query]:

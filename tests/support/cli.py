@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -23,6 +24,14 @@ SPECS = sorted(
 )
 LOCAL = ROOT / "specs" / "local-survey.yaml"
 PEOPLE = ROOT / "sample_data" / "people.csv"
+
+
+def sample_of(spec: Path) -> Path:
+    """The sample file that the comment of a spec names."""
+    text = spec.read_text(encoding="utf-8")
+    (name,) = set(re.findall(r"sample_data/(\w+\.csv)", text)) or {PEOPLE.name}
+    return PEOPLE.with_name(name)
+
 
 SPEC = """\
 dpcli: 1

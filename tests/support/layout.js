@@ -1,5 +1,6 @@
 // What a careful reader would find wrong with a page: text that is cut, lies beside the page
-// or over other text, drawings without anything in them, and words too pale to read.
+// or over other text, words of tables cut in two, drawings without anything in them, and words too
+// pale to read.
 function faults(page) {
   const found = [];
   const view = page.defaultView, root = page.documentElement;
@@ -15,6 +16,14 @@ function faults(page) {
     const parent = node.parentElement;
     if (parent.closest("title, style") || !parent.getClientRects().length) continue;
     const range = page.createRange();
+    for (const word of parent.closest("td, th") ? node.textContent.matchAll(/\d\S*|[^\s-]+/g) : []) {
+      // A longer number, or word, does not fit into every column.
+      if (word[0].length > (/^[-\d.,:()[\]]+$/.test(word[0]) ? 40 : 24)) continue;
+      range.setStart(node, word.index);
+      range.setEnd(node, word.index + word[0].length);
+      const lines = new Set([...range.getClientRects()].map((box) => Math.round(box.top)));
+      if (lines.size > 1) found.push(`cut in two: ${word[0]}`);
+    }
     range.selectNodeContents(node);
     for (const box of range.getClientRects()) {
       if (box.width < 1 || box.height < 1) continue;

@@ -27,6 +27,21 @@ class Drawn:
     flags: list[str] = field(default_factory=list)
     private: list[str] = field(default_factory=list)
     cells: dict[str, Cells] = field(default_factory=dict)
+    of_limits: Random | None = None
+
+    def limits(self) -> str:
+        """Limits that an entry states itself, often none; none where the unit is a row."""
+        random = self.of_limits
+        if random is None:
+            return ""
+        rows = random.randint(1, 3)
+        most = {"max_rows": rows, "max_groups": random.randint(1, 3)}
+        # Without a `max_rows` of the entry, that of the unit may be 1.
+        most["max_rows_per_group"] = random.randint(1, rows)
+        stated = [key for key in most if random.random() < 0.3]
+        if "max_rows" not in stated:
+            most["max_rows_per_group"] = 1
+        return "".join(f", {key}: {most[key]}" for key in stated)
 
     def declare(self, name: str, declaration: str, cells: Cells) -> None:
         """Add a column of the file."""
@@ -137,6 +152,7 @@ def random_spec(seed: int) -> tuple[str, dict[str, Cells]]:
     unit = "row"
     if person:
         marks = random.choice(("", ", na: [0, q]"))
+        drawn.of_limits = Random(seed)
         drawn.declare("who", f"type: id{marks}", ("p", "q", "p", "r", "0", ""))
         rows = random.randint(1, 3)
         unit = f"{{column: who, max_rows: {rows}, max_groups: {random.randint(1, rows)}}}"
@@ -266,7 +282,7 @@ def _entry(drawn: Drawn, place: int) -> str:
     keys = f", by: [{', '.join(by)}]" if by else ""
     tests = filters(drawn) if random.random() < 0.5 else ""
     where = f", where: {tests}" if tests else ""
-    return f"  - {{name: s{place}, {fields}{keys}{where}, epsilon: 1}}"
+    return f"  - {{name: s{place}, {fields}{keys}{where}{drawn.limits()}, epsilon: 1}}"
 
 
 def filters(drawn: Drawn, depth: int = 0) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.cli.main import run
-from tests.support.cli import LOCAL, PEOPLE, SPECS
+from tests.support.cli import LOCAL, SPECS, sample_of
 from tests.support.rules import mostly_extended
 from tests.support.shared import made_once
 
@@ -35,14 +35,23 @@ class Reports:
         return self.path(ending).read_text(encoding="utf-8")
 
 
-def make_reports(spec: Path, folder: Path, data: Path = PEOPLE) -> Reports:
+def make_reports(spec: Path, folder: Path, data: Path | None = None) -> Reports:
     """Release a spec once, with every report."""
     copy = folder / spec.name
     shutil.copy(spec, copy)
     command = COMMANDS.get(spec, ["release"])
     endings = (".json", ".md", ".html", ".yaml")
     reports = [word for ending in endings for word in ("--report", folder / f"report{ending}")]
-    words = [*command, copy, data, "-q", "-o", folder / "out.csv", "--release-id", "first"]
+    words = [
+        *command,
+        copy,
+        data or sample_of(spec),
+        "-q",
+        "-o",
+        folder / "out.csv",
+        "--release-id",
+        "first",
+    ]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(sys, "argv", ["dpcli", *map(str, [*words, *reports])])
         assert run() == 0

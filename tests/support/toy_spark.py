@@ -19,7 +19,7 @@ from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import Factor
 from dpcli.spark import aggregate
 from dpcli.spark.tasks import Tasks
-from tests.oracles.opened import engine, opened
+from tests.oracles.opened import bounded, engine, opened
 from tests.support.toy_column import DurationColumn
 from tests.support.toy_option import Prefix
 
@@ -42,6 +42,7 @@ def main() -> None:
     os.environ["PYSPARK_PYTHON"] = sys.executable
     setattr(aggregate, "Tasks", ToyTasks)  # noqa: B010 - not exported
     columns = (SITE, SPENT)
-    sealed = aggregate.aggregate_with_spark(QUERIES, RowUnit(), STANDARD_DIALECT, columns, (path,))
+    queries = bounded(QUERIES, RowUnit())
+    sealed = aggregate.aggregate_with_spark(queries, STANDARD_DIALECT, columns, (path,))
     print("local:", engine(QUERIES, RowUnit(), Path(path)))
     print("spark:", opened(sealed))

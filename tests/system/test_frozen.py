@@ -13,7 +13,9 @@ import pytest
 from dpcli import __version__
 from dpcli.noise import entropy
 from dpcli.report.formats import render_output
+from dpcli.report.privacy import BuildReport
 from dpcli.report.report import Report
+from dpcli.version import this_build
 from tests.support.cli import Command, reported
 from tests.support.frozen import (
     COMPLETE,
@@ -88,7 +90,10 @@ def _outputs(
         "record.txt": Path("r.yaml").read_text("utf-8"),
         "entries.json": as_text(entries_of(Path("dpcli-ledger.sqlite"))),
     }
-    steady = {head: "(head)", f'"{__version__}"': '"(version)"', f"dpcli {__version__}": "dpcli"}
+    made_by = BuildReport.read(this_build()).text
+    written = {made_by: "dpcli", made_by.replace("_", r"\_"): "dpcli"}
+    versions = {f'"{__version__}"': '"(version)"', f"dpcli {__version__}": "dpcli"}
+    steady = {head: "(head)", **written, **versions}
     for changing, mark in steady.items():
         outputs = {key: text.replace(changing, mark) for key, text in outputs.items()}
     return outputs

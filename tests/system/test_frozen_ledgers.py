@@ -72,3 +72,21 @@ def test_an_old_ledger_takes_charges(ledger: Path, dpcli: Command) -> None:
         accounts = digits(dpcli("ledger", "show", "--json").out)
         assert accounts[0]["spent_epsilon"] == spent
     assert dpcli("ledger", "verify").status == 0
+
+
+def test_another_dataset_can_take_an_old_id(ledger: Path, dpcli: Command) -> None:
+    """An entry of an old ledger keeps its name, and the new one is found by its dataset."""
+    shutil.copy(FROZEN / "people.csv", "people.csv")
+    text = (FROZEN / "minimal" / "spec.yaml").read_text("utf-8")
+    (old,) = (line for line in text.splitlines() if line.startswith("dataset:"))
+    Path("spec.yaml").write_text(text.replace(old, "dataset: another"), "utf-8")
+    words = ("-o", "t.csv", "--release-id", "one", "-q")
+    dpcli("release", "spec.yaml", "people.csv", *words).succeeded()
+    named = [entry["dataset"] for entry in dpcli("ledger", "history", "--json").json
+             if entry["release_id"] == "one"]  # fmt: skip
+    assert len(named) == 2 and named[1] == "another"
+    assert dpcli("ledger", "export", "one").status == 6
+    for dataset, table in ((named[0], OUTPUTS["one"]["table.csv"]), ("another", None)):
+        out = dpcli("ledger", "export", "one", "--dataset", dataset).succeeded().out
+        assert table in {None, hashlib.sha256(out.encode()).hexdigest()}
+    assert dpcli("ledger", "verify").status == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import runpy
 from collections import Counter
 from pathlib import Path
@@ -33,12 +34,12 @@ def test_form() -> None:
     assert b"\r" not in data
     assert data.endswith(b"\n")
     assert "Saint-Rémy" in data.decode()
-    assert 120_000 <= len(data) <= 250_000
+    assert 500_000 <= len(data) <= 1_000_000
 
 
 def test_rows_are_whole(rows: list[dict[str, str]]) -> None:
-    """There are about three thousand rows, each with a cell for every column."""
-    assert 2_900 <= len(rows) <= 3_100
+    """There are about twelve thousand rows, each with a cell for every column."""
+    assert 11_900 <= len(rows) <= 12_100
     assert all(None not in row and None not in row.values() for row in rows)
 
 
@@ -47,7 +48,7 @@ def test_people_repeat(rows: list[dict[str, str]]) -> None:
     visits = Counter(row["person_id"] for row in rows)
     spread = Counter(visits.values())
     assert {1, 2, 3, 4, 5, 6} <= set(spread)
-    assert 0 < sum(count for number, count in spread.items() if number > 6) < 50
+    assert 0 < sum(count for number, count in spread.items() if number > 6) < 150
     assert spread[1] < len(visits) / 2
 
 
@@ -61,16 +62,10 @@ def test_the_readme_names_every_column(rows: list[dict[str, str]]) -> None:
 @pytest.mark.parametrize(
     ("column", "cells"),
     [
-        ("age", ["", "NA", "n/a", "-", "NaN", "inf", " 42 ", "1e3", "38.0", "+5", "0x10"]),
-        ("age", ["-1", "999", "forty", "57.5"]),
         ("income", ["", "NA", "n/a", "-", "NaN", "inf", "-inf", "1e3", "1,200", "+5", "0x10"]),
         ("income", ["-250.00", "9999999.00", " 1850.50 ", "1_000", "1234.565"]),
         ("hours", ["", "168", "-8", " 40 ", "37,5"]),
-        ("visit", ["", "2021-3-7", "31/12/2021", "2021-02-30", "2021-07-14T09:30:00"]),
-        ("sex", ["", "9", " 1 ", "F"]),
-        ("region", ["", "Unknown", " Hillside ", "hillside", "Harbour, East", "Saint-Rémy"]),
         ("employment", ["", "Employed", " employed ", "military"]),
-        ("insured", ["", "Yes", "TRUE", " yes "]),
         ("first_visit", ["", "no", "2"]),
         ("note", ["", "back pain, second week", 'wants a "second opinion", see letter']),
     ],
@@ -80,7 +75,29 @@ def test_oddities(rows: list[dict[str, str]], column: str, cells: list[str]) -> 
     assert set(cells) <= {row[column] for row in rows}
 
 
-@pytest.mark.parametrize("column", ["age", "income", "hours", "visit", "sex", "region"])
+@pytest.mark.parametrize(
+    ("column", "form"),
+    [
+        ("age", "[0-9]{1,2}"),
+        ("visit", "2021-[0-9]{2}-[0-9]{2}"),
+        ("sex", "[012]"),
+        ("insured", "yes|no"),
+    ],
+)
+def test_the_register_has_no_odd_cells(rows: list[dict[str, str]], column: str, form: str) -> None:
+    """Every cell of these columns is as its description says."""
+    assert all(re.fullmatch(form, row[column]) for row in rows)
+
+
+def test_other_offices_have_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their script reproduces them byte for byte."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    made = runpy.run_path(str(FOLDER / "make_offices.py"))
+    for office in made["FILES"]:
+        assert made["text"](office).encode() == (FOLDER / f"{office}.csv").read_bytes()
+
+
+@pytest.mark.parametrize("column", ["employment", "income", "hours", "first_visit"])
 def test_most_cells_are_plain(rows: list[dict[str, str]], column: str) -> None:
     """Of a column's cells, nearly all are as its description says."""
     odd = runpy.run_path(str(FOLDER / "make_people.py"))["ODD"][column]

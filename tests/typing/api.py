@@ -27,7 +27,7 @@ def nightly(folder: Path, visits: pl.LazyFrame, day: str) -> Release | None:
 
 def files(names: list[Path]) -> None:
     """A release of several files, and what it has."""
-    made = release(plan(load_spec("survey.yaml")), names, ledger="ledger.sqlite")
+    made = release(plan(load_spec("survey.yaml")), names, ledger="ledger.sqlite", release_id="r")
     assert_type(made.table, pl.DataFrame)
     assert_type(made.report("markdown"), str)
     assert_type(made.cost.epsilon, Fraction)
@@ -52,7 +52,7 @@ def wrong(made: Release) -> None:
     """What is refused: other data, a seed, and a release that changes."""
     release(plan(load_spec("survey.yaml")), 7)  # type: ignore[arg-type]
     release(plan(load_spec("survey.yaml")), "people.csv", seed=1)  # type: ignore[call-arg]
-    release(load_spec("survey.yaml"), "people.csv")  # type: ignore[arg-type]
+    release(7, "people.csv")  # type: ignore[arg-type]
     made.charged = False  # type: ignore[misc]
     made.report("pdf")  # type: ignore[arg-type]
-    plan("survey.yaml")  # type: ignore[arg-type]
+    plan(7)  # type: ignore[arg-type]

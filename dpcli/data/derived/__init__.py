@@ -36,7 +36,33 @@ DERIVED: Final[Classes[DeclaredDerivation]] = Classes(
 )
 """Every kind of derived column that a spec may declare."""
 
+PERSON_VALUES: Final[Classes[DeclaredDerivation]] = Classes(
+    "dpcli.data.people",
+    "counts:RowsOfPerson",
+    "counts:InAnyRow",
+    "counts:InAllRows",
+    "counts:DifferentValues",
+    "places:First",
+    "places:Last",
+    "places:Most",
+    "places:LongestGap",
+    "places:ShortestGap",
+    "amounts:TotalOfPerson",
+    "amounts:LeastOfPerson",
+    "amounts:GreatestOfPerson",
+    "amounts:MeanOfPerson",
+    "amounts:MedianOfPerson",
+    "amounts:ChangeOfPerson",
+)
+"""Every kind of value of a person that a spec may declare."""
+
 UNDECLARED: Final[Classes[Derivation]] = Classes(
-    "dpcli.data.derived", "labels:FirstLabel", "positions:FirstTrue", "positions:PositionAmong"
+    "dpcli.data",
+    "derived.labels:FirstLabel",
+    "derived.positions:FirstTrue",
+    "derived.positions:PositionAmong",
+    "derived.cell_states:CellState",
+    "derived.joined_ids:JoinedIds",
+    "people.counts:RowsThatCount",
 )
 """Every other kind: filters, statistics and declared kinds make them."""

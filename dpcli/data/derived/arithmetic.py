@@ -140,10 +140,10 @@ def _times(cell: pl.Expr, factor: int, dtype: pl.DataType) -> pl.Expr:
 
 
 def _divided(value: pl.Expr, divisor: int, dtype: pl.DataType) -> pl.Expr:
-    return value if divisor == 1 else _rounded(value, pl.lit(divisor, dtype=dtype))
+    return value if divisor == 1 else rounded_ratio(value, pl.lit(divisor, dtype=dtype))
 
 
-def _rounded(above: pl.Expr, below: pl.Expr) -> pl.Expr:
+def rounded_ratio(above: pl.Expr, below: pl.Expr) -> pl.Expr:
     """The nearest integer of a ratio with a positive denominator, halves to even."""
     # The floor of the ratio and a half; a tie has no rest, and is one too many if odd.
     shifted, twice = above * 2 + below, below * 2
@@ -229,6 +229,10 @@ class Difference(Sum):
     kinds: ClassVar[tuple[str, ...]] = ORDERED
     subtracts: ClassVar[bool] = True
 
+    @property
+    def unit(self) -> str:
+        return "days" if any(column.is_date for column in self.columns) else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Product(Arithmetic):
@@ -299,6 +303,10 @@ class Ratio(Arithmetic):
         return cls(terms, section.step).named(name, section)
 
     @property
+    def may_lack(self) -> bool:
+        return True
+
+    @property
     def scaled(self) -> tuple[int, int]:
         """The factors of numerator and denominator with which their ratio is in steps."""
         above, below = map(_unit, self.terms)
@@ -337,7 +345,7 @@ class Ratio(Arithmetic):
             for factor, term in zip(self.scaled, self.terms, strict=True)
         )
         sign = pl.when(below < 0).then(-1).otherwise(1).cast(self.dtype)
-        return pl.when(below != 0).then(_rounded(above * sign, below * sign))
+        return pl.when(below != 0).then(rounded_ratio(above * sign, below * sign))
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,6 +361,7 @@ class FirstNumber(Arithmetic):
     """
 
     key = "coalesce"
+    replaces_blanks = may_lack = True
     fields: ClassVar[Fields] = {"coalesce": Several}
 
     @classmethod

@@ -93,6 +93,10 @@ class Age(Arithmetic):
         return 1 << 20
 
     @property
+    def unit(self) -> str:
+        return "years"
+
+    @property
     def text(self) -> str:
         birth, day = texts_of(self.terms)
         return f"full years from {birth} to {day}"

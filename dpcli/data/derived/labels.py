@@ -156,6 +156,10 @@ class Satisfies(DeclaredDerivation):
     def text(self) -> str:
         return self.test.text
 
+    @property
+    def misled_by_clamped(self) -> bool:
+        return any(test.misled_by for test in self.test.single_tests)
+
     def value(self, names: Names) -> pl.Expr:
         return self.test.truth(names).cast(pl.Int8)
 

@@ -3,30 +3,43 @@
 from __future__ import annotations
 
 from dpcli.data.column import Column, Derivation, Names
-from dpcli.data.filters import Filter, filtered_columns
+from dpcli.data.filters import Filter, all_implied, filtered_columns
 from dpcli.data.polars_text import pl
 from dpcli.problems.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class FirstTrue(Derivation):
-    """A category: the position of the first filter that is true; missing if none is."""
+    """A category: the position of the first filter that is true; missing if none is.
 
-    tests: tuple[Filter, ...]
+    A position without a filter is never the first.
+    """
+
+    tests: tuple[Filter | None, ...]
 
     @property
     def inputs(self) -> tuple[Column, ...]:
-        return filtered_columns(self.tests)
+        return filtered_columns(self._known)
+
+    @property
+    def _known(self) -> list[Filter]:
+        return [test for test in self.tests if test is not None]
 
     @property
     def text(self) -> str:
-        return "the first of " + ", ".join(test.text for test in self.tests)
+        return "the first of " + ", ".join(test.text for test in self._known)
+
+    @property
+    def may_lack(self) -> bool:
+        return all_implied(test.implied(outcome=False) for test in self._known) is not None
 
     def value(self, names: Names) -> pl.Expr:
-        return pl.coalesce(
+        positions = [
             pl.when(test.truth(names)).then(pl.lit(index, dtype=pl.Int32))
             for index, test in enumerate(self.tests)
-        )
+            if test is not None
+        ]
+        return pl.coalesce(*positions, pl.lit(None, dtype=pl.Int32))
 
 
 @dataclass(frozen=True, slots=True)

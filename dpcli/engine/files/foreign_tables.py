@@ -89,9 +89,9 @@ def arrow_frame(rows: Any) -> pl.DataFrame:
     """
     if not hasattr(rows, "__arrow_c_stream__"):
         return pl.DataFrame(rows)
+    # Some tables cannot be exported twice at the same time, such as those of DuckDB.
     capsule = rows.__arrow_c_stream__()
-    # What has a length can be exported again.
-    source = rows if hasattr(rows, "__len__") else _Exported(capsule)
+    source = _Exported(capsule)
     formats = [*_formats(capsule)]
     if any(map(DECIMAL256.fullmatch, formats)):
         raise DataError.about("data-unreadable.decimal")

@@ -375,6 +375,9 @@ def column_text(index: int, dtype: pl.DataType, decimal: str) -> pl.Expr:
     if isinstance(dtype, pl.Datetime):
         second = UNITS[dtype.time_unit]
         return within_calendar(column, dtype, DAY * second).dt.to_string("%Y-%m-%d %H:%M:%S")
+    if dtype.is_float():
+        # Cells that are read without their texts are null too, and null cells are blank.
+        column = column.fill_nan(None)
     text = column.cast(pl.String)
     if decimal != "." and (dtype.is_float() or dtype.is_decimal()):
         return text.str.replace(".", decimal, literal=True)

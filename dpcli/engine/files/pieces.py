@@ -23,7 +23,7 @@ import polars as pl
 
 from dpcli.data.column import Column
 from dpcli.data.polars_text import unified_text
-from dpcli.engine.cells import Decoder, declared_text, raised_flags, untyped_text
+from dpcli.engine.cells import BROKEN, Decoder, declared_text, raised_flags, untyped_text
 from dpcli.engine.files.csv_normalizer import BLOCK, CsvNormalizer, PlainText
 from dpcli.engine.files.dataset import Dataset, Source
 from dpcli.engine.files.decoding import COMPRESSED_STARTS, UTF8_BOM, pread_blocks
@@ -123,8 +123,9 @@ class Piece:
     def frame(self) -> pl.LazyFrame:
         """The wanted columns as `t0`, `t1` and so on: texts, or steps of integer types.
 
-        `odd_row` is false, so that rows without wanted columns can be counted. Footers, which the
-        first cell of a record alone identifies, are left out.
+        `odd_row` is false, so that rows without wanted columns can be counted. If broken records
+        are rows, `BROKEN` says which. Footers, which the first cell of a record alone identifies,
+        are left out.
         """
         dialect = self.source.dialect
         if dialect is None:
@@ -180,7 +181,10 @@ class Piece:
         if self.has_broken and self.drops_broken:
             table = table.filter(broken.is_null())
         never = pl.col([*wanted, *names][0]).is_null() & False
-        return table.select(*texts, never.alias("odd_row"))
+        marks = [never.alias("odd_row")]
+        if self.has_broken and not self.drops_broken:
+            marks.append(broken.is_not_null().alias(BROKEN))
+        return table.select(*texts, *marks)
 
     def drop_odd(self) -> bool:
         """Drop native columns with an odd cell, so that they are read as texts.
@@ -396,7 +400,7 @@ def read_texts(
 
     def scan(texts: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         rows = texts.collect(engine="streaming")
-        return rows.drop("odd_row"), rows.select("odd_row")
+        return rows.drop("odd_row", BROKEN, strict=False), rows.select("odd_row")
 
     progress = progress or Progress()
     pieces = read_pieces(

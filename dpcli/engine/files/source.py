@@ -17,7 +17,7 @@ import sys
 import tempfile
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
@@ -31,6 +31,21 @@ from dpcli.problems.light_dataclasses import dataclass
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+CAUSES = {
+    "MemoryError": "memory does not suffice",
+    "OutOfMemoryException": "memory does not suffice",
+    "ConnectionException": "the connection to its database is closed",
+    "FileNotFoundError": "a file of its query does not exist",
+    "IOException": "a file of its database cannot be read or written",
+    "BinderException": "its query does not fit the tables that it names",
+    "CatalogException": "its query names a table that does not exist",
+    "ParserException": "its query is not SQL",
+    "ColumnNotFoundError": "its query names a column that does not exist",
+    "DuplicateError": "two of its columns have the same name",
+}
+"""Errors of polars and DuckDB that no cell causes, by the names of classes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,12 +68,26 @@ class MemoryTable:
         """Its rows as a nameless file; raises DataError `data-unreadable` without a cell."""
         with ExitStack() as stack:
             file = stack.enter_context(tempfile.TemporaryFile(prefix="dpcli-", buffering=0))
-            with redacted_errors("data-unreadable.table"):
+            with redacted_errors("data-unreadable.table"), self._shown_causes():
                 self._lazy().sink_parquet(
                     file, compression="uncompressed", statistics=False, engine="streaming"
                 )
             stack.pop_all()
         return cast("BinaryIO", file)
+
+    @staticmethod
+    @contextmanager
+    def _shown_causes() -> Iterator[None]:
+        """Raise DataError `data-unreadable.cause` for an error that no cell can cause."""
+        try:
+            yield
+        except Exception as error:
+            cause = CAUSES.get(type(error).__name__)
+            if isinstance(error, OSError) and error.errno:
+                cause, _ = describe_system_error(error)
+            if cause:
+                raise DataError.about("data-unreadable.cause", cause=cause) from None
+            raise
 
     def _lazy(self) -> pl.LazyFrame:
         # A command without tables in memory must not load polars for this.

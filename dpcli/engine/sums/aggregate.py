@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from dpcli.data.column import Column
-from dpcli.engine.cells import FLAGS, Decoder
+from dpcli.data.column import Column, row_columns
+from dpcli.data.filters import FILTERS, Filter, filtered_columns
+from dpcli.engine.cells import FLAGS, Decoder, existing_rows
 from dpcli.engine.files.dataset import Dataset
 from dpcli.engine.files.pieces import Piece, TextPiece, read_pieces, scan_piece
 from dpcli.engine.progress import Progress, interruptible
@@ -28,8 +30,8 @@ from dpcli.engine.sums.joint_tables import (
 )
 from dpcli.mechanisms.query_sensitivity import require_plain
 from dpcli.privacy.confidential import Cells, Confidential, Groups
-from dpcli.privacy.unit import PersonUnit, Unit
-from dpcli.queries.query import Query
+from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
+from dpcli.queries.query import BoundedQuery
 
 if TYPE_CHECKING:
     from dpcli.engine.sums.bounding import UserScan
@@ -46,14 +48,18 @@ WAITING = 1 << 20
 
 
 def aggregate(
-    queries: Sequence[Query], unit: Unit, dataset: Dataset, progress: Progress | None = None
+    queries: Sequence[BoundedQuery],
+    dataset: Dataset,
+    progress: Progress | None = None,
+    only: Filter | None = None,
 ) -> ConfidentialAnswers:
     """The confidential answer to every query, from one scan of the files.
 
-    The files must have every column that the queries read. Raises DataError `data-unreadable`,
-    one fixed sentence, for every failure; nothing else about the records is reported.
+    Rows that do not pass the filter `only` are removed before anything else. The files must have
+    every column that the queries and the filter read. Raises DataError `data-unreadable`, one fixed
+    sentence, for every failure; nothing else about the records is reported.
     """
-    aggregator = QueryAggregator(queries, unit)
+    aggregator = QueryAggregator(queries, only)
     with dataset.redacted_errors():
         return aggregator.confidential_answers(
             aggregator.merged_partial(dataset, progress or Progress())
@@ -63,36 +69,48 @@ def aggregate(
 class QueryAggregator:
     """Aggregates a release's queries: files to partials, then confidential answers.
 
-    The errors of methods that read files or partials may quote a record. The caller redacts them.
+    The `unit` of all queries is the same, but for its limits. The errors of methods that read files
+    or partials may quote a record. The caller redacts them.
+
+    Privacy: rows that do not pass the filter `only` do not exist: they are removed as soon as they
+    are decoded, so they change no answer and no choice among other rows. Whether a row passes
+    depends on that row alone, so neighbors stay neighbors (`period_filter`).
     """
 
-    def __init__(self, queries: Sequence[Query], unit: Unit) -> None:
-        for query in queries:
-            require_plain(query)
-        self._asked, self._unit = queries, unit
-        self._tables = joint_tables([part for query in queries for part in query.parts], unit)
-        columns = dict.fromkeys(column for query in queries for column in query.columns)
-        if isinstance(unit, PersonUnit):
+    def __init__(self, queries: Sequence[BoundedQuery], only: Filter | None = None) -> None:
+        for asked in queries:
+            require_plain(asked.query)
+        if only is not None and type(only) not in FILTERS:
+            raise TypeError("a filter cannot be subclassed")
+        self._asked, self.unit, self._only = queries, _unit_of_all(queries), only
+        self._tables = joint_tables(
+            [BoundedQuery(part, asked.unit) for asked in queries for part in asked.query.parts]
+        )
+        used = dict.fromkeys(column for asked in queries for column in asked.query.columns)
+        self._derived = tuple(column for column in used if column.uses_people)
+        columns = dict.fromkeys(row_columns(used))
+        columns |= dict.fromkeys(filtered_columns([] if only is None else [only]))
+        if isinstance(self.unit, PersonUnit):
             from dpcli.engine.sums.users import id_column
 
-            columns |= {id_column(unit): None}
+            columns |= {id_column(self.unit): None}
         self.columns: tuple[Column, ...] = tuple(columns)
 
     def partial(self, dataset: Dataset, progress: Progress) -> Partial:
         """The partial of the files, for `merge`: no user may have rows in other files."""
-        if isinstance(self._unit, PersonUnit):
+        if isinstance(self.unit, PersonUnit):
             return self._scan_users(dataset, progress, lambda users: users.partial())
         return interruptible(lambda: self._scan_rows(dataset, progress))
 
     def merged_partial(self, dataset: Dataset, progress: Progress) -> Partial:
         """The merged partial of all rows, from the one data set that has all files."""
-        if isinstance(self._unit, PersonUnit):
+        if isinstance(self.unit, PersonUnit):
             return self._scan_users(dataset, progress, lambda users: users.merged_partial())
         return interruptible(lambda: self.merge([self._scan_rows(dataset, progress)]))
 
     def mergeable_partial(self, dataset: Dataset, progress: Progress) -> Partial:
         """A partial of the files, for `merge_users`: users may have rows elsewhere."""
-        if isinstance(self._unit, PersonUnit):
+        if isinstance(self.unit, PersonUnit):
             return self._scan_users(dataset, progress, lambda users: users.bounded_rows())
         return self.partial(dataset, progress)
 
@@ -102,7 +120,7 @@ class QueryAggregator:
 
     def merge_users(self, partials: Sequence[Partial]) -> Partial:
         """The merged partial of all rows, from the partials of `mergeable_partial`."""
-        if not isinstance(self._unit, PersonUnit):
+        if not isinstance(self.unit, PersonUnit):
             return self.merge(partials)
 
         def merge(users: UserScan) -> Partial:
@@ -127,20 +145,20 @@ class QueryAggregator:
             answers |= roll_up(frame, table)
         parts = (answers[position] for position in range(len(answers)))
         confidential: ConfidentialAnswers = []
-        for query in self._asked:
+        for asked in self._asked:
+            query, unit = asked.query, asked.unit
             first, *more = islice(parts, len(query.parts))
             # An answer is bound to its query, and to the unit for which rows were bounded.
             if isinstance(first, Groups):
-                confidential.append(Confidential(first, query, self._unit))
+                confidential.append(Confidential(first, query, unit))
                 continue
             numbers = (answer for answer in more if not isinstance(answer, Groups))
-            whole = query.combined(first, *numbers)
-            confidential.append(Confidential(whole, query, self._unit))
+            confidential.append(Confidential(query.combined(first, *numbers), query, unit))
         return confidential
 
     def _scan_rows(self, dataset: Dataset, progress: Progress) -> Partial:
         decoder = Decoder(self.columns)
-        rows = RowScan(self._tables, dataset.size, decoder)
+        rows = RowScan(self._tables, dataset.size, decoder, self._only)
         for piece in read_pieces(
             dataset, tuple(decoder.inputs), progress, in_place=True, native=True
         ):
@@ -172,18 +190,38 @@ class QueryAggregator:
         from dpcli.engine.sums.bounding import UserScan
         from dpcli.engine.sums.users import HashCollisionError
 
-        assert isinstance(self._unit, PersonUnit)
+        assert isinstance(self.unit, PersonUnit)
         while True:
             with suppress(HashCollisionError):
                 decoder = Decoder(self.columns)
-                return work(UserScan(self._tables, self._unit, size, decoder))
+                return work(
+                    UserScan(self._tables, self.unit, size, decoder, self._only, self._derived)
+                )
+
+
+def _unit_of_all(queries: Sequence[BoundedQuery]) -> Unit:
+    """The unit of all queries, without limits; ValueError if people differ."""
+    units = {
+        replace(asked.unit.in_one_cell, of_people=False)
+        if isinstance(asked.unit, PersonUnit)
+        else asked.unit
+        for asked in queries
+    }
+    if len(units) > 1:
+        raise ValueError("the queries of one scan are about the same people")
+    return units.pop() if units else RowUnit()
 
 
 class RowScan:
-    """One scan of files in which each row is a unit; adds up the partials of pieces."""
+    """One scan of files in which each row is a unit; adds up the partials of pieces.
 
-    def __init__(self, tables: Sequence[JointTable], size: int, decoder: Decoder) -> None:
-        self._decoder = decoder
+    Rows that do not pass the filter `only` are removed.
+    """
+
+    def __init__(
+        self, tables: Sequence[JointTable], size: int, decoder: Decoder, only: Filter | None = None
+    ) -> None:
+        self._decoder, self._only = decoder, only
         self._names = {column: f"v{index}" for index, column in enumerate(decoder.columns)}
         self._expressions = [JointTableExpressions(table, self._names, size) for table in tables]
         self._waiting: list[Partial] = []
@@ -191,7 +229,8 @@ class RowScan:
 
     def scan(self, texts: pl.LazyFrame) -> tuple[Partial, pl.DataFrame]:
         """The partial of some rows, and their flags."""
-        rows = self._decoder.read(texts, self._names).select(*self._names.values(), FLAGS)
+        rows = existing_rows(self._decoder.read(texts, self._names), self._only, self._names)
+        rows = rows.select(*self._names.values(), FLAGS)
         flags, frames = [FLAGS.any()], []
         for expressions in self._expressions:
             is_distinct = expressions.table.kind.distinct is not None

@@ -2,32 +2,43 @@
 
 Rows are decoded into narrow columns of whole numbers, piece by piece, and scattered to shards by
 user. A shard is compacted from time to time: it keeps the rows with the smallest priorities of
-each user, and adds up what totals need of all rows. So memory grows with the number of users, not
-with the number of rows. No query runs while rows are scattered or compacted.
+each user, as many as the largest limit of a table, and adds up what totals need of all rows. So
+memory grows with the number of users, not with the number of rows. No query runs while rows are
+scattered or compacted. Each table then uses the first rows of a user within its own limits.
 
 Privacy: the random bits of all priorities are independent and uniform, whatever the rows are. The
 low bits count the rows, and only decide between rows of one user with equal random bits, in the
 order of the file. So the rows that two neighbors share can be paired with the same random bits.
-The rows of each user are ranked among themselves. With these bits, the kept rows of the neighbors
-differ only in the rows of one user, and at most in as many as the limits allow. The loss holds
-for each choice of bits, and so for the mixture over all of them.
+Fix these bits. The rows of each user are ranked among themselves, so which rows of a user a query
+uses is a function of the rows of that user, the bits and the limits of that query. The used rows
+of the neighbors then differ only in the rows of one user, and for each query at most in as many
+as its own limits allow: that is the sensitivity for which its noise is made. Queries may have
+different limits. They share the bits, so a smaller limit uses a part of what a larger one uses.
+That changes nothing: for fixed bits, each answer is a function of the rows with its sensitivity,
+and the losses of answers with independent noise add up. The loss holds for each choice of bits, and
+so for the mixture over all of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 from polars.selectors import matches
 
-from dpcli.engine.cells import FLAGS, Decoder
+from dpcli.data.column import Column
+from dpcli.data.filters import Filter
+from dpcli.engine.cells import FLAGS, Decoder, existing_rows, with_derived
 from dpcli.engine.sums.joint_tables import JointTable, JointTableExpressions, Partial
 from dpcli.engine.sums.users import (
     FIRST_ANONYMOUS_ID,
     TextDictionary,
+    UserBinsTable,
     UserIdIndex,
     UserShard,
+    UserTable,
     UserTotalsTable,
     bound_rows,
     concatenate,
@@ -37,6 +48,9 @@ from dpcli.engine.sums.users import (
 )
 from dpcli.noise.entropy import random_bytes
 from dpcli.privacy.unit import PersonUnit
+
+if TYPE_CHECKING:
+    from dpcli.engine.sums.people import GroupsOfPeople
 
 WAITING = 1 << 27
 """Bytes of rows that may wait in all shards together before one is compacted."""
@@ -66,35 +80,70 @@ class Priorities:
 
 
 class UserScan:
-    """A scan of files whose rows belong to users: bounds their rows, then aggregates."""
+    """A scan of files whose rows belong to users: bounds their rows, then aggregates.
+
+    Rows that do not pass the filter `only` are removed before they are anyone's. The columns in
+    `derived` follow from values of people.
+    """
 
     def __init__(
-        self, tables: Sequence[JointTable], unit: PersonUnit, size: int, decoder: Decoder
+        self,
+        tables: Sequence[JointTable],
+        unit: PersonUnit,
+        size: int,
+        decoder: Decoder,
+        only: Filter | None = None,
+        derived: Sequence[Column] = (),
     ) -> None:
-        self._unit, self._size = unit, size
+        self._unit, self._size, self._only = unit, size, only
         ids = id_column(unit)
         self.decoder, self._dictionary, self._ids = decoder, TextDictionary(), UserIdIndex(ids)
         names = {
-            column: "user" if column.name == unit.column else f"v{index}"
+            column: "user" if column == ids or column.name == unit.column else f"v{index}"
             for index, column in enumerate(decoder.columns)
         }
         self._names = names
-        self._id_cell = pl.col(decoder.inputs[ids])
-        self._expressions = [JointTableExpressions(table, names, size) for table in tables]
-        self._totals = {
-            expressions: UserTotalsTable(
-                expressions, expressions.table.user_totals, unit.max_groups
-            )
-            for expressions in self._expressions
-            if expressions.table.kind.totals
-        }
+        # Ids that are joined from several columns are read as these are.
+        self._joined: dict[Column, str] = {ids: "joined"} if ids.derivation else {}
+        self._id_cell = pl.col("joined" if self._joined else decoder.inputs[ids])
+        self._people, known = None, dict(names)
+        if derived or any(table.kind.of_people for table in tables):
+            from dpcli.engine.sums.people import GroupsOfPeople, People
+
+            self._people = People(derived, names, self._dictionary)
+            known |= self._people.names
+        # Derived columns of rows and people are computed when both are known.
+        known |= {column: f"m{at}" for at, column in enumerate(derived) if column not in known}
+        self._known = known
+        self._expressions = [JointTableExpressions(table, known, size) for table in tables]
+        self._totals: dict[JointTableExpressions, UserTotalsTable] = {}
+        self._bins: dict[JointTableExpressions, UserBinsTable] = {}
+        self._groups: dict[JointTableExpressions, GroupsOfPeople] = {}
+        for expressions in self._expressions:
+            kind = expressions.table.kind
+            if kind.bins is not None:
+                self._bins[expressions] = UserBinsTable(kind.bins, known)
+            elif kind.totals:
+                self._totals[expressions] = UserTotalsTable(expressions)
+            elif kind.of_people and kind.groups:
+                self._groups[expressions] = GroupsOfPeople(expressions, names)
+        self._tables: list[UserTable] = [
+            *self._totals.values(), *self._bins.values(), *self._groups.values(),
+            *(self._people.tables if self._people else ()),
+        ]  # fmt: skip
+        # Totals need a row of each user, for the id; values of people need none.
+        kinds = [table.kind for table in tables]
+        row_limits = (kind.limits.rows or (0 if kind.of_people else 1) for kind in kinds)
+        self._max_rows = max(row_limits, default=1)
         self._priorities, self._anonymous = Priorities(), 0
         self._shards: list[UserShard] = []
 
     def scan(self, texts: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The rows of `texts`, decoded to whole numbers, and their flags."""
         names = {column: name for column, name in self._names.items() if name != "user"}
-        rows = self._ids.with_users(self.decoder.read(texts, names), self._id_cell)
+        read = self.decoder.read(texts, names | self._joined)
+        existing = existing_rows(read, self._only, names)
+        rows = self._ids.with_users(existing, self._id_cell)
         decoded = rows.select("user", "id", *self._values(), FLAGS).collect(engine="streaming")
         return _without_empty_ids(decoded), decoded.select(FLAGS.any())
 
@@ -103,7 +152,7 @@ class UserScan:
         rows = self._with_priorities(rows)
         if not self._shards:
             count = min(max(self._size // SHARD, 1), MAX_SHARDS)
-            limits = (self._unit.max_rows, self._totals.values(), WAITING // count)
+            limits = (self._max_rows, self._tables, WAITING // count)
             self._shards = [UserShard(rows.clear(), *limits) for _ in range(count)]
         scatter(rows, self._shards)
 
@@ -125,9 +174,9 @@ class UserScan:
             .collect(engine="streaming")
             for frames in zip(*partials, strict=True)
         )
-        limit = self._unit.max_rows
+        limit = self._max_rows
         shard = UserShard(bound_rows(_without_empty_ids(rows), limit), limit, (), 0)
-        for user_totals, table in zip(self._totals.values(), totals, strict=True):
+        for user_totals, table in zip(self._tables, totals, strict=True):
             shard.totals[user_totals] = user_totals.gather(table.drop("id"))
         self._shards = [shard]
 
@@ -152,7 +201,7 @@ class UserScan:
         frames = []
         for expressions, table, texts in self._aggregated(merged=False):
             query = expressions.table.kind.distinct
-            if query is not None and self._names[query.column] in self._text_columns:
+            if query is not None and self._known[query.column] in self._text_columns:
                 texts.append(self._dictionary.texts(pl.col("value")).alias("value"))
             frames.append(table.with_columns(texts).collect(engine="streaming"))
         return frames
@@ -186,21 +235,50 @@ class UserScan:
         """
         shard.compact()
         frames = []
+        people = None
+        if self._people is not None:
+            people = self._people.lines(shard.totals).collect(engine="streaming").lazy()
         for expressions in self._expressions:
-            totals = self._totals.get(expressions)
-            if totals is not None:
+            kind = expressions.table.kind
+            if totals := self._totals.get(expressions):
                 frames.append(totals.sums(shard.totals[totals]))
                 continue
-            rows = expressions.assign_cells(shard.rows.lazy())
-            if expressions.table.kind.groups is not None:
-                rows = cap_rows_per_group(
-                    rows.filter(expressions.in_user_group), expressions, self._unit
-                )
-            if not merged and expressions.table.kind.distinct is not None:
+            if bins := self._bins.get(expressions):
+                kept = shard.first_rows(kind.limits.rows)
+                frames.append(bins.sums(shard.totals[bins], kept, people))
+                continue
+            if kind.of_people:
+                assert people is not None
+                rows = people
+                if groups := self._groups.get(expressions):
+                    rows = groups.lines(shard.totals[groups]).join(people, on="user", how="left")
+            else:
+                rows = shard.first_rows(kind.limits.rows).lazy()
+                if people is not None:
+                    rows = self._with_people(rows, people, expressions.table)
+            rows = expressions.assign_cells(rows)
+            if kind.groups is not None and not kind.of_people:
+                rows = cap_rows_per_group(rows.filter(expressions.in_user_group), expressions)
+            if not merged and kind.distinct is not None and not kind.of_people:
                 # Other scans have other numbers for users.
                 rows = rows.with_columns(self._ids.texts().alias("user"))
             frames.append(expressions.partial(rows))
         return pl.collect_all(frames, engine="streaming")
+
+    def _with_people(
+        self, rows: pl.LazyFrame, people: pl.LazyFrame, table: JointTable
+    ) -> pl.LazyFrame:
+        """The rows with the columns of people that the queries of a table use."""
+        used = {column for query in table.members.values() for column in query.columns}
+        derived = [column for column in used if column.uses_people]
+        if not derived:
+            return rows
+        rows, known = rows.join(people, on="user", how="left"), dict(self._names)
+        assert self._people is not None
+        known |= self._people.names
+        for column in derived:
+            rows = with_derived(rows, column, self._known, known, {})
+        return rows
 
     @property
     def _text_columns(self) -> list[str]:
@@ -223,11 +301,13 @@ class UserScan:
                 yield pl.col(name)
 
     def _with_priorities(self, decoded: pl.DataFrame) -> pl.DataFrame:
-        """The rows that belong to a user, each with a priority.
+        """The rows that belong to a user, each with a priority if one is used.
 
         Rows without an id belong to no user, or with `singletons_without_id` to a user each.
         """
-        rows = decoded.drop(FLAGS).with_columns(self._priorities.of(decoded))
+        rows = decoded.drop(FLAGS)
+        if self._max_rows or self._groups:
+            rows = rows.with_columns(self._priorities.of(decoded))
         if not self._unit.singletons_without_id:
             return rows.filter(pl.col("user").is_not_null())
         anonymous = FIRST_ANONYMOUS_ID - self._anonymous - pl.int_range(pl.len())
@@ -246,25 +326,27 @@ def _in_order(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """The lines of several scans, with low bits of priorities that count all lines.
 
     As within one scan, the low bits only decide between lines of one user with equal random bits.
+    Lines without priorities need no order.
     """
+    if "priority" not in frames[0].columns:
+        return pl.concat(frames, how="vertical_relaxed")
     size, priority = 1 << ROW_COUNT_BITS, pl.col("priority")
     lines = pl.concat((frame.sort(priority % size) for frame in frames), how="vertical_relaxed")
     return lines.with_columns(priority // size * size + pl.int_range(pl.len(), dtype=pl.UInt64))
 
 
-def cap_rows_per_group(
-    rows: pl.LazyFrame, expressions: JointTableExpressions, unit: PersonUnit
-) -> pl.LazyFrame:
-    """Keep `max_groups` groups of each user, and `max_rows_per_group` rows in each.
+def cap_rows_per_group(rows: pl.LazyFrame, expressions: JointTableExpressions) -> pl.LazyFrame:
+    """Keep as many groups of each user, and rows in each, as a table allows.
 
     The groups, and the rows within them, with the smallest priorities are kept.
     """
-    user_group = ["user", *expressions.groups]
-    if unit.max_groups < unit.max_rows:
+    user_group, limits = ["user", *expressions.groups], expressions.table.kind.limits
+    assert limits.rows is not None
+    if limits.groups is not None and limits.groups < limits.rows:
         groups = rows.group_by(user_group).agg(pl.col("priority").min())
-        kept = smallest_priorities(groups, unit.max_groups)
+        kept = smallest_priorities(groups, limits.groups)
         rows = rows.join(kept, on=user_group, how="semi")
-    if unit.max_rows_per_group < unit.max_rows:
+    if limits.in_group is not None and limits.in_group < limits.rows:
         rank = pl.col("priority").rank("ordinal").over(user_group)
-        rows = rows.filter(rank <= unit.max_rows_per_group)
+        rows = rows.filter(rank <= limits.in_group)
     return rows

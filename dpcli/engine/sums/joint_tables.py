@@ -21,10 +21,17 @@ from dpcli.data.kinds import Axis
 from dpcli.engine.sums.sum_expressions import factor_value, sum_expression, weighted_sums
 from dpcli.numeric.arrays import SAFE_INTEGER, Array, Bools, Ints
 from dpcli.privacy.confidential import Cells, Groups
-from dpcli.privacy.unit import Unit
+from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.queries.query import Query
-from dpcli.queries.sums import CountedFactors, DistinctValues, Factor, PlainSum, UserTotals
+from dpcli.queries.query import BoundedQuery, Query
+from dpcli.queries.sums import (
+    CountedFactors,
+    DistinctValues,
+    Factor,
+    PlainSum,
+    UserBins,
+    UserTotals,
+)
 
 JOINT_CELLS = 1 << 14
 """A table of at most this number of cells costs about as much as a single cell."""
@@ -37,22 +44,38 @@ SUMS = pl.col(r"^s\d+$")
 
 
 @dataclass(frozen=True, slots=True)
+class TableLimits:
+    """Which rows of a user a table uses; None for a limit that changes nothing.
+
+    A table uses the `rows` rows of a user with the smallest priorities; of these, or for totals of
+    all rows, those in at most `groups` groups, and at most `in_group` rows in each.
+    """
+
+    rows: int | None = None
+    groups: int | None = None
+    in_group: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class JointTableKind:
     """What two queries must have in common to share a joint table.
 
     `private` are the private axes. `groups` are the axes whose cells count as groups of a user,
     if the limits on groups can drop rows. `totals` states that rows are first added up per user,
-    and `starts` are the bins in which users are then counted. `distinct` states which distinct
-    values are counted. `factors` are columns of numbers: rows with equal numbers are counted
-    together.
+    and `bins` in which bins users are counted. `distinct` states which distinct values are counted.
+    `factors` are columns of numbers: rows with equal numbers are counted together. The `limits` are
+    on the rows of a user. A table `of_people` adds up lines of people: one for each person, or one
+    for each of the person's groups by the axes of rows among `groups`.
     """
 
+    limits: TableLimits = TableLimits()
     private: tuple[Axis, ...] = ()
     groups: tuple[Axis, ...] | None = None
     totals: bool = False
-    starts: tuple[int, ...] | None = None
+    bins: UserBins | None = None
     distinct: DistinctValues | None = None
     factors: tuple[Factor, ...] = ()
+    of_people: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +136,11 @@ class JointTable:
     @property
     def sums(self) -> dict[PlainSum, str]:
         """The plain sums that the members need, with their names in frames."""
-        weighted = (part for query in self.members.values() for part in weighted_sums(query))
+        weighted = (
+            part
+            for query in self.members.values()
+            for part in weighted_sums(query, of_people=self.kind.of_people)
+        )
         plain = dict.fromkeys(plain for part in weighted for _, plain in part)
         return {part: f"s{number}" for number, part in enumerate(plain)}
 
@@ -124,14 +151,14 @@ class JointTable:
         return [shape for shape in shapes if isinstance(shape, UserTotals)]
 
 
-def joint_tables(queries: Sequence[Query], unit: Unit) -> list[JointTable]:
+def joint_tables(queries: Sequence[BoundedQuery]) -> list[JointTable]:
     """The joint tables of all queries.
 
     Each query joins the first table of its kind that stays small or gets no new axis.
     """
     tables: list[JointTable] = []
-    for position, query in enumerate(queries):
-        kind = _kind(query, unit)
+    for position, asked in enumerate(queries):
+        query, kind = asked.query, _kind(asked.query, asked.unit)
         public = tuple(axis for axis in query.grouping_axes if not axis.is_private)
         for index, table in enumerate(tables):
             axes = tuple(dict.fromkeys(table.axes + public))
@@ -147,19 +174,49 @@ def joint_tables(queries: Sequence[Query], unit: Unit) -> list[JointTable]:
 def _kind(query: Query, unit: Unit) -> JointTableKind:
     shape = query.shape
     totals = isinstance(shape, UserTotals)
+    if isinstance(unit, PersonUnit) and unit.of_people:
+        return _kind_of_people(query, unit)
     drops_rows = totals or (unit.limits_groups and bool(query.axes))
+    limits = TableLimits()
+    if isinstance(unit, PersonUnit):
+        # Without axes a user has one total, whatever the limit on groups is.
+        groups = (unit.max_groups if query.axes else 1) if drops_rows else None
+        in_group = unit.max_rows_per_group if drops_rows and not totals else None
+        limits = TableLimits(None if totals else unit.max_rows, groups, in_group)
     kind = JointTableKind(
+        limits,
         tuple(axis for axis in query.by if axis.is_private),
         tuple(sorted(query.axes, key=repr)) if drops_rows else None,
         totals,
     )
     match shape:
-        case UserTotals(starts=starts):
-            return replace(kind, starts=starts)
+        case UserBins():
+            return JointTableKind(TableLimits(shape.kept_rows), bins=shape)
         case DistinctValues():
             return replace(kind, distinct=shape)
         case CountedFactors(factors=factors):
             return replace(kind, factors=factors)
+        case _:
+            return kind
+
+
+def _kind_of_people(query: Query, unit: PersonUnit) -> JointTableKind:
+    of_rows = [axis for axis in query.axes if not axis.column.is_of_people]
+    kind = JointTableKind(
+        TableLimits(groups=unit.max_groups if of_rows else None),
+        of_people=True,
+        private=tuple(axis for axis in query.by if axis.is_private),
+        groups=tuple(sorted(of_rows, key=repr)) or None,
+    )
+    match query.shape:
+        case DistinctValues() as shape:
+            return replace(kind, distinct=shape)
+        case CountedFactors(factors=factors):
+            return replace(kind, factors=factors)
+        case UserTotals() as shape if shape.total == shape.counted and shape.clamp == (0, 1):
+            return kind
+        case UserTotals() | UserBins():
+            raise ValueError("a query of people adds up one line of each person")
         case _:
             return kind
 
@@ -182,6 +239,7 @@ class JointTableExpressions:
         self.private_names, self.keys = table.private_names, table.keys
         kind = table.kind
         public = [axis for axis in table.axes if axis in (kind.groups or ())]
+        self.group_axes = public
         self._group_axes = {f"g{index}": axis for index, axis in enumerate(public)}
         self.groups = [*self._group_axes, *self.private_names]
 
@@ -258,8 +316,8 @@ def roll_up(merged: pl.DataFrame, table: JointTable) -> dict[int, Answer]:
     for axis in reversed(table.axes):
         cell, indices[axis] = np.divmod(cell, len(axis) + 1)
     kind = table.kind
-    if kind.starts is not None:
-        numbers = np.zeros(len(kind.starts), dtype=np.int64)
+    if kind.bins is not None:
+        numbers = np.zeros(kind.bins.bins, dtype=np.int64)
         numbers[cell] = merged["s0"].cast(pl.Int64).to_numpy()
         # Equal queries share the table.
         return {
@@ -275,7 +333,7 @@ def roll_up(merged: pl.DataFrame, table: JointTable) -> dict[int, Answer]:
         else:
             needed = [
                 [(weight, names[plain]) for weight, plain in weighted]
-                for weighted in weighted_sums(query)
+                for weighted in weighted_sums(query, of_people=kind.of_people)
             ]
         sums = [_weighted_sum(merged, columns) for columns in needed]
         if kind.factors:

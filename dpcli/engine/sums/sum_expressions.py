@@ -12,7 +12,7 @@ import polars as pl
 from dpcli.data.column import Column
 from dpcli.data.filters import row_filter
 from dpcli.queries.query import Query
-from dpcli.queries.sums import CountedFactors, Factor, PlainSum, RowSums, WeightedSum
+from dpcli.queries.sums import CountedFactors, Factor, PlainSum, RowSums, UserTotals, WeightedSum
 
 COUNTABLE_ROWS = 2**32
 """Rows that polars can count in a group; a file has at most as many as bytes."""
@@ -45,7 +45,12 @@ def factor_value(factor: Factor, names: Mapping[Column, str], dtype: pl.DataType
     return value - factor.offset if factor.offset else value
 
 
-def weighted_sums(query: Query) -> tuple[WeightedSum, ...]:
-    """The weighted sums of rows that answer a query; empty for other shapes."""
+def weighted_sums(query: Query, *, of_people: bool = False) -> tuple[WeightedSum, ...]:
+    """The weighted sums of rows that answer a query; empty for other shapes.
+
+    Of lines of people, of which each has one in a cell, the number of people is that of lines.
+    """
     shape = query.shape
+    if of_people and isinstance(shape, UserTotals):
+        return (((1, shape.counted),),)
     return shape.sums if isinstance(shape, RowSums | CountedFactors) else ()

@@ -8,15 +8,20 @@ ranked by their random priorities, as in `bounding`.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import polars as pl
 
+from dpcli.data.column import Column, Source
+from dpcli.data.derived.joined_ids import JoinedIds
 from dpcli.data.labels import IdColumn
 from dpcli.engine.sums.joint_tables import JointTableExpressions
 from dpcli.engine.sums.sum_expressions import sum_expression
 from dpcli.privacy.unit import PersonUnit
-from dpcli.queries.sums import UserTotals
+from dpcli.queries.sums import GroupLimits, UserBins
 
 
 def user_order() -> pl.Expr:
@@ -36,18 +41,33 @@ def smallest_priorities(rows: pl.LazyFrame, max_rows: int) -> pl.LazyFrame:
     return rows.sort(user_order()).filter(is_among_first(max_rows))
 
 
-class UserTotalsTable:
+class UserTable(ABC):
+    """What is kept of the rows of users, whose order does not matter."""
+
+    @abstractmethod
+    def table(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The table of some rows."""
+
+    @abstractmethod
+    def gather(self, table: pl.DataFrame) -> pl.DataFrame:
+        """The table of all rows, from a table with lines of several parts of them."""
+
+    def add(self, table: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+        """The table with more rows added."""
+        return self.gather(pl.concat([table, self.table(rows)]))
+
+
+class UserTotalsTable(UserTable):
     """The totals of users, cell by cell, for queries of the same groups.
 
     A table has one line per user and cell: the smallest `priority` of the user's rows there, and
     for each query the number of rows that count (`n0` and so on) and their total (`t0` and so on).
-    `sums` uses the `max_rows` cells of each user with the smallest priorities.
+    `sums` uses as many cells of each user as the table allows,
+    those with the smallest priorities.
     """
 
-    def __init__(
-        self, expressions: JointTableExpressions, totals: Sequence[UserTotals], max_rows: int
-    ) -> None:
-        self._expressions, self._totals, self._max_rows = expressions, totals, max_rows
+    def __init__(self, expressions: JointTableExpressions) -> None:
+        self._expressions, self._totals = expressions, expressions.table.user_totals
 
     def table(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The table of the totals of some rows."""
@@ -60,26 +80,16 @@ class UserTotalsTable:
         in_cells = expressions.assign_cells(rows.lazy()).filter(expressions.in_user_group)
         return expressions.group(in_cells, aggregates, ["user"]).collect(engine="streaming")
 
-    def add(self, table: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
-        """The table with the totals of more rows added."""
-        return self.gather(pl.concat([table, self.table(rows)]))
-
     def gather(self, table: pl.DataFrame) -> pl.DataFrame:
         """One line per user and cell, from a table that may have several."""
         sums = (pl.col("priority").min(), pl.col(r"^[tn]\d+$").sum())
         return table.group_by("user", *self._expressions.keys).agg(*sums)
 
     def sums(self, table: pl.DataFrame) -> pl.LazyFrame:
-        """For each cell, the sum of the clamped totals of the users who use the cell.
-
-        For queries of users by their number of rows, a cell is a bin, and the sum is its users.
-        """
-        used = smallest_priorities(table.lazy(), self._max_rows)
-        starts = self._expressions.table.kind.starts
-        if starts is not None:
-            bins = pl.lit(pl.Series(starts, dtype=pl.Int64))
-            index = bins.search_sorted(pl.col("n0"), side="right").cast(pl.Int64) - 1
-            return used.group_by(index.alias("cell")).agg(pl.len().cast(pl.Int64).alias("s0"))
+        """For each cell, the sum of the clamped totals of the users who use the cell."""
+        limits = self._expressions.table.kind.limits
+        assert limits.groups is not None
+        used = smallest_priorities(table.lazy(), limits.groups)
         # Clamping to bounds without zero can enlarge totals, so their sum may need 128 bits.
         clamped = [
             pl.when(pl.col(f"n{position}") > 0)
@@ -88,21 +98,90 @@ class UserTotalsTable:
             .sum()
             .alias(f"s{position}")
             for position, totals in enumerate(self._totals)
-            if totals.clamp is not None
         ]
         return used.group_by(self._expressions.keys).agg(clamped)
+
+
+class UserBinsTable(UserTable):
+    """What decides the bins of users, for queries of the same bins.
+
+    A table has the number of rows of a user (`n0`) and the least value of the column that decides
+    (`f0`).
+    """
+
+    def __init__(self, bins: UserBins, names: Mapping[Column, str]) -> None:
+        self._bins, self._names = bins, names
+
+    def table(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The table of some rows."""
+        first = self._bins.first
+        value = pl.lit(0) if first is None else pl.col(self._names[first]).min()
+        counts = pl.len().cast(pl.Int64).alias("n0"), value.cast(pl.Int64).alias("f0")
+        return rows.lazy().group_by("user").agg(counts).collect(engine="streaming")
+
+    def gather(self, table: pl.DataFrame) -> pl.DataFrame:
+        """One line per user, from a table that may have several."""
+        return table.group_by("user").agg(pl.col("n0").sum(), pl.col("f0").min())
+
+    def sums(
+        self, table: pl.DataFrame, kept: pl.DataFrame, people: pl.LazyFrame | None
+    ) -> pl.LazyFrame:
+        """For each bin, as a cell, the number of its users.
+
+        `kept` are the rows that decide on groups, and `people` the lines of people, if any.
+        """
+        bins, users = self._bins, table.lazy()
+        if people is not None and bins.first_of_people is not None:
+            own = pl.col(self._names[bins.first_of_people]).alias("own")
+            users = users.join(people.select("user", own), on="user", how="left")
+            users = users.with_columns(pl.min_horizontal("f0", "own").alias("f0"))
+        exceeded = [f"x{index}" for index in range(len(bins.limits))]
+        for name, limits in zip(exceeded, bins.limits, strict=True):
+            over = self._exceeding(limits, kept.lazy()).with_columns(pl.lit(value=True).alias(name))
+            users = users.join(over, on="user", how="left")
+        first, inner = pl.col("f0"), len(bins.starts)
+        starts = pl.lit(pl.Series(bins.starts, dtype=pl.Int64))
+        passed = starts.search_sorted(pl.col("n0").cast(pl.Int64), side="right").cast(pl.Int64)
+        found = [
+            pl.when(first < bins.before).then(first),
+            pl.when(passed > 0).then(bins.before - 1 + passed),
+            *(
+                pl.when(pl.col(name)).then(pl.lit(number, pl.Int64))
+                for number, name in enumerate(exceeded, bins.before + inner)
+            ),
+            first + inner + len(exceeded),
+        ]
+        cell = pl.coalesce(found).alias("cell")
+        return users.group_by(cell).agg(pl.len().cast(pl.Int64).alias("s0"))
+
+    def _exceeding(self, limits: GroupLimits, kept: pl.LazyFrame) -> pl.LazyFrame:
+        """The users with more groups, or more rows in one of them, than limits allow."""
+        groups, inside = [], []
+        for number, axis in enumerate(limits.axes):
+            value = pl.col(self._names[axis.column])
+            index = value if axis.is_private else axis.index(value)
+            groups.append(index.alias(f"g{number}"))
+            known = pl.col(f"g{number}")
+            inside.append(known.is_not_null() if axis.is_private else known < len(axis))
+        rows = kept.select("user", *groups).filter(inside)
+        names = [f"g{number}" for number in range(len(groups))]
+        counted = rows.group_by("user", *names).agg(pl.len().alias("rows"))
+        over = (pl.len() > limits.max_groups) | (pl.col("rows").max() > limits.max_rows_per_group)
+        return counted.group_by("user").agg(over.alias("over")).filter("over").select("user")
 
 
 class UserShard:
     """Some users: at most `limit` rows of each, and the totals of all their rows.
 
     Rows have a `user`, an `id`, a `priority` and the decoded columns. At first `rows` is empty.
+    With a limit of zero, only ids that are no plain decimals are kept.
     """
 
     def __init__(
-        self, rows: pl.DataFrame, limit: int, totals: Iterable[UserTotalsTable], capacity: int
+        self, rows: pl.DataFrame, limit: int, totals: Iterable[UserTable], capacity: int
     ) -> None:
-        self.rows, self._limit, self._capacity = rows, limit, capacity
+        self.rows = rows if limit else rows.select("user", "id")
+        self._limit, self._capacity = limit, capacity
         self.totals = {user_totals: user_totals.table(rows) for user_totals in totals}
         self._waiting: list[pl.DataFrame] = []
         self._waiting_bytes: float = 0
@@ -123,7 +202,14 @@ class UserShard:
             return
         new, self._waiting, self._waiting_bytes = concatenate(self._waiting), [], 0
         self.totals = {totals: totals.add(table, new) for totals, table in self.totals.items()}
+        new = new if self._limit else new.select("user", "id")
         self.rows = bound_rows(concatenate([self.rows, new]), self._limit)
+
+    def first_rows(self, limit: int | None) -> pl.DataFrame:
+        """The first `limit` rows of each user; the shard must be compacted."""
+        if limit is None or limit >= self._limit:
+            return self.rows
+        return self.rows.filter(is_among_first(limit))
 
     def totals_with_ids(self) -> list[pl.DataFrame]:
         """The tables of totals, each line with the `id` of its user."""
@@ -145,7 +231,14 @@ def concatenate(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
 
 
 def bound_rows(rows: pl.DataFrame, limit: int) -> pl.DataFrame:
-    """The `limit` rows of each user with the smallest priorities, sorted by user."""
+    """The `limit` rows of each user with the smallest priorities, sorted by user.
+
+    With a limit of zero, the different ids that are no plain decimals.
+    """
+    if not limit:
+        ids = rows.drop_nulls("id").unique().sort("user")
+        require_distinct(ids)
+        return ids
     ordered = rows.sort(user_order())
     require_distinct(ordered)
     return ordered.filter(is_among_first(limit))
@@ -180,15 +273,22 @@ class HashCollisionError(Exception):
 
 
 def id_column(unit: PersonUnit) -> IdColumn:
-    """The column of the file with the ids of the people of a privacy unit."""
+    """The column with the ids of the people of a privacy unit.
+
+    It is read from one column of the file, or joined from several.
+    """
     kinds = {kind.key: kind for kind in IdColumn.takes}
-    options = tuple(kinds[key](*values) for key, *values in unit.options)
-    return IdColumn(
-        unit.column,
-        source=unit.source,
-        options=options,
-        singletons_without_id=unit.singletons_without_id,
-    )
+
+    def column(name: str, source: Source, options: tuple[tuple[Any, ...], ...]) -> IdColumn:
+        declared = tuple(kinds[key](*values) for key, *values in options)
+        return IdColumn(
+            name, source=source, options=declared, singletons_without_id=unit.singletons_without_id
+        )
+
+    ids = column(unit.column, unit.source, unit.options)
+    if not unit.parts:
+        return ids
+    return replace(ids, derivation=JoinedIds(tuple(column(*part) for part in unit.parts)))
 
 
 class UserIdIndex:
@@ -201,7 +301,7 @@ class UserIdIndex:
     """
 
     def __init__(self, ids: IdColumn) -> None:
-        self._ids, self._seed = ids, secrets.randbits(64)
+        self._ids, self._seed, self._is_joined = ids, secrets.randbits(64), bool(ids.derivation)
         # It is random, so that no chosen id can be equal to an invented one.
         self._token = pl.lit(secrets.token_hex(16))
 
@@ -213,7 +313,7 @@ class UserIdIndex:
         The texts are cells of a file, or with `are_ids` what their column made of them.
         """
         text, quick, late = pl.col("id"), pl.col("user"), pl.col("late")
-        read = (lambda ids: ids) if are_ids else self._ids.plain_text
+        read = (lambda ids: ids) if are_ids or self._is_joined else self._ids.plain_text
         # A mark may be a plain decimal. Other plain decimals are the ids that they write.
         number = _plain(read(cell) if self._ids.marks else cell)
         # Most ids are plain decimals. Each step reads what is left.

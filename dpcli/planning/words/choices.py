@@ -24,9 +24,10 @@ def rule_sentences(
     """How the bounds of a column, or the limit on rows per person, are chosen."""
     threshold = choice.rule(planned.queries[0].calibrated.noise).threshold
     yield (
-        f"{choice.noun}: {_noisy_counts(choice, plan)} come first, in an entry of their own with "
-        f"epsilon {exact_or_up(choice.epsilon)}; what they choose holds all bins whose counts rise "
-        f"above the noise, and is {choice.text(choice.at_candidate(-1))} if none is clear: one "
+        f"{choice.noun}: {_noisy_counts(choice, plan)} come before the statistics, in an entry "
+        f"before theirs, with epsilon {exact_or_up(choice.epsilon)}; what they choose holds all "
+        "bins whose counts rise above the noise, and is "
+        f"{choice.text(choice.at_candidate(-1))} if none is clear: one "
         f"count above {threshold:,}, or some neighboring ones together"
     )
     if choice.coverage < 1:
@@ -53,11 +54,7 @@ def chosen_bounds_errors(plan: CentralPlan) -> Iterator[str]:
         first = planned.queries[0].weighted
         if first.query.minimizes:
             continue  # The noise of an objective is not one of published numbers.
-        together = [
-            choice
-            for choice in spec.choices
-            if any(choice.decides(query.weighted.query) for query in planned.queries)
-        ]
+        together = [choice for choice in spec.choices if planned.depends_on(choice)]
         errors: dict[str, str] = {}
         for ends, assumed in tried:
             at = " and ".join(choice.text(ends[choice.name]) for choice in together)
@@ -110,7 +107,7 @@ def chosen_sentences(
     return f"Chosen {choice.noun}: {result}", (
         f"{counts} chose this, with Laplace noise of scale "
         f"{rounded_text(planned.queries[0].scale)}, at epsilon {exact_or_up(choice.epsilon)}, "
-        "charged in an entry of its own."
+        "charged in an entry before the statistics."
     )
 
 

@@ -6,10 +6,22 @@ from collections.abc import Iterator
 
 from dpcli.numeric.exact import exact_or_up
 from dpcli.planning.plan import CentralPlan, PlannedStatistic
-from dpcli.privacy.unit import PersonUnit
+from dpcli.privacy.unit import NO_LIMITS, PersonUnit
 from dpcli.problems.messages import count_text
 from dpcli.queries.query import Query
-from dpcli.specification.model import CentralSpec
+
+
+def period_notes(plan: CentralPlan) -> Iterator[str]:
+    """Which rows exist for the release, if that depends on their day."""
+    spec = plan.spec
+    if spec.period_column is not None:
+        name = spec.period_column.name
+        period = f"the period {spec.period}" if spec.period else "the period that `--period` names"
+        yield (
+            f"only {spec.rows_are} with `{name}` in {period} are used: others, and those whose "
+            f"`{name}` cannot be read, are removed before limits, checks and statistics, and "
+            "nothing counts them"
+        )
 
 
 def bounding_notes(plan: CentralPlan) -> Iterator[str]:
@@ -17,66 +29,49 @@ def bounding_notes(plan: CentralPlan) -> Iterator[str]:
     unit, rows = plan.spec.privacy.unit, plan.spec.rows_are
     if not isinstance(unit, PersonUnit):
         return
-    used = f"{unit.max_rows:,} {rows} of a person are"
-    if unit.max_rows == 1:
-        used = f"one of the {rows} of a person is"
-    yield f"at most {used} used, chosen at random from those of that person alone"
-    groups = count_text(unit.max_groups, "group")
-    if unit.max_groups < unit.max_rows:
-        yield f"in each grouped statistic, these {rows} enter at most {groups}"
-    if unit.max_rows_per_group < unit.max_rows:
-        yield f"at most {unit.max_rows_per_group:,} of them in each group"
+    of_rows = [planned for planned in plan.statistics if not planned.is_of_people]
+    if len(of_rows) < len(plan.statistics):
+        yield (
+            f"statistics about people use all {rows} of each person, with one value of each column "
+            "of people; no limit leaves any out"
+        )
+    if any(planned.entry.limits == NO_LIMITS for planned in of_rows):
+        used = f"{unit.max_rows:,} {rows} of a person are"
+        if unit.max_rows == 1:
+            used = f"one of the {rows} of a person is"
+        others = any(planned.entry.limits.are_stated for planned in of_rows)
+        unless = ", unless a statistic has limits of its own" if others else ""
+        yield f"at most {used} used, chosen at random from those of that person alone{unless}"
+        if unit.max_groups < unit.max_rows:
+            groups = count_text(unit.max_groups, "group")
+            yield f"in each grouped statistic, these {rows} enter at most {groups}"
+        if unit.max_rows_per_group < unit.max_rows:
+            yield f"at most {unit.max_rows_per_group:,} of them in each group"
     become = "count as one person each" if unit.singletons_without_id else "are left out"
     yield f"{rows} without an id {become}"
-    for planned in plan.statistics:
-        weighted = planned.queries[0].weighted
-        clamp = weighted.query.total_clamp
-        if clamp is None:
-            continue
-        in_group, in_groups = "", ""
-        if weighted.query.cells != 1:
-            in_group, in_groups = " in a group", f", in at most {groups}"
-        if planned.entry.statistic.counts_people:
-            counted = f"a person counts once, by any of their {rows}"
-        else:
-            low, high = (exact_or_up(bound * weighted.step) for bound in clamp)
-            total = f"their total{in_group} is clamped to [{low}, {high}]"
-            counted = f"all {rows} of a person are used, and {total}"
-        yield f"{planned.name}: {counted}{in_groups}"
-    if names := uncounted_names(plan):
-        yield (
-            f"{names}: no check counts the {rows} that limits on the groups of a person, or on "
-            f"{rows} in a group, leave out"
-        )
+    for planned in of_rows:
+        if planned.entry.limits.are_stated or _clamps_totals(planned):
+            yield f"{planned.name}: {_used_rows(planned, rows)}"
 
 
-def left_out_note(planned: PlannedStatistic, spec: CentralSpec) -> str:
-    """What limits on people leave out and what chosen bounds clamp; empty if neither."""
-    queries, unit, notes = _queries(planned), spec.privacy.unit, list[str]()
-    published = "choice" if queries[0].chooses else "interval"
-    if isinstance(unit, PersonUnit):
-        notes.append(_used_rows(planned, unit, spec.rows_are))
-        if not _counts_each_person(planned):
-            notes.append(f"the {published} is about what is used")
-        if any(_uncounted(queries, unit)):
-            notes.append("no check counts what limits on groups leave out")
-    if clamped := _clamped(queries, spec):
-        notes.append(
-            f"values of {', '.join(clamped)} are clamped to bounds that noisy counts chose, "
-            f"and the {published} is about the clamped values"
-        )
-    return "; ".join(notes)
+def _clamps_totals(planned: PlannedStatistic) -> bool:
+    """Whether a statistic uses all rows of a person, and clamps their total."""
+    return planned.queries[0].weighted.query.total_clamp is not None
 
 
-def _used_rows(planned: PlannedStatistic, unit: PersonUnit, rows: str) -> str:
+def _used_rows(planned: PlannedStatistic, rows: str) -> str:
     """Which rows of a person a statistic uses, and what is left out."""
-    query, groups = planned.queries[0].weighted.query, count_text(unit.max_groups, "group")
+    weighted, unit = planned.queries[0].weighted, planned.unit
+    assert isinstance(unit, PersonUnit)
+    query, groups = weighted.query, count_text(unit.max_groups, "group")
     if query.total_clamp is not None:
-        used = f"all {rows} of a person are used, up to a total that is declared"
+        in_group = " in a group" if query.cells != 1 else ""
+        low, high = (exact_or_up(bound * weighted.step) for bound in query.total_clamp)
+        used = f"all {rows} of a person are used, and their total{in_group} is clamped to "
+        used += f"[{low}, {high}]"
         if planned.entry.statistic.counts_people:
-            once = " in a group" if query.cells != 1 else f", by any of their {rows}"
-            used = f"each person counts once{once}"
-        if query.cells == 1:
+            used = f"each person counts once{in_group}, by any of their {rows}"
+        if not in_group:
             return used
         return f"{used}, in at most {groups}; more groups are left out at random"
     if unit.max_rows == 1:
@@ -89,124 +84,85 @@ def _used_rows(planned: PlannedStatistic, unit: PersonUnit, rows: str) -> str:
     return f"{used}; more are left out at random"
 
 
-def interval_about(planned: PlannedStatistic, spec: CentralSpec) -> str:
-    """The rows or values that intervals are about; empty for all rows or no interval."""
-    queries, person = _queries(planned), isinstance(spec.privacy.unit, PersonUnit)
-    if queries[0].chooses:
-        return ""
-    used = "what is used" if person and not _counts_each_person(planned) else ""
-    if not _clamped(queries, spec):
-        return used
-    return f"the clamped values of {used}" if used else "the clamped values"
-
-
-def _counts_each_person(planned: PlannedStatistic) -> bool:
-    """Whether each person counts once in the one number, so that none is left out."""
-    query = planned.queries[0].weighted.query
-    is_clamped = query.total_clamp is not None
-    return is_clamped and query.cells == 1 and planned.entry.statistic.counts_people
-
-
-def _queries(planned: PlannedStatistic) -> list[Query]:
-    return [part.weighted.query for part in planned.queries]
-
-
-def _clamped(queries: list[Query], spec: CentralSpec) -> list[str]:
-    """The columns whose values are clamped to bounds that noisy counts chose."""
-    valued = (column.name for query in queries for column in query.valued_columns)
-    return [name for name in dict.fromkeys(valued) if name in spec.clamped_by_choice]
-
-
 def limit_warnings(plan: CentralPlan) -> list[str]:
     """Warnings where limits on a person make numbers too small, or biased.
 
-    Noisy counts can show what a limit on all rows of a person leaves out, but not what limits on
-    groups, or on rows in a group, leave out.
+    Where a check counts what a limit on rows leaves out, the column `complete` says it instead.
     """
-    unit, spec = plan.spec.privacy.unit, plan.spec
-    if not isinstance(unit, PersonUnit):
-        return []
-    by_limit: dict[int, list[str]] = {}
-    by_groups: dict[tuple[int | None, int | None], list[str]] = {}
+    by_limit: dict[tuple[int, bool], list[str]] = {}
+    on_groups: list[str] = []
     for planned in plan.statistics:
-        if planned.entry.statistic.adds_rows:
-            queries = _queries(planned)
-            limits = {query.row_limit(unit) for query in queries} - {None}
-            if limits:
-                by_limit.setdefault(min(filter(None, limits)), []).append(planned.name)
-            if any(on_groups := _uncounted(queries, unit)):
-                by_groups.setdefault(on_groups, []).append(planned.name)
-    return [
-        *(_row_limit_warning(names, limit, plan) for limit, names in by_limit.items()),
-        *(_group_limit_warning(names, *on, spec.rows_are) for on, names in by_groups.items()),
-    ]
+        unit, own = planned.unit, planned.entry.limits
+        if not isinstance(unit, PersonUnit):
+            continue
+        statistic = planned.entry.statistic
+        if statistic.adds_rows or statistic.chooses_labels:
+            on_groups += _group_limit_warnings(planned, unit, plan.spec.rows_are)
+        limits = {part.weighted.query.row_limit(unit) for part in planned.queries} - {None}
+        if statistic.adds_rows and limits and plan.quality is None:
+            is_open = plan.spec.unit_of_choices is not None and own.max_rows is None
+            key = min(filter(None, limits)), plan.chooses_bounds and is_open
+            by_limit.setdefault(key, []).append(planned.name)
+    rows = plan.spec.rows_are
+    warnings = (_row_limit_warning(names, *key, rows) for key, names in by_limit.items())
+    return [*warnings, *on_groups]
 
 
-def _row_limit_warning(names: list[str], max_rows: int, plan: CentralPlan) -> str:
-    rows, limit = plan.spec.rows_are, f"a limit of {max_rows:,}"
-    if plan.chooses_bounds and plan.spec.unit_of_choices is not None:
+def _row_limit_warning(names: list[str], max_rows: int, is_open: bool, rows: str) -> str:
+    limit = f"a limit of {max_rows:,}"
+    if is_open:
         limit = f"the limit that noisy counts choose, of at most {max_rows:,},"
-    shown = "numbers have the flag `limited` if the quality check finds that"
-    if not counts_left_out(plan):
-        shown = "without `quality:` nothing counts them, and every interval is about "
-        shown += f"the {rows} that are kept"
     return (
         f"{', '.join(names)}: {rows} of a person beyond {limit} are left out, so totals are "
-        f"too small, and comparisons and ratios biased, where people have more; {shown}"
+        "too small, and comparisons and ratios biased, where people have more; without `quality:` "
+        "nothing counts them, and `complete` is `unknown`"
     )
 
 
-def _group_limit_warning(
-    names: list[str], max_groups: int | None, max_in_group: int | None, rows: str
-) -> str:
-    others = ""
-    if max_groups is not None:
-        groups = count_text(max_groups, "group")
-        others = f"of a person in more than {groups}, the {rows} in others are left out"
-    if max_in_group is None:
-        left_out, kept = f"{others}, so totals are", "the groups that are kept"
-    elif others:
-        left_out = f"{others}, and so are those beyond {max_in_group:,} in a group; totals are then"
-        kept = "what is kept"
-    else:
-        beyond = f"beyond {max_in_group:,} in a group"
-        left_out = f"{rows} of a person {beyond} are left out, so totals are"
-        kept = f"the {rows} that are kept"
+def _group_limit_warnings(planned: PlannedStatistic, unit: PersonUnit, rows: str) -> Iterator[str]:
+    """What limits of the unit on groups may do to an entry without own ones."""
+    own, queries = planned.entry.limits, _open_queries(planned, unit)
+    limited = [query for query in queries if query.group_limit(unit)]
+    if limited and own.max_groups is None:
+        counts, used = [query.groups_of_user for query in limited], unit.max_groups
+        most = None if None in counts else max(filter(None, counts))
+        several = f"several of its {most:,} groups" if most else "several groups"
+        if not _clamps_totals(planned):
+            # The rows that are used lie in no more groups than they are.
+            most = min(most or unit.max_rows, unit.max_rows)
+        may = f"{rows} in {several}, and those in {count_text(used, 'group')}"
+        yield _limit_warning(planned.name, may, "max_groups", used, most)
+    if own.max_rows_per_group is None and any(query.limit_in_group(unit) for query in queries):
+        used = unit.max_rows_per_group
+        may = f"more than {used:,} {rows} in a group, and {used:,}"
+        yield _limit_warning(planned.name, may, "max_rows_per_group", used, unit.max_rows)
+
+
+def _limit_warning(name: str, may: str, key: str, used: int, most: int | None) -> str:
+    larger = f"`{key}: {most}` leaves none out" if most else f"a larger `{key}` leaves out fewer"
     return (
-        f"{', '.join(names)}: {left_out} too small, and comparisons and ratios biased; "
-        f"no check counts them, no flag shows it, and every interval is about {kept}"
+        f"{name}: a person may have {may} at most are used: right if no person has more; otherwise "
+        f"rows are left out. In this entry, {larger}, at the noise that the plan shows, and "
+        f"`{key}: {used}` states that it is right"
     )
 
 
-def counts_left_out(plan: CentralPlan) -> bool:
-    """Whether noisy counts show how much a limit on all rows of a person leaves out."""
-    if plan.quality is None:
-        return False
-    from dpcli.statistics.quality.quality_counts import counted_limits
-
-    return bool(counted_limits(plan.quality.entry.inputs))
-
-
-def uncounted_names(plan: CentralPlan) -> str:
-    """The statistics where limits on groups may leave out rows that no check counts."""
-    unit = plan.spec.privacy.unit
-    if not isinstance(unit, PersonUnit):
-        return ""
-    return ", ".join(
-        planned.name for planned in plan.statistics if any(_uncounted(_queries(planned), unit))
+def limits_groups(planned: PlannedStatistic) -> bool:
+    """Whether limits on groups, or on rows in a group, may leave out rows."""
+    unit = planned.unit
+    return isinstance(unit, PersonUnit) and any(
+        query.group_limit(unit) or query.limit_in_group(unit)
+        for query in _open_queries(planned, unit)
     )
 
 
-def _uncounted(queries: list[Query], unit: PersonUnit) -> tuple[int | None, int | None]:
-    """The limits on groups, and on rows in a group, whose effect no check counts.
+def _open_queries(planned: PlannedStatistic, unit: PersonUnit) -> list[Query]:
+    """The queries that do not use a single row of each person.
 
-    Each is None if no query has the limit. Queries that use one row of a person are skipped: for
-    them, a count of people by their rows shows all that is left out.
+    For those, a count of people by their rows shows all that is left out.
     """
-    open_queries = [query for query in queries if query.row_limit(unit) != 1]
-    groups = [query.group_limit(unit) for query in open_queries]
-    in_group = [query.limit_in_group(unit) for query in open_queries]
-    return min(filter(None, groups), default=None), min(filter(None, in_group), default=None)
+    queries = (part.weighted.query for part in planned.queries)
+    return [query for query in queries if query.row_limit(unit) != 1]
 
 
 def unit_warnings(plan: CentralPlan) -> Iterator[str]:
@@ -244,12 +200,19 @@ def lacks_check(plan: CentralPlan) -> bool:
 
 
 def quality_warnings(plan: CentralPlan) -> Iterator[str]:
-    """A warning if a plan has no quality check, and its spec does not decline one."""
+    """A warning of what the check does not notice, or that there is none.
+
+    There is no warning if the spec declines a check.
+    """
+    if plan.quality is not None:
+        from dpcli.planning.words.quality import check_warnings
+
+        yield from check_warnings(plan)
     if lacks_check(plan):
         yield (
             "this spec has no `quality:`: if the cells of a column cannot be read as declared, or "
             "most of the file is missing, nothing notices it, noise is published and the budget is "
-            "spent. Add `quality: {epsilon: 0.1, min_rows: N, min_readable: 0.8}`, or `quality: "
+            "spent. Add `quality: {epsilon: 0.1, min_rows: N, min_readable: 0.98}`, or `quality: "
             "none` if that is meant"
         )
 

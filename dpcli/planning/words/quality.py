@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from dpcli.numeric.exact import readable_text, rounded_text
+from dpcli.data.column import UNREADABLE
+from dpcli.numeric.exact import plain_text, readable_text, rounded_text, short_up
 from dpcli.planning.plan import CentralPlan
 from dpcli.planning.quality_check import (
     FALSE_STOP,
+    UNNOTICED,
     RequiredMinimum,
+    check_noises,
+    losses_of,
+    noise_excess,
     percent_text,
     required_minimums,
 )
-from dpcli.planning.words.data import uncounted_names
 from dpcli.privacy.unit import PersonUnit
-from dpcli.statistics.postprocessing import LIMITED_SHARE
-from dpcli.statistics.quality.quality_counts import ERROR_PROBABILITY, counted_limits, noticed_rows
+from dpcli.problems.messages import quote
+from dpcli.statistics.quality.completeness import MISSING, units_to_show_complete
+from dpcli.statistics.quality.quality_counts import fault_order
 
 
 def check_rule(plan: CentralPlan) -> Iterator[str]:
@@ -24,64 +29,112 @@ def check_rule(plan: CentralPlan) -> Iterator[str]:
     quality, rows = plan.spec.quality, plan.spec.rows_are
     if quality is None or plan.quality is None:
         return
-    minimums, max_limited = tuple(required_minimums(plan)), quality.max_limited
     if all(query.is_exact for query in plan.quality.queries):
         yield (
             f"quality: the number of {rows} is public under change-one, so `min_rows` is "
             "checked exactly, at no privacy cost"
         )
         return
-    check = "the check"
-    if plan.spec.choices:
-        check = "the check and of the counts that choose bounds or limits before it"
-    counted = f"{rows}, of people" if quality.min_people is not None else rows
     yield (
-        f"quality: noisy counts of {counted} and of readable cells come first; if a minimum "
-        "is missed by more than the noise explains, no statistic is answered, only the loss "
-        f"of {check} is charged, and the exit status is 8. A file that meets all minimums is "
+        f"quality: noisy counts of {plan.spec.units_are} by their first fault come first; if a "
+        "minimum is missed by more than the noise explains, no statistic is answered, only the "
+        "loss of the check is charged, and the exit status is 8. A file that meets all minimums is "
         f"stopped with a probability of at most {percent_text(FALSE_STOP)}"
     )
-    # Columns that require the same share have the same margin.
-    yield from dict.fromkeys(_detection_sentence(minimum, plan) for minimum in minimums)
-    if counted_limits(plan.quality.entry.inputs):
-        share = percent_text(LIMITED_SHARE)
-        wrong = percent_text(Fraction(ERROR_PROBABILITY).limit_denominator(1000))
+    if plan.spec.checks_first:
+        entry = f", which is entry {quality.charged.entry}" if quality.charged else ""
         yield (
-            f"quality: noisy counts of people by their rows show at least how many {rows} a "
-            f"limit on the number of {rows} of a person leaves out; from {share} on, numbers "
-            f"have the flag `limited`, with a chance of at most {wrong} where none is left out"
+            "quality: bounds and limits are chosen after that, and only if the check passes; it "
+            f"is then charged in the entry of the choice{entry}"
         )
-        noise = plan.quality.queries[-1].calibrated.noise
-        for limit in counted_limits(plan.quality.entry.inputs):
-            noticed = rounded_text(Fraction(2 * noticed_rows(noise, limit)), 2)
-            yield (
-                f"quality: that is shown from about {noticed} left-out {rows} on, if people "
-                f"have up to twice the limit of {limit:,}; where few people have very many "
-                f"{rows}, most of these may be left out unnoticed"
-            )
-    if max_limited is not None:
+    # Columns that require the same share have the same margin.
+    minimums = tuple(required_minimums(plan))
+    yield from dict.fromkeys(_detection_sentence(minimum, plan) for minimum in minimums)
+    yield from completeness_sentences(plan)
+    if quality.max_limited is not None:
         yield (
-            f"quality: `max_limited: {readable_text(max_limited)}` stops a file where these "
-            "counts show, by more than noise explains, that these limits leave out more "
+            f"quality: `max_limited: {readable_text(quality.max_limited)}` stops a file where "
+            "these counts show, by more than noise explains, that these limits leave out more "
             f"{rows}"
         )
-    if names := uncounted_names(plan):
-        stops = "" if max_limited is None else ", and `max_limited` stops no release for them"
+
+
+def check_warnings(plan: CentralPlan) -> Iterator[str]:
+    """What a check would not notice, with the epsilon that would."""
+    quality, units = plan.spec.quality, plan.spec.units_are
+    if quality is None or plan.quality is None:
+        return
+    fifth, factor = percent_text(UNNOTICED), noise_excess(plan)
+    if factor is not None:
+        epsilon, more = plan.quality.entry.budget_amount.epsilon, "a larger loss"
+        if epsilon is not None:
+            more = f"epsilon {plain_text(short_up(epsilon * factor, 2))}"
         yield (
-            f"quality: {names}: {rows} that limits on groups, or on {rows} in a group, leave "
-            f"out are not counted, so the flag `limited` does not show them{stops}; the "
-            "intervals are about what is kept"
+            f"the noise of `quality:` hides that {fifth} of a file with as many {units} as its "
+            f"minimum are missing, or that a column cannot be read in any of them; {more} would "
+            "show it. `dpcli plan` states what is noticed; until then `complete` is not `yes`"
         )
+    if quality.min_rows is None and quality.min_people is None:
+        key = "min_people" if units == "people" else "min_rows"
+        yield f"`quality:` has no `{key}`: nothing notices that a part of the file is missing"
+    unchecked = [
+        fault.name
+        for fault in fault_order(plan.quality.entry.inputs).cells
+        if fault.state == UNREADABLE and fault.name not in quality.min_readable
+    ]
+    if unchecked:
+        names = ", ".join(map(quote, unchecked))
+        yield (
+            f"{names}: used, and `min_readable` has no minimum for it: if no cell can be read, "
+            "the release is not stopped"
+        )
+
+
+def completeness_sentences(plan: CentralPlan) -> Iterator[str]:
+    """From how many units on the check can show that numbers are complete."""
+    assert plan.quality is not None
+    order, noises = fault_order(plan.quality.entry.inputs), check_noises(plan)
+    by_units: dict[tuple[int | None, bool], list[str]] = {}
+    for planned in plan.statistics:
+        lost = losses_of(planned, plan.spec)
+        open_choices = [choice for choice, _ in plan.choices if choice.chosen is None]
+        if not lost.is_empty and not any(map(planned.depends_on, open_choices)):
+            needed = units_to_show_complete(lost, order, noises)
+            if lost.some_rows and not any(
+                part.weighted.query.sum_of_row for part in planned.queries
+            ):
+                needed = None
+            by_units.setdefault((needed, lost.some_rows), []).append(planned.name)
+    share, units = percent_text(MISSING), plan.spec.units_are
+    for (needed, some_rows), entries in by_units.items():
+        names = ", ".join(entries)
+        if needed is None and some_rows:
+            yield (
+                f"quality: {names}: the faults of the {units} that it uses are not counted "
+                "apart, so `complete` is `unknown` or `no`"
+            )
+        elif needed is None:
+            yield (
+                f"quality: {names}: no count can show that at most {share} is missing, so "
+                "`complete` is `unknown` or `no`; `possible_rows` or `possible_groups` of the "
+                "unit may help"
+            )
+        else:
+            yield (
+                f"quality: {names}: `complete: yes` can be shown from about "
+                f"{rounded_text(Fraction(needed), 2)} {units} on, if nothing is missing"
+                f"{' of those that it uses' * some_rows}"
+            )
 
 
 def _detection_sentence(minimum: RequiredMinimum, plan: CentralPlan) -> str:
     """What the check detects, or that its epsilon is too small to detect anything."""
-    sure, rows = percent_text(1 - FALSE_STOP), plan.spec.rows_are
+    sure, units = percent_text(1 - FALSE_STOP), plan.spec.units_are
     detectable = minimum.detectable if minimum.detectable and minimum.detectable > 0 else None
     if minimum.kind != "cells":
         key, counted = f"min_{minimum.kind}: {minimum.required}", minimum.counted(plan)
         if detectable is None:
-            noise = rounded_text(2 * minimum.margin)
+            noise = rounded_text(Fraction(2 * minimum.margin))
             return (
                 f"quality: `{key}` is within the noise ({noise} {counted}), so even an empty file "
                 "may pass; give `quality` a larger epsilon"
@@ -90,24 +143,23 @@ def _detection_sentence(minimum: RequiredMinimum, plan: CentralPlan) -> str:
         return (
             f"quality: `{key}` stops a file with fewer than {noticed} {counted} in {sure} of runs"
         )
-    share = rounded_text(minimum.required, 3)
+    share = rounded_text(minimum.share, 3)
     if detectable is None:
         return (
             f"quality: `min_readable: {share}` notices that no cell of a column can be read "
-            f"in files of {minimum.rows_needed:,} {rows} or more, in {sure} of runs; give "
+            f"in files of {minimum.units_needed:,} {units} or more, in {sure} of runs; give "
             "`quality` a larger epsilon for smaller files"
         )
     return (
-        f"quality: `min_readable: {share}` stops a file of {minimum.rows:,} {rows} when less "
-        f"than {percent_text(detectable)} of the cells of a column can be read, in {sure} of "
-        "runs"
+        f"quality: `min_readable: {share}` stops a file of {minimum.units:,} {units} when a column "
+        f"can be read in less than {percent_text(detectable)} of them, in {sure} of runs"
     )
 
 
 def counted_rows_note(plan: CentralPlan) -> str:
-    """Which rows the check counts; empty if the privacy unit is a row."""
+    """What the check counts; empty if the privacy unit is a row."""
     unit = plan.spec.privacy.unit
     if not isinstance(unit, PersonUnit):
         return ""
-    without_id = "" if unit.singletons_without_id else ", and none without an id"
-    return f"Counted are the {plan.spec.rows_are} that the limits on people let in{without_id}."
+    without_id = "" if unit.singletons_without_id else "; rows without an id are not counted"
+    return f"Counted are people, each once, by all their rows{without_id}."

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from dpcli.data.grid_columns import numeric_columns
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan, PlannedStatistic
-from dpcli.planning.words.data import counts_left_out, uncounted_names
+from dpcli.planning.words.data import limits_groups
 from dpcli.planning.words.guarantee import headline, presence_headline
 from dpcli.privacy.interpretation import (
     at_least,
@@ -143,7 +143,6 @@ def _facts(plan: Plan, window: int | None) -> dict[str, object]:
         "units": spec.units_noun,
         "dataset": spec.dataset,
         "id": unit.column if isinstance(unit, PersonUnit) else "",
-        "rows": unit.max_rows if isinstance(unit, PersonUnit) else 0,
         "spent": loss_text(plan.cost),
         "budget": loss_text(budget),
         "window": window,
@@ -171,12 +170,13 @@ def _of_release(plan: CentralPlan) -> tuple[dict[str, object], list[RiskVerdict]
     """The arguments of sentences on risks, and the verdicts, that only a release has."""
     statistics, unit = plan.statistics, plan.spec.privacy.unit
     facts: dict[str, object] = {
+        "rows": min(_row_limits(plan), default=0),
         "advice": fill_sentence(texts("risks")["limits"][_advice(plan)]),
         "changed": _listed(planned.name for planned in statistics if _is_biased(planned)),
         "raw": _listed(planned.name for planned in statistics if planned.entry.raw),
         "grouped": _listed(planned.name for planned in statistics if planned.entry.inputs.by),
     }
-    limits = [("limits", *_limits(plan, unit))] if isinstance(unit, PersonUnit) else []
+    limits = [("limits", *_limits(plan))] if isinstance(unit, PersonUnit) else []
     changed = (WARNED, "changed", "raw" if facts["raw"] else "")
     bias = ("bias", *(changed if facts["changed"] else (MET, "none")))
     groups = [("small groups", OPEN, "groups")] if facts["grouped"] else []
@@ -248,21 +248,29 @@ def _delta(delta: Fraction, people: int | None) -> tuple[Verdict, str]:
     return (DECLARED, "small") if delta * people * FAILURE_MARGIN <= 1 else (WARNED, "large")
 
 
-def _limits(plan: CentralPlan, unit: PersonUnit) -> tuple[Verdict, *tuple[str, ...]]:
-    planned = plan.statistics or plan.released_statistics
-    queries = [part.weighted.query for entry in planned for part in entry.queries]
-    limited = "limited" if any(query.row_limit(unit) is not None for query in queries) else ""
-    groups = "groups" if uncounted_names(plan) else ""
+def _limits(plan: CentralPlan) -> tuple[Verdict, *tuple[str, ...]]:
+    limits = _row_limits(plan)
+    limited = "limited_each" if len(limits) > 1 else "limited" if limits else ""
+    groups = "groups" if any(map(limits_groups, plan.statistics)) else ""
     if not limited and not groups:
         return MET, "none"
-    return WARNED, limited, "counted" if counts_left_out(plan) else "", groups, "noise"
+    return WARNED, limited, "counted" if plan.quality else "", groups, "noise"
+
+
+def _row_limits(plan: CentralPlan) -> set[int]:
+    """The limits on the rows of a person that leave out rows of some statistic."""
+    limits = (
+        part.weighted.query.row_limit(planned.unit)
+        for planned in plan.statistics or plan.released_statistics
+        if isinstance(planned.unit, PersonUnit)
+        for part in planned.queries
+    )
+    return set(filter(None, limits))
 
 
 def _advice(plan: CentralPlan) -> str:
     """The key of the advice on limits, by what noisy counts show of their effect."""
-    if not counts_left_out(plan):
-        return "advice_uncounted"
-    return "advice_partly" if uncounted_names(plan) else "advice_counted"
+    return "advice_counted" if plan.quality else "advice_uncounted"
 
 
 def _is_biased(planned: PlannedStatistic) -> bool:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from dpcli.data.filters import joint_texts
+from dpcli.data.column import Column
 from dpcli.data.grid_columns import require_numeric
-from dpcli.data.kinds import Axis
 from dpcli.numeric.exact import exact_or_up, rounded_text, short_up
 from dpcli.planning.plan import CentralPlan, PlannedQuery, PlannedStatistic
-from dpcli.privacy.unit import Neighbors
+from dpcli.privacy.unit import Neighbors, PersonUnit
 from dpcli.problems.messages import count_text
-from dpcli.specification.model import Spec
+from dpcli.specification.model import CentralSpec, Spec
 
 
 def counted_units(planned: PlannedStatistic, spec: Spec) -> str:
@@ -20,10 +19,45 @@ def counted_units(planned: PlannedStatistic, spec: Spec) -> str:
     inputs, query = planned.entry.inputs, planned.queries[0].weighted.query
     column, weight = inputs.column, inputs.weight
     if not planned.entry.statistic.counts_people:
-        return f"{spec.rows_are} weighted by {weight.name}" if weight else spec.rows_are
+        lines = "people" if planned.is_of_people else spec.rows_are
+        return f"{lines} weighted by {weight.name}" if weight else lines
     if query.counted_values is None or column is None:
         return "people"
     return f"different values of {column.name}"
+
+
+def counted_phrase(planned: PlannedStatistic, spec: CentralSpec) -> str:
+    """What numbers are named after: `visits (at most 3 of each person)`."""
+    counted, unit = counted_units(planned, spec), planned.unit
+    if not isinstance(unit, PersonUnit):
+        return counted
+    query, bounds = planned.queries[0].weighted.query, list[str]()
+    rows, in_group, groups = (
+        limit(unit) for limit in (query.row_limit, query.limit_in_group, query.group_limit)
+    )
+    if rows is not None:
+        bounds.append(f"at most {rows:,} of each person")
+    if in_group is not None:
+        bounds.append(f"{in_group:,} of them in a group")
+    if groups is not None:
+        each = "" if bounds else "each person "
+        bounds.append(f"{each}in at most {count_text(groups, 'group')}")
+    return f"{counted} ({', '.join(bounds)})" if bounds else counted
+
+
+def number_units(planned: PlannedStatistic, spec: CentralSpec) -> tuple[str, ...]:
+    """The unit of the numbers, for all or for each item; empty where none is stated."""
+    entry, captions = planned.entry, spec.column_captions
+    stated = entry.caption.unit
+    if stated and not entry.statistic.mixed_units:
+        return (stated,)
+
+    def unit_of(column: Column) -> str:
+        declared = captions[column.name].unit if column.name in captions else ""
+        derived = column.derivation.unit if column.derivation else ""
+        return stated or declared or derived or ("days" if column.is_date else "")
+
+    return entry.statistic.units(entry.inputs, counted_units(planned, spec), unit_of)
 
 
 def query_title(planned_query: PlannedQuery, planned: PlannedStatistic, spec: Spec) -> str:
@@ -31,8 +65,8 @@ def query_title(planned_query: PlannedQuery, planned: PlannedStatistic, spec: Sp
     weighted = planned_query.weighted
     if planned.entry.statistic.counts_people and len(planned.queries) == 1:
         return f"number of {counted_units(planned, spec)}"
-    is_rows = weighted.role == "count"
-    return f"{weighted.role} of {spec.rows_are}" if is_rows else weighted.role
+    lines = "people" if planned.is_of_people else spec.rows_are
+    return f"{weighted.role} of {lines}" if weighted.role == "count" else weighted.role
 
 
 def design_notes(plan: CentralPlan) -> list[str]:
@@ -45,12 +79,13 @@ def design_notes(plan: CentralPlan) -> list[str]:
 
 
 def filter_notes(plan: CentralPlan) -> Iterator[str]:
-    """The filters in words; after a negated test, that unknown rows are left out."""
+    """That a negated test leaves out unknown rows."""
     for planned in plan.statistics:
-        if where := planned.entry.inputs.where:
-            left = "; rows for which that is unknown, because a cell is missing, are left out"
-            unknown = left if any(test.negates for test in where) else ""
-            yield f"{planned.name} is about rows where {' and '.join(joint_texts(where))}{unknown}"
+        if any(test.negates for test in planned.entry.inputs.where):
+            yield (
+                f"{planned.name}: rows for which `where` is unknown, because a cell is missing, "
+                "are left out"
+            )
 
 
 def derived_notes(plan: CentralPlan) -> Iterator[str]:
@@ -58,29 +93,15 @@ def derived_notes(plan: CentralPlan) -> Iterator[str]:
     for column in plan.spec.columns:
         if column.derivation is None:
             continue
-        if column.labels:
+        if column.is_private:
+            values = "a label that is not declared"
+        elif column.labels:
             values = count_text(len(column.labels), "label")
         else:
             number = require_numeric(column)
             low, high = map(number.text, number.limits)
             values = f"from {low} to {high}"
         yield f"{column.name}: {column.derivation.text}, {values}"
-
-
-def binning_notes(plan: CentralPlan) -> Iterator[str]:
-    """The bins of numeric columns: how many, the first and the last."""
-    names_by_key: dict[Axis, list[str]] = {}
-    for planned in plan.statistics:
-        for key in planned.entry.inputs.binned_axes:
-            names_by_key.setdefault(key, []).append(planned.name)
-    for key, names in names_by_key.items():
-        step = require_numeric(key.column).step
-        bins, first = count_text(len(key), "bin"), key.label(0)
-        last = f", the last {key.label(len(key) - 1)}" if len(key) > 1 else ""
-        multiples = f"multiples of {rounded_text(step)}"
-        rounded = "" if step == 1 else f"; values are rounded to {multiples} first"
-        of_column = f"{bins} of {key.column.name}"
-        yield f"{', '.join(names)}: {of_column}, the first {first}{last}{rounded}"
 
 
 def selection_notes(plan: CentralPlan) -> Iterator[str]:
@@ -100,6 +121,19 @@ def selection_notes(plan: CentralPlan) -> Iterator[str]:
             )
     if any(planned.entry.has_private_groups for planned in plan.statistics):
         yield SELECTION_BIAS
+
+
+def unreachable_thresholds(plan: CentralPlan, rows: int | None) -> Iterator[str]:
+    """The private groups or labels that so few rows select by noise alone."""
+    limit = "" if plan.spec.unit_noun == plan.spec.row_noun else "lower `max_groups`, or "
+    for planned in plan.statistics:
+        selection = planned.queries[0].calibrated.partition_selection
+        if rows is not None and selection is not None and rows < selection.threshold:
+            what = "group" if planned.entry.has_private_groups else "label"
+            yield (
+                f"{planned.name}: no {what} can reach the threshold of {selection.threshold:,} "
+                f"with {rows:,} {plan.spec.rows_are}, except by noise: {limit}use more epsilon"
+            )
 
 
 SELECTION_BIAS = (

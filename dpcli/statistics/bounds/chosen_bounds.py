@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, ClassVar, Self
@@ -11,8 +13,9 @@ from dpcli.data.column import Column
 from dpcli.data.grid_columns import NumericColumn, require_numeric
 from dpcli.data.number_columns import IntegerColumn
 from dpcli.noise.distribution import Noise
+from dpcli.noise.sums import weighted_margin
 from dpcli.numeric.exact import readable_text
-from dpcli.privacy.unit import PersonUnit, Relation, Unit
+from dpcli.privacy.unit import NO_LIMITS, Limits, Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery, Query, RowsPerUserQuery
 from dpcli.statistics.bounds.rule import BoundsGrid, BoundsRule
@@ -100,8 +103,7 @@ class BoundsChoice:
     """How the bounds of a column are chosen, and the chosen bounds once known.
 
     The column of the `grid` has the outermost bounds. At least the share `coverage` of the counts
-    lies within the chosen bounds. `clamping_weight` is as in `BoundsRule`. If `serves_check` is
-    true, the choice counts as used even if only the quality check uses it.
+    lies within the chosen bounds. `clamping_weight` is as in `BoundsRule`.
     """
 
     grid: BoundsGrid
@@ -111,7 +113,6 @@ class BoundsChoice:
     histogram: ClassVar[BoundsHistogram] = BOUNDS_HISTOGRAM
     clamping_weight: ClassVar[float] = 1.0
     code: ClassVar[str] = "bounds-unused"
-    serves_check: ClassVar[bool] = False
 
     @property
     def column(self) -> NumericColumn:
@@ -133,9 +134,14 @@ class BoundsChoice:
         """What sentences call the chosen bounds or limit."""
         return self.name
 
+    @property
+    def limits_of_counts(self) -> Limits:
+        """The limits of the histogram: of a column of people, each person counts once."""
+        return Limits(of_people=True) if self.column.is_of_people else NO_LIMITS
+
     def counted(self, rows: str, cells: str) -> str:
         """What the histogram counts: `cells` of its column, or people by their `rows`."""
-        return cells
+        return f"people by `{self.column.name}`" if self.column.is_of_people else cells
 
     def beyond(self, rows: str) -> str:
         """What happens to values or rows beyond the chosen bounds or limit."""
@@ -155,9 +161,20 @@ class BoundsChoice:
         """These bounds or this limit, as sentences write them."""
         return f"{readable_text(ends.lower)} to {readable_text(ends.upper)}"
 
-    def decides(self, query: Query) -> bool:
-        """Whether the choice affects the answer to a query, or the noise of the answer."""
+    def decides(self, query: Query, own: Limits) -> bool:
+        """Whether the choice affects the answer to a query, or the noise of the answer.
+
+        `own` are the limits that the entry of the query states.
+        """
         return any(column.name == self.column.name for column in query.columns)
+
+    def changes(self, query: Query) -> bool:
+        """Whether values or rows beyond what is chosen change the answer to a query."""
+        return any(column.name == self.column.name for column in query.valued_columns)
+
+    def counted_as_lost(self, rows: str) -> str:
+        """What is beyond the chosen bounds or limit, as a noun."""
+        return f"the values of `{self.column.name}` beyond the chosen bounds, which clamp them"
 
     def rule(self, noise: Noise) -> BoundsRule:
         """The rule that chooses bounds from counts with this noise."""
@@ -232,6 +249,32 @@ class BoundsChoice:
             raise ValueError("chosen bounds are whole numbers of steps")
         return ends[0].numerator, ends[1].numerator
 
+    def shares_of_bin(self, low: int, high: int) -> tuple[int, int]:
+        """What a member of a bin surely loses to the choice, and the most that it keeps."""
+        lower, upper = self.limits
+        is_lost = low > upper or high < lower
+        return int(is_lost), int(not is_lost)
+
+    def min_lost(self, noise: Noise, outside: float) -> Fraction:
+        """A lower bound on the share of values, or rows, that the choice leaves out.
+
+        It is above the true share with a probability of at most `outside`.
+        """
+        if self.chosen is None or not self.chosen.counts:
+            return Fraction(0)
+        shares = [self.shares_of_bin(*ends) for ends in self.bins]
+
+        def bound(weights: Sequence[int], part: float, sign: int) -> int:
+            terms = Counter(weight for weight in weights if weight)
+            noises = tuple((noise, weight, number) for weight, number in terms.items())
+            width = weighted_margin(noises, 1 - 2 * Fraction(part)).width if noises else 0
+            counts = zip(weights, self.chosen.counts if self.chosen else (), strict=True)
+            return sum(weight * count for weight, count in counts) + sign * width
+
+        least = bound([lost for lost, _ in shares], 0.8 * outside, -1)
+        most = bound([kept for _, kept in shares], 0.2 * outside, 1)
+        return Fraction(least, max(most, 0) + least) if least > 0 else Fraction(0)
+
     def bounded(self, column: Column) -> Column:
         """The column with chosen bounds, which also clamp the constant for missing cells.
 
@@ -243,9 +286,9 @@ class BoundsChoice:
         constant = None if column.missing is None else min(max(column.missing, low), high)
         return replace(require_numeric(column), bounds=(low, high), missing=constant)
 
-    def limited(self, unit: Unit) -> Unit:
-        """The privacy unit after the choice: unchanged, unless a limit on rows is chosen."""
-        return unit
+    def limited(self, limits: Limits) -> Limits:
+        """The limits of the unit after the choice; only a chosen limit changes."""
+        return limits
 
 
 PARTS = (1, 2, 3)
@@ -263,14 +306,13 @@ class LimitChoice(BoundsChoice):
     """How the limit on rows per person is chosen, and the chosen limit once known.
 
     The grid holds whole numbers up to the outermost limit; the limit is the upper bound. The limit
-    on groups equals the limit on rows, unless `max_groups` is declared.
+    on groups equals the limit on rows, unless `max_groups` is `declared`.
     """
 
-    max_groups: int | None = None
+    declared: Limits = NO_LIMITS
     histogram: ClassVar[BoundsHistogram] = ROWS_HISTOGRAM
     clamping_weight: ClassVar[float] = ROW_CLAMPING_WEIGHT
     code: ClassVar[str] = "bounds-unused.limit"
-    serves_check: ClassVar[bool] = True
 
     @staticmethod
     def rows(up_to: int) -> NumericColumn:
@@ -307,17 +349,27 @@ class LimitChoice(BoundsChoice):
     def text(self, ends: ChosenBounds) -> str:
         return readable_text(ends.upper)
 
-    def decides(self, query: Query) -> bool:
+    def shares_of_bin(self, low: int, high: int) -> tuple[int, int]:
+        _, limit = self.limits
+        return max(low - limit, 0), min(high, limit)
+
+    def decides(self, query: Query, own: Limits) -> bool:
         """Whether the limit, or a limit on groups that follows from it, affects a query.
 
-        A query of clamped totals per person uses all rows; only a limit on groups affects it.
+        A query of clamped totals per person uses all rows; only a limit on groups affects it. An
+        entry with a `max_rows` of its own, or about people, does not depend on the choice.
         """
-        return query.total_clamp is None or (query.cells != 1 and self.max_groups is None)
+        if own.max_rows is not None or own.of_people:
+            return False
+        max_groups = own.max_groups or self.declared.max_groups
+        return query.total_clamp is None or (query.cells != 1 and max_groups is None)
 
-    def limited(self, unit: Unit) -> Unit:
-        """The unit of people with the chosen limit on rows, and the limit on groups."""
-        assert isinstance(unit, PersonUnit)
+    def changes(self, query: Query) -> bool:
+        return query.total_clamp is None
+
+    def counted_as_lost(self, rows: str) -> str:
+        return f"the {rows} beyond the chosen limit, which leaves them out"
+
+    def limited(self, limits: Limits) -> Limits:
         _, max_rows = self.limits
-        in_group = min(unit.max_rows_per_group, max_rows)
-        groups = self.max_groups or max_rows
-        return replace(unit, max_rows=max_rows, max_rows_per_group=in_group, max_groups=groups)
+        return replace(limits, max_rows=max_rows)

@@ -25,7 +25,7 @@ from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.scores import Points, SelectionQuery
 from dpcli.statistics.design import Design, Inputs, NoisyAnswer, WeightedQuery
-from dpcli.statistics.estimates import IMPRECISE, NO_INTERVAL, UNBOUNDED, Estimates
+from dpcli.statistics.estimates import HAS_INTERVAL, IMPRECISE, NO_INTERVAL, UNBOUNDED, Estimates
 from dpcli.statistics.postprocessing import IMPRECISE_SHARE
 
 CACHED = 4
@@ -72,6 +72,30 @@ def candidate_values(points: Points, indices: Ints) -> Ints:
         values: Ints = points.start + multiply_exact(indices, points.step)
         return values
     return integer_array(points)[indices]
+
+
+def candidates_within(known: Ints, lowest: Ints, highest: Ints) -> tuple[Ints, Ints]:
+    """The first and last candidate around values in a range of classes, by index.
+
+    `known` has the class of each candidate.
+    """
+    lower = np.maximum(np.searchsorted(known, lowest, side="right") - 1, 0)
+    return lower, np.minimum(np.searchsorted(known, highest), len(known) - 1)
+
+
+def candidates_with_intervals(
+    column: NumericColumn, points: Points, chosen: Ints, lower: Ints, upper: Ints
+) -> Estimates:
+    """Candidates with intervals between two others, all given by index."""
+    estimates = Estimates.chosen(candidate_values(points, chosen), column.step)
+    return replace(
+        estimates,
+        lower=candidate_values(points, lower),
+        upper=candidate_values(points, upper),
+        limits=((points[0] * column.step, points[-1] * column.step),),
+        status=np.full(len(chosen), HAS_INTERVAL, np.int8),
+        date_range=column.date_range,
+    )
 
 
 SIZE_SHARE = Fraction(1, 10)

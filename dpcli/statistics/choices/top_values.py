@@ -75,6 +75,7 @@ class Choose(Statistic):
     """
 
     name = "choose"
+    noun = "best value"
     has_raw = False
     takes = field_types(
         column=NumericColumnName,
@@ -170,6 +171,7 @@ class TopK(Statistic):
     """
 
     name = "top_k"
+    noun = "most frequent labels"
     has_raw = False
     item = "rank"
     chooses_labels = True
@@ -241,6 +243,7 @@ class Mode(TopK):
     """
 
     name = "mode"
+    noun = "most frequent label"
     takes = field_types(column=LabelColumnName)
     item = ""
 
@@ -295,6 +298,7 @@ class ModePrivate(TopKPrivate):
     """The label with the greatest noisy count, if it reaches the threshold."""
 
     name = "mode"
+    noun = "most frequent label"
     takes = Mode.takes
     item = ""
 

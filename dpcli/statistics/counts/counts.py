@@ -57,6 +57,7 @@ class Count(PersonCounts, WeightedStatistic):
     """
 
     name = "count"
+    noun = "number of {}"
     takes = field_types(
         column=ValuedColumnName | None,
         weight=WeightColumnName | None,

@@ -90,6 +90,7 @@ class CountDistinct(PersonCounts):
     """
 
     name = "count_distinct"
+    noun = "number of {}"
     takes = field_types(column=CountedColumnName | None, keys=PrivateKeys | None)
     measure = "counts"
     counts_people = True

@@ -132,6 +132,7 @@ class Selections(Statistic):
     """
 
     name = "selections"
+    noun = "number of selections"
     counts_blanks = True
     takes = field_types(columns=SelectedColumns, max_selected=SelectionLimit | None)
     measure = "counts"
@@ -218,6 +219,7 @@ class CountMissing(Selections):
     """
 
     name = "count_missing"
+    noun = "number of missing cells"
     counts_blanks = False
     takes = field_types(columns=CheckedColumns)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil
@@ -10,6 +10,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from dpcli.data.column import Column
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import Axis
 from dpcli.data.number_columns import NumberColumn
@@ -36,7 +37,9 @@ INDEX_DECIMALS = 2
 
 ONE = Fraction(1)
 
-Compared = Annotated[str, Choice("unknown-compared", ("count", "sum")), Field(examples=["count"])]
+Compared = Annotated[
+    str, Choice("unknown-compared", ("count", "sum", "people")), Field(examples=["count"])
+]
 
 
 class Comparison(Statistic):
@@ -114,6 +117,13 @@ class Comparison(Statistic):
 
     def limits(self, inputs: Inputs) -> tuple[Limits, ...]:
         return NONNEGATIVE, NONNEGATIVE, ANY, NONNEGATIVE
+
+    def units(
+        self, inputs: Inputs, counted: str, unit_of: Callable[[Column], str]
+    ) -> tuple[str, ...]:
+        column = inputs.column
+        unit = unit_of(column) if column and inputs.option("of") == "sum" else counted
+        return unit, unit, unit, "%"
 
     def names(self, inputs: Inputs) -> tuple[str, ...]:
         between: Axis = inputs.option("between")

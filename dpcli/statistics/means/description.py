@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from dpcli.data.column import Column
 from dpcli.fields.section import field_types
 from dpcli.fields.statistic_fields import NumericColumnName
 from dpcli.numeric.arrays import Floats, np
@@ -72,6 +73,7 @@ class Description(Statistic):
     """
 
     name = "describe"
+    noun = "description"
     takes = field_types(column=NumericColumnName)
     item = "number"
     steps = ()
@@ -87,6 +89,12 @@ class Description(Statistic):
         moments = PublishedDescription((inputs.numeric,))
         separate = MomentsDesign.separate(inputs, relation, moments, moments.pairs)
         return designs_of_one(separate, separate.or_products(relation)[:-1], relation)
+
+    def units(
+        self, inputs: Inputs, counted: str, unit_of: Callable[[Column], str]
+    ) -> tuple[str, ...]:
+        unit = unit_of(inputs.numeric)
+        return counted, unit, unit
 
     def names(self, inputs: Inputs) -> tuple[str, ...]:
         return ("count", "mean", "std")

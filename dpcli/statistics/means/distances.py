@@ -83,6 +83,10 @@ class BernsteinQuery(Query):
         """The distances between the bounds of each column, in its steps."""
         return tuple(column.upper - column.lower for column in self.numeric_columns)
 
+    @property
+    def sum_of_row(self) -> int | None:
+        return self.largest if self.weight is None else None
+
     @cached_property
     def largest(self) -> int:
         """The most that one row adds to all sums of its group together, in steps."""
@@ -207,12 +211,7 @@ def mean_design(
     middle, half = column.upper + column.lower, column.upper - column.lower
     typical = (middle + Fraction(TYPICAL_MEAN) * half) * column.step / 2
     return QuotientDesign(
-        inputs,
-        queries,
-        reason=reason,
-        quotient=quotient,
-        typical=quotient.printed.unit * typical,
-        is_mean=True,
+        inputs, queries, reason=reason, quotient=quotient, typical=quotient.printed.unit * typical
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial, reduce
-from math import ceil, floor, hypot, isfinite
+from math import hypot
 from operator import mul
 from typing import Final, Self, TypeVar
 
@@ -24,7 +24,7 @@ from dpcli.numeric.arrays import (
 )
 from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.statistics.design import Design, Ends, LostByBin, NoisyAnswer
+from dpcli.statistics.design import Design, NoisyAnswer
 from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.intervals import ROUNDED_BELOW, FiducialInterval, Printed
 
@@ -127,51 +127,6 @@ class Quotient:
         value = clip_exact(exact, *ends)
         return replace(estimates, value=value, raw=exact)
 
-    def unclamped(
-        self, answers: Sequence[NoisyAnswer], lost: LostByBin, limits: Ends, confidence: Fraction
-    ) -> Ends:
-        """An interval of the single quotient as if no value had been clamped.
-
-        The least divisor must be what one row adds to the divisor. Clamping moved the dividend by
-        at most the exact counts of clamped values times their distances. So each end is that of a
-        quotient with all of them in its dividend, whose noise is known as well. An end is a limit
-        if noise hides where it is. So an interval is stated whatever the noise was: of intervals
-        that only some noise makes possible, more would not hold.
-        """
-        digits, (low, high) = 10**self.printed.decimals, (end * self.printed.unit for end in limits)
-        below = self._with_lost(answers, lost.counts, [-by for by in lost.below], confidence)
-        above = self._with_lost(answers, lost.counts, lost.above, confidence)
-        lower, upper = (self._number(float(ends[0, 0])) for ends in (below.lower, above.upper))
-        return (
-            low if lower is None else max(Fraction(floor(lower * digits), digits), low),
-            high if upper is None else min(Fraction(ceil(upper * digits), digits), high),
-        )
-
-    def _number(self, quotient: float) -> Fraction | None:
-        """The published number of a quotient; None if it is not finite."""
-        if not isfinite(quotient):
-            return None
-        return (Fraction(quotient) + self.shift) * self.printed.unit * self.step
-
-    def _with_lost(
-        self,
-        answers: Sequence[NoisyAnswer],
-        counts: NoisyAnswer,
-        distances: Sequence[Fraction],
-        confidence: Fraction,
-    ) -> FiducialInterval:
-        """The quotient with counts of values times their distances in its dividend."""
-        bins = [at for at, distance in enumerate(distances) if distance]
-        by_bin = counts.divided(len(distances))
-        weights = np.array([float(distances[at] * self.min_below / self.step) for at in bins])
-
-        def outcome(values: Floats) -> Floats:
-            sums, counted = values[: len(answers)], values[len(answers) :]
-            divisor = np.maximum(np.array(self.below, float) @ sums, self.min_below)
-            return self.outcome(sums) + weights @ counted / divisor
-
-        return FiducialInterval([*answers, *(by_bin[at] for at in bins)], outcome, confidence)
-
     def outcome(self, answers: Floats) -> Floats:
         """Quotients of plausible answers; not a number if the divisor is below the least."""
         above, below = (np.array(row, float) @ answers for row in (self.above, self.below))
@@ -270,13 +225,10 @@ class QuotientDesign(Design):
 
     Attributes:
         typical: A typical published number, for which the plan compares designs.
-        is_mean: Whether the number is a mean: a sum of values that lie between the limits, divided
-            by the number of their rows, or by the sum of their weights.
     """
 
     quotient: Quotient
     typical: Fraction | None = None
-    is_mean: bool = False
 
     def in_pairs(self, relation: Relation) -> tuple[Self, ...]:
         """The design that answers both cells as a pair; empty unless it has less noise."""
@@ -300,11 +252,11 @@ class QuotientDesign(Design):
     def error(
         self, noises: Sequence[Noise], confidence: Fraction, rows: Fraction | None = None
     ) -> Fraction | None:
-        """The error of a mean of `rows` rows; None if it is another quotient.
+        """The error of a mean or a share of `rows` rows; None without limits.
 
         The noises of all numbers of a group have equal parts of the allowed risk.
         """
-        if rows is None or not self.is_mean:
+        if rows is None or None in self.quotient.printed.limits:
             return None
         confidence = 1 - (1 - confidence) / len(self.quotient.above)
         widths = (noise.half_width(confidence) for noise in noises)
@@ -319,11 +271,3 @@ class QuotientDesign(Design):
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         quotient = self.quotient
         return quotient.estimates(self.divided(answers)[: len(quotient.above)], confidence)
-
-    def unclamped(
-        self, answers: Sequence[NoisyAnswer], lost: LostByBin, limits: Ends, confidence: Fraction
-    ) -> Ends | None:
-        if not self.is_mean or self.inputs.weight is not None:
-            return None
-        sums = self.divided(answers)[: len(self.quotient.above)]
-        return self.quotient.unclamped(sums, lost, limits, confidence)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -11,6 +11,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from dpcli.data.column import Column
 from dpcli.data.derived.labels import Satisfies
 from dpcli.data.filters import Filter, InRanges
 from dpcli.data.grid_columns import NumericColumn, require_numeric
@@ -107,6 +108,15 @@ class Ratio(WeightedStatistic):
     # `Proportion` takes a weight as well; a ratio of weighted sums has no use that was asked for.
     takes = field_types(numerator=RatioPart, denominator=RatioBase, per=Per | None)
     derivation = "noisy numerator divided by noisy denominator (at least one step)"
+
+    def units(
+        self, inputs: Inputs, counted: str, unit_of: Callable[[Column], str]
+    ) -> tuple[str, ...]:
+        above, below = (
+            unit_of(part) or part.name if part else counted for part in self.parts(inputs)
+        )
+        per = dict(inputs.options).get("per") or 1
+        return (f"{above} per {per:,} {below}" if per > 1 else f"{above} per {below}",)
 
     def parts(self, inputs: Inputs) -> tuple[Part, Part]:
         """The numerator and the denominator."""
@@ -295,6 +305,12 @@ class Proportion(Ratio):
         "noisy number of rows inside divided by that of all rows (at least 1), clamped to a share "
         "from none to all"
     )
+
+    def units(
+        self, inputs: Inputs, counted: str, unit_of: Callable[[Column], str]
+    ) -> tuple[str, ...]:
+        per = dict(inputs.options).get("per") or 1
+        return ("share" if per == 1 else "%" if per == 100 else f"per {per:,}",)
 
     def parts(self, inputs: Inputs) -> tuple[Part, Part]:
         column = require_labeled(inputs.column)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
+from dpcli.data.column import Column
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.fields.section import field_types
 from dpcli.fields.statistic_fields import NumericColumns, OrderedColumnName
@@ -182,6 +183,12 @@ class Variance(Covariance):
     mixed_units = False
     derivation = "noisy mean square less the square of the noisy mean, from 0 to what is possible"
 
+    def units(
+        self, inputs: Inputs, counted: str, unit_of: Callable[[Column], str]
+    ) -> tuple[str, ...]:
+        unit = unit_of(inputs.numeric)
+        return (unit if self.in_column_unit or not unit else f"{unit} squared",)
+
     def columns(self, inputs: Inputs) -> tuple[NumericColumn, ...]:
         return (inputs.numeric,)
 
@@ -238,6 +245,7 @@ class StandardDeviation(Variance):
     """
 
     name = "std"
+    noun = "standard deviation"
     in_column_unit = True
     derivation = "the root of the noisy variance, from 0 to half the width of the bounds"
 

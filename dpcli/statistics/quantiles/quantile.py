@@ -12,14 +12,19 @@ from dpcli.fields.section import field_types
 from dpcli.fields.statistic_fields import Candidates, OrderedColumnName, Quantiles
 from dpcli.noise.distribution import ADDITIVE, Family, Noise
 from dpcli.numeric.arrays import np
-from dpcli.numeric.exact import plain_text, rounded_text, short_up
+from dpcli.numeric.exact import plain_text, rounded_text
 from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.scores import Rank, ScoreQuery
-from dpcli.statistics.choices.candidates import Choices, candidate_values, classes_at_and_between
+from dpcli.statistics.choices.candidates import (
+    Choices,
+    candidates_with_intervals,
+    candidates_within,
+    classes_at_and_between,
+)
 from dpcli.statistics.design import Design, Inputs, Measure, NoisyAnswer, WeightedQuery
-from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
+from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.quantiles.quantile_classes import classes_of_quantiles
 from dpcli.statistics.quantiles.rank_errors import RankErrors
 from dpcli.statistics.quantiles.recursion import (
@@ -28,11 +33,8 @@ from dpcli.statistics.quantiles.recursion import (
     nearest_candidates,
     substeps_for,
 )
-from dpcli.statistics.quantiles.tree import CountTree
+from dpcli.statistics.quantiles.tree import STATED, CountTree, few_rows_sentence
 from dpcli.statistics.statistic import Statistic
-
-STATED = Fraction(19, 20)
-"""The confidence of the errors that plans state in words."""
 
 POWERS: dict[Measure, int] = {"epsilon": 1, "rho": 2}
 """The power p by unit of the budget: noise to the power p is inverse to shares."""
@@ -110,11 +112,7 @@ class TreeOfCounts(Design):
         )
         if not self.inputs.by:
             return (counted,)
-        rows = short_up(Fraction(self.rows_to_show(noises)), 2)
-        return counted, (
-            f"in groups of fewer than about {int(rows):,} rows, noise hides at least one of "
-            "the quantiles: its interval may reach the first or the last candidate"
-        )
+        return counted, few_rows_sentence(self.rows_to_show(noises))
 
     def rows_to_show(self, noises: Sequence[Noise]) -> int:
         """About how many rows a group needs so that noise hides none of the quantiles.
@@ -134,22 +132,11 @@ class TreeOfCounts(Design):
         _, known = classes_at_and_between(column, points)
         counts = [answer.values.reshape(inputs.groups, -1) for answer in answers]
         noises = [answer.noise for answer in answers]
-        positions, last = np.asarray(known), len(points) - 1
-        limits = points[0] * column.step, points[-1] * column.step
-        items = []
+        positions, items = np.asarray(known), []
         for found in classes_of_quantiles(self.tree, counts, noises, self.quantiles, confidence):
             value = nearest_candidates(known, found.index, found.in_first_half)
-            lower = np.maximum(np.searchsorted(positions, found.lowest, side="right") - 1, 0)
-            upper = np.minimum(np.searchsorted(positions, found.highest), last)
-            chosen = Estimates.chosen(candidate_values(points, value), column.step)
-            bounded = replace(
-                chosen,
-                lower=candidate_values(points, lower),
-                upper=candidate_values(points, upper),
-                limits=(limits,),
-                status=np.full(len(value), HAS_INTERVAL, np.int8),
-            )
-            items.append(bounded)
+            ends = candidates_within(positions, found.lowest, found.highest)
+            items.append(candidates_with_intervals(column, points, value, *ends))
         return replace(Estimates.interleaved(items), date_range=column.date_range)
 
     def make_consistent(
@@ -223,6 +210,7 @@ class Quantile(Statistic):
     """
 
     name = "quantile"
+    noun = "quantiles"
     has_raw = False
     item = "quantile"
     takes = field_types(column=OrderedColumnName, quantiles=Quantiles, candidates=Candidates | None)
@@ -324,6 +312,7 @@ class Median(Quantile):
     """
 
     name = "median"
+    noun = "median"
     item = ""
     takes = field_types(column=OrderedColumnName, candidates=Candidates | None)
     steps = ()
@@ -355,6 +344,7 @@ class Minimum(Median):
     """
 
     name = "min"
+    noun = "minimum"
     quantile = TAIL
     warning = "not the least value, but the one below which 1% of rows lie"
 
@@ -380,5 +370,6 @@ class Maximum(Median):
     """
 
     name = "max"
+    noun = "maximum"
     quantile = 1 - TAIL
     warning = "not the greatest value, but the one above which 1% of rows lie"

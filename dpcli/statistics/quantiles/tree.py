@@ -13,6 +13,7 @@ from itertools import accumulate
 from math import ceil, log10, prod, sqrt
 
 from dpcli.data.kinds import Axis
+from dpcli.numeric.exact import short_up
 from dpcli.problems.light_dataclasses import dataclass
 
 MIN_VARIANCE = 1e-9
@@ -23,6 +24,18 @@ SHARE_RATIO = Fraction(4, 5)
 
 Counts of single classes may be noisier: they are needed only where rows share values.
 """
+
+
+STATED = Fraction(19, 20)
+"""The confidence of the errors that plans state in words."""
+
+
+def few_rows_sentence(rows: int) -> str:
+    """From how many rows on the noise hides no quantile of a group, in words."""
+    return (
+        f"in groups of fewer than about {int(short_up(Fraction(rows), 2)):,} rows, noise hides at "
+        "least one of the quantiles: its interval may reach the first or the last candidate"
+    )
 
 
 @dataclass(frozen=True)

@@ -172,6 +172,19 @@ class LeastSquaresObjective(ObjectiveDesign):
         origin = model.factors[-1].origin
         return self.with_intervals(estimates, answers, model.units, confidence, origin)
 
+    def shown_incomplete(self, answers: Sequence[NoisyAnswer]) -> str:
+        """That the noisy minimizer lies on the border of what is allowed.
+
+        Coefficients are rounded to the grid, so a sum that is nearly one is one.
+        """
+        sizes = sum(abs(int(steps)) for steps in answers[0].values)
+        if (sizes + len(answers[0].values)) * self.objective.grid < 1:
+            return ""
+        return (
+            f"a line with smaller errors would leave the bounds of {self.inputs.numeric.name}, so "
+            "these coefficients are not those of least squares; `method: moments` has no such limit"
+        )
+
 
 METHODS = ("moments", "objective", "output")
 """What gets noise: the moments, the minimized objective, or its minimizer."""
@@ -244,6 +257,7 @@ class LinearRegression(Statistic):
     """
 
     name = "linear_regression"
+    noun = "linear regression"
     has_raw = False
     takes = field_types(
         column=NumericColumnName,
@@ -333,7 +347,8 @@ class ObjectiveLinearRegression(LinearRegression):
     def sentences(self, inputs: Inputs) -> tuple[str, ...]:
         fitted = (
             "the coefficients are those for which all predictions from inputs within bounds "
-            "lie within the bounds of the outcome"
+            "lie within the bounds of the outcome; where a line may leave them, use `method: "
+            "moments`"
         )
         return (fitted, curvature_sentence())
 

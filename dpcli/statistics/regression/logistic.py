@@ -87,6 +87,7 @@ class LogisticRegression(Statistic):
     """
 
     name = "logistic_regression"
+    noun = "logistic regression"
     takes = field_types(
         column=ShareColumnName,
         values=LabelsOfColumn | None,

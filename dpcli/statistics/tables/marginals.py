@@ -288,6 +288,7 @@ class Marginals(Statistic):
     """
 
     name = "marginals"
+    noun = "tables"
     takes = field_types(columns=TableColumns, ways=AxesPerTable)
     measure = "counts"
     steps = ("consistent", *NUMERIC_STEPS)

@@ -166,7 +166,7 @@ def test_a_program_cannot_release_by_its_data(files: tuple[Path, Path]) -> None:
     wanted = plan(load_spec(spec))
     with Ledger.create(spec.with_name("l.sqlite")) as ledger:
         with pytest.raises(SpecError, match=r"`list\.csv` is a data file"):
-            release(wanted, ["data.csv"], ledger=ledger)
+            release(wanted, ["data.csv"], ledger=ledger, release_id="r")
         assert ledger.releases() == []
 
 

@@ -231,7 +231,7 @@ sys.exit(main())
 def stored_choices(folder: Path) -> Any:
     """What the ledger stores of the choices of the release `r`."""
     with closing(OpenLedger.open(folder / DEFAULT)) as ledger:
-        stored = ledger.stored("r" + SUFFIX)
+        stored = ledger.stored("r" + SUFFIX, ledger.dataset_of("r" + SUFFIX))
     assert stored is not None
     return json.loads(stored.outputs[STORED_BOUNDS])
 
@@ -420,21 +420,6 @@ def test_other_guarantees_and_statistics_choose_as_well(
     assert history(dpcli, tmp_path) == before
 
 
-def test_a_failed_quality_check_keeps_the_charge_for_bounds(dpcli: Command, tmp_path: Path) -> None:
-    """The bounds were chosen before the check, and both are charged."""
-    spec, data = write_amounts(tmp_path, OF_BOUNDS["quality"].replace("1000}", "100000}"))
-    outcome = dpcli("release", spec, data, "--release-id", "r", "--report", tmp_path / "r.json")
-
-    assert outcome.status == 8
-    assert history(dpcli, tmp_path) == [("r+bounds", "0.1"), ("r", "0.1")]
-    assert reported(tmp_path / "r.json")["privacy"]["spent"]["epsilon"] == 0.2
-    page = tmp_path / "r.md"
-    assert dpcli("release", spec, data, "--release-id", "r", "--report", page).status == 8
-    charged = "only the check and the counts that chose bounds or limits before it were charged"
-    assert page.read_text(encoding="utf-8").count(charged) == 2
-    assert "only the loss of the check and of the counts that choose" in dpcli("plan", spec).out
-
-
 OTHER_CHOICES: dict[str, tuple[tuple[str, str], ...]] = {
     BOUNDS.replace("up_to: 10000000", "up_to: 100"): (
         ('"upper": 100.00', '"upper": 50.00'),
@@ -553,7 +538,7 @@ def test_a_plan_shows_errors_for_several_choices(
     """The entry, its cost, its rule, and the noise of each statistic for three of them."""
     spec, _ = write(tmp_path)
     *shown, risk = PLANS[choice]
-    out, facts = dpcli("plan", spec).out, dpcli("plan", spec, "--json").json
+    out, facts = dpcli("plan", spec, "--details").out, dpcli("plan", spec, "--json").json
 
     assert all(said in out for said in shown)
     assert out.count("in 95% of cases, the noise of") == 2

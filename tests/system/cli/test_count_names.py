@@ -57,39 +57,25 @@ def test_each_statistic_names_what_it_counts(dpcli: Command, tmp_path: Path) -> 
         "years": "different values of age",
     }
     assert {fact["counts"] for fact in rows.values()} == {"rows", "different values of age"}
-    assert {fact["left_out"] for fact in rows.values()} == {None}
-
-
-def test_each_statistic_says_what_the_limits_leave_out(dpcli: Command, tmp_path: Path) -> None:
-    """Limits apply to groups if there are groups, and to totals if a total is declared."""
-    facts = planned(dpcli, tmp_path, "rows_are: visits", UNIT)
-    some = "at most 3 visits per person are used; more are left out at random"
-    grouped = (
-        "at most 3 visits per person are used, in at most 2 groups; more are left out at random"
-    )
-    used = "; the interval is about what is used"
-    limits = f"in at most 2 groups; more groups are left out at random{used}"
-    groups = "; no check counts what limits on groups leave out"
-
-    assert {name: one["left_out"] for name, one in facts.items()} == {
-        "came": some + used,
-        "ages": grouped + used + groups,
-        "years": some + used,
-        "mean_age": grouped + used,
-        "persons": "each person counts once, by any of their visits",
-        "by_sex": f"each person counts once in a group, {limits}",
-        "capped": f"all visits of a person are used, up to a total that is declared, {limits}",
+    assert {name: one["counted"] for name, one in rows.items()} == {
+        name: one["counts"] for name, one in rows.items()
     }
 
 
-def test_a_limit_of_one_row_is_singular(dpcli: Command, tmp_path: Path) -> None:
-    """A limit of one is written in the singular."""
-    facts = planned(dpcli, tmp_path, "rows_are: visits", "{column: who, max_rows: 1}")
+def test_each_statistic_names_its_limits(dpcli: Command, tmp_path: Path) -> None:
+    """Limits apply to groups if there are groups, and to totals if a total is declared."""
+    facts = planned(dpcli, tmp_path, "rows_are: visits", UNIT)
+    some = "at most 3 of each person"
 
-    assert facts["came"]["left_out"] == (
-        "at most one of the visits of a person is used; others are left out at random; "
-        "the interval is about what is used"
-    )
+    assert {name: one["counted"] for name, one in facts.items()} == {
+        "came": f"visits ({some})",
+        "ages": f"visits ({some}, in at most 2 groups)",
+        "years": f"different values of age ({some})",
+        "mean_age": f"visits ({some})",
+        "persons": "people",
+        "by_sex": "people",
+        "capped": "visits",
+    }
 
 
 def test_headings_name_the_unit(dpcli: Command, tmp_path: Path) -> None:
@@ -98,22 +84,24 @@ def test_headings_name_the_unit(dpcli: Command, tmp_path: Path) -> None:
     spec, reports = tmp_path / "spec.yaml", [tmp_path / "r.md", tmp_path / "r.html"]
     named = [word for report in reports for word in ("--report", report)]
     summary = dpcli("release", spec, tmp_path / "data.csv", *named).succeeded().err
-    plan = dpcli("plan", spec).out
+    plan = dpcli("plan", spec, "--details").out
     for report in reports:
         text = re.sub(r"<[^>]+>|\\", "", report.read_text(encoding="utf-8")).replace("\xa0", " ")
         for heading in (
             *("came: counts visits", "ages: counts visits", "mean_age: over visits"),
             *("persons: counts people", "years: counts different values of age"),
-            "At most 3 visits per person are used; more are left out at random;",
+            "visits (at most 3 of each person)",
         ):
             assert heading in text
 
+    assert re.search(r"^came: number of visits\b", plan, re.MULTILINE)
+    assert re.search(r"^persons: number of people\b", plan, re.MULTILINE)
     assert re.search(r"^came +count of visits ", plan, re.MULTILINE)
     assert re.search(r"^persons +number of people ", plan, re.MULTILINE)
     assert re.search(r"^came +visits ", summary, re.MULTILINE)
     assert re.search(r"^persons +people ", summary, re.MULTILINE)
     assert "at most 3 visits of a person are used, chosen at random from those" in plan
-    assert "came, years: at most 3 visits per person are used; more are left out" in summary
+    assert re.search(r"came: .*at most 3 of the visits of each person", summary)
 
 
 @pytest.mark.parametrize(

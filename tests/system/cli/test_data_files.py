@@ -208,7 +208,7 @@ def test_standard_input_may_be_one_of_several_files(spec: Path, tmp_path: Path) 
             input=piped, capture_output=True, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
-        counted = float(done.stdout.decode().splitlines()[1].split(",")[-4])
+        counted = float(done.stdout.decode().splitlines()[1].split(",")[-6])
         assert abs(counted - 8) < 40
 
 

@@ -95,31 +95,26 @@ def test_the_table_has_iso_dates_near_the_truth(
     assert quantiles == ["1971-01-01", "1969-01-01"] * 2
 
 
-def test_parquet_has_days_in_the_long_table_and_dates_in_wide_ones(
-    dpcli: Command, visits: Visits, tmp_path: Path
-) -> None:
-    """Days since 1970-01-01 share a column with numbers, and the metadata says whose they are."""
+def test_parquet_has_dates_of_type_date(dpcli: Command, visits: Visits, tmp_path: Path) -> None:
+    """In the long table with other numbers in columns of their own, in wide ones as they are."""
     released(dpcli, visits, "-o", tmp_path / "out.csv", "--report", tmp_path / "a.json")
     released(dpcli, visits, "-o", tmp_path / "out.parquet", "--report", tmp_path / "b.json")
     lines = table(tmp_path / "out.csv")
     frame = pl.read_parquet(tmp_path / "out.parquet")
-    metadata = pl.read_parquet_metadata(tmp_path / "out.parquet")["dpcli.dates"]
 
-    assert json.loads(metadata) == {"days since 1970-01-01": list(DATES)}
-    for key in ("value", "lower", "upper"):
-        assert frame[key].dtype == pl.Float64
-        for line, number in zip(lines, frame[key], strict=True):
-            if line["statistic"] in DATES and line[key]:
-                day = EPOCH + datetime.timedelta(days=number)
-                assert day.isoformat() == line[key]
-            else:
-                assert number == (float(line[key]) if line[key] else None)
+    assert frame.columns == [*lines[0], "date", "date_lower", "date_upper"]
+    for key, dated in (("value", "date"), ("lower", "date_lower"), ("upper", "date_upper")):
+        assert frame[key].dtype == pl.Float64 and frame[dated].dtype == pl.Date
+        for line, number, day in zip(lines, frame[key], frame[dated], strict=True):
+            shown, is_date = line[key], line["statistic"] in DATES
+            assert (number is None) is (is_date or not shown)
+            assert (day.isoformat() if day else "") == (shown if is_date else "")
+    assert {line["unit"] for line in lines if line["statistic"] in DATES} == {"date"}
     # In the wide layout, a statistic of dates has columns of type Date.
     released(dpcli, visits, "-o", tmp_path / "out.parquet", "--layout", "wide")
     total = pl.read_parquet(tmp_path / "out.total.parquet")
     assert total["average"].dtype == total["average_lower"].dtype == total["first"].dtype == pl.Date
     assert total["spread"].dtype == pl.Float64
-    assert pl.read_parquet_metadata(tmp_path / "out.total.parquet").get("dpcli.dates") is None
 
 
 def test_reports_write_dates(dpcli: Command, visits: Visits, tmp_path: Path) -> None:

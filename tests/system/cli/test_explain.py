@@ -161,7 +161,8 @@ def test_words_in_tables_have_pages(
     words: set[str] = {flag.value for flag in Flag} - {""}
     for line in (
         ("ledger", "init", ledger[1]),
-        ("plan", people), ("plan", spec, "--compare"), ("plan", spec, "--diff", people),
+        ("plan", people, "--details"), ("plan", spec, "--compare"),
+        ("plan", spec, "--diff", people),
         ("plan", LOCAL, "--records", "3000"), ("release", spec, PEOPLE, *ledger),
         ("ledger", "show", *ledger), ("ledger", "show", "--spec", spec, *ledger),
         ("ledger", "history", *ledger), ("simulate", spec, "--rows", "90", "--runs", "2"),

@@ -71,7 +71,7 @@ def test_a_mean_over_no_rows_has_no_information(
     err = place.release(HOPELESS)
     (row,) = place.rows()
 
-    assert (row["lower"], row["upper"]) == ("0.00", "100.00")
+    assert (row["lower"], row["upper"]) == ("0.000", "100.000")
     assert row["flag"] == "no-information"
     (cell,) = reported(place.path("json"))["statistics"][0]["cells"]
     assert cell["flag"] == "no-information"
@@ -101,8 +101,11 @@ def test_withheld_numbers_are_blank(place: Place, layout: str) -> None:
         cells = {(row["value"], row["lower"], row["upper"], row["flag"]) for row in rows}
         assert cells == {("", "", "", "suppressed")}
     else:
-        assert list(rows[0]) == ["sex", "people", "people_lower", "people_upper", "people_flag"]
-        assert {tuple(row.values())[1:] for row in rows} == {("", "", "", "suppressed")}
+        assert list(rows[0]) == [
+            *("sex", "people", "people_lower", "people_upper"),
+            *("people_flag", "people_complete"),
+        ]
+        assert {tuple(row.values())[1:5] for row in rows} == {("", "", "", "suppressed")}
     report = reported(place.path("json"))
     assert report["post_processing"] == [
         "people: left out where half the width of the interval is more than 1e-6 of the value"
@@ -133,5 +136,5 @@ def test_a_key_called_flag_keeps_its_column(place: Place) -> None:
     place.release("{name: n, statistic: count, by: [flag], epsilon: 5}")
     header = (place.folder / "out.csv").read_text("utf-8").splitlines()[0]
 
-    assert header == "statistic,flag,item,value,lower,upper,flag_2"
+    assert header == "statistic,flag,item,value,lower,upper,flag_2,complete,unit"
     assert [row["flag"] for row in place.rows()] == ["yes", "no"]

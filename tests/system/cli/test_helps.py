@@ -58,10 +58,11 @@ def kitchen(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("old.yaml", "specs/minimal.yaml"),
         ("local.yaml", "specs/local-survey.yaml"),
         ("data.csv", "sample_data/people.csv"),
+        ("nov.csv", "sample_data/people.csv"),
     ):
         shutil.copy(folder / of, folder / copy)
     (folder / "coins.csv").write_text("3/4,1/4\n1/4,3/4\n", encoding="utf-8")
-    answers = "yes\n\n\n\n\n\ndone\nyes\n\n\n"
+    answers = "yes\n\n\n\n\ndone\nyes\n\n\n\n\n"
     (folder / "answers.txt").write_text(answers, encoding="utf-8")
     command = folder / "bin" / "dpcli"
     command.parent.mkdir()

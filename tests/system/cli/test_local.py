@@ -351,9 +351,9 @@ def test_responses_do_not_replace_a_file_that_appears_meanwhile(
     out, other = spec.parent / "o.csv", spec.parent / "p.csv"
     name = outbox.Outbox.name
 
-    def named(self: outbox.Outbox) -> None:
+    def named(self: outbox.Outbox, path: Path) -> None:
         out.write_text("another file", encoding="utf-8")
-        name(self)
+        name(self, path)
 
     with monkeypatch.context() as patch:
         patch.setattr(outbox.Outbox, "name", named)
@@ -364,6 +364,22 @@ def test_responses_do_not_replace_a_file_that_appears_meanwhile(
     assert other.read_text(encoding="utf-8").startswith(COLLECTED)
     assert entries(spec.parent, dpcli) == 1
     assert not waiting(spec.parent)
+
+
+def test_two_datasets_collect_under_one_id(
+    dpcli: Command, collect: Collect, spec: Path, data: Path
+) -> None:
+    """Responses of both wait next to their ledger, and each is published once, to its own file."""
+    other, out = spec.with_name("other.yaml"), spec.parent / "p.csv"
+    other.write_text(SPEC.replace("dataset: survey", "dataset: other"), encoding="utf-8")
+    words = ("local", "randomize", other, data, "-o", out, "--release-id", "a")
+    with crash():
+        assert collect().status == dpcli(*words).status == 130
+    assert len(waiting(spec.parent)) == 2
+    collect().succeeded()
+    dpcli(*words).succeeded()
+    assert not waiting(spec.parent) and entries(spec.parent, dpcli) == 2
+    assert len({path.read_bytes() for path in (out, spec.parent / "o.csv")}) == 2
 
 
 def test_a_report_that_cannot_be_written_has_status_7(
@@ -399,8 +415,8 @@ def test_responses_reach_another_drive(force: bool, collect: Collect, spec: Path
 def test_a_failed_attempt_keeps_the_outbox_of_another_process(tmp_path: Path) -> None:
     """It removes only the file that it wrote itself."""
     path = tmp_path / "waiting"
-    with outbox.Outbox(path) as mine, outbox.Outbox(path) as theirs:
-        theirs.name()
+    with outbox.Outbox(tmp_path) as mine, outbox.Outbox(tmp_path) as theirs:
+        theirs.name(path)
         mine.unname()
         assert path.exists()
         theirs.unname()
@@ -439,7 +455,7 @@ def test_files_without_a_name_are_not_needed(
     collect: Collect, spec: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On other systems, responses have a temporary name until they are charged."""
-    monkeypatch.setattr(outbox, "_nameless", lambda _: None)
+    monkeypatch.setattr("dpcli.problems.system.nameless_file", lambda _: None)
     assert collect().status == 0
     assert len(table(spec.parent / "o.csv")) == len(ROWS)
     names = {path.name for path in spec.parent.iterdir()}

@@ -132,7 +132,7 @@ def test_two_accounts_for_one_file_give_a_warning(
 def test_the_warning_of_two_accounts_is_given_once(
     dpcli: Command, spec: Path, data: Path, tmp_path: Path
 ) -> None:
-    """Each account is warned at its first release after the other, and not every night."""
+    """A pair of accounts is warned of at the first shared file, and not every night."""
     village, other = renamed(spec, "village"), tmp_path / "other.csv"
     other.write_bytes(data.read_bytes())
 
@@ -146,14 +146,18 @@ def test_the_warning_of_two_accounts_is_given_once(
         text.write_text(cheap, "utf-8")
     assert [warned(spec, data), warned(village, data)] == [False, True]
     nights = [warned(path, data) for _ in range(3) for path in (spec, village)]
-    assert nights == [True, False, False, False, False, False]
-    # Another file in common is another reason.
-    assert [warned(spec, other), warned(village, data, other)] == [False, True]
-    assert [warned(village, other), warned(spec, other), warned(spec, other)] == [
-        False,
-        True,
-        False,
-    ]
+    assert not any(nights)
+    # Each night has a file of its own.
+    assert not any([warned(spec, other), warned(village, other), warned(village, data, other)])
+    # A third account makes another pair with each of them.
+    hamlet = edit(village, ("dataset: village", "dataset: hamlet"), to=tmp_path / "hamlet.yaml")
+    assert [warned(hamlet, other), warned(hamlet, data), warned(spec, data)] == [True, False, False]
+    accounts = dpcli("ledger", "show", "--json").json
+    assert [account["shares_files_with"] for account in accounts] == [
+        ["hamlet", "village"], ["hamlet", "town"], ["town", "village"],
+    ]  # fmt: skip
+    shown = " ".join(dpcli("ledger", "show").out.split())
+    assert "town: the accounts `hamlet` and `village` paid for releases of" in shown
 
 
 def test_other_files_and_standard_input_give_no_warning(

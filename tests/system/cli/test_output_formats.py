@@ -66,7 +66,7 @@ def test_responses_and_estimates_are_csv_files(dpcli: Command, tmp_path: Path) -
     assert book[1].read_bytes() == before
 
     with pytest.raises(UsageError, match=r"ends in `\.parquet`"):
-        randomize(plan(load_spec(LOCAL)), PEOPLE, out, ledger=book[1])
+        randomize(plan(load_spec(LOCAL)), PEOPLE, out, ledger=book[1], release_id="r")
     assert dpcli("local", "estimate", LOCAL, PEOPLE, "-o", tmp_path / "e.json").status == 2
     assert not out.exists() and book[1].read_bytes() == before
 
@@ -132,6 +132,7 @@ def test_a_folder_that_takes_no_file_is_refused_before_anything_is_charged(
     assert not [*closed.iterdir()]
 
 
+@pytest.mark.extended
 def test_pipes_are_written_to(dpcli: Command, spec: Path, data: Path, tmp_path: Path) -> None:
     """A named pipe, descriptors, standard output and process substitution take a table."""
     pipe = tmp_path / "pipe.csv"

@@ -69,7 +69,7 @@ def crowd(random: Random) -> list[str]:
 
 def values(text: str) -> dict[tuple[str, ...], Decimal]:
     """The released values of a long table, by statistic, keys and item."""
-    return {tuple(line[:-4]): Decimal(line[-4]) for line in list(csv.reader(io.StringIO(text)))[1:]}
+    return {tuple(line[:-6]): Decimal(line[-6]) for line in list(csv.reader(io.StringIO(text)))[1:]}
 
 
 @pytest.mark.parametrize(
@@ -192,6 +192,7 @@ def test_a_group_of_one_person_never_appears_and_a_large_one_always(
     assert shown == {("large",): runs, ("large", "f"): runs}
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("runs", [5_000, pytest.param(10_000, marks=pytest.mark.extended)])
 def test_a_group_of_one_person_appears_no_more_often_than_delta_and_nearly_so(
     runs: int, tmp_path: Path

@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 
 from dpcli.cli import main
+from dpcli.privacy.unit import PersonUnit
 from dpcli.problems.errors import DataError, StoppedBySignal
-from tests.support.cli import Command, edit, written
+from dpcli.specification.load import read_spec_file
+from dpcli.specification.model import CentralSpec
+from tests.support.cli import ROOT, Command, edit, written
 
 SPEC = """
 dpcli: 1
@@ -40,6 +43,27 @@ def changed(old: Path, *pairs: tuple[str, str]) -> Path:
 
 
 WITHOUT_DELTA = (", delta: 1e-6}, composition: zcdp", "}")
+
+
+@pytest.mark.parametrize(
+    "spec", sorted((ROOT / "specs").glob("*.yaml")), ids=lambda path: path.stem
+)
+def test_the_first_lines_say_who_what_and_at_what_cost(dpcli: Command, spec: Path) -> None:
+    """First the dataset, the cost and whether it fits, then a line for each entry."""
+    read = read_spec_file(spec)
+    out = dpcli("plan", spec).succeeded().out
+    lines = out[: out.index("A recipient")].splitlines()
+    costs = [number for number, line in enumerate(lines) if line.startswith("epsilon ")]
+
+    assert lines[0].startswith(f"{read.dataset}: ")
+    assert costs == [1] and lines[1].endswith(": fits")
+    if isinstance(read, CentralSpec):
+        unit = "person" if isinstance(read.privacy.unit, PersonUnit) else "row"
+        assert f" any one {unit} " in lines[0] or lines[0].endswith(f" any one {unit} (change-one)")
+        began = [line.split(":")[0] for line in lines]
+        assert {entry.inputs.name for entry in read.entries} <= set(began)
+        words = set(" ".join(lines).replace(";", " ").split())
+        assert not words & {"L1", "L2", "scale", "query", "queries", "sensitivity"}
 
 
 def test_compare_lists_every_composition_and_the_cheapest(dpcli: Command, old: Path) -> None:
@@ -79,7 +103,9 @@ def test_diff_lists_what_changed(dpcli: Command, old: Path) -> None:
     assert "changed" in words["people"] and "0.2 -> 0.1" in words["people"]
     assert "15 -> 30" in words["people"]
     assert "added" in words["rest"] and "removed" in words["others"]
-    assert "changed" not in words["ages"]
+    assert "ages" not in words
+    assert "statistics.people.epsilon: 0.2 -> 0.1\n" in outcome.out
+    assert "statistics.others: removed {name: others," in outcome.out
     # The noise of each query of a mean is known, its error is not.
     facts = dpcli("plan", new, "--diff", old, "--json").json["statistics"]
     (ages,) = [statistic for statistic in facts if statistic["name"] == "ages"]
@@ -88,7 +114,44 @@ def test_diff_lists_what_changed(dpcli: Command, old: Path) -> None:
         "centered sum": 1,
         "count of rows": 1,
     }
-    assert "centered sum" in words["ages"]
+
+
+def test_a_difference_as_markdown_is_for_a_pull_request(dpcli: Command, old: Path) -> None:
+    """A list of keys, a table of statistics, and each reason in bold; texts are escaped."""
+    new = changed(old, ("epsilon: 0.2", "epsilon: 0.5, title: 'a | <b>'"))
+    lines = dpcli("plan", new, "--diff", old, "--format", "md").succeeded().out.splitlines()
+    assert lines[0] == "### d: what changes"
+    assert "- statistics.people.epsilon: 0.2 -\\> 0.5" in lines
+    assert "- statistics.people.title: added a \\| \\<b\\>" in lines
+    assert "| statistic | change | query | epsilon | rho | error | mechanism |" in lines
+    assert any(line.startswith("**Weaker:** ") for line in lines)
+    for words in (("--format", "md"), ("--diff", old, "--format", "html")):
+        assert dpcli("plan", new, *words).status == 2
+    assert dpcli("plan", new, "--diff", old, "--format", "md", "--json").status == 2
+
+
+QUALITY = "{epsilon: 0.2, min_rows: 100, min_readable: 0.9}"
+
+
+@pytest.mark.parametrize(
+    ("now", "reason"),
+    [
+        ("none", "`quality` is removed"),
+        (QUALITY.replace("0.2", "0.1"), "`quality` has epsilon 0.1 instead of 0.2"),
+        (QUALITY.replace("100", "99"), "`quality` has `min_rows` 99 instead of 100"),
+        (QUALITY.replace("min_rows: 100, ", ""), "`quality` has no `min_rows`"),
+        (QUALITY.replace("0.9", "0.8"), "`quality` has `min_readable` of age 0.8 instead of 0.9"),
+        (QUALITY.replace("0.9", "{age: 0.9}"), "`quality` has no `min_readable` of sex"),
+    ],
+)
+def test_a_weaker_check_is_noticed(dpcli: Command, old: Path, now: str, reason: str) -> None:
+    """A check that is removed, has less epsilon or lower minimums fails; a stricter one passes."""
+    check = edit(old, ("statistics:", f"quality: {QUALITY}\nstatistics:"), to=old)
+    new = changed(check, (QUALITY, now))
+    outcome = dpcli("plan", new, "--diff", check, "--fail-on-weaker")
+    assert outcome.status == 3 and reason in outcome.err
+    stricter = changed(check, (QUALITY, QUALITY.replace("100", "101")))
+    assert dpcli("plan", stricter, "--diff", check, "--fail-on-weaker").status == 0
 
 
 def test_a_weaker_spec_can_fail_a_pull_request(dpcli: Command, old: Path) -> None:
@@ -274,14 +337,14 @@ def test_the_error_of_a_mean_is_shown_for_a_number_of_rows(dpcli: Command, old: 
     errors = []
     for rows in ("1000", "2000"):
         (line,) = re.findall(
-            "ages: off by at most (.*) over", dpcli("plan", spec, "--rows", rows).out
+            r"ages: mean of age; about \+-(.*) at", dpcli("plan", spec, "--rows", rows).out
         )
         errors.append(float(line))
 
     # Laplace noise of scale 100 stays within 3.69 scales in 97.5% of cases.
     assert errors[0] == pytest.approx(3.69 * 100 / (1000 - 2 * 3.69), rel=0.02)
     assert errors[1] < errors[0] / 1.9
-    assert "off by" not in dpcli("plan", spec).out
+    assert "ages: mean of age; with an error that depends on the number" in dpcli("plan", spec).out
 
 
 def test_a_plan_warns_of_a_failed_check_that_leaves_too_little(dpcli: Command, old: Path) -> None:

@@ -59,12 +59,12 @@ def release(dpcli: Command, folder: Path, output: str, *words: str) -> Path:
     return folder / "out.json"
 
 
-def test_columns_follow_the_flag(dpcli: Command, folder: Path) -> None:
+def test_columns_follow_the_unit(dpcli: Command, folder: Path) -> None:
     """Each number with an interval has both, if it is neither zero nor a date."""
     release(dpcli, folder, BOTH)
     table = read(folder / "out.csv")
 
-    assert list(table[0])[-4:] == ["upper", "flag", "se", "cv"]
+    assert list(table[0])[-4:] == ["complete", "unit", "se", "cv"]
     names = {line["statistic"] for line in table}
     assert names >= {"few", "few.raw", "middle", "usual", "usual.raw"}
     for line in table:
@@ -104,8 +104,9 @@ def test_all_outputs_have_the_same_columns(dpcli: Command, folder: Path) -> None
         format(float(line["se"]), "g") if line["se"] else "" for line in table
     ]
     wide = read(folder / "w.sex.csv")
-    assert list(wide[0])[:7] == [
-        "sex", "people", "people_lower", "people_upper", "people_flag", "people_se", "people_cv",
+    assert list(wide[0])[:8] == [
+        "sex", "people", "people_lower", "people_upper", "people_flag", "people_complete",
+        "people_se", "people_cv",
     ]  # fmt: skip
     assert [line["people_se"] for line in wide] == [line["se"] for line in table[:2]]
     assert [line["middle_se"] for line in wide] == [line["se"] for line in table[-2:]]
@@ -151,7 +152,7 @@ def test_columns_are_asked_for_and_cost_nothing(
         plans.append(dpcli("plan", spec, "--json").json)
         del plans[-1]["spec"]
 
-    assert list(read(folder / "out.csv")[0])[-1 - len(names) :] == ["flag", *names]
+    assert list(read(folder / "out.csv")[0])[-1 - len(names) :] == ["unit", *names]
     found = set(re.findall(rb'"(se|cv|optional_columns)":', path.read_bytes()))
     assert found == ({b"cv", b"optional_columns"} if names else set())
     assert plans[1].pop("optional_columns")

@@ -18,7 +18,17 @@ from typing import BinaryIO
 
 import pytest
 
-from tests.support.cli import DATA, PEOPLE, SPECS, Command, edit, remove_ledger, reported, written
+from tests.support.cli import (
+    DATA,
+    PEOPLE,
+    SPECS,
+    Command,
+    edit,
+    remove_ledger,
+    reported,
+    sample_of,
+    written,
+)
 from tests.support.fork_server import fast_dpcli
 from tests.support.rules import mostly_extended
 
@@ -35,20 +45,19 @@ SAMPLES = [path for path in SPECS if path.name != "pums.yaml"]
 
 
 # Most are released by default as well, in `tests/system/test_frozen.py`.
-# Most are released by default as well, in `tests/system/test_frozen.py`.
 @pytest.mark.parametrize("path", mostly_extended(SAMPLES, *SAMPLES[::4]), ids=lambda p: p.stem)
 def test_every_sample_spec_is_released(path: Path, dpcli: Command, tmp_path: Path) -> None:
     """Each spec in specs/ gives a table of plain decimals and both reports."""
     reports = ["--report", tmp_path / "r.json", "--report", tmp_path / "r.md"]
     # A copy, so that each test has a ledger of its own.
     copied = shutil.copy(path, tmp_path)
-    dpcli("release", copied, PEOPLE, "-o", tmp_path / "out.csv", *reports).succeeded()
+    dpcli("release", copied, sample_of(path), "-o", tmp_path / "out.csv", *reports).succeeded()
 
     header, *rows = lines((tmp_path / "out.csv").read_text(encoding="utf-8"))
     assert header[0] == "statistic"
-    assert header[-5:] == ["item", "value", "lower", "upper", "flag"]
+    assert header[-7:] == ["item", "value", "lower", "upper", "flag", "complete", "unit"]
     for row in rows:
-        numbers = [number for number in row[-4:-1] if number]
+        numbers = [number for number in row[-6:-3] if number]
         # A choice has no interval, and a suppressed number is blank.
         assert len(numbers) in (0, 1, 3)
         if all(re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", number) for number in numbers):
@@ -70,7 +79,7 @@ def test_the_table_goes_to_stdout_and_all_else_to_stderr(
     outcome = dpcli("release", spec, data, *words).succeeded()
 
     assert outcome.out.startswith("statistic,") is ("/dev/null" not in words)
-    assert all(len(line) == 7 for line in lines(outcome.out))
+    assert all(len(line) == 9 for line in lines(outcome.out))
     assert "spent epsilon 6, delta 1e-6; epsilon 4," in outcome.err
     assert {*Path("/dev").glob("*.json")} == before and not Path("-").exists()
 
@@ -109,12 +118,15 @@ def test_standard_input_and_file_agree_to_the_byte_under_the_same_noise(
     assert piped == read
 
 
+ENDS = ("", "_lower", "_upper", "_flag", "_complete")
+
+
 def with_intervals(*names: str) -> list[str]:
     """The columns of statistics in a wide table."""
-    return [f"{name}{end}" for name in names for end in ("", "_lower", "_upper", "_flag")]
+    return [f"{name}{end}" for name in names for end in ENDS]
 
 
-def test_wide_tables_have_four_columns_per_statistic(
+def test_wide_tables_have_five_columns_per_statistic(
     dpcli: Command, spec: Path, data: Path, tmp_path: Path
 ) -> None:
     """One file per set of keys; the bins of a histogram are the keys of its table."""
@@ -252,14 +264,14 @@ def test_the_draft_fails_helpfully_until_filled_in(
     assert refused.err.count("error[placeholder]") >= 5
     edit(
         spec,
-        ("unit: FILL_IN", "unit: row"),
+        ("unit: FILL_IN", "unit: {column: person_id}"),
         ("neighbors: FILL_IN", "neighbors: add-remove"),
         ("budget: {epsilon: FILL_IN}", "budget: {epsilon: 1}"),
         ("epsilon: FILL_IN", "epsilon: 0.5"),
         ("type: FILL_IN", "type: id"),
-        ("min_rows: FILL_IN", "min_rows: 1000"),
-        # Two in three notes are blank; with these numbers the check passes for any noise.
-        ("readable: 0.8", "readable: 0.1"),
+        ("min_people: FILL_IN", "min_people: 1000"),
+        # No statistic uses another column.
+        (", min_readable: 0.98", ""),
     )
     # The quality check of a draft stops one good file in a hundred.
     freeze()

@@ -436,13 +436,15 @@ def test_exact_numbers_have_an_exact_sum(dpcli: Command, tmp_path: Path) -> None
     assert found["value"] == found["lower"] == found["upper"] == len(ROWS)
 
 
-@pytest.mark.parametrize("limited", [False, True])
-def test_a_limited_number_limits_the_sum(limited: bool, dpcli: Command, report: Path) -> None:
-    """The result says that its interval is about what was kept."""
-    path = changed(report, '"flag":null', '"flag":"limited"') if limited else report
+@pytest.mark.parametrize("complete", ["yes", "no", "unknown"])
+def test_a_sum_is_as_complete_as_its_numbers(complete: str, dpcli: Command, report: Path) -> None:
+    """The result says what the report says of the statistic."""
+    stated = '"complete": "unknown"'
+    path = report if complete == "unknown" else changed(report, stated, f'"complete": "{complete}"')
     done = summed(dpcli, path, "statistic=paid")
-    assert ("what limits kept" in done.err) is limited
-    assert summed(dpcli, path, "statistic=paid", words=["--json"]).json["limited"] is limited
+    assert ("paid: these numbers are not complete: " in done.err) is (complete == "no")
+    assert ("paid: it is not known whether" in done.err) is (complete == "unknown")
+    assert summed(dpcli, path, "statistic=paid", words=["--json"]).json["complete"] == complete
 
 
 def test_too_many_intervals_are_refused(dpcli: Command, report: Path) -> None:
@@ -526,15 +528,16 @@ def test_wrong_conditions_are_refused(
 def test_the_result_fits_80_columns(
     dpcli: Command, report: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A table on standard output, and a sentence on standard error."""
+    """A table on standard output, and sentences on standard error."""
     monkeypatch.setenv("COLUMNS", "80")
     for name in ("people", "many", "both"):
         done = summed(dpcli, report, f"statistic={name}")
         assert done.out.splitlines()[0] == f"sum of {name}"
         assert max(map(len, done.out.splitlines())) <= 80
-        assert len(done.err.splitlines()) == 1
+        assert len(done.err.splitlines()) == 2
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("form", "replaced"),
     [
@@ -549,7 +552,7 @@ def test_the_result_fits_80_columns(
         (r'"grid": [0-9.]+', '"grid": []'),
         (r'"confidence": [0-9.]+', '"confidence": 1.5'),
         (r'"confidence": [0-9.]+', '"confidence": -3'),
-        (r'"left_out": ', '"left": '),
+        (r'"counts": ', '"left": '),
         (r'"upper":-?[0-9.]+', '"upper":1e30000000'),
         (r'"item":"[^"]*"', '"item":[[1],[5,1]]'),
         (r'"value":-?[0-9.]+', '"value":1.2.3'),

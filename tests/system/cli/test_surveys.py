@@ -98,7 +98,7 @@ def test_other_layouts_have_the_lines_of_the_population(survey: Path, dpcli: Com
 
 def test_a_plan_and_a_simulation_know_of_the_sample(survey: Path, dpcli: Command) -> None:
     """The plan says what is estimated, and what squares cost; a simulation runs."""
-    plan = dpcli("plan", survey / "s.yaml").succeeded()
+    plan = dpcli("plan", survey / "s.yaml", "--details").succeeded()
     text = " ".join(plan.out.split())
     assert "squares of age" in text
     assert "people, ages, age, north, total: the lines NAME.population are estimates" in text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import os
 import re
 import resource
@@ -17,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.ledger.ledger import OpenLedger
+from dpcli.version import this_build
 from tests.support.cli import Command, data, digits, dpcli, edit, remove_ledger, reported, spec
 from tests.support.rules import mostly_extended
 
@@ -42,6 +44,41 @@ def test_a_retry_publishes_the_same_bytes_for_any_data(
     assert (folder / "a.csv").read_bytes() == (folder / "b.csv").read_bytes()
     assert (folder / "a.report.json").read_bytes() == (folder / "b.report.json").read_bytes()
     assert "nothing charged" in again.err
+
+
+def test_a_repeated_release_and_an_export_show_the_numbers_again(
+    dpcli: Command, folder: Path, spec: Path, data: Path
+) -> None:
+    """Who lost the first summary sees the same table, without a balance; never under `-q`."""
+    first = dpcli("release", spec, data, "-o", "a.csv", "--release-id", "night").succeeded().err
+    again = dpcli("release", spec, data, "-o", "a.csv", "--release-id", "night").succeeded().err
+    exported = dpcli("ledger", "export", "night", "-o", "b.csv").succeeded().err
+    quiet = dpcli("ledger", "export", "night", "-o", "c.csv", "-q").succeeded().err
+    table = first[first.index("release night of") : first.index("\nspent ")]
+
+    assert len(table.splitlines()) > 3
+    assert table in again and table in exported
+    assert "spent" not in again + exported and quiet == ""
+
+
+def test_an_entry_and_its_report_state_what_made_them(
+    dpcli: Command, folder: Path, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Versions, the platform and the commit; a later build exports the same bytes."""
+    (folder / "commit.txt").write_text("0123abcd changed\n", encoding="utf-8")
+    monkeypatch.setattr("dpcli.version.COMMIT", folder / "commit.txt")
+    words = ("--report", "r.json", "--report", "r.html", "--release-id", "night", "-q")
+    dpcli("release", spec, data, "-o", "a.csv", *words).succeeded()
+    stated = this_build()._asdict()
+    with closing(sqlite3.connect("dpcli-ledger.sqlite")) as ledger:
+        ((payload,),) = ledger.execute("SELECT payload FROM entries WHERE kind = 'release'")
+    monkeypatch.setattr("dpcli.version.__version__", "99.0")
+    dpcli("ledger", "export", "night", "-o", "b.csv", "--report", "s.json", "-q").succeeded()
+
+    assert stated["commit"] == "0123abcd changed"
+    assert stated == json.loads(payload)["build"] == reported(Path("r.json"))["ledger"]["build"]
+    assert "(commit 0123abcd changed), Python 3." in Path("r.html").read_text("utf-8")
+    assert Path("r.json").read_bytes() == Path("s.json").read_bytes()
 
 
 def test_the_account_refuses_another_spec_another_budget_and_what_is_not_left(
@@ -322,14 +359,18 @@ def test_a_file_size_limit_is_all_or_nothing(
         resource.setrlimit(resource.RLIMIT_FSIZE, (kilobytes * 1024, kilobytes * 1024))
 
     limited = subprocess.run(
-        [sys.executable, "-m", "dpcli", *words], preexec_fn=limit, capture_output=True, check=False
+        # -B: modules that are compiled under the limit would be cut off for other processes.
+        [sys.executable, "-B", "-m", "dpcli", *words],
+        preexec_fn=limit,
+        capture_output=True,
+        check=False,
     )
     assert limited.returncode in {0, 6, 7}
     assert b"Traceback" not in limited.stderr
     assert dpcli(*words).status == 0
     with closing(OpenLedger.open(folder / "dpcli-ledger.sqlite")) as book:
         assert not book.all_faults()
-        assert len(book.release_ids()) == 1
+        assert len(book.names()) == 1
 
 
 def test_an_anchor_that_cannot_be_written_stops_releases(

@@ -61,6 +61,7 @@ BROKEN = {
     "lies over": '<p style="position:absolute;top:9px">one text here</p>'
     '<p style="position:absolute;top:9px">another text here</p>',
     "cut": '<p style="width:30px;overflow:hidden;white-space:nowrap">a long line of text</p>',
+    "cut in two": '<table style="width:40px;overflow-wrap:anywhere"><td>0.050<td>1234567</table>',
     "empty drawing": '<svg width="300" height="200"></svg>',
     "outside of its drawing": '<svg width="300" height="50"><rect width="9" height="9"/>'
     '<text x="290" y="20">too far</text></svg>',

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cli import PEOPLE, SPECS, Command, reported, written
+from tests.support.cli import PEOPLE, SPECS, Command, reported, sample_of, written
 from tests.support.rules import mostly_extended
 
 csvw = pytest.importorskip("csvw")
@@ -39,12 +39,14 @@ declarations:
 """
 
 
-def released(dpcli: Command, folder: Path, *words: str | Path, spec: str = SPEC) -> Path:
+def released(
+    dpcli: Command, folder: Path, *words: str | Path, spec: str = SPEC, data: Path = PEOPLE
+) -> Path:
     """Release the spec with metadata; their path."""
     path, out = written(folder, spec)[0], folder / "out.csv"
     metadata = folder / "out.csv-metadata.json"
     words = ("-o", out, "--metadata", metadata, "--release-id", "first", "-q", *words)
-    dpcli("release", path, PEOPLE, *words).succeeded()
+    dpcli("release", path, data, *words).succeeded()
     return metadata
 
 
@@ -109,7 +111,8 @@ def test_metadata_of_every_sample_are_valid(dpcli: Command, tmp_path: Path, spec
     for layout in ("long", "wide"):
         folder = tmp_path / layout
         folder.mkdir()
-        accepted(released(dpcli, folder, "--layout", layout, spec=spec.read_text()))
+        text, data = spec.read_text(), sample_of(spec)
+        accepted(released(dpcli, folder, "--layout", layout, spec=text, data=data))
 
 
 @pytest.mark.parametrize("layout", ["long", "wide"])

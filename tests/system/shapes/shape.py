@@ -25,9 +25,12 @@ ANSWERS = {
     "unit: FILL_IN": "unit: row",
     "neighbors: FILL_IN": "neighbors: add-remove",
     "budget: {epsilon: FILL_IN}": "budget: {epsilon: 1000}",
+    "\nepsilon: FILL_IN\n": "\n",
     "min_rows: FILL_IN": f"min_rows: {ROWS // 2}",
 }
 """What a person writes for the placeholders that every draft has."""
+
+ROWS_ENTRY = "{name: rows, statistic: count}"
 
 COLUMN = re.compile(r"  (\"(?:[^\"\\]|\\.)*\"|[^\s:#\"][^:]*): \{(.*)type: FILL_IN\}")
 """A line of a draft that declares a column."""
@@ -63,6 +66,9 @@ class Shape:
 
     def edited(self, draft: str) -> str:
         """The draft of `dpcli init` with the edits of a person."""
+        # A column that sounds like ids of people: here rows are protected.
+        draft = draft.replace("min_people: FILL_IN", "min_rows: FILL_IN")
+        draft = draft.replace("{name: people, statistic: count, of: people}", ROWS_ENTRY)
         for question, answer in ANSWERS.items():
             assert question in draft
             draft = draft.replace(question, answer)
@@ -85,7 +91,7 @@ class Shape:
             if name in self.columns:
                 yield f"  {name}: {{{source}{self.columns[name]}}}"
         elif line.startswith("  - {name: rows, "):
-            yield line.replace("FILL_IN", "20")
+            yield line.replace("statistic: count", "statistic: count, epsilon: 20")
         elif line.startswith("csv: {") and self.csv:
             kept = [
                 part

@@ -20,6 +20,7 @@ from dpcli.privacy.unit import RowUnit
 from dpcli.problems.errors import StoppedBySignal
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
+from tests.oracles.opened import bounded
 
 AGE = IntegerColumn("age", Fraction(1), (0, 100))
 SIZE = 5000
@@ -77,7 +78,7 @@ def test_no_record_changes_what_is_shown(
                     pass
             else:
                 query = LinearQuery(factors=(Factor(AGE),))
-                aggregate([query], RowUnit(), dataset, heard)
+                aggregate(bounded([query], RowUnit()), dataset, heard)
             places = [position() for position, _ in heard.positions]
         for place, (_, total) in zip(places, heard.positions, strict=True):
             assert place is None or (total is not None and 0 <= place <= total)

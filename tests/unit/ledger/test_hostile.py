@@ -165,6 +165,7 @@ def test_a_release_creates_a_ledger_whose_creation_was_interrupted(
     assert dpcli("ledger", "verify").status == 0
 
 
+@pytest.mark.extended
 def test_waiting_is_reported_and_can_be_interrupted(folder: Path, spec: Path, data: Path) -> None:
     """While others lock the ledger, a notice is printed, and a signal ends the wait."""
     path = folder / "dpcli-ledger.sqlite"

@@ -92,7 +92,7 @@ def test_a_failing_render_charges_nothing(ledger: OpenLedger) -> None:
     with pytest.raises(RuntimeError):
         ledger.commit(charge("r"), fails)
     assert ledger.accounts() == {}
-    assert ledger.stored("r") is None
+    assert ledger.stored("r", charge("r").terms.dataset) is None
 
 
 @pytest.mark.parametrize("window", [1, 3, 7])
@@ -123,15 +123,15 @@ def test_a_window_bounds_any_consecutive_days(ledger: OpenLedger, window: int) -
             )
 
 
-def test_a_window_needs_a_day_and_other_accounts_take_none(ledger: OpenLedger) -> None:
-    """A period is required with a window, and refused without one."""
-    ledger.commit(charge("r"), render)
-    with refused("period-not-taken"):
-        ledger.commit(charge("s", period="2026-03-01"), render)
+def test_a_window_needs_a_day_and_other_accounts_take_any_period(ledger: OpenLedger) -> None:
+    """Without a window a period is recorded and decides nothing; with one it must be a day."""
+    for index, period in enumerate((None, "2026-03-01", "2026", "2025-01/2025-06")):
+        ledger.commit(charge(f"r{index}", "1/8", period=period), render)
     terms = AccountTerms("w", "row", "add-remove", "sequential", Loss(Fraction(1)), 7)
     ledger.open_account(terms, "now")
-    with refused("period-required"):
-        ledger.commit(charge("t", dataset="w"), render)
+    for period in (None, "2026", "2026-03-01/2026-03-02"):
+        with refused("period-required"):
+            ledger.commit(charge("t", dataset="w", period=period), render)
 
 
 def test_an_account_opens_once(ledger: OpenLedger) -> None:
@@ -257,4 +257,4 @@ def test_a_charge_during_a_check_is_not_reported_as_damage(
     monkeypatch.setattr(Store, "entries", slow)
     ledger.check()
 
-    assert ledger.release_ids() == ["a", "b"]
+    assert ledger.names() == ["a", "b"]

@@ -93,5 +93,5 @@ def test_programs_confirm_a_day_as_well(spec: Path) -> None:
     """`any_period=True` is the option of the command."""
     wanted = plan(load_spec(spec))
     with pytest.raises(LedgerError, match="in the future"):
-        release(wanted, PEOPLE, period="2026-06-20")
-    assert release(wanted, PEOPLE, period="2026-06-20", any_period=True).charged
+        release(wanted, PEOPLE, period="2026-06-20", release_id="r")
+    assert release(wanted, PEOPLE, period="2026-06-20", any_period=True, release_id="r").charged

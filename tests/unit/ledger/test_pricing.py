@@ -66,8 +66,8 @@ def charged(plan: Plan) -> Loss:
     """The cost that the ledger computes for a plan; what it chooses is charged for before."""
     phases: list[Plan] = [plan]
     if isinstance(plan, CentralPlan) and plan.bounds:
-        phases.append(plan.bounds_only)
-    charge = charge_for(plan, "r", None)
+        phases.append(plan.first_phase)
+    charge = charge_for(plan, "r")
     costs = [replace(charge, events=one.charged_events).cost for one in phases]
     return balance(terms_from_spec(plan.spec), costs).spent
 
@@ -126,13 +126,11 @@ def test_past_releases_are_composed_together(rule: Composition, tmp_path: Path) 
     plan = make_plan(parse_central_spec(MIXED % ("add-remove", rule.name), "spec.yaml"))
     book = create_ledger(tmp_path / "ledger.sqlite", None)
     for number in range(9):
-        book.commit(charge_for(plan, f"r{number}", None), render)
+        book.commit(charge_for(plan, f"r{number}"), render)
     terms = book.accounts()["d"]
     spent = book.balance(terms).spent
     book.close()
-    answers = dict(
-        guarantee_counts(to_events_json(charge_for(plan, "", None).events), "add-remove")
-    )
+    answers = dict(guarantee_counts(to_events_json(charge_for(plan, "").events), "add-remove"))
     together = rule.total({one: 9 * times for one, times in answers.items()}, Fraction(1, 10**6))
     assert spent == together
     if rule.name == "sequential":
@@ -144,7 +142,7 @@ def test_past_releases_are_composed_together(rule: Composition, tmp_path: Path) 
 def test_a_mechanism_of_a_later_version_is_refused(tmp_path: Path) -> None:
     """An account with an unknown mechanism is not charged, and the error names the reason."""
     plan = make_plan(parse_central_spec(MIXED % ("add-remove", "zcdp"), "spec.yaml"))
-    charge = charge_for(plan, "r", None)
+    charge = charge_for(plan, "r")
     strange = tuple(replace(event, mechanism="quantum") for event in charge.events)
     book = create_ledger(tmp_path / "ledger.sqlite", None)
     with pytest.raises(LedgerError, match="mechanism that this version does not know"):
@@ -158,7 +156,7 @@ def test_a_mechanism_of_a_later_version_is_refused(tmp_path: Path) -> None:
 def test_entries_without_newer_fields_keep_their_cost() -> None:
     """Entries older than parallel composition are still composed sequentially."""
     plan = make_plan(parse_central_spec(MIXED % ("add-remove", "sequential"), "spec.yaml"))
-    charge = charge_for(plan, "r", None)
+    charge = charge_for(plan, "r")
     older = to_events_json(replace(event, disjoint=None) for event in charge.events)
     terms = terms_from_spec(plan.spec)
     spent = balance(terms, [recorded_cost(older, None, "add-remove")]).spent
@@ -192,14 +190,14 @@ def test_more_runs_are_those_that_fit(
     spec.write_text(MIXED % ("add-remove", rule.name), encoding="utf-8")
     plan = planned(spec)
     book = create_ledger(tmp_path / "ledger.sqlite", None)
-    book.commit(charge_for(plan, "r", None), render)
+    book.commit(charge_for(plan, "r"), render)
     terms = book.accounts()["d"]
     book.close()
     show(spec, as_json=True, path=tmp_path / "ledger.sqlite")
     (account,) = json.loads(capsys.readouterr().out)
     runs = account["more_runs"]
     assert runs > 5
-    one = charge_for(plan, "", None).cost
+    one = charge_for(plan, "").cost
     assert balance(terms, [replace(one, count=runs + 1)]).within
     assert not balance(terms, [replace(one, count=runs + runs // 100 + 2)]).within
 
@@ -214,7 +212,7 @@ def test_without_its_package_only_pld_accounts_are_unknown(
         plan = make_plan(
             parse_central_spec(text.replace("dataset: d", f"dataset: d-{rule}"), "spec.yaml")
         )
-        book.commit(charge_for(plan, rule, None), render)
+        book.commit(charge_for(plan, rule), render)
     book.close()
     monkeypatch.setitem(sys.modules, "dp_accounting.pld.privacy_loss_distribution", None)
     show(path=tmp_path / "ledger.sqlite")

@@ -94,7 +94,7 @@ def test_the_way_out_decides_what_is_charged(
     assert [epsilon for epsilon, _ in charged(ledger)] == epsilons
     if epsilons:
         with pytest.raises(LedgerError, match="failed after its noise was drawn"):
-            ledger.stored("r")
+            ledger.stored("r", ledger.dataset_of("r"))
 
 
 def test_a_failure_does_not_show_the_result_of_the_check(ledger: OpenLedger) -> None:

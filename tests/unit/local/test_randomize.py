@@ -41,9 +41,9 @@ def collected(
     )
     path = folder / "d.csv"
     path.write_text(data, encoding="utf-8")
-    with Outbox(folder / "waiting") as pending:
+    with Outbox(folder) as pending:
         write_responses(make_plan(spec), (str(path),), pending, shuffle=False)
-        pending.name()
+        pending.name(folder / "waiting")
     text = (folder / "waiting").read_text(encoding="utf-8")
     return list(csv.reader(io.StringIO(text)))
 

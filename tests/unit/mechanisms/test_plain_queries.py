@@ -25,6 +25,7 @@ from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.scores import Frequency, Revenue, ScoreQuery
 from dpcli.queries.sums import Factor
 from dpcli.statistics.regression.queries import RidgeQuery
+from tests.oracles.opened import bounded
 
 RELATION, ONE = Relation(RowUnit(), Neighbors.ADD_REMOVE), Loss(Fraction(1))
 AGE = IntegerColumn("age", bounds=(0, 100))
@@ -102,7 +103,7 @@ def test_queries_have_no_other_kinds(query: Query) -> None:
     with pytest.raises(TypeError, match=r"cannot be subclassed|plain values"):
         CalibratedMechanism.calibrate(Laplace(), [query], RELATION, ONE)
     with pytest.raises(TypeError, match=r"cannot be subclassed|plain values"):
-        QueryAggregator([query], RELATION.unit)
+        QueryAggregator(bounded([query], RELATION.unit))
 
 
 def test_labels_are_plain_texts() -> None:

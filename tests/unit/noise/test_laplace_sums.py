@@ -96,6 +96,7 @@ def distribution(scale: float, weights: list[int]) -> Floats:
     return summed
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("scale", [0.15, 0.4, 1.0, 2.3, 3.0, 4.5, 20.0])
 def test_discrete_sums_are_beyond_the_bound_as_rarely(scale: float) -> None:
     """Half a step is added; weights of one noise may lead 1.05 times as often beyond it."""

@@ -14,10 +14,9 @@ from dpcli.data.labels import LabeledColumn
 from dpcli.ledger.charge import charge_for
 from dpcli.planning.plan import CentralPlan, disjoint_branches, require_disjoint
 from dpcli.planning.planner import make_plan
-from dpcli.privacy.unit import PersonUnit
 from dpcli.specification.load import parse_central_spec
 from tests.oracles.files import filter_tree
-from tests.oracles.opened import cells_of
+from tests.oracles.opened import cells_of, queries_of
 from tests.oracles.plain import evaluate, truth
 from tests.oracles.shapes import Row
 
@@ -129,10 +128,10 @@ def test_no_row_loses_more_than_the_plan_says(seed: int, neighbors: str) -> None
         for first, second in product(["0", "2", "4", "5", "9", ""], ["f", "m", "x", "?"])
     ]
     answers = {
-        position: [cells_of(exact) for exact in evaluate(plan.engine_queries, row)]
+        position: [cells_of(exact) for exact in evaluate(queries_of(plan), row)]
         for position, row in enumerate(rows)
     }
-    empty = [cells_of(exact) for exact in evaluate(plan.engine_queries, header.encode())]
+    empty = [cells_of(exact) for exact in evaluate(queries_of(plan), header.encode())]
     worst = Fraction(0)
     pairs = (
         [(answer, empty) for answer in answers.values()]
@@ -177,18 +176,36 @@ def test_branches_that_a_plan_claims_wrongly_are_not_charged() -> None:
             ),
         )
         with pytest.raises(ValueError, match="branch"):
-            charge_for(forged, "id", None)
-        charge_for(plan, "id", None)
+            charge_for(forged, "id")
+        charge_for(plan, "id")
 
 
 def test_branches_need_units_with_one_row() -> None:
     """The same branches are refused for people who may be in several of them."""
-    plan = planned(entry("a", "sex: f") + entry("b", "sex: m"), "{column: who, max_rows: 1}")
-    unit = plan.spec.privacy.unit
-    assert isinstance(unit, PersonUnit)
-    require_disjoint(plan.statistics, unit)
+    entries = entry("a", "sex: f") + entry("b", "sex: m")
+    one, two = (planned(entries, f"{{column: who, max_rows: {rows}}}") for rows in (1, 2))
+    require_disjoint(one.statistics)
+    branches = [statistic.branch for statistic in one.statistics]
+    forged = [
+        replace(statistic, branch=branch)
+        for statistic, branch in zip(two.statistics, branches, strict=True)
+    ]
     with pytest.raises(ValueError, match="branch"):
-        require_disjoint(plan.statistics, replace(unit, max_rows=2))
+        require_disjoint(forged)
+
+
+def test_only_entries_that_use_one_row_of_a_person_are_in_branches() -> None:
+    """The limit of the entry decides, whatever that of the unit is."""
+    two = "statistic: count, max_rows: 2"
+    one = "statistic: count, max_rows: 1"
+    for unit, first, second, epsilon in (
+        ("{column: who, max_rows: 2}", one, one, 1),
+        ("{column: who, max_rows: 2, max_groups: 1, max_rows_per_group: 1}", two, two, 2),
+        ("{column: who, max_rows: 1}", two, one, 2),
+        ("{column: who, max_rows: 1}", "statistic: count", two, 2),
+    ):
+        entries = entry("a", "sex: f", "1", first) + entry("b", "sex: m", "1", second)
+        assert planned(entries, unit).cost.epsilon == epsilon
 
 
 def test_only_ranges_that_hold_for_all_rows_make_branches() -> None:

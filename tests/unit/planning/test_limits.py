@@ -8,8 +8,7 @@ import pytest
 
 from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
-from dpcli.planning.words.data import bounding_notes, left_out_note, limit_warnings
-from dpcli.planning.words.quality import check_rule
+from dpcli.planning.words.data import bounding_notes, limit_warnings
 from dpcli.planning.words.risks import Verdict, risks
 from dpcli.specification.load import parse_central_spec
 
@@ -39,87 +38,119 @@ statistics:
 QUALITY = "quality: {epsilon: 1, min_rows: 1000, max_limited: 0.05}"
 
 
-def planned(unit: str, quality: str = QUALITY, only: str = "") -> CentralPlan:
-    """The plan with these limits; of all statistics, or of one."""
+def planned(unit: str, quality: str = QUALITY, only: str = "", **own: str) -> CentralPlan:
+    """The plan with these limits, and with those of entries; of all statistics, or of one."""
     text = SPEC.replace("UNIT", unit).replace("QUALITY", quality)
+    for name, limits in own.items():
+        text = text.replace(f"name: {name},", f"name: {name}, {limits},")
     lines = [line for line in text.splitlines() if not only or "name:" not in line or only in line]
     return make_plan(parse_central_spec("\n".join(lines), "spec"))
 
 
 def named(unit: str, quality: str = QUALITY) -> dict[str, str]:
-    """The names in each warning, by what is left out."""
-    found = (re.fullmatch("([^:]+): (.*?),? (?:so|are) .*", text)
+    """The names in warnings about a limit on rows, by what is left out."""
+    found = (re.fullmatch("([^:]+): (rows of a person .*) are left out, so .*", text)
              for text in limit_warnings(planned(unit, quality)))  # fmt: skip
     return {match[2]: match[1] for match in found if match}
 
 
-@pytest.mark.parametrize("quality", [QUALITY, ""])
-def test_warnings_name_the_statistics_under_each_limit(quality: str) -> None:
-    """People and totals of all rows are under no limit on rows; few groups are never limited."""
+def remedies(unit: str, quality: str = QUALITY, **own: str) -> dict[str, tuple[str, ...]]:
+    """The limits that each warning about groups proposes for its entry, by the name of that.
+
+    `own` are limits that an entry states, by its name.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for text in limit_warnings(planned(unit, quality, **own)):
+        name, _, rest = text.partition(":")
+        if "In this entry" in rest:
+            found[name] = (*found.get(name, ()), *re.findall("`([a-z_]+: [0-9]+)`", rest))
+    return found
+
+
+def test_warnings_name_the_statistics_under_each_limit() -> None:
+    """People and totals of all rows are under no limit on rows; few groups are never limited.
+
+    Where a check counts what limits leave out, tables say what it shows.
+    """
     rows = "rows, by_town, by_sex, labels, gap"
 
-    assert named("max_rows: 10", quality) == {"rows of a person beyond a limit of 10": rows}
-    assert named("max_rows: 3", quality) == {
-        "rows of a person beyond a limit of 3": rows,
-        "of a person in more than 3 groups, the rows in others": "people_by_town, totals",
+    assert named("max_rows: 10", QUALITY) == {}
+    assert named("max_rows: 10", "") == {"rows of a person beyond a limit of 10": rows}
+    assert named("max_rows: 10, max_groups: 2", "") == {
+        "rows of a person beyond a limit of 10": rows
     }
-    assert named("max_rows: 10, max_groups: 2", quality) == {
-        "rows of a person beyond a limit of 10": rows,
-        "of a person in more than 2 groups, the rows in others": "by_town, people_by_town, totals",
-    }
-    assert named("max_rows: 10, max_rows_per_group: 2, max_groups: 4", quality) == {
+    assert named("max_rows: 10, max_rows_per_group: 2, max_groups: 4", "") == {
         "rows of a person beyond a limit of 10": "rows, labels",
         "rows of a person beyond a limit of 8": "by_town, by_sex, gap",
-        "rows of a person beyond 2 in a group": "by_town, by_sex, gap",
     }
 
 
-def test_no_flag_is_promised_for_limits_on_groups() -> None:
-    """The check counts people by all their rows, which shows nothing about groups."""
-    warnings = limit_warnings(planned("max_rows: 10, max_groups: 1"))
-    rules = list(check_rule(planned("max_rows: 10, max_groups: 1")))
+def test_a_limit_of_an_entry_is_named_in_the_warning_about_it() -> None:
+    """Lower or higher than that of the unit, it is what leaves rows out of this entry."""
+    text = SPEC.replace("count, by: [sex]", "count, max_rows: 20, by: [sex]")
+    text = text.replace("count, by: [town], epsilon", "count, max_rows: 4, by: [town], epsilon", 1)
+    text = text.replace("UNIT", "max_rows: 10").replace("QUALITY", "")
+    plan = make_plan(parse_central_spec(text, "s"))
+    found = [text.split(" are left out")[0] for text in limit_warnings(plan)]
 
-    assert [("have the flag `limited`" in text) for text in warnings] == [True, False]
-    assert "no check counts them, no flag shows it" in warnings[1]
-    assert warnings[1].endswith("every interval is about the groups that are kept")
-    assert "by_town, by_sex, people_by_town, totals, gap: rows that limits on groups" in rules[-1]
-    assert "are not counted" in rules[-1]
-    assert "`max_limited` stops no release for them" in rules[-1]
-    assert "groups" not in " ".join(check_rule(planned("max_rows: 10")))
+    assert found == [
+        "rows, labels, gap: rows of a person beyond a limit of 10",
+        "by_town: rows of a person beyond a limit of 4",
+        "by_sex: rows of a person beyond a limit of 20",
+    ]
+    notes = [*bounding_notes(plan)]
+    assert "by_town: at most 4 rows per person are used; more are left out at random" in notes
+    assert "by_sex: at most 20 rows per person are used; more are left out at random" in notes
 
 
-def test_where_one_row_is_used_the_count_shows_all() -> None:
-    """With one row in one group, people with two rows lose the others, and that is counted."""
+@pytest.mark.parametrize("quality", [QUALITY, ""])
+def test_each_entry_is_warned_of_a_limit_on_groups_of_the_unit(quality: str) -> None:
+    """It names the limit that leaves no group out, and the one that says the limit is right."""
+    four, both = ("max_groups: 4", "max_groups: 3"), ("max_groups: 4", "max_groups: 2")
+    assert remedies("max_rows: 10", quality) == {}
+    # All rows of a person are in a total, whatever the limit on rows is.
+    assert remedies("max_rows: 3", quality) == {"people_by_town": four, "totals": four}
+    assert remedies("max_rows: 10, max_groups: 2", quality) == {
+        "by_town": both, "people_by_town": both, "totals": both
+    }  # fmt: skip
+    assert remedies("max_rows: 3, max_groups: 2", quality)["by_town"] == (
+        "max_groups: 3", "max_groups: 2"
+    )  # fmt: skip
+    in_group = ("max_rows_per_group: 10", "max_rows_per_group: 2")
+    assert remedies("max_rows: 10, max_rows_per_group: 2, max_groups: 4", quality) == {
+        "by_town": in_group, "by_sex": in_group, "gap": in_group
+    }  # fmt: skip
+
+
+def test_an_entry_that_states_its_limit_is_not_warned() -> None:
+    """Whether it states that of the unit or another one; the other entries still are."""
+    unit = "max_rows: 10, max_groups: 1"
+    every = remedies(unit)
+    assert every.keys() == {"by_town", "by_sex", "people_by_town", "totals", "gap"}
+    for own in ("max_groups: 1", "max_groups: 4"):
+        assert remedies(unit, by_town=own, totals=own).keys() == every.keys() - {
+            "by_town", "totals"
+        }  # fmt: skip
+    assert remedies(unit, by_town="max_rows: 5").keys() == every.keys()
+
+
+def test_a_limit_that_one_row_follows_from_is_one_on_rows() -> None:
+    """With one row in one group, people with two rows lose the others."""
     plan = planned(
-        "max_rows: 4, max_groups: 1, max_rows_per_group: 1", only="by_town, statistic: count,"
+        "max_rows: 4, max_groups: 1, max_rows_per_group: 1", "", "by_town, statistic: count,"
     )
 
     assert [text.split(" are ")[0] for text in limit_warnings(plan)] == [
         "by_town: rows of a person beyond a limit of 1"
     ]
-    assert not any("no check" in text for text in bounding_notes(plan))
-
-
-def test_statistics_and_bounds_state_what_no_check_counts() -> None:
-    """So do all forms of a report, which are made of these sentences."""
-    plan = planned("max_rows: 10, max_groups: 2")
-    said = {stated.name: left_out_note(stated, plan.spec) for stated in plan.statistics}
-
-    assert [*bounding_notes(plan)][-1].startswith(
-        "by_town, people_by_town, totals: no check counts"
-    )
-    for name, sentence in said.items():
-        uncounted = name in {"by_town", "people_by_town", "totals"}
-        assert sentence.endswith("no check counts what limits on groups leave out") == uncounted
-    assert said["usual"].endswith("the choice is about what is used")
 
 
 @pytest.mark.parametrize(
     ("unit", "quality", "only", "advice"),
     [
-        ("max_rows: 10", QUALITY, "", "the quality check counts how many, at least"),
+        ("max_rows: 10", QUALITY, "", "`complete` says what noisy counts show"),
         ("max_rows: 10", "", "", "run `dpcli simulate` to see the bias"),
-        ("max_rows: 10, max_groups: 1", QUALITY, "", "does not count those that limits on groups"),
+        ("max_rows: 10, max_groups: 1", QUALITY, "", "`complete` says what noisy counts show"),
         ("max_rows: 10", "", "name: people,", ""),
         ("max_rows: 10", "", "name: total,", ""),
     ],
@@ -132,12 +163,12 @@ def test_the_risk_of_limits_depends_on_what_is_counted(
 
     assert risk.verdict is (Verdict.WARNED if advice else Verdict.MET)
     assert advice in risk.warning
-    assert ("simulate" in risk.warning) == ("simulate" in advice or "groups" in advice)
+    assert ("simulate" in risk.warning) == ("simulate" in advice)
 
 
 def test_a_limit_that_counts_choose_is_not_known_to_plans() -> None:
     """The outermost limit is named as what it is."""
     unit = "max_rows: {choose: 1-2-5, up_to: 1000, epsilon: 0.5}"
-    (warning,) = limit_warnings(planned(unit, only="name: rows,"))
+    (warning,) = limit_warnings(planned(unit, "", "name: rows,"))
 
     assert "beyond the limit that noisy counts choose, of at most 1,000, are left out" in warning

@@ -7,15 +7,16 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 
+import numpy as np
 import pytest
 
+from dpcli.noise.distribution import NO_NOISE
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan
 from dpcli.planning.planner import make_plan
 from dpcli.planning.quality_check import missed_sentence, required_minimums
 from dpcli.planning.words.data import (
     bounding_notes,
     kept_rows_warnings,
-    left_out_note,
     limit_warnings,
     unit_warnings,
 )
@@ -33,7 +34,6 @@ from dpcli.planning.words.guarantee import (
 from dpcli.planning.words.quality import check_rule, counted_rows_note
 from dpcli.planning.words.risks import risks
 from dpcli.planning.words.statistics import (
-    binning_notes,
     bounding_comparisons,
     counted_units,
     design_notes,
@@ -46,6 +46,8 @@ from dpcli.problems import messages
 from dpcli.problems.messages import clauses
 from dpcli.problems.reference import texts
 from dpcli.specification.load import parse_central_spec, parse_spec
+from dpcli.statistics.design import NoisyAnswer
+from dpcli.statistics.quality.quality_counts import FaultCounts, fault_order
 from tests.support.cli import LOCAL
 from tests.support.specs import completed
 
@@ -99,6 +101,8 @@ PEOPLE = """\
   - {name: total, statistic: sum, column: paid, bound: sum, unit_bounds: [0, 500], epsilon: 0.1}
   - {name: totals, unit_bounds: [0, 9],
     statistic: sum, column: paid, by: [sex], bound: sum, epsilon: 0.1}
+  - {name: few, max_rows: 4, max_groups: 1, max_rows_per_group: 2,
+    statistic: count, by: [sex], epsilon: 0.1}
 """
 
 UNITS = (
@@ -167,7 +171,9 @@ def plans() -> Iterator[Plan]:
     chosen = small.replace("bounds: [0, 100]}", ladder, 1).replace("EPSILON", "9")
     chosen = chosen.replace("unit: row", f"unit: {limit}")
     total = "  - {name: total, statistic: sum, column: age, epsilon: 0.5}\n"
-    chosen = f"{chosen}{total}quality: {QUALITIES[0]}\n".replace("NEIGHBORS", "add-remove")
+    chosen = f"{chosen}{total}quality: {{epsilon: 0.1, min_people: 1000}}\n".replace(
+        "NEIGHBORS", "add-remove"
+    )
     yield make_plan(parse_central_spec(chosen, "spec"))
     yield make_plan(parse_central_spec(f"{by_row.spec.text}csv: {{multiline: true}}\n", "spec"))
     for population in ("10", "1000000"):
@@ -202,7 +208,7 @@ def sentences(plan: Plan) -> Iterator[str]:
         yield from (*unprotected_notes(plan), shuffle_condition(plan))
         return
     for about in (
-        limitations, bounding_notes, binning_notes, composition_notes,
+        limitations, bounding_notes, composition_notes,
         selection_notes, bounding_comparisons, post_processing_notes,
         exact_notes, unit_warnings, limit_warnings, design_notes, check_rule,
         kept_rows_warnings,
@@ -210,12 +216,16 @@ def sentences(plan: Plan) -> Iterator[str]:
         yield from about(plan)
     yield counted_rows_note(plan)
     for entry in plan.all_statistics:
-        yield left_out_note(entry, plan.spec)
         yield from (protection(part, plan.spec) for part in entry.queries)
-    for minimum in required_minimums(plan):
-        yield missed_sentence(minimum, Fraction(1, 2), plan)
+    if plan.quality is not None:
+        order = fault_order(plan.quality.entry.inputs)
+        half = NoisyAnswer(np.full(len(order.labels), 500), plan.quality.noises[0])
+        counts = FaultCounts(order, half, NoisyAnswer(np.array([500]), NO_NOISE))
+        for minimum in required_minimums(plan):
+            yield missed_sentence(minimum, counts, plan)
 
 
+@pytest.mark.extended
 def test_each_sentence_of_a_plan_is_complete_and_short() -> None:
     """Every value is filled in, and no part that ends a line on a terminal is long."""
     stated = {sentence for plan in all_plans() for sentence in sentences(plan)}

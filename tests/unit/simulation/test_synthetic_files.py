@@ -9,7 +9,7 @@ import pytest
 from dpcli.data.formats import Dialect
 from dpcli.problems.errors import UsageError
 from dpcli.simulation.synthetic import MARK_COLUMN, SyntheticDataset
-from tests.oracles.opened import engine
+from tests.oracles.opened import engine, queries_of
 from tests.support.simulations import ROWS, Make, plan_of
 
 NAMES = "[x, age, income, since, sex, insured, town, shop, y, unused]"
@@ -44,8 +44,8 @@ def test_a_dummy_is_read_as_its_spec_says(section: str, dummy: Make, tmp_path: P
     copy = written(dummy(other, 300, 7), tmp_path / "copy.csv")
 
     assert copy.read_bytes() != standard.read_bytes() or section == "escapes"
-    expected = engine(plain.engine_queries, unit, standard)
-    assert engine(other.engine_queries, unit, copy, dialect=other.spec.dialect) == expected
+    expected = engine(queries_of(plain), unit, standard)
+    assert engine(queries_of(other), unit, copy, dialect=other.spec.dialect) == expected
     assert other.spec.dialect != Dialect()
 
 

@@ -26,6 +26,7 @@ from dpcli.simulation import noise_test, trials
 from dpcli.simulation.noise_test import NoiseVerdict, binomial_test
 from dpcli.simulation.synthetic import SyntheticDataset
 from dpcli.simulation.trials import SimulationResult, StatisticTrial, SyntheticRun, simulate
+from tests.oracles.opened import queries_of
 from tests.oracles.plain import evaluate
 from tests.support.rules import mostly_extended
 from tests.support.simulations import PEOPLE, ROWS, Make, content, one, plan_of
@@ -89,7 +90,7 @@ def test_exact_answers_are_those_of_the_oracle(text: str, dummy: Make, tmp_path:
         replace(query, user_clamp=None)  # type: ignore[call-arg]
         if getattr(query, "user_clamp", None) not in (None, (0, 1))
         else query
-        for query in plan.engine_queries
+        for query in queries_of(plan)
     ]
     expected = iter(evaluate(queries, content(dataset, tmp_path), unit))
     compared = 0
@@ -341,11 +342,11 @@ def test_only_answers_about_synthetic_rows_are_opened(dummy: Make) -> None:
     """A dataset opens answers about its own rows, and none of another dataset or made by hand."""
     plan = plan_of(ROWS)
     dataset, other = dummy(plan, 10, 1), dummy(plan, 10, 1)
-    query = plan.engine_queries, plan.spec.privacy.unit
     sealed, foreign = (
-        cast("Confidential[Cells]", each.aggregate(*query)[0]) for each in (dataset, other)
+        cast("Confidential[Cells]", each.aggregate(plan.engine_queries)[0])
+        for each in (dataset, other)
     )
-    by_hand = Confidential(integer_array([7]), plan.engine_queries[0], plan.spec.privacy.unit)
+    by_hand = Confidential(integer_array([7]), queries_of(plan)[0], plan.spec.privacy.unit)
 
     assert len(dataset.exact(sealed))
     for observed in (foreign, by_hand):

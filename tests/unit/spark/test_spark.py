@@ -34,6 +34,8 @@ from dpcli.data.formats import STANDARD_DIALECT, Dialect, NumberFormat
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import CategoryColumn, IdColumn, PrivatePartitionColumn
 from dpcli.data.number_columns import IntegerColumn, NumberColumn
+from dpcli.data.period_filter import period_filter
+from dpcli.data.periods import parse_period
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.problems.errors import DataError, UsageError
 from dpcli.queries.query import LinearQuery, Query
@@ -44,12 +46,13 @@ from dpcli.statistics.counts.distinct import DistinctQuery
 from tests.oracles import users
 from tests.oracles.agreement import without_empty
 from tests.oracles.files import batches, generate, vectors
-from tests.oracles.opened import engine, opened
+from tests.oracles.opened import Units, bounded, engine, opened
 from tests.oracles.plain import Answer, evaluate
 from tests.support.options import options
 from tests.support.priorities import prioritize_by_content
 from tests.support.refusals import refused
 from tests.support.spark import spark
+from tests.unit.engine.sums.test_values_of_people import asked_of as asked_of_people
 
 __all__ = ["spark"]
 
@@ -92,14 +95,14 @@ def read_lines(patch: pytest.MonkeyPatch, *, by_spark: bool) -> None:
 
 def on_spark(
     queries: Sequence[Query],
-    unit: Unit,
+    unit: Units,
     columns: Sequence[Column],
     *paths: Path | str,
     dialect: Dialect = STANDARD_DIALECT,
 ) -> list[Answer]:
     """The answers of Spark from files, opened."""
     names = tuple(map(str, paths))
-    return opened(runner.aggregate_with_spark(queries, unit, dialect, columns, names))
+    return opened(runner.aggregate_with_spark(bounded(queries, unit), dialect, columns, names))
 
 
 @pytest.mark.usefixtures("spark")
@@ -145,8 +148,17 @@ def test_users_keep_the_rows_that_the_local_engine_keeps(
         path.write_bytes(data)
         cut(monkeypatch, len(data))
         read_lines(monkeypatch, by_spark=seed % 2 == 1)
-        actual = without_empty(on_spark(queries, unit, columns, path))
-        assert actual == without_empty(engine(queries, unit, path)), seed
+        units = users.limits_of_each(seed, unit, queries)
+        actual = without_empty(on_spark(queries, units, columns, path))
+        assert actual == without_empty(engine(queries, units, path)), seed
+        if seed != start:
+            continue
+        data, queries, units = asked_of_people(seed)
+        columns = [*dict.fromkeys(column for query in queries for column in query.columns)]
+        path.write_bytes(data)
+        cut(monkeypatch, len(data))
+        actual = without_empty(on_spark(queries, units, columns, path))
+        assert actual == without_empty(engine(queries, units, path)), seed
 
 
 def forms(folder: Path) -> dict[str, tuple[Dialect, list[Path]]]:
@@ -220,6 +232,25 @@ def test_values_of_users_pass_the_shuffle_as_they_are(tmp_path: Path) -> None:
         unit = PersonUnit("who", 9, 9, 9, singletons_without_id=singletons)
         actual = on_spark(queries, unit, [A, B, day, price], *paths, dialect=dialect)
         assert actual == engine(queries, unit, *paths, dialect=dialect)
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("unit", [RowUnit(), PersonUnit("who", 50, 50, 50)])
+def test_rows_of_other_days_are_removed(
+    unit: Unit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the rows of the period are aggregated, before the shuffle and after it."""
+    path, day = tmp_path / "data.csv", DateColumn("day", bounds=(0, 30_000), missing=19_800)
+    days = ("2024-03-01", "2024-03-31", "2024-02-29", "2024-04-01", "", "soon")
+    rows = [f"{row % 7},{days[row % 6]},{row % 11}" for row in range(600)]
+    path.write_text("\n".join(["who,day,a", *rows, ""]), encoding="utf-8")
+    cut(monkeypatch, 2000)
+    queries: list[Query] = [LinearQuery(), LinearQuery(factors=(Factor(A),))]
+    only = period_filter(day, parse_period("2024-03"))
+    asked, columns = bounded(queries, unit), [A, day]
+    found = opened(runner.aggregate_with_spark(asked, STANDARD_DIALECT, columns, [str(path)], only))
+    kept = [row % 11 for row in range(600) if row % 6 < 2]
+    assert found == [[len(kept)], [sum(min(a, 9) for a in kept)]]
 
 
 @pytest.mark.usefixtures("spark")

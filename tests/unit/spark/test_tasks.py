@@ -21,7 +21,7 @@ from dpcli.privacy.unit import RowUnit
 from dpcli.spark.tasks import File, Tasks, copy_lines
 from dpcli.statistics.counts.distinct import DistinctQuery
 from tests.oracles.files import batches, generate, vectors
-from tests.oracles.opened import engine, opened
+from tests.oracles.opened import bounded, engine, opened
 from tests.oracles.plain import table
 
 
@@ -50,7 +50,7 @@ def test_stretches_add_up_to_the_integers_of_the_whole_file(start: int, tmp_path
         random = Random(seed)
         distinct = DistinctQuery(column=random.choice(columns), by=generated[-1].by)
         queries = [*generated, *vectors(seed, columns), distinct]
-        tasks = Tasks(queries, RowUnit(), STANDARD_DIALECT, columns, key=1)
+        tasks = Tasks(bounded(queries, RowUnit()), STANDARD_DIALECT, columns, key=1)
         header = tuple(table(data)[0])
         for whole in (False, True):
             file = File("data.csv", "", (0, 0), header, whole, ended=data.endswith(b"\n"))

@@ -9,10 +9,12 @@ import pytest
 
 from dpcli.data.candidate_bounds import LIMIT_NAME
 from dpcli.planning.planner import make_plan
+from dpcli.planning.quality_check import losses_of, required_minimums
 from dpcli.specification.chosen_bounds import with_chosen_bounds
 from dpcli.specification.load import parse_central_spec
 from dpcli.specification.model import CentralSpec
 from dpcli.statistics.bounds.chosen_bounds import ChosenBounds
+from dpcli.statistics.quality.quality_counts import fault_order
 from tests.support.refusals import refused
 
 SPEC = """\
@@ -22,7 +24,7 @@ privacy:
   unit: UNIT
   neighbors: add-remove
   budget: {epsilon: 9, delta: 1e-3}
-quality: {epsilon: 0.1, min_rows: 10, min_readable: 0.5}
+quality: {epsilon: 0.1, min_readable: 0.5}
 columns:
   who: {type: id}
   spent: {type: number, step: 0.01, missing: MISSING, bounds: BOUNDS}
@@ -79,16 +81,30 @@ def filled(text: str, values: dict[str, str]) -> CentralSpec:
     ("unit", "statistic"), [*product(["row", *UNITS], STATISTICS), *product(UNITS, OF_PEOPLE)]
 )
 def test_chosen_numbers_are_as_written(unit: str, statistic: str) -> None:
-    """Columns, requests, designs, the unit and the quality check are the same."""
+    """Columns, requests, designs and the unit are the same; the check came before the choice."""
     text = SPEC.replace("UNIT", unit).replace("STATISTIC", statistic)
-    made, written = with_chosen_bounds(filled(text, OPEN), CHOSEN), filled(text, WRITTEN)
+    opened, written = filled(text, OPEN), filled(text, WRITTEN)
+    made = with_chosen_bounds(opened, CHOSEN)
 
     assert made.columns == written.columns
     assert made.privacy == written.privacy
-    assert made.quality == written.quality
+    assert made.quality == opened.quality
     for one, other in zip(made.entries, written.entries, strict=True):
         assert (one.inputs, one.designs) == (other.inputs, other.designs)
         assert one.alternative_bounding == other.alternative_bounding
+
+
+def test_the_check_knows_the_columns_whose_bounds_were_chosen_after_it() -> None:
+    """Minimums and completeness find the counts of their cells, which have other bounds then."""
+    text = SPEC.replace("UNIT", "row").replace("STATISTIC", "sum, column: spent, by: [sex]")
+    plan = make_plan(with_chosen_bounds(filled(text, OPEN), CHOSEN))
+    assert plan.quality is not None
+    order = fault_order(plan.quality.entry.inputs)
+
+    assert [minimum.key[1] for minimum in required_minimums(plan)] == ["sex", "spent"]
+    for planned in plan.statistics:
+        lost = losses_of(planned, plan.spec)
+        assert len(lost.positions(order) or []) == len(lost.cells)
 
 
 def test_mechanisms_are_those_of_the_open_spec() -> None:
@@ -124,11 +140,32 @@ def test_a_choice_that_could_leave_no_answer_is_refused_before_it() -> None:
     assert filled(text, WRITTEN).entries
 
 
-def test_a_quality_check_alone_is_a_use_of_a_limit() -> None:
-    """It compares the rows that the limit keeps, though the statistic uses every row."""
-    unit = "{column: who, max_rows: {choose: 1-2-5, up_to: 1000, epsilon: 0.1}}"
-    text = SPEC.replace("UNIT", unit).replace("STATISTIC", "count_distinct, column: who")
-    opened = filled("\n".join(text.splitlines()[:-1]), WRITTEN)
+def test_a_check_comes_before_a_choice_and_does_not_depend_on_it() -> None:
+    """It counts nothing that will be chosen."""
+    text = SPEC.replace("UNIT", UNITS[0]).replace("STATISTIC", STATISTICS[0])
+    opened, written = filled(text, OPEN), filled(text, WRITTEN)
+    made = with_chosen_bounds(opened, CHOSEN)
+    labels = [
+        fault_order(spec.quality.entry.inputs).labels
+        for spec in (opened, made, written)
+        if spec.quality is not None
+    ]
 
-    assert opened.quality is not None
-    assert [choice.name for choice in opened.choices] == [LIMIT_NAME]
+    assert (
+        labels[0]
+        == labels[1]
+        == tuple(
+            label for label in labels[2] if "spent: outside" not in label and "rows or" not in label
+        )
+    )
+    assert any("spent: outside" in label for label in labels[2])
+    assert (opened.checks_first, made.checks_first) == (True, False)
+
+
+def test_a_quality_check_alone_is_no_use_of_a_limit() -> None:
+    """It counts people by all their rows, and the statistic uses every row."""
+    unit = "{column: who, max_rows: {choose: 1-2-5, up_to: 1000, epsilon: 0.1}}"
+    text = SPEC.replace("UNIT", unit).replace("min_readable: 0.5", "min_people: 10")
+    text = text.replace("STATISTIC", "count_distinct, column: who")
+    with refused("bounds-unused"):
+        filled("\n".join(text.splitlines()[:-1]), WRITTEN)

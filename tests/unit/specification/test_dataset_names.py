@@ -32,7 +32,8 @@ def test_letters_of_any_script_are_names(name: str) -> None:
     "name",
     [
         "my data", "-a", ".a", "_a", "a/b", "a:b", "a\N{NO-BREAK SPACE}b", "x" * 101, "a😀",
-        "a\N{ZERO WIDTH JOINER}b", "a\N{RIGHT-TO-LEFT MARK}", "a\N{HANGUL FILLER}",
+        "a\N{ZERO WIDTH JOINER}b", "a\N{ZERO WIDTH NON-JOINER}b",
+        "a\N{RIGHT-TO-LEFT MARK}", "a\N{HANGUL FILLER}",
         "a\N{VARIATION SELECTOR-1}", "a\N{COMBINING GRAPHEME JOINER}",
         "a\N{ARABIC-INDIC DIGIT THREE}", "a²", "a–b", "\N{COMBINING ACUTE ACCENT}a", "",
     ],

@@ -39,21 +39,23 @@ def derived_columns(section: str) -> dict[str, LabeledColumn | NumericColumn]:
 
 
 def test_one_number_of_readable_cells_is_not_for_derived_columns() -> None:
-    """They are as readable as their inputs, and each checked column adds noise."""
+    """They are as readable as their inputs, which are the columns that statistics use."""
     text = (
-        f"{COLUMNS}derive: {{total: {{sum: [wage, bonus]}}}}\nquality: {{epsilon: 1, min_readable: "
+        f"{COLUMNS}derive: {{total: {{sum: [wage, bonus]}}}}\n"
+        "statistics: [{name: s, statistic: sum, column: total, epsilon: 1}]\n"
+        "quality: {epsilon: 1, min_readable: "
     )
     spec = parse_central_spec(completed(f"{text}0.5}}\n"), "spec.yaml")
     named = parse_central_spec(completed(f"{text}{{total: 0.5}}}}\n"), "spec.yaml")
-    assert spec.quality is not None and "total" not in spec.quality.min_readable
+    assert spec.quality is not None and list(spec.quality.min_readable) == ["wage", "bonus"]
     assert named.quality is not None and list(named.quality.min_readable) == ["total"]
 
 
-def test_one_number_of_readable_cells_is_not_for_answers_that_may_be_blank() -> None:
-    """In the columns of a question with several answers, most cells are blank."""
+def test_one_number_of_readable_cells_is_for_the_columns_that_statistics_use() -> None:
+    """Blank answers of a question with several ones are no unreadable cells."""
     columns = "columns: {bus: {type: boolean}, car: {type: boolean}, age: {type: boolean}}"
     entry = "{name: n, statistic: selections, columns: [bus, car], epsilon: 1}"
-    for least, checked in (("0.5", ["age"]), ("{bus: 0.1}", ["bus"])):
+    for least, checked in (("0.5", ["bus", "car"]), ("{age: 0.1}", ["age"])):
         text = f"{columns}\nquality: {{epsilon: 1, min_readable: {least}}}\nstatistics: [{entry}]\n"
         spec = parse_central_spec(completed(text), "spec.yaml")
         assert spec.quality is not None and list(spec.quality.min_readable) == checked

@@ -25,6 +25,7 @@ columns:
   sex: {type: category, values: [male, female]}
   married: {type: boolean}
   city: {type: category}
+  visit: {type: date}
 statistics: []
 """
 
@@ -45,7 +46,8 @@ PLACES = {
         ("dpcli", "model", "dataset", "confidence", "declarations", "csv", "rows_are"), "root"
     ),
     **dict.fromkeys(("dpcli", "model", "dataset", "confidence", "declarations", "csv"), "root"),
-    **dict.fromkeys(("quality", "sample", "derive", "output"), "root"),
+    **dict.fromkeys(("quality", "sample", "derive", "people", "output"), "root"),
+    **dict.fromkeys(("period", "reference_period"), "root"),
     **dict.fromkeys(("statistics", "responses", "public"), "root"),
     **dict.fromkeys(("unit", "neighbors", "budget", "composition"), "privacy"),
     **dict.fromkeys(("max_rows", "max_groups", "max_rows_per_group"), "unit"),
@@ -103,7 +105,9 @@ def placed(example: dict[str, Any]) -> str:
         if key in ("privacy", "columns") and isinstance(value, dict):
             spec[key] |= value
         else:
-            parts[PLACES.get(key, "entry")][key] = value
+            # Next to a list of entries, an epsilon is that of the spec.
+            of_spec = key == "epsilon" and "statistics" in example
+            parts["root" if of_spec else PLACES.get(key, "entry")][key] = value
     spec |= parts["root"]
     spec["privacy"] |= parts["privacy"]
     if parts["unit"]:

@@ -68,10 +68,46 @@ def test_unreliable_is_half_the_width_above_half_of_the_value(
     assert flag_of(estimate(value, lower, upper)) is flag
 
 
-def test_a_number_outside_its_interval_is_unreliable() -> None:
-    """An interval that was cut to what is possible may leave out the noisy value."""
-    assert flag_of(estimate("-307", "0", "179.5", (Fraction(0), None))) is Flag.UNRELIABLE
-    assert flag_of(estimate("-307", "0", "179.5")) is Flag.UNRELIABLE
+def test_a_number_that_is_not_possible_is_unreliable() -> None:
+    """Noise led beyond a limit, however narrow the interval around the number is."""
+    assert flag_of(estimate("-307", "-310", "-300", (Fraction(0), None))) is Flag.UNRELIABLE
+    assert flag_of(estimate("-307", "-310", "-300")) is Flag.NONE
+
+
+@pytest.mark.parametrize(
+    ("value", "flag"),
+    [("45", Flag.UNRELIABLE), ("40", Flag.NONE), ("0", Flag.UNRELIABLE), ("50", Flag.UNRELIABLE)],
+)
+def test_a_number_at_a_bound_is_judged_by_its_uncut_interval(value: str, flag: Flag) -> None:
+    """Half of the cut interval would be 12 of 45: it must not look precise."""
+    low, high = (str(Fraction(value) + by) for by in (-25, 25))
+    found = estimate(value, low, high).within([(Fraction(0), Fraction(45))])
+
+    assert found.upper[0] - found.lower[0] < found.widths[0]
+    assert flag_of(found) is flag
+
+
+@pytest.mark.parametrize("value", ["-307", "-1", "0", "44", "45", "90"])
+@pytest.mark.parametrize("raw", [False, True])
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [], [Nonnegative()], [Integer()], [Clamp(Fraction(3), Fraction(5))],
+        [Nonnegative(), Clamp(Fraction(10), None)],
+    ],
+)  # fmt: skip
+def test_a_published_value_lies_in_its_interval(
+    value: str, raw: bool, steps: list[PostProcessingStep]
+) -> None:
+    """Whatever noise and steps of `post` made of it; the raw value lies in its own."""
+    low, high = (str(Fraction(value) + by) for by in (-7, 7))
+    made = estimate(value, low, high).within([(Fraction(0), Fraction(45))])
+    made = replace(made, raw=made.value, value=made.value.clip(0, 45_000)).around_values()
+    found = made.before_postprocessing if raw else apply_steps(steps, made, lambda one: one)
+    (shown,) = found
+
+    assert shown.lower is not None and shown.value is not None and shown.upper is not None
+    assert shown.lower <= shown.value <= shown.upper
 
 
 SIGNED = (Fraction(-1), Fraction(1))
@@ -94,18 +130,17 @@ def test_a_number_that_can_be_negative_is_compared_with_what_is_possible(
 
 
 def test_the_first_flag_that_applies_is_shown() -> None:
-    """In this order: suppressed, no-information, limited, unreliable."""
-    wide = replace(estimate("7", "0", "10", BOUNDS), is_limited=True)
+    """In this order: suppressed, no-information, unreliable."""
+    wide = estimate("7", "0", "10", BOUNDS)
     found = [
         wide.suppressed(np.array([True])),
         wide,
         replace(wide, limits=((Fraction(0), None),)),
-        replace(wide, limits=((Fraction(0), None),), is_limited=False),
-        replace(estimate("7", "6", "8"), is_limited=True),
+        estimate("7", "6", "8"),
     ]
 
     assert [str(flag_of(one)) for one in found] == [
-        "suppressed", "no-information", "limited", "unreliable", "limited",
+        "suppressed", "no-information", "unreliable", "",
     ]  # fmt: skip
 
 

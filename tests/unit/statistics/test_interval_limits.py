@@ -38,19 +38,19 @@ def ends(estimates: Estimates) -> tuple[float, float]:
     [
         (100, ANY, (-80, 280)),
         (100, NONNEGATIVE, (0, 280)),
-        (-100, NONNEGATIVE, (0, 80)),
-        (-307, NONNEGATIVE, (0, 180)),  # nothing is left: half of the width, from zero on
-        (-180, NONNEGATIVE, (0, 180)),  # a single number is left
-        (307, (None, Fraction(0)), (-180, 0)),
-        (-307, (Fraction(0), Fraction(60)), (0, 60)),
-        (307, (Fraction(0), Fraction(60)), (0, 60)),
-        (500, (Fraction(0), Fraction(250)), (70, 250)),
+        (-100, NONNEGATIVE, (-100, 80)),
+        (-307, NONNEGATIVE, (-307, 180)),  # nothing is left: half of the width, from zero on
+        (-180, NONNEGATIVE, (-180, 180)),  # a single number is left
+        (307, (None, Fraction(0)), (-180, 307)),
+        (-307, (Fraction(0), Fraction(60)), (-307, 60)),
+        (307, (Fraction(0), Fraction(60)), (0, 307)),
+        (500, (Fraction(0), Fraction(250)), (70, 500)),
     ],
 )
 def test_an_interval_is_cut_to_what_is_possible(
     value: int, limits: Limits, cut: tuple[int, int]
 ) -> None:
-    """The value itself stays as the noise made it."""
+    """The value itself stays as the noise made it, and the interval contains it."""
     estimates = around(value, 180).within([limits])
 
     assert ends(estimates) == cut
@@ -61,7 +61,7 @@ def test_an_interval_does_not_print_as_a_single_number() -> None:
     """Less than the last printed digit counts as nothing."""
     fine = replace(around(-1799, 1800, Fraction(1, 100)), decimals=(0,))
 
-    assert ends(fine.within([NONNEGATIVE])) == (0, 18)
+    assert ends(fine.within([NONNEGATIVE])) == (-17.99, 18)
 
 
 def test_an_exact_number_keeps_its_interval() -> None:

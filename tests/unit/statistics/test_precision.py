@@ -13,10 +13,15 @@ from dpcli.numeric.arrays import Array, Floats, integer_array, np
 from dpcli.numeric.exact import fixed_point_text
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.specification.load import parse_central_spec
+from dpcli.statistics.columns import (
+    CoefficientOfVariation,
+    ColumnNumbers,
+    PublishedNumbers,
+    StandardError,
+)
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import ANY, NO_INTERVAL, SUPPRESSED, UNBOUNDED, Estimates
 from dpcli.statistics.postprocessing import Clamp, Integer, Nonnegative
-from dpcli.statistics.precision import OPTIONAL_COLUMNS, ColumnNumbers, Precision
 from tests.support.streams import stream_named
 from tests.support.surveys import CONFIDENCE, noise_alone, planned_statistic
 
@@ -58,8 +63,9 @@ def texts(printed: ColumnNumbers) -> list[str]:
 
 def columns_of(estimates: Estimates, confidence: Fraction = CONFIDENCE) -> tuple[list[str], ...]:
     """The texts of both columns."""
-    precision = Precision(estimates, confidence)
-    return tuple(texts(column.printed(precision)) for column in OPTIONAL_COLUMNS)
+    numbers = PublishedNumbers(estimates, confidence)
+    columns = StandardError(), CoefficientOfVariation()
+    return tuple(texts(column.printed(numbers)) for column in columns)
 
 
 def around(values: list[int], width: int, variance: float | None = None) -> Estimates:
@@ -123,6 +129,7 @@ def floats(estimates: Estimates, numbers: Array) -> Floats:
     return np.array([float(number * estimates.step) for number in numbers.tolist()])
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(("statistic", "unit", "queries"), PURE + GAUSSIAN)
 def test_the_error_of_counts_and_sums_is_the_deviation_of_their_noise(
     statistic: str, unit: str, queries: int

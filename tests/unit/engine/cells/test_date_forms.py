@@ -304,6 +304,7 @@ OTHERS = (
 )  # fmt: skip
 
 
+@pytest.mark.extended
 def test_only_a_time_may_follow_a_day() -> None:
     """Without a format, a day with another text after it is missing."""
     column = DateColumn("x", bounds=CALENDAR)

@@ -25,7 +25,9 @@ from dpcli.data.derived.arithmetic import (
     common_step,
 )
 from dpcli.data.derived.calendar import TIME_PARTS, Age, DatePart, PartName
+from dpcli.data.derived.cell_states import CellState
 from dpcli.data.derived.declared import Term
+from dpcli.data.derived.joined_ids import JoinedIds
 from dpcli.data.derived.labels import Bands, FirstLabel, Satisfies
 from dpcli.data.derived.positions import FirstTrue, PositionAmong
 from dpcli.data.filters import Compared
@@ -33,6 +35,7 @@ from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import BooleanColumn, CategoryColumn, LabeledColumn
 from dpcli.data.number_columns import IntegerColumn, NumberColumn
+from dpcli.data.people.counts import RowsThatCount
 from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
@@ -287,5 +290,8 @@ def test_every_kind_of_derivation_is_compared() -> None:
         DatePart,
         Bands,
     }
-    # Texts of private categories are compared in `test_filters.py`.
-    assert {*DERIVED, *UNDECLARED} == used | {FirstLabel, FirstTrue, Satisfies, PositionAmong}
+    # Texts of private categories are compared in `test_filters.py`, states of cells in
+    # `test_cell_states.py`, ids of several columns in `test_joined_ids.py`, and numbers of rows of
+    # a person in `test_values_of_people.py`.
+    others = {FirstLabel, FirstTrue, Satisfies, PositionAmong, CellState, JoinedIds, RowsThatCount}
+    assert {*DERIVED, *UNDECLARED} == used | others

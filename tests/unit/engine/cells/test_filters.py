@@ -30,6 +30,7 @@ from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.queries.query import LinearQuery
 from dpcli.specification.load import parse_central_spec
 from tests.oracles.agreement import agreed
+from tests.oracles.opened import queries_of
 from tests.oracles.plain import truth
 from tests.oracles.shapes import Row
 from tests.support.specs import completed
@@ -137,7 +138,7 @@ def test_free_text_is_written_or_missing(tmp_path: Path) -> None:
     """As the pages of `is` and `other` say: a text that no table can show is still an answer."""
     spec = parse_central_spec(completed(FREE_TEXT), "spec.yaml")
     text = 'comment,x\nyes,1\n-,1\n,1\n" ",1\n"two\nlines",1\n' + "long" * 300 + ",1\n"
-    answers = agreed(make_plan(spec).engine_queries, text, tmp_path)
+    answers = agreed(queries_of(make_plan(spec)), text, tmp_path)
     # Rows without an answer, with the first one alone, with the second one alone, and with both.
     assert answers[:2] == [[3, 0, 2, 1], [3, 0, 3, 0]]
 

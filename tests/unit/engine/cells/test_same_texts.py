@@ -29,7 +29,7 @@ from dpcli.engine.sums.users import id_column
 from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.queries.query import LinearQuery
 from dpcli.statistics.counts.distinct import DistinctQuery
-from tests.oracles.opened import cells_of, engine
+from tests.oracles.opened import bounded, cells_of, engine
 from tests.oracles.plain import evaluate, value
 from tests.support.options import options
 
@@ -187,7 +187,7 @@ def test_ids_are_one_person_where_blanks_forms_or_options_join_them(
     assert cells_of(engine(queries, RowUnit(), whole)[1]) == [len(people)]
 
     partials = []
-    aggregator = QueryAggregator(queries, unit)
+    aggregator = QueryAggregator(bounded(queries, unit))
     for path in halves:
         with open_dataset([str(path)]) as dataset:
             partials.append(aggregator.mergeable_partial(dataset, Progress()))

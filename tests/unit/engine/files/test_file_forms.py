@@ -129,6 +129,7 @@ def test_a_file_that_ends_before_its_header_is_refused(dialect: Dialect, tmp_pat
 WORDS = ("", " ", "1", "7", "Total", " Total", "Totals", "total", '"Total"', '" Total,"', '"', "é")
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("multiline", [True, False])
 @pytest.mark.parametrize("seed", mostly_extended(range(8), 0, 1))
 def test_all_forms_of_text_agree_with_the_oracle(

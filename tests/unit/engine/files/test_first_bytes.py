@@ -142,6 +142,7 @@ def test_blank_lines_after_the_header_change_no_outcome(
     assert cells_of(engine([COUNTS], RowUnit(), path)[0]) == [len(before) // 4, 1]
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("close", [b"", b'"'])
 def test_no_record_decides_whether_an_open_quote_is_a_header(close: bytes, tmp_path: Path) -> None:
     """A header that closes no quote has the same columns before it, if records close it or not."""

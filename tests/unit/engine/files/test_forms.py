@@ -252,6 +252,7 @@ def test_every_form_gives_the_same_answers(
         assert actual == expected, seed
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("form", mostly_extended(FORMS, *FORMS[::8]), ids=lambda form: form.name)
 def test_people_are_the_same_in_every_form(
     form: Form, priority: Priority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -27,7 +27,7 @@ from dpcli.privacy.unit import RowUnit
 from dpcli.problems.errors import DataError
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
-from tests.oracles.opened import cells_of, engine, opened
+from tests.oracles.opened import bounded, cells_of, engine, opened
 from tests.support.refusals import refused
 from tests.support.rules import mostly_extended
 
@@ -164,7 +164,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
     with open_dataset((str(path),)) as dataset:
         CHANGES[change](path)
         with pytest.raises(DataError) as refusal:
-            aggregate([TOTAL], RowUnit(), dataset)
+            aggregate(bounded([TOTAL], RowUnit()), dataset)
     assert [problem.code for problem in refusal.value.problems] == ["data-changed"]
 
 
@@ -283,7 +283,7 @@ def test_a_file_that_is_replaced_stays_the_one_that_was_opened(tmp_path: Path) -
     (tmp_path / "new").write_bytes(b"id,age\n" + b"1,100\n" * 1000)
     (tmp_path / "new").rename(path)
     with dataset:
-        sealed = aggregate([TOTAL], RowUnit(), dataset)
+        sealed = aggregate(bounded([TOTAL], RowUnit()), dataset)
     assert cells_of(opened(sealed)[0])[0] == 90
 
 

@@ -28,6 +28,7 @@ def cells(path: Path, columns: list[Column]) -> list[tuple[int | None, ...]]:
     return rows
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("block", [64, 1000, 1 << 24])
 @pytest.mark.parametrize("start", mostly_extended(range(0, 60, 10), 0))
 def test_odd_files_are_read_row_by_row(

@@ -43,6 +43,7 @@ def test_thousands_of_odd_files_are_read_by_the_written_rules(start: int, tmp_pa
         agreed(queries, data, tmp_path)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("start", batches(FILES, 5, 5, 35))
 def test_odd_files_are_read_by_the_written_rules_in_pieces_of_any_size(
     start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -55,6 +56,7 @@ def test_odd_files_are_read_by_the_written_rules_in_pieces_of_any_size(
         agreed(queries, data, tmp_path)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("start", batches(FILES, PER_TEST, 25, 100))
 def test_quoted_cells_that_are_too_long_are_missing(
     start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -162,6 +164,7 @@ def test_blank_lines_after_a_byte_order_mark_are_no_header(
 DAMAGE = [b'"', b'""', b'"x', b'x"', b"\n", b"\n\n", b"\r", b'",', b',"', b'"\n', b"\xff"]
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("damage", mostly_extended([b"", *DAMAGE], b"", *DAMAGE[::6]))
 @pytest.mark.parametrize("multiline", [True, False])
 def test_files_of_quoted_cells_are_read_in_place_if_no_byte_is_odd(

@@ -18,14 +18,14 @@ from dpcli.engine.progress import Progress
 from dpcli.engine.sums.aggregate import QueryAggregator
 from dpcli.engine.sums.partials import aggregate_partials, pack_blocks, pack_partial, unpack_blocks
 from dpcli.noise import entropy
-from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
+from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import Factor
 from dpcli.statistics.counts.distinct import DistinctQuery
 from tests.oracles import users
 from tests.oracles.agreement import without_empty
 from tests.oracles.files import batches, generate, vectors
-from tests.oracles.opened import cells_of, engine, opened
+from tests.oracles.opened import Units, bounded, cells_of, engine, opened
 from tests.oracles.plain import Answer, evaluate, table
 from tests.support.blocks import compact_often
 from tests.support.priorities import prioritize_by_content
@@ -50,22 +50,22 @@ def _csv(lines: list[list[str]]) -> bytes:
     return file.getvalue().encode("utf-8", "replace")
 
 
-def sealed(queries: list[Query], unit: Unit, pieces: list[bytes], folder: Path) -> list[str]:
+def sealed(queries: list[Query], unit: Units, pieces: list[bytes], folder: Path) -> list[str]:
     """The sealed partials of some files."""
     names = []
     for place, piece in enumerate(pieces):
         data, part = folder / f"{place}.csv", folder / f"{place}.sealed"
         data.write_bytes(piece)
         with open_dataset([str(data)]) as dataset:
-            frames = QueryAggregator(queries, unit).mergeable_partial(dataset, Progress())
+            frames = QueryAggregator(bounded(queries, unit)).mergeable_partial(dataset, Progress())
         part.write_bytes(pack_partial(DIGEST, frames))
         names.append(str(part))
     return names
 
 
-def merged(queries: list[Query], unit: Unit, names: list[str]) -> list[Answer]:
+def merged(queries: list[Query], unit: Units, names: list[str]) -> list[Answer]:
     """The integers of merged partials."""
-    return opened(aggregate_partials(queries, unit, DIGEST, names))
+    return opened(aggregate_partials(bounded(queries, unit), DIGEST, names))
 
 
 @pytest.mark.parametrize("start", batches(700, 10, 10, 30))
@@ -98,9 +98,10 @@ def test_parts_of_users_merge_to_the_rows_that_one_scan_keeps(
         columns = dict.fromkeys(column for query in generated for column in query.columns)
         queries: list[Query] = [*generated, *vectors(seed, columns)]
         path.write_bytes(data)
-        names = sealed(queries, unit, split(data, Random(seed)), tmp_path)
-        actual = without_empty(merged(queries, unit, names))
-        assert actual == without_empty(engine(queries, unit, path)), seed
+        units = users.limits_of_each(seed, unit, queries)
+        names = sealed(queries, units, split(data, Random(seed)), tmp_path)
+        actual = without_empty(merged(queries, units, names))
+        assert actual == without_empty(engine(queries, units, path)), seed
 
 
 @pytest.mark.parametrize("singletons", [False, True])
@@ -143,7 +144,7 @@ def test_sums_that_overflow_a_word_in_all_parts_together_are_exact(tmp_path: Pat
     frame = pl.DataFrame({"cell": [0], "s0": [(1 << 62) - 1]})
     wide = frame.with_columns(pl.col("s0").cast(pl.Int128))
     column = IntegerColumn("a", bounds=(0, (1 << 62) - 1))
-    aggregator = QueryAggregator([LinearQuery(factors=(Factor(column),))], RowUnit())
+    aggregator = QueryAggregator(bounded([LinearQuery(factors=(Factor(column),))], RowUnit()))
     answers = opened(
         aggregator.confidential_answers(aggregator.merge([[frame], [frame], [frame], [wide]]))
     )

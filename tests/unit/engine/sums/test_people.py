@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gc
-from itertools import product
+from dataclasses import replace
+from itertools import pairwise, product
 from pathlib import Path
 from random import Random
 from typing import cast
@@ -17,18 +18,20 @@ from dpcli.data.labels import CategoryColumn, IdColumn
 from dpcli.data.number_columns import IntegerColumn
 from dpcli.engine.files import pieces
 from dpcli.engine.sums import bounding
+from dpcli.engine.sums.aggregate import QueryAggregator
 from dpcli.engine.sums.bounding import UserScan
 from dpcli.engine.sums.joint_tables import joint_tables, roll_up
 from dpcli.engine.sums.users import TextDictionary, UserIdIndex
 from dpcli.noise import entropy
 from dpcli.numeric.arrays import Array
-from dpcli.privacy.unit import PersonUnit
+from dpcli.privacy.unit import Limits, PersonUnit, RowUnit
 from dpcli.queries.query import LinearQuery, RowsPerUserQuery
+from dpcli.statistics.quality.faults import FirstFaultQuery
 from tests.oracles.agreement import agreed
 from tests.oracles.files import batches, vectors
-from tests.oracles.opened import cells_of, engine
+from tests.oracles.opened import bounded, cells_of, engine
 from tests.oracles.plain import BLANKS, Priority
-from tests.oracles.users import generate, less_people
+from tests.oracles.users import generate, less_people, limits_of_each
 from tests.support.blocks import compact_often
 from tests.support.rules import mostly_extended
 
@@ -44,9 +47,9 @@ PER_TEST = 25
 def test_people_are_bounded_by_the_written_rules(
     start: int, hurried: bool, priority: Priority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """For every file, engine and oracle keep the same rows of every user.
+    """For every file, engine and oracle keep the same rows of every user for each query.
 
-    With several shards that are compacted after every few rows.
+    Queries have limits of their own. With several shards that are compacted after every few rows.
     """
     if hurried:
         compact_often(monkeypatch)
@@ -54,7 +57,8 @@ def test_people_are_bounded_by_the_written_rules(
         data, unit, generated = generate(seed)
         columns = dict.fromkeys(column for query in generated for column in query.columns)
         queries = [*generated, *vectors(seed, columns), *less_people(seed, generated)]
-        agreed(queries, data, tmp_path, unit, priority=priority, empty_groups=False)
+        units = limits_of_each(seed, unit, queries)
+        agreed(queries, data, tmp_path, units, priority=priority, empty_groups=False)
 
 
 def test_the_limits_of_a_person_hold_together(priority: Priority, tmp_path: Path) -> None:
@@ -66,11 +70,39 @@ def test_the_limits_of_a_person_hold_together(priority: Priority, tmp_path: Path
     queries = [LinearQuery(by=(Axis(ward),)), LinearQuery()]
     people = ("abcabcabc", "aab", "cbab", "zzazbz", "zzzzc", "bzzzza", "zzzza", "czzzz")
     rows = [f"p{at},{place}\n" for at, wards in enumerate(people) for place in wards]
-    for limits in product((1, 2, 3), (1, 2, 3), (1, 2, 4, 9)):
-        unit = PersonUnit("who", *limits)
+    every = [PersonUnit("who", *limits) for limits in product((1, 2, 3), (1, 2, 3), (1, 2, 4, 9))]
+    for unit in every:
         agreed(queries, f"who,ward\n{''.join(rows)}", tmp_path, unit, priority=priority)
+    # The same together, each query with limits of its own.
+    pairs = [*product(queries, every)]
+    together, units = [query for query, _ in pairs], [unit for _, unit in pairs]
+    agreed(together, f"who,ward\n{''.join(rows)}", tmp_path, units, priority=priority)
 
 
+def test_queries_of_one_scan_are_about_the_same_people() -> None:
+    """Their limits may differ, but not the column of ids or what happens to rows without one."""
+    one = PersonUnit("who", 1, 1, 1)
+    queries = [LinearQuery(), LinearQuery()]
+    QueryAggregator(bounded(queries, [one, Limits(3).of(one)]))
+    for other in (RowUnit(), replace(one, column="x"), replace(one, singletons_without_id=True)):
+        with pytest.raises(ValueError, match="same people"):
+            QueryAggregator(bounded(queries, [one, other]))
+
+
+def test_a_smaller_limit_uses_a_part_of_the_rows_of_a_larger_one(tmp_path: Path) -> None:
+    """With random priorities, the row of a limit of one is among those of a limit of two."""
+    day, path = IntegerColumn("day", bounds=(0, 9)), tmp_path / "data.csv"
+    path.write_text("who,day\n" + "".join(f"p,{row}\n" for row in range(10)))
+    query = LinearQuery(by=(Axis(day, (*range(10),)),))
+    units = [PersonUnit("who", rows, rows, rows) for rows in (1, 2, 5)]
+    for _ in range(20):
+        counts = [cells_of(answer) for answer in engine([query] * 3, units, path)]
+        assert [*map(sum, counts)] == [1, 2, 5]
+        for less, more in pairwise(counts):
+            assert all(a <= b for a, b in zip(less, more, strict=True))
+
+
+@pytest.mark.extended
 @pytest.mark.parametrize("start", batches(FILES, PER_TEST, 25, 50))
 def test_single_rows_have_private_keys_and_distinct_values_too(start: int, tmp_path: Path) -> None:
     """With the row as unit, engine and oracle agree on these queries, too."""
@@ -80,7 +112,7 @@ def test_single_rows_have_private_keys_and_distinct_values_too(start: int, tmp_p
             query
             for query in queries
             if not (isinstance(query, LinearQuery) and query.user_clamp)
-            and not isinstance(query, RowsPerUserQuery)
+            and not isinstance(query, RowsPerUserQuery | FirstFaultQuery)
         ]
         agreed(row_queries, data, tmp_path, empty_groups=False)
 
@@ -96,7 +128,7 @@ class Halves(RowsPerUserQuery):
 def test_users_in_bins_are_what_the_query_makes_of_them() -> None:
     """Queries that share the users in bins each give their own answer, and share no memory."""
     queries = [RowsPerUserQuery(starts=(0, 2)), Halves(starts=(0, 2)), Halves(starts=(0, 2))]
-    (table,) = joint_tables(queries, PersonUnit("who", 1, 1, 3))
+    (table,) = joint_tables(bounded(queries, PersonUnit("who", 1, 1, 3)))
     merged = pl.DataFrame({"cell": [0, 1], "s0": [7, 4]})
     answers = [cast("Array", answer) for answer in roll_up(merged, table).values()]
 
@@ -125,6 +157,7 @@ def test_numbers_and_texts_are_equal_exactly_when_ids_are() -> None:
     assert all((number < 0) != (text is None) for ((number, text),) in actual.values() if number)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("start", batches(FILES, PER_TEST, 25, 50))
 def test_users_whose_hashes_are_equal_stay_apart(
     start: int, priority: Priority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -94,6 +94,7 @@ def test_scores_and_products_of_odd_files_are_exact(
         agreed(queries, data, tmp_path)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("start", batches(200, 10, 10, 40))
 def test_scores_and_products_of_people_are_exact(
     start: int, tmp_path: Path, priority: Priority

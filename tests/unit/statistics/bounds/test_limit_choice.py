@@ -11,9 +11,12 @@ from dpcli.data.candidate_bounds import GRID_KINDS, LIMIT_NAME
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.numeric.arrays import integer_array
+from dpcli.planning.planner import make_plan
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit
+from dpcli.problems.errors import SpecError
 from dpcli.queries.query import RowsPerUserQuery
-from dpcli.specification.chosen_bounds import from_json, to_json
+from dpcli.specification.chosen_bounds import from_json, to_json, with_chosen_bounds
+from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.bounds.chosen_bounds import ROWS_HISTOGRAM, ChosenBounds, LimitChoice
 from dpcli.statistics.bounds.rule import BoundsGrid
 from dpcli.statistics.design import NoisyAnswer
@@ -134,3 +137,54 @@ def test_what_is_stored_is_read_again() -> None:
     for name in ("x", LIMIT_NAME, "bounds of x", "max_rows"):
         kept = {f"bounds of {name}": bounds, LIMIT_NAME: limit}
         assert from_json(to_json(kept)) == kept
+
+
+SPEC = """\
+dpcli: 1
+dataset: d
+privacy:
+  unit: {column: id, max_rows: {choose: 1-2-5, up_to: 100, epsilon: 0.1}}
+  neighbors: add-remove
+  budget: {epsilon: 5}
+columns:
+  id: {type: id}
+  a: {type: category, values: [x, y]}
+  b: {type: category, values: [x, y]}
+  c: {type: category, values: [x, y]}
+statistics:
+"""
+
+
+def test_a_limit_of_an_entry_does_not_depend_on_the_choice() -> None:
+    """Such an entry keeps its limits and its noise, and may state an error; others do not."""
+    tables = "statistic: marginals, columns: [a, b, c], ways: 2"
+    spec = parse_central_spec(
+        f"{SPEC}  - {{name: own, {tables}, max_rows: 3, max_groups: 1, epsilon: 1}}\n"
+        f"  - {{name: groups, {tables}, max_groups: 2, epsilon: 1}}\n"
+        f"  - {{name: chosen, {tables}, epsilon: 1}}\n"
+        "  - {name: count, statistic: count, max_rows: 3, error: 40}\n",
+        "spec.yaml",
+    )
+    (choice,) = spec.choices
+    for limit in (2, 5):
+        after = with_chosen_bounds(spec, {LIMIT_NAME: ChosenBounds(Fraction(0), Fraction(limit))})
+        units = [after.relation_of(entry).unit for entry in after.entries[:3]]
+        assert units == [
+            PersonUnit("id", 3, 1, 3), PersonUnit("id", limit, 2, limit),
+            PersonUnit("id", limit, limit, limit),
+        ]  # fmt: skip
+        for entry in after.entries:
+            (design, *_), relation = entry.designs, after.relation_of(entry)
+            assert entry.designs == entry.statistic.designs(design.inputs, relation)
+        before, now = (make_plan(each).statistics for each in (spec, after))
+        assert before[0].queries == now[0].queries
+        assert all(before[index].queries != now[index].queries for index in (1, 2))
+        assert [planned.depends_on(choice) for planned in now] == [False, True, True, False]
+
+
+def test_a_choice_that_no_entry_uses_is_refused() -> None:
+    """If all entries state limits of their own, noisy counts would be paid for in vain."""
+    entry = "  - {name: own, statistic: count, max_rows: 3, epsilon: 1}\n"
+    with pytest.raises(SpecError) as refused:
+        parse_central_spec(SPEC + entry, "spec.yaml")
+    assert [problem.code for problem in refused.value.problems] == ["bounds-unused"]

@@ -195,7 +195,7 @@ def test_a_rare_label_is_hardly_ever_shown(tmp_path: Path, monkeypatch: pytest.M
     data = tmp_path / "cities.csv"
     data.write_text("who,city,sex\n" + "1,common,f\n" * 100 + "2,rare,f\n", encoding="utf-8")
     with open_dataset((str(data),), plan.spec.dialect) as dataset:
-        sealed = aggregate(plan.engine_queries, plan.spec.privacy.unit, dataset)
+        sealed = aggregate(plan.engine_queries, dataset)
     shown = {"common": 0, "rare": 0, "": 0}
     for _ in range(RUNS):
         (released,) = estimates_of(plan, sealed)

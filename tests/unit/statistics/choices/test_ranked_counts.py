@@ -325,7 +325,10 @@ def test_tables_and_reports_have_ranks_and_counts(
     with table.open(encoding="utf-8") as file:
         found = list(csv.DictReader(file))
     if layout == "long":
-        assert list(found[0]) == ["statistic", "g", "item", "value", "lower", "upper", "flag"]
+        columns = ["item", "value", "lower", "upper", "flag", "complete", "unit"]
+        assert list(found[0]) == ["statistic", "g", *columns]
+        units = {(line["statistic"].rpartition(".")[2], line["unit"]) for line in found}
+        assert units == {("t", "rank"), ("raw", "rows")}
         assert [line["statistic"] for line in found] == ["t"] * 4 + ["t.raw"] * 4
     else:
         assert [(line["rank"], line["t"]) for line in found[:2]] == [("1", "a"), ("2", "b")]

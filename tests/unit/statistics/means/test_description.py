@@ -77,6 +77,7 @@ def errors(estimates: Estimates, exact: Floats) -> Floats:
 SETTINGS = [(form, rows) for form in FORMS for rows in (400, 3000)]
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("form", "rows"), mostly_extended(SETTINGS, SETTINGS[0], SETTINGS[2], unpack=True)
 )

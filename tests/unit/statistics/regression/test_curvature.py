@@ -121,6 +121,7 @@ def exact_answers(
     return [np.array(one).ravel().tolist() for one in answered]
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("count", "epsilon"),
     [

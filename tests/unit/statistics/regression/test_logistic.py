@@ -148,7 +148,7 @@ def released(text: str, tmp_path: Path, unit: str = "row", entry: str = "column:
     data.write_text(text, encoding="utf-8")
     plan = dpcli.plan(dpcli.load_spec(spec))
     with dpcli.Ledger.create(tmp_path / f"{len(list(tmp_path.iterdir()))}.sqlite") as ledger:
-        numbers = dpcli.release(plan, data, ledger=ledger).table
+        numbers = dpcli.release(plan, data, ledger=ledger, release_id="r").table
     assert numbers["item"].to_list() == ["intercept", "age", "x"]
     # Ends and flags belong together: a coefficient without an interval is marked.
     assert (numbers["lower"].is_null() == (numbers["flag"] == "no-information")).all()

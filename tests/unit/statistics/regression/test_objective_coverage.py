@@ -94,6 +94,7 @@ def test_intervals_of_squares_have_the_stated_confidence(setting: Setting, strea
     assert (found.coverage <= 0.97).all(), found
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("setting", "releases"),
     [*((setting, FEW) for setting in (BOUNDS[0], BOUNDS[-2]))]

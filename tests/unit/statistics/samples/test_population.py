@@ -11,8 +11,6 @@ import pytest
 
 from dpcli.numeric.arrays import Ints, integer_array
 from dpcli.planning.plan import PlannedStatistic
-from dpcli.planning.results import NoisyStatistic
-from dpcli.releasing.steps import estimate_statistic
 from dpcli.statistics.design import NoisyAnswer, SampleDesign
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.postprocessing import FLAGS, Flag, flags
@@ -306,14 +304,3 @@ def test_a_report_keeps_the_numbers_of_the_population() -> None:
     assert [part.name for part in again.numbers[0]] == ["n", "n.raw", "n.population"]
     assert [part.frame["value"][0] for part in again.numbers[0]] == ["1", "2", "3"]
     assert json.loads(report.content)["statistics"][0]["cells"][2]["population"] is True
-
-
-def test_numbers_of_the_population_are_limited_where_those_of_the_file_are() -> None:
-    """What limits leave out is missing from both."""
-    statistic = planned("statistic: count, column: f, epsilon: 1")
-    answers = (NoisyAnswer(integer_array([100]), statistic.noises[0]),)
-    noisy = NoisyStatistic(statistic, answers)
-    for limited in (False, True):
-        found = estimate_statistic(noisy, CONFIDENCE, limited=limited)
-        assert found.population is not None
-        assert (found.estimates.is_limited, found.population.is_limited) == (limited, limited)

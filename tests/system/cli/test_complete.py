@@ -1,4 +1,4 @@
-"""Numbers of which limits or chosen bounds left out a part are flagged, by charged counts alone."""
+"""Whether the numbers of an entry are complete follows from charged counts and the spec alone."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ statistics:
 """
 QUALITY = "quality: {epsilon: 6, min_rows: 1000, max_limited: 0.9}"
 CHOSEN = "{choose: 1-2-5, up_to: 1000000, epsilon: 0.5}"
-UNDER_LIMIT = {"flights", "delay", "index"}
+UNDER_LIMIT = ("flights", "delay", "index")
 
 
 def write(folder: Path, quality: str, limit: int = 10, bounds: str = "[-60, 600]") -> Path:
@@ -64,54 +64,66 @@ def released(dpcli: Command, spec: Path, data: Path, *more: object) -> list[dict
     return table(out)
 
 
-def flags_of(lines: Sequence[dict[str, str]]) -> dict[str, set[str]]:
-    """The flags of each statistic."""
-    found: dict[str, set[str]] = {}
-    for line in lines:
-        found.setdefault(line["statistic"], set()).add(line["flag"])
-    return found
+def complete_of(lines: Sequence[dict[str, str]]) -> dict[str, str]:
+    """What `complete` says of each statistic, the same in all of its lines."""
+    found = {(line["statistic"], line["complete"]) for line in lines}
+    assert len({name for name, _ in found}) == len(found)
+    return dict(found)
 
 
-def test_numbers_under_a_limit_are_flagged_where_a_charged_count_shows_it(
+def test_numbers_under_a_limit_are_not_complete_where_a_charged_count_shows_it(
     dpcli: Command, tmp_path: Path, data: Path
 ) -> None:
     """Two thirds of the flights are left out; the planes are all counted."""
-    flags = flags_of(released(dpcli, write(tmp_path, QUALITY), data))
+    words = ("--report", tmp_path / "out.md")
+    complete = complete_of(released(dpcli, write(tmp_path, QUALITY), data, *words))
     report = reported(tmp_path / "out.json")
 
-    assert {name for name, found in flags.items() if found == {"limited"}} == UNDER_LIMIT
-    assert flags["planes"] == {""}
+    assert {name for name, found in complete.items() if found == "no"} == {*UNDER_LIMIT}
+    page = (tmp_path / "out.md").read_text("utf-8").replace("\\", "")
+    first, _, results = page.partition("## Results")
+    for stated in report["statistics"]:
+        known = stated["completeness"]
+        assert known["complete"] == complete[stated["name"]]
+        assert known["reason"][1:] in results
+        if stated["name"] in UNDER_LIMIT:
+            assert 0.3 < known["min_missing"] <= 0.667
+            # Page 1 has the first of the reasons; the others stand at the numbers.
+            reason, *_ = known["reason"].split("; at least ")
+            assert f"{', '.join(UNDER_LIMIT)}: {reason}" in first
+        else:
+            assert known["min_missing"] == 0
+            assert f"{stated['name']}: " not in first
     (left_out,) = report["quality"]["left_out"]
     assert left_out["limit"] == 10
     assert 0.3 < left_out["share_at_least"] <= 0.667
-    assert [part["role"] for part in report["quality"]["queries"]] == [
-        "rows and cells",
-        "people by their rows",
-    ]
+    assert [part["role"] for part in report["quality"]["queries"]] == ["first faults", "rows"]
     assert sum(part["epsilon"] for part in report["quality"]["queries"]) == 6
     assert report["quality"]["table"][-1][0] == "flights left out by a limit of 10"
 
 
 @pytest.mark.usefixtures("stream")
-def test_a_file_within_the_limit_is_not_flagged(dpcli: Command, tmp_path: Path, data: Path) -> None:
-    """No flight is left out by a limit of a hundred; at most 5% of noises would flag it."""
-    flags = flags_of(released(dpcli, write(tmp_path, QUALITY, limit=100), data))
-
-    assert not any("limited" in found for found in flags.values())
-
-
-def test_without_a_charged_count_intervals_are_said_to_be_about_what_is_kept(
+def test_a_file_within_the_limit_is_not_called_incomplete(
     dpcli: Command, tmp_path: Path, data: Path
 ) -> None:
-    """No flag, status or text depends on how many rows the limit leaves out."""
+    """No flight is left out by a limit of a hundred; at most 5% of noises would say so."""
+    complete = complete_of(released(dpcli, write(tmp_path, QUALITY, limit=100), data))
+
+    assert "no" not in complete.values()
+
+
+def test_without_a_charged_count_numbers_under_a_limit_may_not_be_complete(
+    dpcli: Command, tmp_path: Path, data: Path
+) -> None:
+    """Nothing that was counted shows how many rows the limit leaves out, so it is not known."""
     lines = released(dpcli, write(tmp_path, ""), data)
     report = reported(tmp_path / "out.json")
 
-    assert not any("limited" in found for found in flags_of(lines).values())
-    said = {stated["name"]: stated["left_out"] for stated in report["statistics"]}
+    assert {complete_of(lines)[name] for name in UNDER_LIMIT} == {"unknown"}
+    said = {stated["name"]: stated["completeness"]["reason"] for stated in report["statistics"]}
     for name in UNDER_LIMIT:
-        assert said[name].endswith("; the interval is about what is used")
-    assert said["planes"] == "each person counts once, by any of their flights"
+        assert "at most 10 of the flights of each person are used" in said[name]
+    assert said["planes"] == "none of the people with an id can be left out"
 
 
 def test_a_release_stops_where_limits_leave_out_too_much(
@@ -136,61 +148,23 @@ def test_a_release_stops_where_limits_leave_out_too_much(
     assert float(history[-1]["epsilon"]) == 6
 
 
-def test_values_in_bounds_that_counts_chose_are_flagged(
+def test_values_in_bounds_that_counts_chose_are_never_called_complete(
     dpcli: Command, tmp_path: Path, data: Path
 ) -> None:
     """The mean is about clamped values, and the counts are not."""
     lines = released(dpcli, write(tmp_path, "", bounds=CHOSEN), data)
     report = reported(tmp_path / "out.json")
-    flags = flags_of(lines)
+    complete = complete_of(lines)
 
-    assert flags["delay"] == {"limited"}
-    assert flags["flights"] == {""}
-    said = {stated["name"]: stated["left_out"] for stated in report["statistics"]}
-    assert "values of delay are clamped to bounds that noisy counts chose" in said["delay"]
+    assert complete["delay"] != "yes"
+    assert complete["flights"] == "unknown"
+    said = {stated["name"]: stated["completeness"]["reason"] for stated in report["statistics"]}
+    assert "the values of `delay` beyond the chosen bounds" in said["delay"]
 
 
-def test_totals_and_means_state_an_interval_about_unclamped_values(
+def test_tables_that_agree_are_as_complete_as_before(
     dpcli: Command, tmp_path: Path, data: Path
 ) -> None:
-    """It contains the number of all values, where missing ones have the constant of the spec.
-
-    Most values are clamped on purpose, and the counts that chose the bounds bound the rest.
-    """
-    data.write_text(data.read_text("utf-8") + "N1,jan,\n" * 300, encoding="utf-8")
-    bounds = "{choose: 1-2-5, from: -50, up_to: 1000, epsilon: 5, cover: 0.5}, missing: 400"
-    spec = write(tmp_path, "quality: none", bounds=bounds)
-    text = spec.read_text("utf-8").replace("{column: plane, max_rows: 10}", "row")
-    lines = [line for line in text.splitlines() if "{name:" not in line]
-    lines += ["  - {name: total, statistic: sum, column: delay, epsilon: 2}"]
-    lines += ["  - {name: totals, statistic: sum, column: delay, by: [month], epsilon: 2}"]
-    lines += ["  - {name: average, statistic: mean, column: delay, epsilon: 2}"]
-    lines += ["  - {name: flights, statistic: count, epsilon: 2}", ""]
-    spec.write_text("\n".join(lines), encoding="utf-8")
-    released(dpcli, spec, data)
-    report = reported(tmp_path / "out.json")
-    total, totals, average, flights = report["statistics"]
-    cells = [line.split(",")[2] for line in data.read_text("utf-8").splitlines()[1:]]
-    exact = sum(int(cell or 400) for cell in cells)
-    condition = "if none lies beyond the outermost bounds, -50 to 1000"
-    risk = "at most 5% of releases state a wrong one"
-
-    for stated, number in ((total, exact), (average, exact / len(cells))):
-        wider, (cell,) = stated["wider_interval"], stated["cells"]
-        assert cell["upper"] < number
-        assert wider["lower"] <= number <= wider["upper"]
-        assert wider["lower"] == pytest.approx(cell["lower"] - wider["below"])
-        assert wider["upper"] == pytest.approx(cell["upper"] + wider["above"])
-        ((low, high),) = re.findall(r"values is (\S+) to (\S+), if", stated["left_out"])
-        spare = (wider["upper"] - wider["lower"]) / 20
-        assert wider["lower"] - spare <= float(low) <= wider["lower"]
-        assert wider["upper"] <= float(high) <= wider["upper"] + spare
-        assert stated["left_out"].endswith(f"{condition}; {risk}")
-    assert set(totals["wider_interval"]) == {"below", "above"}
-    assert "wider_interval" not in flights
-
-
-def test_tables_that_agree_keep_the_flag(dpcli: Command, tmp_path: Path, data: Path) -> None:
     """Agreement makes new numbers, about the same rows."""
     spec = write(tmp_path, QUALITY)
     entry = "statistic: marginals, columns: [month, late], ways: 1, post: [consistent], epsilon: 2"
@@ -205,7 +179,7 @@ def test_tables_that_agree_keep_the_flag(dpcli: Command, tmp_path: Path, data: P
         encoding="utf-8",
     )
 
-    assert flags_of(released(dpcli, spec, data))["tables"] == {"limited"}
+    assert complete_of(released(dpcli, spec, data))["tables"] == "no"
 
 
 def test_no_text_states_a_bare_confidence_of_numbers_that_limits_cut(
@@ -228,26 +202,20 @@ def test_no_text_states_a_bare_confidence_of_numbers_that_limits_cut(
     said = [stated["body"]["value"] for stated in metadata["notes"]]
     page = (tmp_path / "u.md").read_text("utf-8").replace("\\", "")
 
-    about = (
-        "(for flights, index that of what is used; "
-        "for delay, late that of the clamped values of what is used)"
-    )
+    about = "(for flights, delay, index, late that of what is used)"
     for text in (said[2], metadata["tableSchema"]["columns"][4]["dc:description"]):
         assert about in text
-    kept = "the interval is about what is used"
-    used = "at most 10 flights per person are used; more are left out at random;"
-    assert f"flights: {used} {kept}." in said
-    assert f"flights, index: {used} {kept}" in summary
+    kept = "at most 10 of the flights of each person are used"
+    assert any(text.startswith("flights: ") and kept in text for text in said)
+    assert re.search(f"flights, index, usual: it is not known .*{kept}", summary)
     for column in columns_of(reported(tmp_path / "w.json")):
         says, title = column["dc:description"], column["titles"][0]
         if "end of its 95% interval" in says:
             assert ("95% interval of " in says) == (not title.startswith(("planes", "usual")))
     # Totals are of all rows, and choices have no interval.
     assert "from at most" not in page
-    assert "All flights of a person are used, up to a total that is declared" in page
-    assert f"usual: {used} the choice is about what is used" in summary
-    assert "the choice is about what is used" in page
-    assert "+ limited: values were clamped to bounds that noisy counts chose" in summary
+    assert "all flights of a person are used, and their total is clamped to [0, 900]" in page
+    assert "the values of `delay` beyond the chosen bounds, which clamp them" in summary
 
 
 def columns_of(metadata: dict[str, Any]) -> list[dict[str, Any]]:
