@@ -116,7 +116,12 @@ def faults(written: WrittenColumn) -> list[str]:
 
 @pytest.mark.extended
 @pytest.mark.parametrize(
-    ("seed", "size"), [("sample", 200), pytest.param("all", 2000, marks=pytest.mark.extended)]
+    ("seed", "size"),
+    [
+        ("sample", 200),
+        pytest.param("all", 500, marks=pytest.mark.extended),
+        pytest.param("all", 2000, marks=pytest.mark.slow),
+    ],
 )
 def test_a_certain_proposal_reads_every_cell_as_what_it_means(seed: str, size: int) -> None:
     """Any other proposal says to look at the file."""

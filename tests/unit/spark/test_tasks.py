@@ -40,7 +40,7 @@ def stretches(data: bytes, random: Random, *, whole: bool) -> list[pa.RecordBatc
     return actual
 
 
-@pytest.mark.parametrize("start", batches(1000, 10, 10, 40))
+@pytest.mark.parametrize("start", batches(1000, 10, 10, 20))
 def test_stretches_add_up_to_the_integers_of_the_whole_file(start: int, tmp_path: Path) -> None:
     """If a cut may be within a record, a task reports it, and the file is read again."""
     path, again = tmp_path / "data.csv", 0

@@ -119,7 +119,7 @@ def test_one_column(tmp_path: Path) -> None:
     assert cells_of(engine([query], RowUnit(), path, dialect=LINES)[0]) == [1, 4]
 
 
-@pytest.mark.parametrize("start", batches(FILES, PER_TEST, 20, 60))
+@pytest.mark.parametrize("start", batches(FILES, PER_TEST, 20, 40))
 def test_odd_files_are_read_by_the_written_rule(
     start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,7 +150,7 @@ def damaged(random: Random, mark: str) -> bytes:
     return text + random.randbytes(random.choice((0, 0, 3))).translate(None, b"\r\n")
 
 
-@pytest.mark.parametrize("start", batches(400, 20, 20, 60))
+@pytest.mark.parametrize("start", batches(400, 20, 20, 40))
 def test_one_line_changes_one_row(
     start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -68,7 +68,7 @@ def merged(queries: list[Query], unit: Units, names: list[str]) -> list[Answer]:
     return opened(aggregate_partials(bounded(queries, unit), DIGEST, names))
 
 
-@pytest.mark.parametrize("start", batches(700, 10, 10, 30))
+@pytest.mark.parametrize("start", batches(700, 10, 10, 20))
 def test_parts_of_rows_merge_to_the_integers_of_all_rows(start: int, tmp_path: Path) -> None:
     """For every split of the rows, sums and counts are those of one scan."""
     for seed in range(start, start + 10):
@@ -81,7 +81,7 @@ def test_parts_of_rows_merge_to_the_integers_of_all_rows(start: int, tmp_path: P
 
 
 @pytest.mark.parametrize("hurried", mostly_extended([False, True], True))
-@pytest.mark.parametrize("start", batches(400, 4, 4, 16))
+@pytest.mark.parametrize("start", batches(400, 4, 4, 8))
 def test_parts_of_users_merge_to_the_rows_that_one_scan_keeps(
     start: int, hurried: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -43,7 +43,7 @@ PER_TEST = 25
 
 
 @pytest.mark.parametrize("hurried", mostly_extended([False, True], True))
-@pytest.mark.parametrize("start", batches(FILES, 10, 10, 40))
+@pytest.mark.parametrize("start", batches(FILES, 10, 10, 20))
 def test_people_are_bounded_by_the_written_rules(
     start: int, hurried: bool, priority: Priority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -81,7 +81,7 @@ def squared(random: Random, query: LinearQuery) -> LinearQuery:
     return replace(query, factors=pair, offset=random.choice((0, 1, -3, 10**6)))
 
 
-@pytest.mark.parametrize("start", batches(400, 20, 20, 60))
+@pytest.mark.parametrize("start", batches(400, 20, 20, 40))
 def test_scores_and_products_of_odd_files_are_exact(
     start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -95,7 +95,7 @@ def test_scores_and_products_of_odd_files_are_exact(
 
 
 @pytest.mark.extended
-@pytest.mark.parametrize("start", batches(200, 10, 10, 40))
+@pytest.mark.parametrize("start", batches(200, 10, 10, 20))
 def test_scores_and_products_of_people_are_exact(
     start: int, tmp_path: Path, priority: Priority
 ) -> None:
