@@ -31,6 +31,7 @@ from dpcli.ledger.balance import (
     recorded_cost,
     terms_from_spec,
 )
+from dpcli.ledger.chain import LedgerEntry
 from dpcli.ledger.charge import SUFFIX, now
 from dpcli.ledger.forecast import MAX_RUNS, RepeatedRuns
 from dpcli.ledger.ledger import OpenLedger
@@ -142,7 +143,7 @@ def show(
     else:
         _write_accounts(accounts, terms, plan, shared)
     if least is not None:
-        BudgetError.require_none(_low_accounts(accounts, least, str(fail_below)))
+        BudgetError.require_none(_low_accounts(accounts, terms, least, str(fail_below)))
 
 
 def _write_accounts(
@@ -190,7 +191,7 @@ def _share(text: str) -> Fraction:
 
 
 def _low_accounts(
-    accounts: Sequence[JsonObject], least: Fraction, stated: str
+    accounts: Sequence[JsonObject], terms: Mapping[str, AccountTerms], least: Fraction, stated: str
 ) -> Iterator[Problem]:
     """A problem for each account with less than a share of its budget left.
 
@@ -198,8 +199,9 @@ def _low_accounts(
     """
     for account in accounts:
         for measure in ("epsilon", "delta", "rho"):
-            budget, left = account.get(measure), account[f"remaining_{measure}"]
-            if not isinstance(budget, Fraction) or not budget:
+            budget = getattr(terms[str(account["dataset"])].budget, measure)
+            left = account[f"remaining_{measure}"]
+            if not budget:
                 continue
             if not isinstance(left, Fraction) or left < least * budget:
                 shown = readable_text(left) if isinstance(left, Fraction) else str(left)
@@ -324,19 +326,21 @@ def history(
     _write("releases", releases, (*columns, *stopped))
 
 
-def _releases(ledger: OpenLedger, terms: AccountTerms) -> Iterator[JsonObject]:
-    for entry in ledger.releases(terms.dataset):
+def _releases(
+    ledger: OpenLedger, terms: AccountTerms, last: int | None = None
+) -> Iterator[JsonObject]:
+    """The releases of an account, or the `last` ones, in order."""
+    for entry in ledger.releases(terms.dataset)[-(last or 0) :]:
         content = entry.content()
-        charged = recorded_cost(entry.events_json, entry.period, terms.neighbors)
-        total = balance(replace(terms, window=None), [charged]).lifetime
+        epsilon, delta = _price(entry, terms)
         yield {
             "entry": entry.number,
             "created": content["created"],
             "dataset": terms.dataset,
             "release_id": entry.release_id,
             "period": entry.period,
-            "epsilon": total.epsilon,
-            "delta": total.delta,
+            "epsilon": epsilon,
+            "delta": delta,
             "stopped": content.get("stopped", False),
             "after_check": content.get("after_check"),
             "spec_digest": content["digest"],
@@ -344,6 +348,18 @@ def _releases(ledger: OpenLedger, terms: AccountTerms) -> Iterator[JsonObject]:
             "recovered": entry.recovered is not None,
             "parts": json.loads(entry.events_json),
         }
+
+
+def _price(entry: LedgerEntry, terms: AccountTerms) -> tuple[Fraction | str, Fraction | str]:
+    """The epsilon and the delta of a release; UNKNOWN without a package."""
+    charged = recorded_cost(entry.events_json, entry.period, terms.neighbors)
+    try:
+        total = balance(replace(terms, window=None), [charged]).lifetime
+    except LedgerError as failure:
+        if failure.problems[0].code != "package-missing":
+            raise
+        return UNKNOWN, UNKNOWN
+    return total.epsilon, total.delta
 
 
 def _page(
@@ -364,8 +380,8 @@ def _page(
             "closed": account["closed"],
             "warnings": sharing_warnings(shared[name]),
             "amounts": list(_amounts(account)),
-            "sentences": [*_forecast(ledger, own), *_account_lines(account)],
-            "releases": list(_releases(ledger, own))[: -SHOWN_RELEASES - 1 : -1],
+            "sentences": [*_forecast(ledger, own, account), *_account_lines(account)],
+            "releases": list(_releases(ledger, own, SHOWN_RELEASES))[::-1],
         }
         for (name, own), account in zip(terms.items(), accounts, strict=True)
     ]
@@ -387,8 +403,10 @@ def _amounts(account: JsonObject) -> Iterator[tuple[str, int, str]]:
             yield measure, part, words
 
 
-def _forecast(ledger: OpenLedger, terms: AccountTerms) -> Iterator[str]:
+def _forecast(ledger: OpenLedger, terms: AccountTerms, shown: JsonObject) -> Iterator[str]:
     """How many more releases of the last one's price fit; nothing without a release."""
+    if shown["spent_epsilon"] == UNKNOWN:
+        return
     account, entries = ledger.account(terms.dataset), ledger.releases(terms.dataset)
     price: Counter[Guarantee] = Counter()
     for entry in entries:

@@ -42,6 +42,19 @@ def test_an_account_with_too_little_left_is_named(
     assert dpcli(*words, "--json").status == status
 
 
+def test_a_budget_in_rho_counts_as_well(dpcli: Command, tmp_path: Path) -> None:
+    """Where rho is nearly used up, much of the epsilon that follows from it may be left."""
+    text = SPEC.replace("DATASET", "rho").replace("epsilon: EPSILON", "rho: 0.095")
+    text = text.replace("{epsilon: 4, delta: DELTA}", "{rho: 0.1, delta: 1e-6}, composition: zcdp")
+    spec, data = written(tmp_path, text)[0], tmp_path / "data.csv"
+    data.write_text("sex\nf\nm\n", encoding="utf-8")
+    dpcli("release", spec, data, "-q").succeeded()
+    words = ("ledger", "show", "--ledger", tmp_path / "dpcli-ledger.sqlite", "--fail-below")
+    done = dpcli(*words, "10%")
+    assert done.status == 5 and "the account `rho` has rho 0.005" in done.err
+    assert dpcli(*words, "5%").status == 0
+
+
 @pytest.mark.parametrize("share", ["ten", "0", "101%", "-1", ""])
 def test_other_shares_are_refused(dpcli: Command, tmp_path: Path, share: str) -> None:
     """A share is above zero, and at most the whole budget."""

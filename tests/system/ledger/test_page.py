@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Literal
 
@@ -73,6 +74,26 @@ def test_the_page_is_readable_at_each_width(page: str, scheme: Literal["light", 
     if BROWSER is None:
         pytest.skip("no browser here")
     assert faults((page, 360), (page, 1100), scheme=scheme) == [[], []]
+
+
+def test_one_account_without_its_package_does_not_hide_the_others(
+    dpcli: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its numbers are unknown on the page and in the history; those of others are there."""
+    folder = tmp_path / "dpcli-ledger.sqlite"
+    for name, more in (("plain", ""), ("tight", ", delta: 1e-6}, composition: pld")):
+        text = NIGHTS.replace("NAME", name)
+        text = text.replace("{epsilon: 1}}", f"{{epsilon: 1{more}}}" if more else "{epsilon: 1}}")
+        path, rows = tmp_path / f"{name}.yaml", tmp_path / "rows.csv"
+        path.write_text(text, "utf-8")
+        rows.write_text("x\n1\n", "utf-8")
+        dpcli("release", path, rows, "-q").succeeded()
+    monkeypatch.setitem(sys.modules, "dp_accounting.pld.privacy_loss_distribution", None)
+    shown = dpcli("ledger", "show", "--html", "--ledger", folder).succeeded()
+    assert "0.3 spent, 0.7 left of 1" in shown.out and "? spent, ? left of 1" in shown.out
+    assert "dp-accounting" in shown.err
+    past = dpcli("ledger", "history", "--json", "--ledger", folder).succeeded()
+    assert [release["epsilon"] for release in past.json] == [0.3, None]
 
 
 def test_an_empty_ledger_has_a_page(dpcli: Command, tmp_path: Path) -> None:
