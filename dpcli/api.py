@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Protocol, TypeVar, ca
 
 from dpcli.engine.files.source import Input, MemoryTable
 from dpcli.ledger.charge import StoredRelease
+from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.options import NAMED, checked_id, checked_period
 from dpcli.ledger.public import FileName, Ledger
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan, PlanT
@@ -287,9 +288,10 @@ def release(
         if run.stored is None:
             numbers = run.answer(run.aggregate())
             run.commit(numbers, lambda noisy: render_outputs(release_report(noisy), [LONG]))
+        inputs = _inputs(request, run.ledger)
     stored = run.outcome
     require_quality(stored, request.path)
-    return Release(*_parts(plan, stored, messages))
+    return Release(*_parts(plan, stored, messages), inputs)
 
 
 @redacted
@@ -337,7 +339,8 @@ def randomize(
             )
         stored = run.outcome
         ChargedResponses(stored, request.path, shuffle).publish(target, force=False)
-    return Collection(*_parts(plan, stored, messages))
+        inputs = (*_inputs(request, run.ledger), target.resolve())
+    return Collection(*_parts(plan, stored, messages), inputs)
 
 
 @redacted
@@ -365,6 +368,15 @@ def _parts(
         report = Report.parse(stored.outputs[FACTS])
     warnings, done = (*messages.warnings, *reader_warnings(plan)), tuple(messages.done)
     return stored.release_id, stored.receipt is not None, warnings, done, report
+
+
+def _inputs(request: ReleaseRequest[PlanT], ledger: OpenLedger) -> tuple[Path, ...]:
+    """The files that a release has read, and those of its ledger: no output replaces them."""
+    spec = request.plan.spec
+    place = spec.privacy.place
+    sources = () if place is None else (Path(place.source),)
+    files = (*sources, *spec.files, *map(Path, request.files), *ledger.files())
+    return tuple(path.absolute() for path in files)
 
 
 def _request(

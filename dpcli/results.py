@@ -18,24 +18,25 @@ from dpcli.releasing.publishing import publish, require_writable
 from dpcli.report.formats import (
     LONG,
     LONG_PARQUET,
+    joined_table,
     output_name,
     published_table,
     render_output,
-    wide_tables,
 )
 from dpcli.report.report import Report
+from dpcli.report.table import STATISTIC, long_table
+from dpcli.statistics.columns import UNIT
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from dpcli.report.numbers import NumberTable
 
 Form = Literal["html", "markdown", "json", "registry"]
 """A form of reports: page, text, facts for programs, or public registry draft."""
 
 TABLES = {".csv": LONG, ".parquet": LONG_PARQUET}
 """The stored table by the ending of a file."""
-
-SHOWN = ("statistic", "item", "value", "lower", "upper", "flag", "complete", "unit")
-"""The columns of every long table; between the first two stand those of groups."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -51,6 +52,7 @@ class Collection(Shown):
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
     _report: Report = field(repr=False)
+    _inputs: tuple[Path, ...] = field(default=(), repr=False)
 
     @property
     def cost(self) -> Loss:
@@ -81,11 +83,12 @@ class Collection(Shown):
         """Write what the ending of the path names, and return the path.
 
         `.csv` and `.parquet` are the table, of a release; `.html`, `.md` and `.json` the report. A
-        file that exists is replaced. Raises UsageError for another ending, and OutputError.
+        file that exists is replaced, but not the spec, a file that it names, the data or the
+        ledger. Raises UsageError for these and for another ending, and OutputError.
         """
         target = Path(path)
         name = self._tables().get(target.suffix.lower()) or output_name(target)
-        require_writable([target], [], force=True)
+        require_writable([target], self._inputs, force=True)
         with enough_stored(name):
             publish({target: render_output(self._report, name)})
         return target
@@ -121,11 +124,7 @@ class Release(Collection):
         of wide tables, with a column for each statistic.
         """
         table = published_table(self._report)
-        if not table.dated:
-            return table.typed
-        import polars as pl
-
-        return pl.concat((wide.typed for wide in wide_tables(self._report)), how="diagonal")
+        return joined_table(self._report) if table.dated else table.typed
 
     @property
     def statistics(self) -> tuple[str, ...]:
@@ -138,17 +137,17 @@ class Release(Collection):
         Numbers are Float64, and dates are Date. Columns without any entry are left out. Raises
         KeyError for another name.
         """
-        if name not in self.statistics:
-            near = did_you_mean(filter(None, [closest_match(str(name), self.statistics)]))
-            raise KeyError(f"no statistic `{name}`; {near}{', '.join(self.statistics)}")
-        lines = published_table(self._report).typed
-        own = lines.filter(lines["statistic"] == name).drop("statistic")
-        dates = {"date": "value", "date_lower": "lower", "date_upper": "upper"}
-        if "date" in own.columns and own["date"].null_count() < len(own):
-            own = own.drop("value", "lower", "upper").rename(dates)
-        kept = [column for column in own.columns if own[column].null_count() < len(own)]
-        order = [column for column in own.columns if column not in SHOWN]
-        return own.select(column for column in (*order, *SHOWN) if column in kept)
+        lines = long_table([self._numbers(name)]).typed.drop(STATISTIC)
+        return lines.select(column for column in lines if column.null_count() < len(lines))
+
+    def _numbers(self, name: str) -> NumberTable:
+        """The published numbers of one statistic; KeyError for another name."""
+        for published in self._report.numbers:
+            for numbers in published:
+                if numbers.name == name:
+                    return numbers
+        near = did_you_mean(filter(None, [closest_match(str(name), self.statistics)]))
+        raise KeyError(f"no statistic `{name}`; {near}{', '.join(self.statistics)}")
 
     def to_pandas(self) -> Any:
         """The table as a DataFrame of pandas, which must be installed."""
@@ -163,18 +162,24 @@ class Release(Collection):
         """
         pyplot: Any = import_module("matplotlib.pyplot")
 
-        lines = self[name]
-        keys = [column for column in lines.columns if column not in SHOWN or column == "item"]
-        labels = [", ".join(map(str, row)) for row in lines.select(keys).iter_rows()]
+        numbers, lines = self._numbers(name), self[name]
+        # A key may have the name of a column of numbers, which is another one then.
+        header = long_table([numbers]).frame.columns[1:]
+        keys = [key for key in header[: len(numbers.keys) + 1] if key in lines.columns]
+        lines = lines.filter(lines["value"].is_not_null()) if "value" in lines else lines.clear()
+        rows = lines.select(keys).iter_rows() if keys else [(name,)] * len(lines)
+        labels = [", ".join(map(str, row)) for row in rows]
         places = range(len(lines))
         _, axes = pyplot.subplots()
-        axes.barh(places, lines["value"].to_list(), color="lightgray")
+        if len(lines):
+            axes.barh(places, lines["value"].to_list(), color="lightgray")
         if {"lower", "upper"} <= {*lines.columns}:
             axes.hlines(places, lines["lower"].to_list(), lines["upper"].to_list(), color="black")
-        axes.set_yticks(list(places), labels or [name])
+        axes.set_yticks(list(places), labels)
         axes.invert_yaxis()
         axes.set_title(name)
-        axes.set_xlabel(", ".join(lines["unit"].unique().to_list()) if "unit" in lines else "")
+        units = numbers.frame[UNIT.name].unique(maintain_order=True)
+        axes.set_xlabel(", ".join(filter(None, units)))
         return axes
 
     def _tables(self) -> dict[str, str]:

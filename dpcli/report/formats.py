@@ -13,7 +13,7 @@ from dpcli.engine.files.dataset import ENDINGS, GZIP_ENDING, PARQUET_ENDINGS, ZI
 from dpcli.ledger.charge import STOPPED
 from dpcli.problems.errors import UsageError
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.report.numbers import NumberTable
+from dpcli.report.numbers import NumberTable, distinct
 from dpcli.report.report import Report
 from dpcli.report.table import (
     Table,
@@ -25,6 +25,8 @@ from dpcli.report.table import (
 )
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from dpcli.report.digits import Digits
 
 LONG = "table.csv"
@@ -121,10 +123,27 @@ def published_table(report: Report) -> Table:
     return long_table([numbers for published in report.numbers for numbers in published])
 
 
-def wide_tables(report: Report) -> list[Table]:
-    """All wide tables of a report, in the order of its statistics."""
+def joined_table(report: Report) -> pl.DataFrame:
+    """All wide tables of a report as one, in the order of its statistics.
+
+    A column has one type: numbers with the name of a key of another table get a name of their own.
+    """
+    import polars as pl
+
     names = dict.fromkeys(stated.layout.table for stated in report.release.statistics)
-    return [wide_table(*_wide_parts(report, name)) for name in names]
+    parts = [_wide_parts(report, name) for name in names]
+    frames = [wide_table(*part).typed for part in parts]
+    keys = dict.fromkeys(key for _, heading in parts for key in heading)
+    numbers = dict.fromkeys(
+        column
+        for frame, (_, heading) in zip(frames, parts, strict=True)
+        for column in frame.columns[len(heading) :]
+    )
+    own = dict(zip(numbers, distinct([*keys, *numbers])[len(keys) :], strict=True))
+    for index, (_, heading) in enumerate(parts):
+        columns = frames[index].columns[len(heading) :]
+        frames[index] = frames[index].rename({column: own[column] for column in columns})
+    return pl.concat(frames, how="diagonal")
 
 
 def _wide_parts(report: Report, name: str) -> tuple[list[NumberTable], list[str]]:

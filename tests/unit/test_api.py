@@ -628,6 +628,60 @@ def test_a_release_is_saved_and_given_to_pandas(spec: Path, tmp_path: Path) -> N
     assert list(frame.columns) == made.table.columns and len(frame) == made.table.height
 
 
+def test_nothing_replaces_what_a_release_was_made_of(spec: Path, tmp_path: Path) -> None:
+    """Not the data, the spec or the ledger, by whatever name; a former output is replaced."""
+    data, other = tmp_path / "people.csv", tmp_path / "spec.json"
+    data.write_bytes(PEOPLE.read_bytes())
+    other.write_bytes(spec.read_bytes())
+    book = tmp_path / "books.json"
+    Ledger.create(book).close()
+    made = release(other, data, ledger=book, release_id="r")
+    (tmp_path / "link.csv").symlink_to(data)
+    for name in ("people.csv", "link.csv", "spec.json", "books.json"):
+        with refused("output-is-input"):
+            made.save(tmp_path / name)
+    assert data.read_bytes() == PEOPLE.read_bytes() and other.read_bytes() == spec.read_bytes()
+    assert made.save(tmp_path / "out.csv") == made.save(tmp_path / "out.csv")
+
+
+KEYS = """
+dpcli: 1
+dataset: keys
+privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 10}}
+quality: none
+columns:
+  date: {type: category, values: [mon, tue]}
+  unit: {type: category, values: [a, b]}
+  flag: {type: category, values: [x, y]}
+  day: {type: date, bounds: [2020-01-01, 2020-12-31]}
+statistics:
+  - {name: n, statistic: count, by: [date], epsilon: 1}
+  - {name: date, statistic: count, by: [unit, flag], epsilon: 1}
+  - {name: none, statistic: count, by: [unit], epsilon: 1, post: [{suppress_below: 1000}]}
+  - {name: middle, statistic: mean, column: day, epsilon: 1}
+"""
+
+
+def test_keys_may_have_the_names_of_columns_of_numbers(tmp_path: Path) -> None:
+    """Each key stands under its name before the numbers, in each table and on each plot."""
+    pytest.importorskip("matplotlib").use("Agg")
+    data = tmp_path / "data.csv"
+    data.write_text("date,unit,flag,day\nmon,a,x,2020-02-02\n", encoding="utf-8")
+    with Ledger.create(tmp_path / "l.sqlite") as ledger:
+        made = release(load_spec(text=KEYS), data, ledger=ledger, release_id="r")
+    assert made["n"].columns[:2] == ["date", "value"]
+    assert made["date"].columns[:3] == ["unit", "flag", "value"]
+    assert made["date"]["flag"].to_list() == ["x", "y"] * 2
+    assert made["none"]["flag"].to_list() == ["suppressed"] * 2
+    assert made["middle"]["value"].dtype == pl.Date
+    assert made.table["date"].to_list()[:2] == ["mon", "tue"]
+    assert made.table["date_2"].dtype == pl.Float64
+    shown = [made.plot(name) for name in made.statistics]
+    assert [axes.get_xlabel() for axes in shown] == ["rows"] * 3 + ["date"]
+    labels = [[text.get_text() for text in axes.get_yticklabels()] for axes in shown]
+    assert labels == [["mon", "tue"], ["a, x", "a, y", "b, x", "b, y"], [], ["middle"]]
+
+
 def test_only_public_names_are_offered() -> None:
     """What a console completes is what the package promises."""
     assert dir(package) == sorted([*package.__all__, "__version__"])
