@@ -314,8 +314,9 @@ class OpenLedger(Store):
         if self.value("PRAGMA integrity_check(1)") != "ok":
             return [*faults, "the file is damaged"]
         try:
-            entries = self.entries()
+            # First, because other processes append entries with outputs in the meantime.
             published = {number for (number,) in self.query("SELECT number FROM outputs")}
+            entries = self.entries()
             if published - {entry.number for entry in entries}:
                 faults.append("it has outputs without an entry")
             faults += entry_faults(entries)

@@ -190,6 +190,27 @@ def test_verify_names_each_forged_entry(name: str, dpcli: Command, folder: Path)
         assert done.status in {0, 6} and "internal-fault" not in done.err, words
 
 
+@pytest.mark.parametrize("query", range(12))
+def test_releases_of_other_processes_are_no_fault(
+    query: int, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A ledger that is examined while another process appends to it is intact."""
+    path, real, done = folder / "dpcli-ledger.sqlite", OpenLedger.query, list[str]()
+    with closing(OpenLedger.open(path)) as ledger, closing(OpenLedger.open(path)) as other:
+
+        def interrupted(self: OpenLedger, sql: str, *values: object, **more: Any) -> list[Any]:
+            found = real(self, sql, *values, **more)
+            if self is ledger:
+                done.append(sql)
+                if len(done) == query + 1:
+                    other.commit(replace(charge("new"), terms=other.accounts()["town"]), render)
+            return found
+
+        monkeypatch.setattr(OpenLedger, "query", interrupted)
+        assert ledger.all_faults() == []
+        assert len(done) > query and ledger.entry_of("new", "town")
+
+
 def test_an_entry_that_is_not_forged_is_intact(dpcli: Command, folder: Path) -> None:
     """What the forgeries change is accepted as it was."""
     for columns in (
