@@ -46,6 +46,7 @@ from dpcli.report.json import json_text
 from dpcli.report.report import Report, collection_report, release_report
 from dpcli.report.table import estimate_table
 from dpcli.results import Collection, Form, Release, Simulation, enough_stored
+from dpcli.simulation import MAX_ROWS, MAX_RUNS, MAX_SEED
 from dpcli.specification.load import parse_spec, read_spec_file, require_model
 from dpcli.specification.model import CentralSpec, LocalSpec, Spec
 from dpcli.specification.yaml_reader import written_mapping
@@ -217,15 +218,21 @@ def simulate(spec: SpecLike, rows: int, *, runs: int = 100, seed: int | None = N
     """Many releases of synthetic rows, which are made from the spec alone.
 
     Reads no data, uses no ledger and spends nothing. Noise has no seed, rows have. Raises SpecError
-    for a spec of the local model.
+    for a spec of the local model, and UsageError for numbers beyond the limits of the command.
     """
+    chosen = secrets.randbits(32) if seed is None else seed
+    for name, number, least, most in (
+        ("rows", rows, 1, MAX_ROWS), ("runs", runs, 1, MAX_RUNS), ("seed", chosen, 0, MAX_SEED)
+    ):  # fmt: skip
+        require_type(name, number, "a whole number", int)
+        if not least <= number <= most:
+            raise UsageError.about("number-beyond-limits", option=name, least=least, most=most)
     central = require_model(_loaded("spec", spec), CentralSpec, "the spec")
     # It needs numpy and polars, which the other names do without until rows are read.
     from dpcli.simulation.report import simulation_report
     from dpcli.simulation.synthetic import SyntheticDataset
     from dpcli.simulation.trials import simulate as run_trials
 
-    chosen = secrets.randbits(32) if seed is None else seed
     with SyntheticDataset(central, rows, chosen) as invented:
         findings = run_trials(make_plan(central), invented, runs)
     return Simulation(json.loads(json_text(simulation_report(findings).document)))

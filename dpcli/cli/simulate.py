@@ -19,20 +19,12 @@ from dpcli.problems.errors import DpcliError, OutputError, UsageError
 from dpcli.releasing.publishing import publish_file
 from dpcli.report.formats import require_table_name
 from dpcli.report.json import json_text
+from dpcli.simulation import MAX_ROWS, MAX_RUNS, MAX_SEED
 from dpcli.simulation.report import HEADING, SimulationReport, simulation_report, violation_problems
 from dpcli.simulation.synthetic import SyntheticDataset
 from dpcli.simulation.trials import simulate as run_trials
 from dpcli.specification.load import read_spec_file
 from dpcli.specification.model import LocalSpec
-
-MAX_ROWS = 10_000_000
-"""More rows would take long, and noise does not grow with their number."""
-
-MAX_RUNS = 10_000
-"""More runs would take long and not change a significant digit of the errors."""
-
-MAX_SEED = 2**53 - 1
-"""Every JSON reader represents numbers up to this one exactly."""
 
 RUNS = 100
 """Enough to estimate errors to about 10%; they take a few seconds."""

@@ -9,6 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import suppress
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Integral, Rational
 
 import yaml
 
@@ -24,6 +27,7 @@ from dpcli.fields.tree import (
     scalars_of,
 )
 from dpcli.fields.values import AlreadyReportedError
+from dpcli.numeric.exact import plain_text
 from dpcli.problems.messages import quote
 from dpcli.problems.reference import texts, variant_code
 
@@ -57,11 +61,44 @@ def read_tree(raw: bytes, source: str) -> tuple[MappingNode | None, Findings, st
     return None, findings, text
 
 
+class _Writer(yaml.SafeDumper):
+    """Writes a mapping of Python: what occurs twice twice, and each exact number."""
+
+    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 - an alias would be refused
+        return True
+
+
+def _represent_other(writer: _Writer, value: object) -> yaml.Node:
+    """A value of a class of its own, by what it is; RepresenterError for other objects."""
+    if isinstance(value, Integral):
+        return writer.represent_int(int(value))
+    if isinstance(value, Decimal):
+        return writer.represent_str(str(value))
+    if isinstance(value, Rational):
+        return writer.represent_str(
+            plain_text(Fraction(int(value.numerator), int(value.denominator)))
+        )
+    if isinstance(value, str):
+        return writer.represent_str(str.__str__(value))
+    if isinstance(value, float):
+        return writer.represent_float(float(value))
+    raise yaml.representer.RepresenterError(type(value).__name__)
+
+
+def _represent_nothing(writer: _Writer, _value: None) -> yaml.Node:
+    """An empty value, which is refused: `null` would be a text."""
+    return writer.represent_scalar("tag:yaml.org,2002:null", "")
+
+
+_Writer.add_representer(type(None), _represent_nothing)
+_Writer.add_multi_representer(object, _represent_other)
+
+
 def written_mapping(tree: Mapping[str, object]) -> str:
-    """A mapping as YAML; ValueError for values that no spec has."""
+    """A mapping as YAML; ValueError for values that no spec has, and for one in itself."""
     try:
-        text: str = yaml.safe_dump(dict(tree), sort_keys=False, allow_unicode=True)
-    except yaml.YAMLError as error:
+        text: str = yaml.dump(dict(tree), Dumper=_Writer, sort_keys=False, allow_unicode=True)
+    except (yaml.YAMLError, RecursionError) as error:
         raise ValueError(type(error).__name__) from None
     return text
 

@@ -13,11 +13,13 @@ import threading
 import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
 from typing import Any, get_args
 
+import numpy as np
 import polars as pl
 import pytest
 import yaml
@@ -567,6 +569,25 @@ def test_a_spec_has_several_forms(spec: Path, tmp_path: Path) -> None:
         release(_minimal(), [], release_id="r")
 
 
+def test_a_mapping_is_a_spec_with_the_values_of_python(spec: Path) -> None:
+    """A list may occur twice, numbers may be exact; None and a mapping in itself are refused."""
+    labels, number = ["a", "b"], {"name": "n", "statistic": "count", "by": ("x",)}
+    columns = {name: {"type": "category", "values": labels} for name in ("x", "y")}
+    tree = {**yaml.safe_load(spec.read_text("utf-8")), "columns": columns}
+    for epsilon in (Decimal("0.1"), Fraction(1, 10), 0.1, np.float64(0.1), "0.1"):
+        made = load_spec(tree | {"statistics": [number | {"epsilon": epsilon}]})
+        assert plan(made).cost.epsilon == Fraction(1, 10)
+    codes = tree | {"columns": {"x": {"type": "category", "values": [np.int64(1), True]}}}
+    codes |= {"statistics": [number | {"epsilon": 1, "name": np.str_("n")}]}
+    (column,) = load_spec(codes).columns
+    assert "('1', '1'), ('true', 'true')" in repr(column)
+    with refused("empty-value"):
+        load_spec(tree | {"statistics": [number | {"epsilon": 1, "note": None}]})
+    tree["statistics"] = tree
+    with pytest.raises(TypeError, match="values that no spec has"):
+        load_spec(tree)
+
+
 def test_problems_are_data(spec: Path, tmp_path: Path) -> None:
     """A check returns what the command line prints, and reads no row."""
     assert check(spec) == check(spec, PEOPLE) == ()
@@ -583,6 +604,9 @@ def test_a_simulation_is_a_table(spec: Path) -> None:
     assert made.kept and made.document["synthetic"]["rows"] == 500
     assert {"statistic", "held"} <= {*made.table.columns}
     assert {*made.table["statistic"]} == {"ages", "income"}
+    for words in ({"rows": 0}, {"rows": 10**9}, {"rows": 9, "runs": 0}, {"rows": 9, "seed": -1}):
+        with refused("number-beyond-limits"):
+            simulate(spec, **words)
     with refused("wrong-model"):
         simulate(ROOT / "specs" / "local-survey.yaml", 10)
 
