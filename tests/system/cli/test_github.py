@@ -66,3 +66,70 @@ def test_the_action_and_the_hook_name_commands_that_exist(tmp_path: Path) -> Non
             command, capture_output=True, check=False, env={"PATH": path, "PYTHONPATH": str(ROOT)}
         )
         assert done.returncode == status, done.stderr
+
+
+def _git(*words: str, folder: Path) -> str:
+    command = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org", *words]
+    done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def test_the_action_compares_specs_with_their_files(tmp_path: Path) -> None:
+    """Lists are those of each commit, and specs that are new, equal or local are no fault."""
+    specs, summary = tmp_path / "specs", tmp_path / "summary.md"
+    specs.mkdir()
+    listed = SPEC.replace("[f, m]", "{file: codes.csv, key: code}").replace("sexx", "sex")
+    listed = listed.replace("dataset", "quality: none\ndataset").replace(
+        "epsilon: 1}]", "EPSILON}]"
+    )
+    (specs / "codes.csv").write_text("code\nf\nm\n", encoding="utf-8")
+    (specs / "listed.yaml").write_text(listed.replace("EPSILON", "epsilon: 0.5"), encoding="utf-8")
+    local = (ROOT / "specs" / "local-survey.yaml").read_text("utf-8")
+    (specs / "local.yaml").write_text(local, encoding="utf-8")
+    _git("init", "-q", folder=tmp_path)
+    _git("add", "-A", folder=tmp_path)
+    _git("commit", "-qm", "first", folder=tmp_path)
+    base = _git("rev-parse", "HEAD", folder=tmp_path)
+    action = yaml.safe_load(
+        (ROOT / ".github" / "actions" / "specs" / "action.yml").read_text("utf-8")
+    )
+    script = action["runs"]["steps"][2]["run"]
+
+    def compared(commit: str = base) -> tuple[int, str, str]:
+        summary.write_text("", encoding="utf-8")
+        environment = {
+            "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "PYTHONPATH": str(ROOT),
+            "SPECS": "specs/*.yaml", "BASE": commit, "RUNNER_TEMP": str(tmp_path),
+            "GITHUB_STEP_SUMMARY": str(summary),
+        }  # fmt: skip
+        done = subprocess.run(
+            ["bash", "-eo", "pipefail", "-c", script], cwd=tmp_path, env=environment,
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        return done.returncode, summary.read_text("utf-8"), done.stderr
+
+    assert compared() == (0, "", "")
+    (specs / "codes.csv").write_text("code\nf\nm\nx\n", encoding="utf-8")
+    (specs / "local.yaml").write_text(local.replace("survey", "other"), encoding="utf-8")
+    (specs / "new.yaml").write_text(listed.replace("EPSILON", "epsilon: 1"), encoding="utf-8")
+    status, text, _ = compared()
+    assert status == 0 and "SHA-256 of codes.csv" in text
+    (specs / "listed.yaml").write_text(listed.replace("EPSILON", "epsilon: 1"), encoding="utf-8")
+    status, text, said = compared()
+    assert status == 1 and "**Weaker:**" in text and "::error title=weaker-privacy::" in said
+    assert compared("0" * 40)[0] != 0
+
+
+def test_the_container_is_used_as_its_file_says(dpcli: Command, tmp_path: Path) -> None:
+    """The commands after the name of the image make a first release."""
+    text = (ROOT / "docs" / "container" / "Containerfile").read_text("utf-8")
+    runs = text.replace("\\\n#", "").split("docker run --rm ")[1:]
+    assert runs
+    (tmp_path / "ledger").mkdir()
+    named = {"/ledger/": f"{tmp_path}/ledger/", "/specs/spec": f"{ROOT}/specs/minimal"}
+    named["/data/"] = f"{ROOT}/sample_data/"
+    for run in runs:
+        words = run.split("\n")[0].partition(" dpcli ")[2].partition("#")[0]
+        for old, new in named.items():
+            words = words.replace(old, new)
+        dpcli(*shlex.split(words)).succeeded()
