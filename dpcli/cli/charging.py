@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from dpcli.cli.console import begin_log, current_log, logged_step, print_line
 from dpcli.ledger import options
-from dpcli.ledger.balance import RecordedCost, balance, day_number, terms_from_spec
+from dpcli.ledger.balance import RecordedCost, balance, day_number, recorded_cost, terms_from_spec
 from dpcli.ledger.options import (
     DEFAULT,
     access_warnings,
@@ -159,9 +159,15 @@ def published(
         with run:
             with logged_step("open", "checked before rows are read"):
                 require_valid()
-                run.begin()
-                if request.plan.chooses_bounds:
-                    # To choose bounds takes time, in which other processes may write files.
+                run.require_account()
+                reads = run.stored is None and request.plan.chooses_bounds
+                if not reads:
+                    run.take_first_steps()
+            if reads:
+                # The same text if the check fails, which is not charged yet.
+                with logged_step("choose", "first counts done"):
+                    run.take_first_steps()
+                    # This takes time, in which other processes may write files.
                     require_valid()
             yield
             # A check that is made again would be charged again.
@@ -190,13 +196,18 @@ def published(
 
 @contextmanager
 def logged_commit(run: Run[PlanT]) -> Iterator[None]:
-    """Log what the block charged for the entry of a run, and what is left."""
+    """Log what the release costs with the entry of its choice, and what is left."""
     with logged_step("commit", "stored in the ledger") as facts:
         yield
         receipt, charged = run.outcome.receipt, "nothing"
         if receipt is not None:
-            terms, cost = replace(receipt.terms, window=None), run.ledger_transaction.charge.cost
-            charged = loss_text(balance(terms, [cost]).lifetime)
+            from dpcli.ledger.charge import SUFFIX
+
+            terms, costs = receipt.terms, [run.ledger_transaction.charge.cost]
+            choice = run.ledger.entry_of(f"{run.outcome.release_id}{SUFFIX}", terms.dataset)
+            if choice is not None:
+                costs.append(recorded_cost(choice.events_json, choice.period, terms.neighbors))
+            charged = loss_text(balance(replace(terms, window=None), costs).lifetime)
             facts |= {"remaining": remaining_text(receipt.balance.remaining)}
         facts |= {"charged": charged}
 

@@ -73,6 +73,21 @@ class _StandardOutput(io.FileIO):
             raise OutputLost(error.errno, error.strerror) from None
 
 
+class _StandardError(io.FileIO):
+    """Standard error, which loses what cannot be written.
+
+    A message must not stop a command: after noise is drawn, a release would be charged, and lost.
+    """
+
+    def write(self, data: Any) -> int:
+        size = memoryview(data).nbytes
+        try:
+            written = super().write(data)
+        except OSError:
+            return size
+        return size if written is None else written
+
+
 def open_standard_streams() -> None:
     """Open all standard streams in UTF-8, even if the parent process closed some.
 
@@ -87,7 +102,7 @@ def open_standard_streams() -> None:
     if sys.stdout is not None:
         sys.stdout.flush()
     out = io.BufferedWriter(_StandardOutput(1, "wb", closefd=False))
-    err = open(2, "wb", closefd=False)  # noqa: SIM115 - for good
+    err = io.BufferedWriter(_StandardError(2, "wb", closefd=False))
     sys.stdout, sys.stderr = (
         io.TextIOWrapper(stream, "utf-8", "backslashreplace", line_buffering=by_line)
         for stream, by_line in ((out, out.isatty()), (err, True))
@@ -148,7 +163,8 @@ def _filled(line: str, width: int, indent: str) -> str:
 class EscapedStream:
     """A text stream that escapes control characters, and wraps lines on a terminal.
 
-    With `facts`, each line is written by that function, from its level and its message.
+    With `facts`, each line is written by that function, from its level and its message, or none if
+    it gives an empty text.
     """
 
     def __init__(self, stream: TextIO, facts: LineOfFacts | None = None) -> None:
@@ -161,9 +177,8 @@ class EscapedStream:
         """Write the text escaped, and wrapped on a terminal."""
         if self.facts is not None:
             *lines, self._rest = (self._rest + text).split("\n")
-            self.raw_stream.writelines(
-                self.facts(_notice(line)) + "\n" for line in lines if line.strip()
-            )
+            written = (self.facts(_notice(line)) for line in lines if line.strip())
+            self.raw_stream.writelines(f"{line}\n" for line in written if line)
             return len(text)
         shown = escaped(text)
         if self.raw_stream.isatty():
@@ -230,7 +245,7 @@ def use_facts(stream: TextIO, line_of: LineOfFacts) -> None:
     stream.facts = line_of
 
 
-READING = ("open", "aggregate", "answer")
+READING = ("choose", "aggregate", "answer")
 """The steps of a release whose time depends on records."""
 
 
@@ -243,30 +258,31 @@ class Log:
     """Writes facts of messages as lines of a log; `context` has facts of each line.
 
     Privacy: how long a step takes depends on records. Unless `with_durations`, each line has the
-    time of the start, and what ends a step that reads records waits for the next other line.
+    time of the start, and notices of a step that reads records wait for the next other line.
     """
 
     def __init__(self, *, with_durations: bool) -> None:
         self.with_durations, self.quiet = with_durations, False
         self.context: dict[str, object] = {}
-        self._start, self._held = log_time(), ""
+        self._start, self._held = log_time(), list[str]()
 
     def __call__(self, facts: Mapping[str, object]) -> str:
-        """The line of a message, after lines that waited for it."""
+        """The line of a message, after lines that waited for it; empty if it waits itself."""
         time_shown = log_time() if self.with_durations else self._start
         first = {"time": time_shown, "level": facts["level"], "message": facts["message"]}
-        held, self._held = self._held, ""
-        return held + json.dumps(first | self.context | dict(facts))
+        self._held.append(json.dumps(first | self.context | dict(facts)))
+        is_reading = self.context.get("step") in READING and not self.with_durations
+        return "" if is_reading and facts["level"] == "notice" else self.waiting()
 
-    def add(self, message: str, *, waits: bool = False, **facts: object) -> None:
+    def waiting(self) -> str:
+        """The lines that wait, which then wait no more."""
+        held, self._held = self._held, []
+        return "\n".join(held)
+
+    def add(self, message: str, **facts: object) -> None:
         """Write a notice, unless the command is quiet."""
-        if self.quiet:
-            return
-        line = self({"level": "notice", "message": message, **facts}) + "\n"
-        if waits and not self.with_durations:
-            self._held = line
-        else:
-            raw_stream(sys.stderr).write(line)
+        if not self.quiet and (line := self({"level": "notice", "message": message, **facts})):
+            raw_stream(sys.stderr).write(f"{line}\n")
 
 
 def current_log() -> Log | None:
@@ -293,7 +309,14 @@ def logged_step(step: str, ended: str) -> Iterator[dict[str, object]]:
     if log is not None:
         if log.with_durations:
             facts["seconds"] = round(time.monotonic() - begun, 3)
-        log.add(ended, waits=step in READING, **facts)
+        log.add(ended, **facts)
+
+
+def end_log() -> None:
+    """Write the lines of the log that still wait."""
+    log = current_log()
+    if log is not None and (lines := log.waiting()):
+        raw_stream(sys.stderr).write(f"{lines}\n")
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import typer
 
 from dpcli.cli import options
 from dpcli.cli.charging import existing_ledger
-from dpcli.cli.console import print_json, print_line
+from dpcli.cli.console import current_log, print_json, print_line
 from dpcli.cli.options import checked_budget, composed
 from dpcli.cli.outputs import Tables, wide_tables
 from dpcli.ledger.balance import AccountTerms
@@ -190,7 +190,11 @@ def export(
             raise LedgerError.about("responses-not-stored", digest=stored.digest)
     tables.require_valid(inputs, stored)
     tables.publish(stored, "run the command again")
-    tables.show(stored, quiet=quiet)
+    if current_log() is None:
+        tables.show(stored, quiet=quiet)
+    elif not quiet:
+        # A log has no numbers: they are in the outputs.
+        tables.notify_written(stored)
 
 
 def verify(

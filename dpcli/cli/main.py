@@ -19,6 +19,7 @@ from dpcli.cli.console import (
     LINES_OF_FACTS,
     Log,
     OutputLost,
+    end_log,
     escaped_streams,
     open_standard_streams,
     print_failure,
@@ -198,6 +199,8 @@ def run() -> int:
             with suppress(OSError):
                 print_failure(failure)
             return failure.status
+        finally:
+            end_log()
     # If the parser ended the command itself, it returns the status.
     return status if isinstance(status, int) else 0
 

@@ -117,12 +117,21 @@ class Run(Generic[PlanT]):
 
         If a release with the same id is stored, nothing happens.
         """
+        self.require_account()
+        self.take_first_steps()
+
+    def require_account(self) -> None:
+        """Check the period, and collect warnings; nothing happens if the release is stored."""
         if self.stored is None:
             self.request.require_likely_period(self.ledger)
             access = access_warnings(self.ledger.path, self.ledger.anchor)
             shared = sharing_warnings(self._shared)
             # If the budget refuses after a check, what was shown must not depend on its result.
             self._messages.warn([*access, *shared, *self._data_warnings()])
+
+    def take_first_steps(self) -> None:
+        """Answer what the plan depends on, and check the budget; nothing if it is stored."""
+        if self.stored is None:
             self._run_first_phase()
         if self.stored is None:
             charge = self.ledger_transaction.charge

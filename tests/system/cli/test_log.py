@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -92,6 +94,84 @@ def test_the_end_of_a_step_that_reads_waits_for_the_next_line(
     arrived = [line["message"] for text in seen for line in lines(text)]
     assert arrived[0] == "started" and "data added up" not in arrived
     assert "data added up" in later
+
+
+CHOSEN = """
+dpcli: 1
+dataset: chosen
+privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 10}}
+quality: none
+columns:
+  age: {type: integer, bounds: {choose: powers-of-2, up_to: 128, epsilon: 1}}
+statistics:
+  - {name: m, statistic: mean, column: age, epsilon: 2}
+"""
+
+
+def test_a_choice_is_a_step_and_a_part_of_the_charge(
+    dpcli: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    """Its first reading shows no end either, and the log states what the release costs in all."""
+    spec, rows, seen = tmp_path / "s.yaml", tmp_path / "d.csv", list[str]()
+    spec.write_text(CHOSEN, "utf-8")
+    rows.write_text("age\n" + "40\n" * 500, "utf-8")
+    real = steps.estimate_statistic
+
+    def estimate(*given: Any) -> Any:
+        seen.append(capfd.readouterr().err)
+        return real(*given)
+
+    monkeypatch.setattr(run, "estimate_statistic", estimate)
+    words = ("release", spec, rows, "-o", tmp_path / "o.csv", "--release-id", "r")
+    done = lines(dpcli(*words, "--log-format", "json").succeeded().err)
+    before = [line["message"] for text in seen for line in lines(text)]
+
+    assert before[-1] == "checked before rows are read"
+    assert [line["step"] for line in done] == [
+        "choose", "choose", "aggregate", "answer", "commit", "publish", "publish", "end",
+    ]  # fmt: skip
+    (commit,) = [line for line in done if line["step"] == "commit"]
+    assert (commit["charged"], commit["remaining"]) == ("epsilon 3", "epsilon 7")
+
+
+def test_lines_that_wait_are_written_at_the_end(
+    dpcli: Command, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A release that is interrupted says so, after the steps that it finished."""
+
+    def stop(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run, "estimate_statistic", stop)
+    done = lines(dpcli("release", spec, data, "--log-format", "json").err)
+    assert [line["message"].split(";")[0] for line in done[-2:]] == ["data added up", "interrupted"]
+
+
+@pytest.mark.parametrize("last", ["started", "data added up", "answered with noise", "stored"])
+def test_a_log_that_breaks_loses_no_release(
+    last: str, spec: Path, data: Path, tmp_path: Path
+) -> None:
+    """A collector that ends while noise is drawn, or before files are written, stops nothing."""
+    out = tmp_path / "o.csv"
+    words = ["release", str(spec), str(data), "-o", str(out), "--log-durations"]
+    command = [sys.executable, "-m", "dpcli", *words, "--log-format", "json"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        while last not in process.stderr.readline():
+            pass
+        process.stderr.close()
+    assert process.returncode == 0 and out.exists()
+
+
+def test_an_export_has_no_numbers_in_a_log(
+    dpcli: Command, spec: Path, data: Path, tmp_path: Path
+) -> None:
+    """It names the files; a table is no line of a log."""
+    dpcli("release", spec, data, "-q", "--release-id", "r").succeeded()
+    ledger = ("--ledger", tmp_path / "dpcli-ledger.sqlite", "--log-format", "json")
+    done = dpcli("ledger", "export", "r", "-o", tmp_path / "o.csv", *ledger).succeeded()
+    assert [line["message"][:5] for line in lines(done.err)] == ["wrote", "wrote"]
 
 
 def test_durations_are_written_on_request(dpcli: Command, spec: Path, data: Path) -> None:
