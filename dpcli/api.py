@@ -41,9 +41,9 @@ from dpcli.releasing.request import ReleaseRequest, check_again_error
 from dpcli.releasing.responses import ChargedResponses
 from dpcli.releasing.run import CollectionRun, Messages, ReleaseRun
 from dpcli.releasing.steps import opened_data, require_quality
-from dpcli.report.formats import FACTS, LONG, render_outputs, require_table_name
+from dpcli.report.formats import LONG, render_outputs, require_table_name
 from dpcli.report.json import json_text
-from dpcli.report.report import Report, collection_report, release_report
+from dpcli.report.report import Report, collection_report, release_report, stored_report
 from dpcli.report.table import estimate_table
 from dpcli.results import Collection, Form, Release, Simulation, enough_stored
 from dpcli.simulation import MAX_ROWS, MAX_RUNS, MAX_SEED
@@ -372,7 +372,7 @@ def _parts(
 ) -> tuple[str, bool, tuple[str, ...], tuple[str, ...], Report]:
     """The fields of a `Collection`, in their order."""
     with enough_stored(LONG):
-        report = Report.parse(stored.outputs[FACTS])
+        report = stored_report(stored.release_id, stored.outputs)
     warnings, done = (*messages.warnings, *reader_warnings(plan)), tuple(messages.done)
     return stored.release_id, stored.receipt is not None, warnings, done, report
 

@@ -30,7 +30,7 @@ from dpcli.report.formats import (
     require_table_name,
 )
 from dpcli.report.json import REPORT_VERSION
-from dpcli.report.report import Report, require_report, without_numbers
+from dpcli.report.report import Report, require_report, stored_report, without_numbers
 
 if TYPE_CHECKING:
     from dpcli.releasing.responses import ChargedResponses
@@ -125,7 +125,7 @@ class Outputs:
             return stored.outputs[name]
         if name not in self._made:
             try:
-                self._report = self._report or Report.parse(stored.outputs[FACTS])
+                self._report = self._report or stored_report(stored.release_id, stored.outputs)
                 self._made[name] = render_output(self._report, name)
             except KeyError:
                 output = "--metadata" if name.startswith(METADATA) else name
@@ -136,7 +136,7 @@ class Outputs:
         """The stored report, which a summary shows; None if an earlier version wrote it."""
         stated = json.loads(without_numbers(stored.outputs.get(FACTS, b"{}")))
         if stated.get("report_version") == REPORT_VERSION:
-            self._report = self._report or Report.parse(stored.outputs[FACTS])
+            self._report = self._report or stored_report(stored.release_id, stored.outputs)
         return self._report
 
     def is_published(self, stored: StoredRelease) -> bool:  # noqa: ARG002 - of responses alone
@@ -316,11 +316,22 @@ class Responses(Outputs):
 
 
 def wide_tables(stored: StoredRelease) -> list[str]:
-    """Names of the wide tables of a stored release; earlier versions stored them all."""
-    kept = [name.removeprefix(WIDE) for name in stored.outputs if name.startswith(WIDE)]
-    report = json.loads(without_numbers(stored.outputs[FACTS]))
-    statistics = [] if kept else report.get("statistics", [])
-    return kept or list(dict.fromkeys(statistic["layout"]["table"] for statistic in statistics))
+    """Names of the wide tables of a stored release; earlier versions stored them all.
+
+    Raises LedgerError if no version stored such names, and if a version stored none.
+    """
+    names = [name.removeprefix(WIDE) for name in stored.outputs if name.startswith(WIDE)]
+    if not names:
+        require_report(stored.release_id, stored.outputs)
+        report = json.loads(without_numbers(stored.outputs[FACTS]))
+        try:
+            layouts = [statistic["layout"] for statistic in report.get("statistics", [])]
+        except KeyError:
+            raise LedgerError.about("output-not-stored", output="--layout wide") from None
+        names = list(dict.fromkeys(layout["table"] for layout in layouts))
+    if not all(name and Path(name).name == name for name in names):
+        raise LedgerError.about("ledger-unusable.report", release_id=stored.release_id)
+    return names
 
 
 def _is_parquet(path: Path) -> bool:

@@ -22,11 +22,10 @@ answers here, whatever they were: these are then neither shown nor charged.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from dpcli.engine.files.source import Input, MemoryTable
 from dpcli.ledger.charge import STDIN, SUFFIX, Charge
@@ -37,7 +36,7 @@ from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import allocate, make_plan
 from dpcli.planning.quality_check import QualityResult, quality_result
 from dpcli.planning.results import NoisyStatistic
-from dpcli.problems.errors import UsageError
+from dpcli.problems.errors import LedgerError, UsageError
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.releasing.steps import Engine, add_noise, aggregate_data, answer_check
 from dpcli.specification.chosen_bounds import (
@@ -133,17 +132,39 @@ def _reused(plan: CentralPlan, outputs: Mapping[str, bytes], charged: ChargedEnt
     Its check has passed. Without one, or with other counts, which other versions stored, the second
     phase has to check the data.
     """
-    chosen = {
-        histogram: replace(bounds, entry=charged.entry, head=charged.head)
-        for histogram, bounds in from_json(outputs[BOUNDS]).items()
-    }
-    spec, answers = plan.spec, _check_from_json(plan, outputs)
-    if answers is not None and spec.quality is not None:
-        spec = replace(spec, quality=replace(spec.quality, charged=charged))
-    second = make_plan(with_chosen_bounds(spec, chosen))
+    spec = plan.spec
+    with _require_stored(charged.entry):
+        chosen = {
+            histogram: replace(bounds, entry=charged.entry, head=charged.head)
+            for histogram, bounds in from_json(outputs[BOUNDS]).items()
+        }
+        answers = _check_from_json(plan, outputs)
+        if answers is not None and spec.quality is not None:
+            spec = replace(spec, quality=replace(spec.quality, charged=charged))
+        spec = with_chosen_bounds(spec, chosen)
+    second = make_plan(spec)
     if answers is None:
         return FirstPhase(second)
-    return FirstPhase(second, replace(quality_result(second, answers), missed={}, over=()))
+    with _require_stored(charged.entry):
+        return FirstPhase(second, replace(quality_result(second, answers), missed={}, over=()))
+
+
+@contextmanager
+def _require_stored(number: int) -> Iterator[None]:
+    """Raise LedgerError for outputs of an entry that no version stored."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError):
+        raise LedgerError.about("ledger-unusable.outputs", number=number) from None
+
+
+def require_choice(number: int, outputs: Mapping[str, bytes]) -> None:
+    """Raise LedgerError unless the choice that an entry stores can be read."""
+    with _require_stored(number):
+        if BOUNDS in outputs:
+            from_json(outputs[BOUNDS])
+        if CHECK in outputs:
+            _stored_check(outputs)
 
 
 def _check_to_json(plan: CentralPlan, answers: Sequence[NoisyAnswer]) -> bytes:
@@ -157,13 +178,22 @@ def _check_from_json(
     """The stored answers of the check of a plan; None if there are none."""
     if CHECK not in outputs or plan.quality is None:
         return None
-    stored: dict[str, Any] = json.loads(outputs[CHECK])
-    if stored["counts"] != _labels(plan) or len(stored["answers"]) != len(plan.quality.queries):
+    labels, answers = _stored_check(outputs)
+    if labels != _labels(plan) or len(answers) != len(plan.quality.queries):
         return None
     return tuple(
         NoisyAnswer(integer_array(values), noise)
-        for values, noise in zip(stored["answers"], plan.quality.noises, strict=True)
+        for values, noise in zip(answers, plan.quality.noises, strict=True)
     )
+
+
+def _stored_check(outputs: Mapping[str, bytes]) -> tuple[list[str], list[list[int]]]:
+    """The names of the counts of a check, and its answers."""
+    stored = json.loads(outputs[CHECK])
+    labels, answers = list(stored["counts"]), [list(values) for values in stored["answers"]]
+    if {type(number) for values in answers for number in values} - {int}:
+        raise TypeError("noisy answers are whole numbers")
+    return labels, answers
 
 
 def _labels(plan: CentralPlan) -> list[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -32,6 +32,7 @@ from dpcli.privacy.events import RECOVERED, MechanismEvent
 from dpcli.privacy.loss import Loss, sum_losses
 from dpcli.problems.errors import LedgerError, Problem, SpecError, UsageError
 from dpcli.problems.light_dataclasses import dataclass
+from dpcli.releasing.bounds_choice import require_choice
 from dpcli.report.collection import CollectionReport, ResponseReport
 from dpcli.report.first_counts import ChoiceRuleReport, QualityRuleReport
 from dpcli.report.formats import FACTS
@@ -39,7 +40,7 @@ from dpcli.report.json import REPORT_VERSION, Fact, json_text, parsed_json
 from dpcli.report.plan import LocalPlanReport, PlanReport, plan_report
 from dpcli.report.privacy import LossReport
 from dpcli.report.release import ReleaseReport
-from dpcli.report.report import load_report, require_report, without_numbers
+from dpcli.report.report import load_report, stored_report, without_numbers
 from dpcli.report.statistic import StatisticReport
 from dpcli.specification.chosen_bounds import with_chosen_bounds
 from dpcli.specification.load import parse_spec, require_model
@@ -152,12 +153,14 @@ def _is_stored(ledger: OpenLedger, entry: LedgerEntry, report: ReportFile) -> bo
 
 
 def stored_faults(ledger: OpenLedger) -> Iterator[str]:
-    """A sentence about each stored report that no command could read."""
+    """A sentence about each stored report or choice that no command could read."""
     for entry in ledger.entries():
         problems: list[Problem] = []
-        with LedgerError.collected(problems):
+        # Early reports lack facts that later ones have.
+        with LedgerError.collected(problems), suppress(KeyError):
             outputs = unpacked_outputs(entry.number, ledger.outputs(entry.number))
-            require_report(entry.release_id, outputs)
+            require_choice(entry.number, outputs)
+            stored_report(entry.release_id, outputs)
         yield from (f"entry {entry.number}: {problem.message}" for problem in problems)
 
 

@@ -227,6 +227,21 @@ _MARK = "\u0000number:"
 _MARKED = r'"\\u0000number:(-?[0-9]+(?:\.[0-9]+)?|\[[-0-9., ]*\])"'
 
 
+def require_stated(fact: Fact) -> None:
+    """Raise NotStatedError for a field, at any depth, that the JSON does not state as declared."""
+    match fact:
+        case JsonObject():
+            kind: Any = type(fact)
+            for field in fields(kind):
+                require_stated(getattr(fact, field.name))
+        case Mapping():
+            for value in fact.values():
+                require_stated(value)
+        case list() | tuple():
+            for value in fact:
+                require_stated(value)
+
+
 def json_text(fact: Fact) -> str:
     """Indented JSON in a fixed order."""
     text = json.dumps(_encodable(fact), indent=2, ensure_ascii=False)

@@ -8,13 +8,14 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from dpcli.numeric.exact import exact_or_up
 from dpcli.problems.errors import LedgerError
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.report.json import CELLS_PLACE, json_text, parsed_json
+from dpcli.report.json import CELLS_PLACE, REPORT_VERSION, json_text, parsed_json, require_stated
 from dpcli.report.numbers import (
     DATE_UNIT,
     JSON_COLUMNS,
@@ -92,7 +93,7 @@ class Report:
         """A report, read from its JSON.
 
         Raises KeyError if an earlier version wrote it and a needed fact is absent, LedgerError if
-        it has a column that this version does not know.
+        it has a column that this version does not know, and other errors if it is no report.
         """
         text, blocks = _split_numbers(content)
         parsed = parsed_json(text)
@@ -100,13 +101,18 @@ class Report:
         stated = load_report(parsed)
         if parsed.get("model") == "local":
             return cls(content, stated)
+        import polars as pl
+
         release = cast("ReleaseReport", stated)
         asked = [column.name for column in release.table_columns]
         names = [column.name for column in JSON_COLUMNS if column.name in asked]
-        numbers = [
-            tuple(_numbers(statistic, blocks[index], names))
-            for statistic, index in zip(release.statistics, indices, strict=True)
-        ]
+        try:
+            numbers = [
+                tuple(_numbers(statistic, blocks[index], names))
+                for statistic, index in zip(release.statistics, indices, strict=True)
+            ]
+        except pl.exceptions.PolarsError:
+            raise ValueError("numbers that are not those of a report") from None
         return cls(content, stated, _with_facts(stated, numbers))
 
 
@@ -157,15 +163,46 @@ def collection_report(collection: RandomizedCollection) -> Report:
     return Report.compose(CollectionReport.of(collection))
 
 
+UNREADABLE = (
+    TypeError, ValueError, ArithmeticError, AttributeError, IndexError, RecursionError
+)  # fmt: skip
+"""The errors of `Report.parse` for a text that no version wrote."""
+
+
 def require_report(release_id: str, outputs: Mapping[str, bytes]) -> None:
-    """Raise LedgerError unless the stored JSON of a report is one."""
+    """Raise LedgerError unless the stored JSON of a report is one; numbers are not read."""
     try:
         load_report(parsed_json(without_numbers(outputs["report.json"])))
     except KeyError:
-        # Early reports lack facts that later ones have.
-        pass
-    except (TypeError, ValueError, ArithmeticError, AttributeError, RecursionError):
+        _require_earlier(release_id, outputs)
+    except UNREADABLE:
         raise LedgerError.about("ledger-unusable.report", release_id=release_id) from None
+
+
+def stored_report(release_id: str, outputs: Mapping[str, bytes]) -> Report:
+    """The stored report of a release, with its numbers.
+
+    Raises KeyError if there is none, or if an earlier version stored too few facts, and LedgerError
+    if no version wrote it.
+    """
+    try:
+        report = Report.parse(outputs["report.json"])
+        if getattr(report.stated, "report_version", None) == REPORT_VERSION:
+            require_stated(report.stated)
+    except KeyError:
+        _require_earlier(release_id, outputs)
+        raise
+    except UNREADABLE:
+        raise LedgerError.about("ledger-unusable.report", release_id=release_id) from None
+    return report
+
+
+def _require_earlier(release_id: str, outputs: Mapping[str, bytes]) -> None:
+    """Raise LedgerError if this version wrote a report that lacks a fact."""
+    with suppress(KeyError):
+        stated = parsed_json(without_numbers(outputs["report.json"]))
+        if stated["report_version"] == str(REPORT_VERSION):
+            raise LedgerError.about("ledger-unusable.report", release_id=release_id)
 
 
 def without_numbers(content: bytes) -> bytes:
@@ -259,6 +296,8 @@ def _read(lines: pl.DataFrame, keys: Sequence[str], names: Sequence[str]) -> pl.
     marks = dict.fromkeys(MARKS.values(), pl.Boolean)
     named = pl.Struct({**marks, "keys": labels, "item": pl.String})
     parts = lines.select(pl.col("line").str.extract_groups(FORM)).unnest("line")
+    if parts["named"].null_count():
+        raise ValueError("a line without a number")
     found = pl.col(names)
     texts = pl.when(found != "null").then(found.str.strip_chars('"')).otherwise(pl.lit(""))
     try:

@@ -19,9 +19,10 @@ import pytest
 
 from dpcli.ledger import entries, store
 from dpcli.ledger.balance import AccountTerms
-from dpcli.ledger.chain import LedgerEntry
+from dpcli.ledger.chain import LedgerEntry, entry_digest
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.problems.errors import LedgerError
+from dpcli.report.json import REPORT_VERSION
 from tests.oracles.files import batches
 from tests.support.cli import DATA, SPEC, Command, dpcli
 from tests.support.ledgers import charge, render
@@ -249,6 +250,13 @@ PACKED: dict[str, Callable[[], Mapping[str, bytes]]] = {
     "report is no JSON": lambda: {"report.json": zlib.compress(b"{")},
     "report is a list": lambda: {"report.json": zlib.compress(b"[]")},
     "report is of other types": lambda: {"report.json": zlib.compress(b'{"statistics": 3}')},
+    "report of today without its facts": lambda: {
+        "report.json": zlib.compress(f'{{"report_version": {REPORT_VERSION}}}'.encode())
+    },
+    "choice is no choice": lambda: {"bounds.json": zlib.compress(b'{"bounds": [{"column": 3}]}')},
+    "check is no check": lambda: {
+        "check.json": zlib.compress(b'{"counts": [], "answers": [["x"]]}')
+    },
     "bomb": lambda: {"table.csv": zlib.compress(bytes(40_000_000), 9)},
     "bomb of parts": lambda: {f"{n}.csv": zlib.compress(bytes(900_000), 9) for n in range(3)},
 }
@@ -331,3 +339,51 @@ def test_verify_refuses_what_any_command_refuses(seed: int, dpcli: Command, fold
         # A release may have no outputs, or not exist.
         is_known = re.search("release-void|release-recovered|no-such-", done.err)
         assert verified == 6 or done.status != 6 or is_known, (words, done.err)
+
+
+def _reports_forged() -> dict[str, tuple[str, str]]:
+    """Replacements in the report of a release, whose hashes are then right again."""
+    return {
+        "a number is a word": ('"value":', '"value":"many","x":'),
+        "numbers are no list": ('"cells": [\n        {', '"cells": [\n {'),
+        "statistics are a number": ('"statistics": [', '"statistics": 3, "x": ['),
+        "the name of a table is a path": ('"table": "', '"table": "../'),
+        "a fact is missing": ('"confidence": ', '"x": '),
+    }
+
+
+@pytest.mark.parametrize("name", _reports_forged())
+def test_a_forged_report_is_refused(name: str, dpcli: Command, tmp_path: Path) -> None:
+    """By `verify`, or at least where it is used; never as a fault of dpcli."""
+    spec, data = tmp_path / "spec.yaml", tmp_path / "data.csv"
+    spec.write_text(SPEC.replace("NEIGHBORS", "add-remove"), "utf-8")
+    data.write_text(DATA, "utf-8")
+    ledger = ("--ledger", tmp_path / "dpcli-ledger.sqlite")
+    words = ("release", spec, data, "--release-id", "r", "-o", tmp_path / "o.csv")
+    dpcli(*words, "-q").succeeded()
+    with closing(OpenLedger.open(ledger[1])) as opened:
+        entry = opened.entry_of("r", "town")
+        assert entry is not None
+        outputs = entries.unpacked_outputs(entry.number, opened.outputs(entry.number))
+        report = outputs["report.json"].decode()
+        assert _reports_forged()[name][0] in report
+        outputs["report.json"] = report.replace(*_reports_forged()[name], 1).encode()
+        packed = {file: zlib.compress(content) for file, content in outputs.items()}
+        digest = entry_digest(entry.head, packed)
+        for statement in store.TRIGGERS:
+            opened.query(f"DROP TRIGGER {statement.split()[2]}")
+        for file, content in packed.items():
+            opened.query("UPDATE outputs SET content = ? WHERE name = ?", content, file)
+        opened.query("UPDATE entries SET seal = ? WHERE number = ?", digest, entry.number)
+        for statement in store.TRIGGERS:
+            opened.query(statement)
+        anchor = opened.anchor
+    anchor.write_text(anchor.read_text("ascii").replace(entry.digest, digest), "ascii")
+
+    verified = dpcli("ledger", "verify", *ledger)
+    assert (verified.status == 6) is ("path" not in name), verified.err
+    for layout in ("long", "wide"):
+        done = dpcli("ledger", "export", "r", "-o", tmp_path / f"{layout}.csv", "--layout", layout,
+                     *ledger)  # fmt: skip
+        assert done.status == 6 or (layout == "long" and "path" in name), done.err
+    assert dpcli(*words, "--force").status in {0, 6}
