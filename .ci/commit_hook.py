@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import tempfile
 from pathlib import Path
@@ -29,8 +30,10 @@ class CommitHook(BuildHookInterface[Any]):
 
     def _git(self, *words: str) -> str:
         command = ("git", "-C", self.root, *words)
+        # In a hook of git, variables name the repository of the hook.
+        outside = {name: value for name, value in os.environ.items() if name[:4] != "GIT_"}
         try:
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            done = subprocess.run(command, capture_output=True, text=True, check=False, env=outside)
         except OSError:
             return ""
         return done.stdout.strip()
