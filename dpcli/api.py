@@ -165,6 +165,7 @@ def load_spec(path: SpecLike | None = None, *, text: str | None = None) -> Spec:
         raise WrongTypeError("load_spec(): name a file, or give a mapping or a `text`")
     if text is None:
         return _loaded("path", path)
+    require_supported()
     require_type("text", text, "the text of a spec", str)
     return parse_spec(text, "text", Path())
 

@@ -18,7 +18,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from dpcli.cli.charging import existing_ledger
-from dpcli.cli.console import write_json
+from dpcli.cli.console import print_line, write_json
 from dpcli.cli.options import AsJson, NamedLedger, composed, day_option
 from dpcli.cli.terminal import write_table
 from dpcli.fields.values import NumberSyntaxError, parse_number
@@ -167,7 +167,7 @@ def _write_accounts(
     for account in accounts:
         name = str(account["dataset"])
         for line in (*_account_lines(account), *sharing_warnings(shared[name])):
-            print(f"{name}: {line}")
+            print_line(f"{name}: {line}", file=sys.stdout)
     if plan is not None:
         wanted = terms_from_spec(plan.spec)
         if not terms:
@@ -175,7 +175,7 @@ def _write_accounts(
         for account_terms in terms.values():
             for word, kept, stated in account_terms.differences(wanted):
                 is_kept = f"the {word} of `{wanted.dataset}` is {kept}"
-                print(f"{is_kept}, and {stated} in the spec")
+                print_line(f"{is_kept}, and {stated} in the spec", file=sys.stdout)
 
 
 def _share(text: str) -> Fraction:
@@ -230,12 +230,13 @@ def _account(
     except LedgerError as failure:
         if failure.problems[0].code != "package-missing":
             raise
-        print(f"warning: {terms.dataset}: {failure.problems[0].message}", file=sys.stderr)
+        print_line(f"warning: {terms.dataset}: {failure.problems[0].message}")
         sizes = dict.fromkeys(COUNTED, UNKNOWN)
     return {
         **terms.payload(),
         "epsilon": terms.budget.epsilon,
         "delta": terms.budget.delta,
+        **({} if terms.budget.rho is None else {"rho": terms.budget.rho}),
         # One that chose bounds or limits first has two entries.
         "releases": len({release.release_id.removesuffix(SUFFIX) for release in releases}),
         **sizes,
@@ -259,7 +260,7 @@ def _with_numbers(facts: JsonObject) -> dict[str, Fact]:
     rounded down. An unknown number is null.
     """
     numbers: dict[str, Fact] = {}
-    for name in (*COUNTED, "epsilon", "delta"):
+    for name in (*COUNTED, "epsilon", "delta", "rho"):
         if name in facts:
             size, rounding = facts[name], floor if name.startswith("remaining") else ceil
             numbers[name] = (

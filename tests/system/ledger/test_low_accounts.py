@@ -53,6 +53,8 @@ def test_a_budget_in_rho_counts_as_well(dpcli: Command, tmp_path: Path) -> None:
     done = dpcli(*words, "10%")
     assert done.status == 5 and "the account `rho` has rho 0.005" in done.err
     assert dpcli(*words, "5%").status == 0
+    (account,) = dpcli(*words, "5%", "--json").succeeded().json
+    assert (account["rho"], account["remaining_rho"] < 0.0051) == (0.1, True)
 
 
 @pytest.mark.parametrize("share", ["ten", "0", "101%", "-1", ""])

@@ -224,6 +224,20 @@ def test_an_entry_that_is_not_forged_is_intact(dpcli: Command, folder: Path) -> 
     assert dpcli("ledger", "verify").succeeded().out.endswith("7 entries, all intact\n")
 
 
+def test_no_name_of_an_account_is_a_line_of_its_own(dpcli: Command, folder: Path) -> None:
+    """In no form of what a ledger shows, also where two accounts share files."""
+    for dataset, file in (("town", "/a"), ("x\nwarning: <b>", "/a")):
+        account = opening(dataset=dataset) | {"dataset": dataset}
+        shared = release(RELEASE | {"files": [file]}, dataset=dataset, name=f"r{len(dataset)}")
+        for columns in ([account] if dataset != "town" else []), [shared]:
+            for entry in columns:
+                forge(folder / "dpcli-ledger.sqlite", entry)
+    for words in (("show",), ("show", "--html"), ("show", "--spec", "spec.yaml"), ("history",)):
+        done = dpcli("ledger", *words).succeeded()
+        assert "\nwarning: <b>" not in done.out + done.err
+        assert "--html" not in words or "<b>" not in done.out
+
+
 def test_verify_reports_all_forged_entries_at_once(dpcli: Command, folder: Path) -> None:
     """Each has a sentence of its own, also where reports are compared as well."""
     path = folder / "dpcli-ledger.sqlite"
