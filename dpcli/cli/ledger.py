@@ -30,6 +30,7 @@ from dpcli.ledger.restoration import recover as recover_ledger
 from dpcli.privacy.loss import loss_text
 from dpcli.privacy.unit import PersonUnit, RowUnit, unit_text
 from dpcli.problems.errors import LedgerError, Problem, UsageError, make_problem
+from dpcli.releasing.bounds_choice import choice_faults
 from dpcli.releasing.report_proofs import report_faults, report_proofs, stored_faults
 from dpcli.specification.dataset_names import dataset_name_fault
 
@@ -229,7 +230,7 @@ def verify(
         with LedgerError.collected(unreadable):
             faults += report_faults(opened_ledger, reports)
         if not faults:
-            faults += stored_faults(opened_ledger)
+            faults += [*stored_faults(opened_ledger), *choice_faults(opened_ledger)]
             count = len(opened_ledger.entries())
     problems = [make_problem("ledger-in-doubt", path=name, why=fault) for fault in faults]
     LedgerError.require_none(problems or unreadable)

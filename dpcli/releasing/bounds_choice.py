@@ -29,6 +29,7 @@ from pathlib import Path
 
 from dpcli.engine.files.source import Input, MemoryTable
 from dpcli.ledger.charge import STDIN, SUFFIX, Charge
+from dpcli.ledger.entries import unpacked_outputs
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.transaction import LedgerTransaction
 from dpcli.numeric.arrays import integer_array
@@ -36,7 +37,7 @@ from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import allocate, make_plan
 from dpcli.planning.quality_check import QualityResult, quality_result
 from dpcli.planning.results import NoisyStatistic
-from dpcli.problems.errors import LedgerError, UsageError
+from dpcli.problems.errors import LedgerError, Problem, UsageError
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.releasing.steps import Engine, add_noise, aggregate_data, answer_check
 from dpcli.specification.chosen_bounds import (
@@ -158,13 +159,18 @@ def _require_stored(number: int) -> Iterator[None]:
         raise LedgerError.about("ledger-unusable.outputs", number=number) from None
 
 
-def require_choice(number: int, outputs: Mapping[str, bytes]) -> None:
-    """Raise LedgerError unless the choice that an entry stores can be read."""
-    with _require_stored(number):
-        if BOUNDS in outputs:
-            from_json(outputs[BOUNDS])
-        if CHECK in outputs:
-            _stored_check(outputs)
+def choice_faults(ledger: OpenLedger) -> Iterator[str]:
+    """A sentence about each stored choice or check that no release could use."""
+    for entry in ledger.entries():
+        problems: list[Problem] = []
+        with LedgerError.collected(problems):
+            outputs = unpacked_outputs(entry.number, ledger.outputs(entry.number))
+            with _require_stored(entry.number):
+                if BOUNDS in outputs:
+                    from_json(outputs[BOUNDS])
+                if CHECK in outputs:
+                    _stored_check(outputs)
+        yield from (f"entry {entry.number}: {problem.message}" for problem in problems)
 
 
 def _check_to_json(plan: CentralPlan, answers: Sequence[NoisyAnswer]) -> bytes:

@@ -32,7 +32,6 @@ from dpcli.privacy.events import RECOVERED, MechanismEvent
 from dpcli.privacy.loss import Loss, sum_losses
 from dpcli.problems.errors import LedgerError, Problem, SpecError, UsageError
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.releasing.bounds_choice import require_choice
 from dpcli.report.collection import CollectionReport, ResponseReport
 from dpcli.report.first_counts import ChoiceRuleReport, QualityRuleReport
 from dpcli.report.formats import FACTS
@@ -153,13 +152,12 @@ def _is_stored(ledger: OpenLedger, entry: LedgerEntry, report: ReportFile) -> bo
 
 
 def stored_faults(ledger: OpenLedger) -> Iterator[str]:
-    """A sentence about each stored report or choice that no command could read."""
+    """A sentence about each stored report that no command could read."""
     for entry in ledger.entries():
         problems: list[Problem] = []
         # Early reports lack facts that later ones have.
         with LedgerError.collected(problems), suppress(KeyError):
             outputs = unpacked_outputs(entry.number, ledger.outputs(entry.number))
-            require_choice(entry.number, outputs)
             stored_report(entry.release_id, outputs)
         yield from (f"entry {entry.number}: {problem.message}" for problem in problems)
 

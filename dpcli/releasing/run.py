@@ -121,7 +121,7 @@ class Run(Generic[PlanT]):
         self.take_first_steps()
 
     def require_account(self) -> None:
-        """Check the period, and collect warnings; nothing happens if the release is stored."""
+        """Check the period, and collect warnings, unless the release is stored."""
         if self.stored is None:
             self.request.require_likely_period(self.ledger)
             access = access_warnings(self.ledger.path, self.ledger.anchor)

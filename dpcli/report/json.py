@@ -228,7 +228,7 @@ _MARKED = r'"\\u0000number:(-?[0-9]+(?:\.[0-9]+)?|\[[-0-9., ]*\])"'
 
 
 def require_stated(fact: Fact) -> None:
-    """Raise NotStatedError for a field, at any depth, that the JSON does not state as declared."""
+    """Raise NotStatedError for a field that is not set, at any depth."""
     match fact:
         case JsonObject():
             kind: Any = type(fact)

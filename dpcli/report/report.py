@@ -170,7 +170,10 @@ UNREADABLE = (
 
 
 def require_report(release_id: str, outputs: Mapping[str, bytes]) -> None:
-    """Raise LedgerError unless the stored JSON of a report is one; numbers are not read."""
+    """Raise LedgerError unless the JSON of a stored report is one.
+
+    Its numbers are not read.
+    """
     try:
         load_report(parsed_json(without_numbers(outputs["report.json"])))
     except KeyError:

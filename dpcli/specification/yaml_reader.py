@@ -69,7 +69,7 @@ class _Writer(yaml.SafeDumper):
 
 
 def _represent_other(writer: _Writer, value: object) -> yaml.Node:
-    """A value of a class of its own, by what it is; RepresenterError for other objects."""
+    """A value of another class by what it is; RepresenterError if no spec has it."""
     if isinstance(value, Integral):
         return writer.represent_int(int(value))
     if isinstance(value, Decimal):
@@ -95,7 +95,7 @@ _Writer.add_multi_representer(object, _represent_other)
 
 
 def written_mapping(tree: Mapping[str, object]) -> str:
-    """A mapping as YAML; ValueError for values that no spec has, and for one in itself."""
+    """A mapping as YAML; ValueError for values that no spec has, and in itself."""
     try:
         text: str = yaml.dump(dict(tree), Dumper=_Writer, sort_keys=False, allow_unicode=True)
     except (yaml.YAMLError, RecursionError) as error:

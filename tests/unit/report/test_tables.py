@@ -216,6 +216,7 @@ def test_a_page_is_refused_if_an_old_report_lacks_its_facts(
         older.setattr("dpcli.report.privacy.headline", lambda _: None)
         layout = LayoutReport.load({"chosen": False})
         older.setattr(LayoutReport, "of", lambda *_: layout)
+        older.setattr("dpcli.report.release.REPORT_VERSION", 2)
         released = dpcli("release", spec, PEOPLE, "-q", "--release-id", "old")
     assert released.status == 0, released.err
     book, page, table = (tmp_path / name for name in ("dpcli-ledger.sqlite", "r.html", "t.csv"))
