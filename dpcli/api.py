@@ -379,7 +379,7 @@ def _parts(
 
 
 def _inputs(request: ReleaseRequest[PlanT], ledger: OpenLedger) -> tuple[Path, ...]:
-    """The files that a release has read, and those of its ledger: no output replaces them."""
+    """The files of a release and its ledger, which no output replaces."""
     spec = request.plan.spec
     place = spec.privacy.place
     sources = () if place is None else (Path(place.source),)

@@ -267,7 +267,7 @@ class Log:
         self._start, self._held = log_time(), list[str]()
 
     def __call__(self, facts: Mapping[str, object]) -> str:
-        """The line of a message, after lines that waited for it; empty if it waits itself."""
+        """The line of a message, after lines that waited; empty if it waits itself."""
         time_shown = log_time() if self.with_durations else self._start
         first = {"time": time_shown, "level": facts["level"], "message": facts["message"]}
         self._held.append(json.dumps(first | self.context | dict(facts)))
