@@ -304,7 +304,7 @@ def release(
 
 @redacted
 def randomize(
-    plan: Plan,
+    plan: Plan | SpecLike,
     data: Data,
     responses: FileName,
     *,
@@ -316,14 +316,15 @@ def randomize(
 ) -> Collection:
     """Randomize each record by itself, charge for it, and write the `responses` file.
 
-    The file must not exist. Other arguments are as for `release`, but a `release_id` that was
-    charged before publishes the stored responses, which is possible once. Errors are as for
-    `release`; raises OutputError if publishing fails after the charge.
+    The file must not exist. Other arguments are as for `release`, also the plan, but a
+    `release_id` that was charged before publishes the stored responses, which is possible once.
+    Errors are as for `release`; raises OutputError if publishing fails after the charge.
 
     Privacy: each response reveals the epsilon of its column in the spec at most, to anyone, and
     the `cost` is that of all responses of a record together.
     """
-    require_type("plan", plan, "a plan, made by `plan(load_spec(path))`", Plan)
+    if not isinstance(plan, Plan):
+        plan = make_plan(_loaded("plan", plan))
     if not isinstance(plan, LocalPlan):
         raise SpecError.about("wrong-model", spec=plan.spec.dataset)
     require_type("any_period", any_period, "True or False", bool)

@@ -806,7 +806,7 @@ def test_responses_are_published_once(tmp_path: Path) -> None:
     spec.write_bytes((ROOT / "specs" / "local-survey.yaml").read_bytes())
     wanted = plan(load_spec(spec))
     first = randomize(wanted, PEOPLE, target, release_id="one")
-    again = randomize(wanted, "nowhere.csv", target, release_id="one")
+    again = randomize(spec, "nowhere.csv", target, release_id="one")
     wrong = {
         "responses-gone": {"responses": tmp_path / "other.csv", "release_id": "one"},
         "release-id-taken": {"responses": target, "release_id": "one", "shuffle": True},
