@@ -46,7 +46,7 @@ from dpcli.report.json import json_text
 from dpcli.report.report import Report, collection_report, release_report, stored_report
 from dpcli.report.table import estimate_table
 from dpcli.results import Collection, Form, Release, Simulation, enough_stored
-from dpcli.simulation import MAX_ROWS, MAX_RUNS, MAX_SEED
+from dpcli.simulation.limits import NUMBERS, RUNS
 from dpcli.specification.load import parse_spec, read_spec_file, require_model
 from dpcli.specification.model import CentralSpec, LocalSpec, Spec
 from dpcli.specification.yaml_reader import written_mapping
@@ -183,6 +183,8 @@ def _loaded(name: str, spec: Any) -> Spec:
         return parse_spec(written, "mapping", Path())
     expected = "a spec: the name of its file, a mapping, or one that is loaded"
     require_type(name, spec, expected, str, os.PathLike)
+    if isinstance(spec, str) and "\n" in spec:
+        raise WrongTypeError(f"`{name}` is a text of several lines: use `load_spec(text=...)`")
     return read_spec_file(Path(os.fsdecode(spec)))
 
 
@@ -215,17 +217,17 @@ def check(spec: SpecLike, data: Data | None = None) -> tuple[Problem, ...]:
     return ()
 
 
-def simulate(spec: SpecLike, rows: int, *, runs: int = 100, seed: int | None = None) -> Simulation:
+@redacted
+def simulate(spec: SpecLike, rows: int, *, runs: int = RUNS, seed: int | None = None) -> Simulation:
     """Many releases of synthetic rows, which are made from the spec alone.
 
     Reads no data, uses no ledger and spends nothing. Noise has no seed, rows have. Raises SpecError
-    for a spec of the local model, and UsageError for numbers beyond the limits of the command.
+    for a spec of the local model, and UsageError for numbers that the command refuses.
     """
-    chosen = secrets.randbits(32) if seed is None else seed
-    for name, number, least, most in (
-        ("rows", rows, 1, MAX_ROWS), ("runs", runs, 1, MAX_RUNS), ("seed", chosen, 0, MAX_SEED)
-    ):  # fmt: skip
+    given = {"rows": rows, "runs": runs, "seed": 0 if seed is None else seed}
+    for name, number in given.items():
         require_type(name, number, "a whole number", int)
+        least, most = NUMBERS[name]
         if not least <= number <= most:
             raise UsageError.about("number-beyond-limits", option=name, least=least, most=most)
     central = require_model(_loaded("spec", spec), CentralSpec, "the spec")
@@ -234,7 +236,9 @@ def simulate(spec: SpecLike, rows: int, *, runs: int = 100, seed: int | None = N
     from dpcli.simulation.synthetic import SyntheticDataset
     from dpcli.simulation.trials import simulate as run_trials
 
-    with SyntheticDataset(central, rows, chosen) as invented:
+    with SyntheticDataset(
+        central, rows, secrets.randbits(32) if seed is None else seed
+    ) as invented:
         findings = run_trials(make_plan(central), invented, runs)
     return Simulation(json.loads(json_text(simulation_report(findings).document)))
 

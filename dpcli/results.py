@@ -131,6 +131,18 @@ class Release(Collection):
         """The names of the statistics, in the order of the spec."""
         return tuple(stated.name for stated in self._report.release.statistics)
 
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.statistics)
+
+    def __len__(self) -> int:
+        return len(self.statistics)
+
+    def keys(self) -> tuple[str, ...]:
+        """The names of the statistics, so that `dict(release)` is their tables."""
+        return self.statistics
+
+    _ipython_key_completions_ = keys
+
     def __getitem__(self, name: str) -> pl.DataFrame:
         """The numbers of one statistic: its groups, values and intervals.
 

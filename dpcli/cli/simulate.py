@@ -19,15 +19,12 @@ from dpcli.problems.errors import DpcliError, OutputError, UsageError
 from dpcli.releasing.publishing import publish_file
 from dpcli.report.formats import require_table_name
 from dpcli.report.json import json_text
-from dpcli.simulation import MAX_ROWS, MAX_RUNS, MAX_SEED
+from dpcli.simulation.limits import NUMBERS, RUNS
 from dpcli.simulation.report import HEADING, SimulationReport, simulation_report, violation_problems
 from dpcli.simulation.synthetic import SyntheticDataset
 from dpcli.simulation.trials import simulate as run_trials
 from dpcli.specification.load import read_spec_file
 from dpcli.specification.model import LocalSpec
-
-RUNS = 100
-"""Enough to estimate errors to about 10%; they take a few seconds."""
 
 
 def simulate(
@@ -35,7 +32,11 @@ def simulate(
     rows: Annotated[
         int,
         typer.Option(
-            "--rows", min=1, max=MAX_ROWS, metavar="N", help="Synthetic rows, to 10,000,000."
+            "--rows",
+            min=1,
+            max=NUMBERS["rows"][1],
+            metavar="N",
+            help="Synthetic rows, to 10,000,000.",
         ),
     ],
     seed: Annotated[
@@ -43,7 +44,7 @@ def simulate(
         typer.Option(
             "--seed",
             min=0,
-            max=MAX_SEED,
+            max=NUMBERS["seed"][1],
             metavar="S",
             help="The same synthetic rows again [random, shown].",
         ),
@@ -53,7 +54,7 @@ def simulate(
         typer.Option(
             "--runs",
             min=1,
-            max=MAX_RUNS,
+            max=NUMBERS["runs"][1],
             metavar="R",
             help="How often all is answered, to 10,000 [100].",
         ),

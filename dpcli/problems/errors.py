@@ -59,29 +59,32 @@ def make_problem(code: str, place: Place | None = None, /, **arguments: object) 
     return Problem(code.partition(".")[0], *message_and_hint(code, **arguments), place)
 
 
-def _text(problems: Iterable[Problem]) -> str:
-    """Each message once, with the numbers of the lines of the spec that it is about."""
+def _texts(problems: Iterable[Problem], part: str) -> Iterator[str]:
+    """Each message, or hint, once, with the numbers of the lines of the spec that it is about."""
     lines: dict[str, list[str]] = {}
     for problem in problems:
         place = [str(problem.place.line)] if problem.place else []
-        lines.setdefault(problem.message, []).extend(place)
-    return "; ".join(
-        f"{message} ({'lines' if len(own) > 1 else 'line'} {', '.join(own)})" if own else message
-        for message, own in lines.items()
-    )
+        lines.setdefault(getattr(problem, part), []).extend(place)
+    for text, own in lines.items():
+        where = f" ({'lines' if len(own) > 1 else 'line'} {', '.join(own)})" if own else ""
+        if text:
+            yield text + where
 
 
 class DpcliError(Exception):
     """An error that the user can act on. It contains all problems that were found.
 
-    Its text has each message once, with the numbers of the lines of the spec.
+    Its text has each message once, with the numbers of the lines of the spec. Python shows the
+    hints below it, as notes.
     """
 
     status: ClassVar[int] = 1
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(replace(problem, status=self.status) for problem in problems)
-        super().__init__(_text(self.problems))
+        super().__init__("; ".join(_texts(self.problems, "message")))
+        for hint in _texts(self.problems, "hint"):
+            self.add_note(f"hint: {hint}")
 
     def __reduce__(self) -> tuple[type[Self], tuple[tuple[Problem, ...]]]:
         """Make copies, such as for another process, from the problems, not the text."""

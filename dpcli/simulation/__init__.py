@@ -8,12 +8,3 @@ noise that the plan states.
 Privacy: a `SyntheticDataset` opens exact answers about its own rows alone. No function here takes
 rows or a path to read, so no result is about a real person.
 """
-
-MAX_ROWS = 10_000_000
-"""More rows would take long, and noise does not grow with their number."""
-
-MAX_RUNS = 10_000
-"""More runs would take long and not change a significant digit of the errors."""
-
-MAX_SEED = 2**53 - 1
-"""Every JSON reader represents numbers up to this one exactly."""

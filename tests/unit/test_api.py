@@ -532,6 +532,9 @@ WRONG: dict[str, Callable[[Any], object]] = {
     "ledger": lambda wrong: release(_minimal(), PEOPLE, ledger=wrong, release_id="r"),
     "responses": lambda wrong: randomize(_local(), PEOPLE, wrong, release_id="r"),
     "collected": lambda wrong: estimate(_local().spec, wrong),
+    "rows": lambda wrong: simulate(ROOT / "specs" / "minimal.yaml", wrong),
+    "runs": lambda wrong: simulate(ROOT / "specs" / "minimal.yaml", 10, runs=wrong),
+    "seed": lambda wrong: simulate(ROOT / "specs" / "minimal.yaml", 10, seed=wrong),
 }
 
 
@@ -546,7 +549,8 @@ def _local() -> Plan:
 @pytest.mark.parametrize("name", WRONG)
 def test_an_argument_of_another_type_is_named(name: str) -> None:
     """A TypeError says which argument it is, its type, and what was expected."""
-    for wrong in (7, ["age"] if name in ("path", "spec", "plan") else {"age": [1]}):
+    other = ["age"] if name in ("path", "spec", "plan") else {"age": [1]}
+    for wrong in (0.5 if name in ("rows", "runs", "seed") else 7, other):
         with pytest.raises(TypeError, match=rf"^`{name}` is of type {type(wrong).__name__}, exp"):
             WRONG[name](wrong)
 
@@ -563,6 +567,8 @@ def test_a_spec_has_several_forms(spec: Path, tmp_path: Path) -> None:
     for words in ({}, {"path": spec, "text": text}):
         with pytest.raises(TypeError, match="name a file"):
             load_spec(**words)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"`path` .* use `load_spec\(text=\.\.\.\)`"):
+        load_spec(text)
     with pytest.raises(TypeError, match="values that no spec has"):
         plan({"dpcli": object()})
     with pytest.raises(TypeError, match="expected names of files"):
@@ -611,6 +617,15 @@ def test_a_simulation_is_a_table(spec: Path) -> None:
         simulate(ROOT / "specs" / "local-survey.yaml", 10)
 
 
+@pytest.mark.parametrize("numbers", [{"rows": 0}, {"rows": 9, "runs": 0}, {"rows": 9, "seed": -1}])
+def test_a_simulation_takes_the_numbers_of_the_command(spec: Path, numbers: dict[str, int]) -> None:
+    """Others are refused before a row is invented, and a number of rows is needed."""
+    with refused("number-beyond-limits"):
+        simulate(spec, **numbers)
+    with pytest.raises(TypeError, match=r"simulate\(\): .*'rows'"):
+        simulate(spec)  # type: ignore[call-arg]
+
+
 def test_what_is_printed_is_short(spec: Path) -> None:
     """At most fifteen lines of a hundred columns; in Jupyter a table, with texts escaped."""
     wanted = plan(spec)
@@ -638,6 +653,16 @@ def test_a_statistic_is_a_table_of_its_own(spec: Path) -> None:
     entry = "\n  - {name: first, statistic: mean, column: visit, epsilon: 1}\n"
     days = release(load_spec(text=dated + entry), PEOPLE, release_id="s", ledger=ledger_of(spec))
     assert days["first"]["value"].dtype == pl.Date
+
+
+def test_a_release_has_the_names_of_its_statistics(spec: Path) -> None:
+    """They can be listed, counted, asked for and completed, and each has a table."""
+    made = release(spec, PEOPLE, release_id="r")
+    assert tuple(made) == made.statistics == made._ipython_key_completions_()
+    assert len(made) == len(made.statistics) and made.statistics[0] in made and "x" not in made
+    assert {name: len(table) for name, table in dict(made).items()} == {
+        name: len(made[name]) for name in made
+    }
 
 
 def test_a_release_is_saved_and_given_to_pandas(spec: Path, tmp_path: Path) -> None:

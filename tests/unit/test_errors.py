@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import pickle
+import traceback
 
 from dpcli.problems.errors import OutputError, Place, Problem, SpecError, describe_system_error
 from tests.support.rules import for_each
@@ -51,3 +52,16 @@ def test_the_text_of_an_error_says_each_problem_once() -> None:
     assert str(error) == f"{missing} (lines 7, 9); {other}"
     assert str(SpecError(problems[:1])) == f"{missing} (line 7)"
     assert len(error.problems) == 3
+
+
+def test_python_shows_the_hints_of_an_error() -> None:
+    """Each hint is a note below the text, once, with the lines of the spec that it is about."""
+    at = [Place("spec.yaml", line, 3, 1, "column: b") for line in (7, 9)]
+    problems = [Problem("unknown-column", "not declared", "write `a`", place) for place in at]
+    error = SpecError(
+        [*problems, Problem("over-budget", "too small", "spend less"), Problem("x", "y")]
+    )
+
+    assert error.__notes__ == ["hint: write `a` (lines 7, 9)", "hint: spend less"]
+    assert pickle.loads(pickle.dumps(error)).__notes__ == error.__notes__
+    assert "hint: spend less" in "".join(traceback.format_exception(error))
