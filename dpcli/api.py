@@ -43,6 +43,7 @@ from dpcli.releasing.run import CollectionRun, Messages, ReleaseRun
 from dpcli.releasing.steps import opened_data, require_quality
 from dpcli.report.formats import LONG, render_outputs, require_table_name
 from dpcli.report.json import json_text
+from dpcli.report.notes import release_notes
 from dpcli.report.report import Report, collection_report, release_report, stored_report
 from dpcli.report.table import estimate_table
 from dpcli.results import Collection, Form, Release, Simulation, enough_stored
@@ -303,7 +304,8 @@ def release(
         inputs = _inputs(request, run.ledger)
     stored = run.outcome
     require_quality(stored, request.path)
-    return Release(*_parts(plan, stored, messages), inputs)
+    release_id, charged, warnings, done, report = _parts(plan, stored, messages)
+    return Release(release_id, charged, warnings, (*done, *release_notes(report)), report, inputs)
 
 
 @redacted

@@ -44,7 +44,8 @@ class Collection(Shown):
     """A collection of responses that is charged and stored, as its report states it.
 
     `charged` is false if its release id was charged for before. `warnings` say what people must
-    know of the account and the numbers, `notes` what was done: the command line prints both.
+    know of the account and the entries, `notes` what was done, and what a release left out of its
+    numbers: the command line prints both.
     """
 
     release_id: str

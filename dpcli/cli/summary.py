@@ -20,11 +20,11 @@ from dpcli.numeric.exact import exact_or_rounded
 from dpcli.privacy.loss import Loss, loss_text, remaining_text
 from dpcli.report.captions import QUALITY_COLUMNS, caption_lines
 from dpcli.report.digits import Digits, any_rounded, number_writer, reader_of
+from dpcli.report.notes import left_out_notes, quality_note
 from dpcli.report.numbers import CellText, NumberTable, flags_of, number_of
 from dpcli.report.report import Report
 from dpcli.report.statistic import nothing_selected
 from dpcli.statistics.postprocessing import Flag
-from dpcli.statistics.quality.completeness import Complete
 
 if TYPE_CHECKING:
     from dpcli.report.first_counts import QualityReport
@@ -98,15 +98,7 @@ def _print_quality(check: QualityReport, report: Report) -> None:
     if not check.passed:
         write_table(sys.stderr, "quality check: failed", rows)
         return
-    # Earlier versions counted all rows, in the first line.
-    fine = check.table[len(check.counts) - 1 if check.counts else 0]
-    required = [line for line in check.table if check.counts and line[2] and line[4]]
-    label, about, low, high, *_ = [*required, fine][0]
-    if check.counts and not required:
-        stated = report.release
-        units = stated.spec.rows_are if stated.privacy.unit == "row" else "people"
-        label = f"{units} without a fault"
-    print_line(f"quality check: about {about} {label} ({low} to {high}), no minimum missed")
+    print_line(quality_note(check, report))
 
 
 def _print_values(report: Report, out: TextIO, digits: Digits) -> None:
@@ -179,15 +171,8 @@ def _flags(report: Report) -> set[str]:
 
 def _notes(report: Report) -> Iterator[str]:
     """What numbers are about if rows are left out of them, and what marks mean."""
-    left_out: dict[str, list[str]] = {}
     stated = report.release
-    for statistic in stated.statistics:
-        is_whole = statistic.complete == Complete.YES
-        for sentence in (statistic.left_out, "" if is_whole else statistic.complete_sentence):
-            if sentence:
-                left_out.setdefault(sentence, []).append(statistic.name)
-    for sentence, names in left_out.items():
-        yield f"{', '.join(names)}: {sentence}"
+    yield from left_out_notes(report)
     fewer = "" if stated.privacy.unit == "row" else "fewer `max_groups`, or "
     for statistic, numbers in zip(stated.statistics, report.numbers, strict=True):
         if nothing := nothing_selected(statistic, numbers[0]):

@@ -245,15 +245,27 @@ def test_warnings_and_notes_are_data(spec: Path, dpcli: Command) -> None:
 
     assert "`town` paid for releases of `people.csv` as well" in shared
     assert "this spec has no `quality:`" in unchecked
-    assert [note.split(":")[0] for note in made.notes] == [
-        "first release of the account `village` in the ledger dpcli-ledger.sqlite"
-    ]
-    assert again.notes == ("release one published again, nothing charged",)
+    first, *numbers = made.notes
+    assert first.startswith("first release of the account `village` in the ledger dpcli-ledger.")
+    assert [note.split(":")[0] for note in numbers] == ["ages", "income"]
+    assert again.notes == ("release one published again, nothing charged", *numbers)
     assert all(text in printed for text in (*again.warnings, *again.notes))
     assert (
         "created the ledger"
         in release(plan(load_spec(_alone(spec))), PEOPLE, release_id="r").notes[0]
     )
+
+
+def test_notes_say_what_numbers_lack(spec: Path, dpcli: Command) -> None:
+    """What the quality check counted, and what is left out, is not only on a terminal."""
+    checked = "quality: {epsilon: 1, min_rows: 5000}\ncolumns:\n"
+    text = ROWS.replace("columns:\n", checked).replace("[0, 10000]", "[0, 2000]")
+    spec.write_text(text, encoding="utf-8")
+    made = release(spec, PEOPLE, release_id="one")
+    printed = dpcli("release", spec, PEOPLE, "--release-id", "one", "-o", spec.with_name("o.csv"))
+    assert all(note in printed.err for note in made.notes[2:])
+    assert made.notes[2].startswith("quality check: about ")
+    assert any(note.startswith("income: these numbers are not complete") for note in made.notes[3:])
 
 
 def _alone(spec: Path) -> Path:
