@@ -204,13 +204,8 @@ def explain(
     if word is None:
         sys.stdout.write(_word_list(width))
         return
-    plain = word.strip().casefold()
-    named = [page for page in pages() if plain == page.name.casefold()]
-    named = named or [page for page in pages() if plain in map(str.casefold, page.also)]
-    if not named:
-        forms = (plain, "-".join(plain.split()), "_".join(plain.split()))
-        meant = {reference.synonyms().get(form, form) for form in forms}
-        named = [page for page in pages() if not meant.isdisjoint(map(str.casefold, _names(page)))]
+    plain = " ".join(word.split()).casefold()
+    named = _pages_of(plain) or _pages_of(plain.removesuffix("s"))
     named = [
         replace(page, meaning=help_prose(page.name)) if page.kind == "command" else page
         for page in named
@@ -225,6 +220,17 @@ def explain(
     if not texts:
         raise _unknown_word_error(word)
     sys.stdout.write("\n\n".join(texts) + "\n")
+
+
+def _pages_of(plain: str) -> list[Page]:
+    """The pages of a word in lower case: its own, or those of what it means."""
+    forms = (plain, plain.replace(" ", "-"), plain.replace(" ", "_"))
+    meant = {reference.synonyms().get(form, form).casefold() for form in forms}
+    return (
+        [page for page in pages() if plain == page.name.casefold()]
+        or [page for page in pages() if plain in map(str.casefold, page.also)]
+        or [page for page in pages() if not meant.isdisjoint(map(str.casefold, _names(page)))]
+    )
 
 
 def _word_list(width: int) -> str:

@@ -127,8 +127,8 @@ def test_the_list_has_every_word(dpcli: Command) -> None:
 
 @pytest.mark.parametrize(
     ("word", "meant"),
-    [("bouns", "bounds"), ("averages", "mean"), ("Units", "unit"), ("neighbours", "neighbors"),
-     ("max-rows", "max_rows"), ("over budget", "over-budget-epsilon"), ("scales", "scale"),
+    [("bouns", "bounds"), ("averagge", "mean"), ("Unitt", "unit"), ("neighbours", "neighbors"),
+     ("max-rows", "max_rows"), ("over budget", "over-budget-epsilon"), ("scal", "scale"),
      ("zzzzzz", "")],
 )  # fmt: skip
 def test_a_misspelled_word_gives_suggestions(word: str, meant: str, dpcli: Command) -> None:
@@ -208,6 +208,16 @@ def test_words_of_other_tools_lead_to_those_of_dpcli(dpcli: Command) -> None:
     assert set(synonyms().values()) <= KNOWN
     assert not set(synonyms()) & KNOWN
     assert dpcli("explain", "Average").out == dpcli("explain", "mean").out
+
+
+@pytest.mark.parametrize(
+    ("typed", "page"),
+    [("confidence intervals", "confidence"), ("Percentages", "proportion"), ("exit  code", "exit"),
+     ("windows", "install"), ("pandas", "python"), ("k-anonymity", "GDPR")],
+)  # fmt: skip
+def test_a_word_may_be_a_plural_or_have_parts(dpcli: Command, typed: str, page: str) -> None:
+    """The page of what is meant is shown, in place of a list of similar words."""
+    assert dpcli("explain", *typed.split(" ")).succeeded().out == dpcli("explain", page).out
 
 
 @pytest.mark.parametrize("name", [statistic.name for statistic in STATISTICS])
