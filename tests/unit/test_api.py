@@ -346,6 +346,22 @@ def test_an_unfit_table_is_refused_like_a_file(
         assert ledger.releases() == []
 
 
+def test_a_table_is_named_by_its_type(spec: Path, people: pl.DataFrame) -> None:
+    """Not as the file that it is written to; hints say what to do in pandas."""
+    spec.write_text(PERSONS, encoding="utf-8")
+    pandas: Any = pytest.importorskip("pandas")
+    table = people.to_pandas()
+    ids = pandas.to_numeric(table["person_id"].str.extract(r"(\d+)")[0])
+    for made, hint in (
+        (table.set_index("person_id"), "`reset_index()`"),
+        (table.assign(person_id=ids.where(ids > ids.min())), '`astype("Int64")`'),
+    ):
+        (problem,) = check(spec, made)
+        assert "of `DataFrame` has" in problem.message and hint in problem.hint
+    assert check(spec, made.assign(person_id=made["person_id"].astype("Int64"))) == ()
+    assert check(spec, table.set_index("person_id").reset_index()) == ()
+
+
 def closed_relation(frame: pl.DataFrame) -> Any:
     """A relation of a connection that is closed."""
     duckdb: Any = pytest.importorskip("duckdb")

@@ -70,6 +70,7 @@ class Source:
     read to their types, and `unfit_ids` the columns that cannot be ids. `state` is set for a file
     that is read without a copy. If this file has only some columns of the named file, `positions`
     maps positions there to indices here. `kind` is the format before the file was copied as text.
+    A table of a program is `in_memory`.
     """
 
     name: str
@@ -83,6 +84,7 @@ class Source:
     state: State | None = None
     positions: Mapping[int, int] = field(default_factory=dict)
     kind: Format = "csv"
+    in_memory: bool = False
 
     def index_of(self, column: Column) -> int:
         """The index of a column that the file has; several columns may share one index."""

@@ -91,14 +91,21 @@ def _problems(source: Source, columns: Sequence[Column]) -> Iterator[Problem]:
             missed = f"{len(source.header):,} columns, and none at position {key:,}"
             yield make_problem("missing-column.position", file=file, missed=missed)
         else:
-            yield make_problem(hint, file=file, mark=mark, missed=f"no column {quote(key)}")
+            # Letters that UTF-8 has no form for may be those of the name.
+            lost = hint == "missing-column" and not key.isascii() and LOST in "".join(source.header)
+            code = "missing-column.encoding" if lost else hint
+            yield make_problem(code, file=file, mark=mark, missed=f"no column {quote(key)}")
 
 
 WIDE = "missing-column.wide"
 
+LOST = "\N{REPLACEMENT CHARACTER}"
+
 
 def _hint_of(source: Source) -> tuple[str, str | None]:
     """The code of a missing column, with a probable delimiter or encoding."""
+    if source.in_memory:
+        return "missing-column.memory", None
     mark = separator_in(source)
     if source.dialect is not None and "\0" in "".join(source.header):
         return WIDE, wide_encoding(source)
@@ -145,7 +152,7 @@ def _type_problems(source: Source, column: Column) -> Iterator[Problem]:
         # time zones.
         arguments = {"column": name, "type": source.unfit_ids[name]}
         expected = "whole numbers or texts, as it has ids"
-        yield make_problem("column-type", file=source.name, expected=expected, **arguments)
+        yield make_problem("column-type.id", file=source.name, expected=expected, **arguments)
 
 
 def is_separator_mark(header: Sequence[str]) -> bool:

@@ -50,7 +50,7 @@ CAUSES = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemoryTable:
-    """A table in memory; messages use its `name`.
+    """A table in memory; messages use the name of its type.
 
     `rows` is a DataFrame or LazyFrame of polars, or an object with an Arrow stream, such as a table
     of pandas or Arrow.
@@ -141,9 +141,11 @@ def open_dataset(
         problems += _duplicates(raws)
         sources = []
         # To copy may take long, so nothing is copied for a command with a problem.
-        for name, raw in () if problems else raws:
+        for data, (name, raw) in () if problems else zip(inputs, raws, strict=True):
             with DataError.collected(problems):
                 source = open_source(name, raw, dialect, progress)
+                if isinstance(data, MemoryTable):
+                    source = replace(source, name=type(data.rows).__name__, in_memory=True)
                 opened.callback(source.file.close)
                 sources.append(source)
         DataError.require_none(problems)

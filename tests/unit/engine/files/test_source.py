@@ -11,6 +11,7 @@ import sys
 import threading
 import unicodedata
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -18,6 +19,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from dpcli.data.formats import STANDARD_DIALECT
 from dpcli.data.number_columns import IntegerColumn
 from dpcli.engine.files.dataset import Dataset, Source
 from dpcli.engine.files.header_check import require_columns
@@ -316,6 +318,22 @@ def test_a_name_that_differs_in_form_alone_is_shown(name: str, shown: str) -> No
     assert (near.code, absent.code) == ("missing-column", "missing-column")
     assert f"declare `âge: {{from: {shown}, ...}}`" in near.hint
     assert "SECRET" not in str(refusal.value) + near.hint + absent.hint
+
+
+def test_a_name_in_another_encoding_is_missed_for_that(tmp_path: Path) -> None:
+    """The hint is to declare the encoding, and with it the file is read; other names are not it."""
+    data, columns = tmp_path / "a.csv", [IntegerColumn(name, bounds=(0, 1)) for name in ("ä", "b")]
+    data.write_bytes("ä;b\n1;1\n".encode("windows-1252"))
+    dialect = replace(STANDARD_DIALECT, delimiter=";")
+    with open_dataset([str(data)], dialect) as dataset, pytest.raises(DataError) as refusal:
+        require_columns(dataset, columns)
+    (absent,) = refusal.value.problems
+    assert "`csv: {encoding: windows-1252}`" in absent.hint
+    with open_dataset([str(data)], replace(dialect, encoding="windows-1252")) as dataset:
+        require_columns(dataset, columns)
+    with open_dataset([str(data)], dialect) as dataset, pytest.raises(DataError) as refusal:
+        require_columns(dataset, [IntegerColumn("c", bounds=(0, 1)), columns[1]])
+    assert "names must match" in refusal.value.problems[0].hint
 
 
 @pytest.mark.parametrize("encoding", ["utf-16le", "utf-16be", "utf-32"])
