@@ -270,7 +270,10 @@ def _unknown_option(option: str, params: Sequence[Any], where: str) -> UsageErro
             fix = f"give it without an option: `{where} {_label(param)}`; "
             return UsageError.about("unknown-option", **arguments, fix=fix)
     names = [name for param in params if not _is_argument(param) for name in param.opts]
-    fix = REMOVED.get(f"{where} {option}", did_you_mean(get_close_matches(option, names, n=2)))
+    # The dashes, which all have, would make options alike that are not.
+    bare = {name.lstrip("-"): name for name in names}
+    near = [bare[word] for word in get_close_matches(option.lstrip("-"), bare, n=2)]
+    fix = REMOVED.get(f"{where} {option}", did_you_mean(near))
     return UsageError.about("unknown-option", **arguments, fix=fix)
 
 

@@ -186,8 +186,7 @@ def _share(text: str) -> Fraction:
         number = Fraction(-1)
     if 0 < number <= 1:
         return number
-    fix = "write a share such as `10%` or `0.1`"
-    raise UsageError.about("bad-option", given="`--fail-below`", other=text, fix=fix)
+    raise UsageError.about("bad-option.share", share=text)
 
 
 def _low_accounts(

@@ -45,6 +45,17 @@ def test_hints_can_be_acted_on(old: str, new: str, hint: str, dpcli: Command, sp
     assert hint in dpcli("check", edit(spec, (old, new))).err
 
 
+@pytest.mark.parametrize(
+    ("option", "near"), [("--epsilon", None), ("--detail", "--details"), ("--row", "--rows")]
+)
+def test_an_option_is_meant_only_if_it_is_alike(
+    option: str, near: str | None, dpcli: Command, spec: Path
+) -> None:
+    """Dashes, which all have, make no option like another."""
+    found = dpcli("plan", spec, option, "3").err
+    assert ("did you mean" in found) is bool(near) and (near is None or near in found)
+
+
 def test_an_empty_budget_suggests_no_smaller_request(
     dpcli: Command, spec: Path, data: Path
 ) -> None:

@@ -63,7 +63,8 @@ def test_other_shares_are_refused(dpcli: Command, tmp_path: Path, share: str) ->
     spend(dpcli, tmp_path, "full", "1")
     path = tmp_path / "dpcli-ledger.sqlite"
     done = dpcli("ledger", "show", "--ledger", path, "--fail-below", share)
-    assert done.status == 2 and "error[bad-option]" in done.err
+    assert done.status == 2 and "error[bad-option]: `--fail-below` is " in done.err
+    assert "write `--fail-below 10%`" in done.err
 
 
 def test_an_export_names_what_it_wrote(dpcli: Command, tmp_path: Path) -> None:
