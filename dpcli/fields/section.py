@@ -36,7 +36,15 @@ from dpcli.fields.tree import (
     Span,
     node_at,
 )
-from dpcli.fields.values import LIST_TAG, MAPPING_TAG, TEXT_TAG, AlreadyReportedError, Fields, Json
+from dpcli.fields.values import (
+    LIST_TAG,
+    MAPPING_TAG,
+    NUMBER,
+    TEXT_TAG,
+    AlreadyReportedError,
+    Fields,
+    Json,
+)
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.messages import closest_match, quote, quoted_list, truncated
 from dpcli.problems.reference import advice, key_example, key_places, variant_code
@@ -62,6 +70,9 @@ M = TypeVar("M", bound="SectionModel")
 
 REPORTED = "reported"
 """The type of the pydantic error for a mapping whose problems are recorded."""
+
+ONE_NUMBER = r"^(\w+: \{\w+: )[\d.]+(?:, delta: [^{}]*)?\}"
+"""An example of a mapping that one number could be short for."""
 
 RANGE = r"^(-?[\d.]+) ?(?:-|\.\.+|to) ?(-?[\d.]+)$"
 """Two numbers in one text, as people write ranges."""
@@ -368,7 +379,11 @@ class SectionModel(BaseModel):
             line = "one value, without brackets"
         else:
             usual = {"a list": "[..., ...]", "a mapping": "{key: value}"}.get(form, "...")
-            line = f"`{self._example(path, usual)}`"
+            example = self._example(path, usual)
+            if isinstance(node, ScalarNode) and NUMBER.fullmatch(node.text):
+                # `budget: 3` means an epsilon, and `bins: 10` a width.
+                example = re.sub(ONE_NUMBER, rf"\g<1>{node.text}}}", example)
+            line = f"`{example}`"
         code = variant_code("wrong-shape", str(path[-1]))
         self.report(code, *path, found=node.form, form=form, line=line)
 

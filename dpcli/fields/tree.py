@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Generic, NamedTuple, ParamSpec, TypeVar
 
-from dpcli.fields.values import AlreadyReportedError
+from dpcli.fields.values import NUMBER, AlreadyReportedError
 from dpcli.problems.errors import Place, Problem, make_problem
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.messages import MAX_CHOICES, closest_match, message_and_hint, quote, quoted_list
@@ -179,7 +179,11 @@ class ScalarNode:
 
     text: str
     span: Span
-    form: ClassVar = "a text"
+
+    @property
+    def form(self) -> str:
+        """What messages call a value where another form is expected."""
+        return "a number" if NUMBER.fullmatch(self.text) else "a text"
 
     @property
     def shown(self) -> str:

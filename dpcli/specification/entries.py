@@ -138,7 +138,9 @@ def _require_rows_or_people(
     ):
         # It is said once, of the first such entry.
         context.limits_rows = True
-        raise section.report("rows-without-limit")
+        column = section.node.scalar("column")
+        code = "rows-without-limit.column" if column else "rows-without-limit"
+        raise section.report(code, column=column.text if column else "")
 
 
 def _limits(

@@ -300,6 +300,19 @@ class _StatisticName(Choice):
         return super()._choose(text)
 
 
+def _statistic_meant(word: str) -> str:
+    """The statistic that a word names, here or in other tools; empty without."""
+    meant = synonyms().get(plain_word(word), word)
+    return meant if statistics.STATISTICS.named(meant) else ""
+
+
+class _About(Choice):
+    def _choose(self, text: str) -> str:
+        if meant := _statistic_meant(text):
+            raise invalid_value("unknown-choice.about", choices=self._names(), statistic=meant)
+        return super()._choose(text)
+
+
 class EntryModel(AnsweredModel):
     """The fields of all entries: name, groups, mechanism, budget, post-processing."""
 
@@ -315,7 +328,7 @@ class EntryModel(AnsweredModel):
             meant=synonyms,
         ),
     ]
-    of: Annotated[str, Choice("unknown-choice", ("people", "rows"))] | None = None
+    of: Annotated[str, _About("unknown-choice", ("people", "rows"), meant=synonyms)] | None = None
     by: list[KeyForm] | None = None
     where: dict[str, Any] | None = None
     mechanism: MechanismName | None = None
@@ -346,6 +359,12 @@ class EntryModel(AnsweredModel):
     def subject(self) -> str:
         name = self.node.scalar("name")
         return name.shown if name and self.statistic_of else self.what
+
+    def missing_line(self, key: str) -> str:
+        """The statistic that stands at `of` by mistake, or the usual line."""
+        about = self.node.scalar("of") if key == "statistic" else None
+        meant = _statistic_meant(about.text) if about else ""
+        return f"`statistic: {meant}`" if meant else super().missing_line(key)
 
     def report_unknown(self, key: str) -> bool:
         """Reports a field that only other statistics have; False if no statistic has it.

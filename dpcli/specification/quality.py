@@ -69,12 +69,14 @@ class QualityModel(AnsweredModel):
             self, context, QUALITY_COUNTS, Attempt(False), "price-required.quality"
         )
         relation = context.relation
-        if self.min_people is not None and isinstance(relation.unit, RowUnit):
+        if self.min_people is not None and isinstance(context.unit, RowUnit):
             node.key_span("min_people").report("no-people")
         of_chosen = self.min_rows is not None and LIMIT_NAME in context.choices
         if of_chosen and not context.published:
             node.key_span("min_rows").report("rows-of-chosen-limit")
         self.require()
+        if context.unit is None:
+            raise AlreadyReportedError
         entries = resolved_entries.value
         if None in context.columns.values():
             raise AlreadyReportedError
