@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpcli.cli.charging import forecast_balance, warn
-from dpcli.cli.console import print_json, print_line, problem_facts, width_of, wrapped
+from dpcli.cli.console import print_json, print_line, problem_facts
 from dpcli.cli.options import AnyPeriod, AsJson, LedgerFile, Period, SpecFile
 from dpcli.cli.terminal import shown_progress, write_table
 from dpcli.data.column import Column
@@ -302,7 +302,7 @@ def _show_counts(checked: CellsCheck, privacy: Privacy) -> None:
 
 def _print_lines(lines: Iterator[str] | Sequence[str]) -> None:
     for line in lines:
-        print(wrapped(escape_controls(line), width_of(sys.stdout)))
+        print(escape_controls(line))
 
 
 READS = {"all": "them", "most": "most of them", "some": "some of them", "few": "a few of them"}

@@ -6,6 +6,7 @@ import gzip
 import json
 import random
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
@@ -242,6 +243,19 @@ def test_the_text_of_a_packed_file_shows_its_encoding(tmp_path: Path) -> None:
         data.write_bytes(gzip.compress("a,b\n1,K\u00f6ln\n".encode(encoding) * 9))
         shown = on_terminal("check", spec, data, "--cells", columns=200, cwd=tmp_path)
         assert f"csv: {{encoding: {encoding}}}" in shown.text
+
+
+@pytest.mark.parametrize("columns", [90, 120, 200])
+def test_a_wide_terminal_fills_its_lines(tmp_path: Path, columns: int) -> None:
+    """A line is broken only where its next word would not fit; prose has at most 100 columns."""
+    content = "a,b\n" + "p,1\n" * 30 + "Total: 30\n"
+    lines = checked(tmp_path, "columns: {b: {type: integer}}", content, columns=columns).lines
+    (first,) = (number for number, line in enumerate(lines) if "a.csv: the" in line)
+    for line, after in pairwise(lines[first:]):
+        if not after.startswith("  "):
+            break
+        assert len(f"{line} {after.split()[0]}") > min(columns, 100)
+    assert "look at the file" in line
 
 
 def test_numbers_outside_the_bounds_are_named(tmp_path: Path) -> None:
