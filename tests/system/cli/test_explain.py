@@ -213,7 +213,7 @@ def test_words_of_other_tools_lead_to_those_of_dpcli(dpcli: Command) -> None:
 @pytest.mark.parametrize(
     ("typed", "page"),
     [("confidence intervals", "confidence"), ("Percentages", "proportion"), ("exit  code", "exit"),
-     ("windows", "install"), ("pandas", "python"), ("k-anonymity", "GDPR")],
+     ("windows", "install"), ("pandas", "install"), ("k-anonymity", "GDPR")],
 )  # fmt: skip
 def test_a_word_may_be_a_plural_or_have_parts(dpcli: Command, typed: str, page: str) -> None:
     """The page of what is meant is shown, in place of a list of similar words."""
