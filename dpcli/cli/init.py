@@ -15,7 +15,7 @@ import typer
 
 from dpcli.cli.answers import InvalidAnswerError, Prompter, parse_list
 from dpcli.cli.console import print_json, print_line, write_json
-from dpcli.cli.interview import Interview
+from dpcli.cli.interview import Interview, header_line
 from dpcli.cli.options import checked_dialect, input_file, require_new_file
 from dpcli.cli.outputs import output_file, write_output
 from dpcli.data.formats import Dialect, has_unnamed_index
@@ -137,7 +137,7 @@ def init(
             f"`csv: {{names: [{names[0]}, ...]}}`"
         )
     elif not certain:
-        line = f"line {dialect.skip_lines + 1}" if dialect.skip_lines else "the first line"
+        line = header_line(dialect)
         columns = f"the names of {len(names):,} column{'s' * (len(names) != 1)}"
         print_line(
             f"note: {line} of `{data}` was taken as {columns}; if it is a record, delete the draft "

@@ -35,7 +35,7 @@ from dpcli.numeric.exact import plain_text, short_down, short_up
 from dpcli.planning.planner import make_plan
 from dpcli.planning.quality_check import noise_excess
 from dpcli.problems.errors import SpecError
-from dpcli.problems.messages import count_text, quote, truncated
+from dpcli.problems.messages import capitalized, count_text, quote, truncated
 from dpcli.specification import draft
 from dpcli.specification.dataset_names import dataset_name_fault
 from dpcli.specification.load import parse_central_spec
@@ -61,6 +61,11 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "na": parse_list,
 }
 """Parsers of answers about fields of a column whose values are not single texts."""
+
+
+def header_line(dialect: Dialect) -> str:
+    """What messages call the line that is taken as the header."""
+    return f"line {dialect.skip_lines + 1}" if dialect.skip_lines else "the first line"
 
 
 class Interview:
@@ -152,9 +157,9 @@ class Interview:
             self._put(replace(self._at("csv"), names=tuple(names), header_lines=1), "csv")
             return names
 
-        if not self._at("csv").names and (
-            certain or ask("header", parse_yes_or_no, cells=count_text(count, "cell"))
-        ):
+        line, cells = header_line(self._at("csv")), count_text(count, "cell")
+        about = {"line": line, "Line": capitalized(line), "cells": cells}
+        if not self._at("csv").names and (certain or ask("header", parse_yes_or_no, **about)):
             return header
         return ask("names", put_names, count=count)
 
