@@ -19,7 +19,7 @@ from dpcli.cli.charging import forecast_balance, warn
 from dpcli.cli.console import print_json, print_line, problem_facts
 from dpcli.cli.options import AnyPeriod, AsJson, LedgerFile, Period, SpecFile
 from dpcli.cli.terminal import shown_progress, write_table
-from dpcli.data.column import Column
+from dpcli.data.column import STATES, Column
 from dpcli.data.formats import Dialect
 from dpcli.engine.files.dataset import Dataset
 from dpcli.engine.progress import Progress
@@ -39,7 +39,8 @@ from dpcli.problems.messages import escape_controls, quoted_list
 from dpcli.releasing.steps import opened_data, reading_warnings
 from dpcli.report.captions import RESPONSIBLE
 from dpcli.specification.load import read_spec_file
-from dpcli.specification.model import CentralSpec, Privacy, Spec
+from dpcli.specification.model import CentralSpec, Privacy, QualityCheck, Spec
+from dpcli.statistics.quality.quality_counts import fault_order
 
 if TYPE_CHECKING:
     from dpcli.engine.check_cells import CellsCheck, ColumnCells
@@ -263,6 +264,29 @@ def show_cells(checked: CellsCheck, decoded: CellsCheck, spec: Spec) -> None:
         if remarks:
             _print_lines([f"{cells.column.name}:", *(f"  - {remark}" for remark in remarks)])
     _show_counts(checked, spec.privacy)
+    quality = spec.quality if isinstance(spec, CentralSpec) else None
+    if quality is not None and (checked.enough_people or checked.enough_rows):
+        _print_lines(_counted_faults(checked, quality))
+
+
+def _counted_faults(checked: CellsCheck, quality: QualityCheck) -> Iterator[str]:
+    """What minimums do not count, though the file has enough with it."""
+    order, cells = (
+        fault_order(quality.entry.inputs),
+        {one.column.name: one for one in checked.columns},
+    )
+    found = [
+        f"`{fault.name}` ({amount} {STATES[fault.state]})"
+        for fault in (*order.cells, *order.blanks)
+        if fault.name in cells
+        and (amount := getattr(cells[fault.name], STATES[fault.state])) not in (None, "none")
+    ]
+    if found:
+        units = "people" if quality.min_people else "rows"
+        yield (
+            f"{units}: a release counts only {units} without a fault, and faults are in "
+            f"{', '.join(found)}; `missing: drop` in a column says that its blanks are none"
+        )
 
 
 def _show_counts(checked: CellsCheck, privacy: Privacy) -> None:

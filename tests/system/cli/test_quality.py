@@ -478,6 +478,28 @@ def test_check_cells_compares_people_and_kept_rows_with_their_minimum(
     assert shown in cells_on_terminal(*of_people(tmp_path, minimum, people, rows)).text
 
 
+def test_check_cells_names_the_faults_that_minimums_do_not_count(
+    dpcli: Command, tmp_path: Path
+) -> None:
+    """A file with enough people may have too few without a fault, and a release would stop."""
+    spec = tmp_path / "spec.yaml"
+    text = (
+        "dpcli: 1\ndataset: d\nquality: {epsilon: 1, min_people: 480}\n"
+        "privacy: {unit: {column: id}, neighbors: add-remove, budget: {epsilon: 9}}\n"
+        "columns: {id: {type: id}, ok: {type: boolean}, age: {type: integer, bounds: [0, 50]}}\n"
+        "statistics: [{name: n, statistic: count, of: people, by: [ok], epsilon: 1}]\n"
+    )
+    spec.write_text(text, encoding="utf-8")
+    data = fill(tmp_path, "id,ok,age", *(f"{at},{'' if at % 9 else 'yes'},99" for at in range(500)))
+    shown = " ".join(cells_on_terminal(spec, data).text.split())
+    assert "people: at least `min_people`" in shown
+    assert "faults are in `ok` (some blank); `missing: drop`" in shown
+    assert dpcli("release", spec, data, "-q").status == 8
+    spec.write_text(text.replace("boolean", "boolean, missing: drop"), encoding="utf-8")
+    assert "faults are in" not in cells_on_terminal(spec, data).text
+    assert dpcli("release", spec, data, "-q").status == 0
+
+
 ODD = ["NaN", '"""', "9" * 50, "", ",,,", "x\x00y", "é", "=1+1", "1e400", "-0"]
 
 
