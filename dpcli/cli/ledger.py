@@ -30,6 +30,7 @@ from dpcli.ledger.restoration import recover as recover_ledger
 from dpcli.privacy.loss import loss_text
 from dpcli.privacy.unit import PersonUnit, RowUnit, unit_text
 from dpcli.problems.errors import LedgerError, Problem, UsageError, make_problem
+from dpcli.problems.messages import count_text
 from dpcli.releasing.bounds_choice import choice_faults
 from dpcli.releasing.report_proofs import report_faults, report_proofs, stored_faults
 from dpcli.specification.dataset_names import dataset_name_fault
@@ -237,8 +238,9 @@ def verify(
     if as_json:
         print_json({"entries": count, "reports": len(reports), "intact": True})
     else:
-        agree = f", {len(reports):,} published reports agree" if reports else ""
-        print_line(f"{name}: {count:,} entries, all intact{agree}", file=sys.stdout)
+        agrees = f"{count_text(len(reports), 'published report')} agree{'s' * (len(reports) == 1)}"
+        entries = f"{count:,} {'entry' if count == 1 else 'entries'}, all intact"
+        print_line(f"{name}: {entries}{f', {agrees}' if reports else ''}", file=sys.stdout)
 
 
 def recover(

@@ -291,6 +291,7 @@ def test_verify_compares_with_published_reports(
     verify = ["ledger", "verify", "--against", "a.report.json"]
     dpcli("release", spec, data, "-o", "a.csv")
     edit(folder / "a.report.json", to=folder / "copy.json")
+    assert "1 published report agrees" in dpcli(*verify).succeeded().out
     assert "2 published reports agree" in dpcli(*verify, "copy.json").succeeded().out
     edit(folder / "copy.json", ('"entry": 2', '"entry": 1'))
     refused = dpcli(*verify, "copy.json")
