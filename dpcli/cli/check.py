@@ -21,6 +21,7 @@ from dpcli.cli.options import AnyPeriod, AsJson, LedgerFile, Period, SpecFile
 from dpcli.cli.terminal import shown_progress, write_table
 from dpcli.data.column import STATES, Column
 from dpcli.data.formats import Dialect
+from dpcli.data.labels import BOOLEAN_LABELS
 from dpcli.engine.files.dataset import Dataset
 from dpcli.engine.progress import Progress
 from dpcli.planning.plan import CentralPlan, Plan
@@ -364,6 +365,15 @@ def _remarks(cells: ColumnCells, declared: Column, spec: Spec) -> Iterator[str]:
     if cells.is_constant and can_differ and is_clean:
         yield "all readable cells have the same value"
     if cells.absent:
-        more = len(cells.absent) - SHOWN
-        listing = ", ".join(cells.absent[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
-        yield f"never occurs: {listing}"
+        yield from _absent_remarks(cells, declared, spec)
+
+
+def _absent_remarks(cells: ColumnCells, declared: Column, spec: Spec) -> Iterator[str]:
+    """Declared texts that never occur; blank cells may stand for one of a boolean."""
+    is_stated = isinstance(spec, CentralSpec) and declared.name in spec.may_be_blank
+    is_open = declared.missing is None and not is_stated and cells.blank != "none"
+    if declared.labels == BOOLEAN_LABELS and is_open:
+        yield "a blank cell may mean false: then declare `missing: false`"
+    more = len(cells.absent) - SHOWN
+    listing = ", ".join(cells.absent[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+    yield f"never occurs: {listing}"

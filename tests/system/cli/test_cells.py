@@ -245,6 +245,19 @@ def test_the_text_of_a_packed_file_shows_its_encoding(tmp_path: Path) -> None:
         assert f"csv: {{encoding: {encoding}}}" in shown.text
 
 
+@pytest.mark.parametrize("tick", ["x", "X", "\N{CHECK MARK}"])
+def test_a_column_of_ticks_can_be_read(tmp_path: Path, tick: str) -> None:
+    """Both hints together read it: a text for true, and what a blank cell means."""
+    content, declared = "a,b\n" + f"{tick},1\n,2\n,3\n" * 9, "columns: {{a: {{type: boolean{}}}}}"
+    shown = checked(tmp_path, declared.format(""), content, columns=200).text
+    written = tick if tick.isascii() else f'"{tick}"'
+    assert f"`values: [no, {written}]` would read them" in shown
+    assert "a blank cell may mean false: then declare `missing: false`" in shown
+    added = f", values: [no, {written}], missing: false"
+    shown = checked(tmp_path, declared.format(added), content, columns=200).text
+    assert "a       some" in shown and "never occurs: no" in shown and "blank cell may" not in shown
+
+
 @pytest.mark.parametrize("columns", [90, 120, 200])
 def test_a_wide_terminal_fills_its_lines(tmp_path: Path, columns: int) -> None:
     """A line is broken only where its next word would not fit; prose has at most 100 columns."""
