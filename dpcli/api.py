@@ -26,6 +26,7 @@ from dpcli.planning.plan import CentralPlan, LocalPlan, Plan, PlanT
 from dpcli.planning.planner import make_plan, require_plan_fits
 from dpcli.planning.words.guarantee import reader_warnings
 from dpcli.problems.errors import (
+    MAPPING,
     BudgetError,
     DataError,
     DpcliError,
@@ -46,7 +47,7 @@ from dpcli.report.json import json_text
 from dpcli.report.notes import release_notes
 from dpcli.report.report import Report, collection_report, release_report, stored_report
 from dpcli.report.table import estimate_table
-from dpcli.results import Collection, Form, Release, Simulation, enough_stored
+from dpcli.results import Collection, Form, Problems, Release, Simulation, enough_stored
 from dpcli.simulation.limits import NUMBERS, RUNS
 from dpcli.specification.load import parse_spec, read_spec_file, require_model
 from dpcli.specification.model import CentralSpec, LocalSpec, Spec
@@ -181,7 +182,7 @@ def _loaded(name: str, spec: Any) -> Spec:
             written = written_mapping(spec)
         except ValueError:
             raise WrongTypeError(f"`{name}` has values that no spec has") from None
-        return parse_spec(written, "mapping", Path())
+        return parse_spec(written, MAPPING, Path())
     expected = "a spec: the name of its file, a mapping, or one that is loaded"
     require_type(name, spec, expected, str, os.PathLike)
     if isinstance(spec, str) and "\n" in spec:
@@ -214,8 +215,8 @@ def check(spec: SpecLike, data: Data | None = None) -> tuple[Problem, ...]:
             with opened_data(made.spec, inputs_of(data)):
                 pass
     except (SpecError, DataError, BudgetError) as failure:
-        return tuple(failure.problems)
-    return ()
+        return Problems(failure.problems)
+    return Problems()
 
 
 @redacted

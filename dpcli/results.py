@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpcli.privacy.loss import Loss, loss_text, remaining_text
-from dpcli.problems.errors import LedgerError
+from dpcli.problems.errors import LedgerError, Problem
+from dpcli.problems.excerpts import render_problem
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.problems.messages import Shown, Summary, closest_match, did_you_mean
+from dpcli.problems.messages import Shown, Summary, closest_match, count_text, did_you_mean
+from dpcli.problems.shown import MAX_LINES
 from dpcli.releasing.publishing import publish, require_writable
 from dpcli.report.formats import (
     LONG,
@@ -243,6 +245,21 @@ def _number(value: Any) -> Any:
         except ValueError:
             return value
     return value
+
+
+class Problems(tuple[Problem, ...]):
+    """Problems that Python shows as the command line does, in about fifteen lines."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        shown: list[str] = []
+        for problem in self:
+            shown += ["", *render_problem(problem).split("\n")]
+            if len(shown) > MAX_LINES and problem is not self[-1]:
+                shown.append(f"\n{count_text(len(self), 'problem')} in all")
+                break
+        return "\n".join(shown[1:]) or "no problems"
 
 
 @contextmanager

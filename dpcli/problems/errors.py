@@ -28,6 +28,9 @@ from typing import ClassVar, Self
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.messages import message_and_hint
 
+MAPPING = "mapping"
+"""The source of places in a spec that a program gives as a mapping."""
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -60,10 +63,14 @@ def make_problem(code: str, place: Place | None = None, /, **arguments: object) 
 
 
 def _texts(problems: Iterable[Problem], part: str) -> Iterator[str]:
-    """Each message, or hint, once, with the numbers of the lines of the spec that it is about."""
+    """Each message, or hint, once, with the numbers of the lines of the spec that it is about.
+
+    A mapping has no lines that its author knows.
+    """
     lines: dict[str, list[str]] = {}
     for problem in problems:
-        place = [str(problem.place.line)] if problem.place else []
+        known = problem.place is not None and problem.place.source != MAPPING
+        place = [str(problem.place.line)] if problem.place and known else []
         lines.setdefault(getattr(problem, part), []).extend(place)
     for text, own in lines.items():
         where = f" ({'lines' if len(own) > 1 else 'line'} {', '.join(own)})" if own else ""

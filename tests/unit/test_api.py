@@ -632,6 +632,27 @@ def test_problems_are_data(spec: Path, tmp_path: Path) -> None:
     assert problem.code == "unknown-statistic" and "mean" in problem.hint
 
 
+def test_problems_print_as_on_the_command_line(spec: Path) -> None:
+    """Message, place and hint of the first few; a mapping has no lines that are worth naming."""
+    assert repr(check(spec)) == "no problems"
+    text = spec.read_text("utf-8").replace("statistic: mean", "statistic: meen")
+    broken = yaml.safe_load(text)
+    shown = repr(check(broken))
+    assert (
+        shown.startswith("error[unknown-statistic]: ") and "\nhint: did you mean `mean`?" in shown
+    )
+    with refused("unknown-statistic") as caught:
+        load_spec(broken)
+    assert "(line" not in str(caught.value)
+    with refused("unknown-statistic") as caught:
+        load_spec(text=text)
+    assert "(line " in str(caught.value)
+    many = check({"dpcli": 1, **{f"key{number}": number for number in range(30)}})
+    assert len(repr(many).splitlines()) <= 25 and repr(many).endswith(
+        f"{len(many)} problems in all"
+    )
+
+
 def test_a_simulation_is_a_table(spec: Path) -> None:
     """It has a line for each number, and keeps what the plan promises."""
     made = simulate(spec, 500, runs=5, seed=1)
