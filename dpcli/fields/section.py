@@ -372,7 +372,9 @@ class SectionModel(BaseModel):
             form = " or ".join(FORMS[tag] for tag in FORMS if tag in context["expected_tags"])
         if isinstance(node, ScalarNode) and form.endswith("a list"):
             items = re.sub(RANGE, r"\1, \2", truncated(node.text))
-            line = f"`[{items}]`"
+            # One number is the first of several: `bounds: 0, 100` lacks the brackets.
+            example = self._example(path) if NUMBER.fullmatch(node.text) else ""
+            line = f"`{example}`" if example.endswith("]") else f"`[{items}]`"
         elif "single value" in form and (
             isinstance(node, SequenceNode) or isinstance(path[-1], int)
         ):

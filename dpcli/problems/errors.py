@@ -63,7 +63,7 @@ def make_problem(code: str, place: Place | None = None, /, **arguments: object) 
 
 
 def _texts(problems: Iterable[Problem], part: str) -> Iterator[str]:
-    """Each message, or hint, once, with the numbers of the lines of the spec that it is about.
+    """Each message, or hint, once, with the numbers of its lines in the spec.
 
     A mapping has no lines that its author knows.
     """

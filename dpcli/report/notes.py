@@ -38,7 +38,7 @@ def left_out_notes(report: Report) -> Iterator[str]:
 
 
 def release_notes(report: Report) -> Iterator[str]:
-    """What the summary of a release says of its numbers, besides the meaning of marks."""
+    """What readers of a release must know of its check and its numbers."""
     if check := report.release.quality:
         yield quality_note(check, report)
     yield from left_out_notes(report)

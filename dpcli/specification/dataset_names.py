@@ -54,6 +54,9 @@ def dataset_name_fault(text: str) -> dict[str, str] | None:
         or not all(letter.isascii() for letter in letters if letter.isdigit())
     ):
         advice = f"begin with a letter or digit, and use at most {MAX_LENGTH} characters"
+        better = re.sub(r"[^\w.-]+", "-", text[:MAX_LENGTH]).strip("-._")
+        if better not in ("", text) and dataset_name_fault(better) is None:
+            advice = f"write {quote(better)}"
         return {"expected": "letters, the digits 0 to 9, `.`, `_` and `-`", "advice": advice}
     return None
 

@@ -13,7 +13,7 @@ from dpcli.data.column import Column
 from dpcli.data.derived.declared import DeclaredDerivation, DerivedSection, derived_section
 from dpcli.fields.tree import MappingNode, Node, ScalarNode, attempt
 from dpcli.fields.values import AlreadyReportedError
-from dpcli.problems.messages import closest_match, did_you_mean, quote
+from dpcli.problems.messages import closest_match, quote
 from dpcli.problems.registry import Classes
 from dpcli.specification.columns import MAX_COLUMNS, add_stated_choice, require_name
 from dpcli.specification.context import SpecContext
@@ -32,20 +32,21 @@ OTHER_WORDS = {
 
 def choose_derived(key: ScalarNode | None, node: Node) -> type[DerivedSection]:
     """The model of a derived column, by the key that says how it is computed."""
-    return choose_computed(derived.DERIVED, "derived-form", "derived-form.several", key, node)
+    codes = ("derived-form", "derived-form.near", "derived-form.several")
+    return choose_computed(derived.DERIVED, codes, key, node)
 
 
 def choose_computed(
     declared: Classes[DeclaredDerivation],
-    none: str,
-    several: str,
+    codes: tuple[str, str, str],
     key: ScalarNode | None,
     node: Node,
 ) -> type[DerivedSection]:
-    """The model of one of some kinds; codes are for `none`, and for `several`."""
+    """The model of one of some kinds; `codes` are for none, one like it, several."""
+    none, like, several = codes
     models, name = {kind.key: kind for kind in declared}, key.text if key else ""
     if not isinstance(node, MappingNode):
-        raise node.span.report(none, column=name, found=node.shown, near="", choices=models)
+        raise node.span.report(none, column=name, found=node.shown, choices=models)
     kinds = [kind for kind in models if kind in node.pairs]
     if len(kinds) != 1:
         arguments = {"column": name, "choices": models, "kinds": kinds}
@@ -54,8 +55,9 @@ def choose_computed(
         tried = next((key for key in node.pairs if key not in OTHER_KEYS), None)
         found = node.shown if tried is None else f"computed by {quote(tried)}"
         near = OTHER_WORDS.get(tried or "") or closest_match(tried or "", models)
-        likely = did_you_mean([near] if near in models else [])
-        raise node.span.report(none, found=found, near=likely, **arguments)
+        if near in models:
+            raise node.span.report(like, found=found, meant=near, tried=tried, **arguments)
+        raise node.span.report(none, found=found, **arguments)
     return derived_section(models[kinds[0]])
 
 

@@ -29,7 +29,8 @@ PEOPLE, ROWS = "people", "rows"
 
 def choose_person_value(key: ScalarNode | None, node: Node) -> type[DerivedSection]:
     """The model of a value of a person, by the key that says what it is."""
-    return choose_computed(PERSON_VALUES, "people-form", "people-form.several", key, node)
+    codes = ("people-form", "people-form.near", "people-form.several")
+    return choose_computed(PERSON_VALUES, codes, key, node)
 
 
 def _columns_of_conditions(node: Node | None) -> Iterator[str]:

@@ -178,6 +178,10 @@ def _read_id_columns(node: Node | None, context: SpecContext) -> list[IdColumn]:
 def _read_id_column(scalar: ScalarNode, context: SpecContext) -> IdColumn:
     from dpcli.data.labels import IdColumn
 
+    if context.declared and scalar.text not in context.columns:
+        # A column of another type would be no better.
+        ids = [name for name, column in context.columns.items() if column and column.is_id]
+        raise scalar.span.report("unknown-column.unit", word=scalar.text, choices=ids)
     column = context.column(scalar)
     if isinstance(column, IdColumn):
         return column
