@@ -180,8 +180,9 @@ def _loaded(name: str, spec: Any) -> Spec:
     if isinstance(spec, Mapping):
         try:
             written = written_mapping(spec)
-        except ValueError:
-            raise WrongTypeError(f"`{name}` has values that no spec has") from None
+        except ValueError as found:
+            kinds = "texts, numbers, dates, lists and mappings"
+            raise WrongTypeError(f"the spec has a value of {found}, expected {kinds}") from None
         return parse_spec(written, MAPPING, Path())
     expected = "a spec: the name of its file, a mapping, or one that is loaded"
     require_type(name, spec, expected, str, os.PathLike)

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import suppress
+from datetime import date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
-from numbers import Integral, Rational
+from typing import Any
 
 import yaml
 
@@ -61,46 +62,38 @@ def read_tree(raw: bytes, source: str) -> tuple[MappingNode | None, Findings, st
     return None, findings, text
 
 
-class _Writer(yaml.SafeDumper):
-    """Writes a mapping of Python: what occurs twice twice, and each exact number."""
+def written_mapping(tree: Mapping[Any, object]) -> str:
+    """A mapping of a program as YAML.
 
-    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 - an alias would be refused
-        return True
-
-
-def _represent_other(writer: _Writer, value: object) -> yaml.Node:
-    """A value of another class by what it is; RepresenterError if no spec has it."""
-    if isinstance(value, Integral):
-        return writer.represent_int(int(value))
-    if isinstance(value, Decimal):
-        return writer.represent_str(str(value))
-    if isinstance(value, Rational):
-        return writer.represent_str(
-            plain_text(Fraction(int(value.numerator), int(value.denominator)))
-        )
-    if isinstance(value, str):
-        return writer.represent_str(str.__str__(value))
-    if isinstance(value, float):
-        return writer.represent_float(float(value))
-    raise yaml.representer.RepresenterError(type(value).__name__)
-
-
-def _represent_nothing(writer: _Writer, _value: None) -> yaml.Node:
-    """An empty value, which is refused: `null` would be a text."""
-    return writer.represent_scalar("tag:yaml.org,2002:null", "")
-
-
-_Writer.add_representer(type(None), _represent_nothing)
-_Writer.add_multi_representer(object, _represent_other)
-
-
-def written_mapping(tree: Mapping[str, object]) -> str:
-    """A mapping as YAML; ValueError for values that no spec has, and in itself."""
-    try:
-        text: str = yaml.dump(dict(tree), Dumper=_Writer, sort_keys=False, allow_unicode=True)
-    except (yaml.YAMLError, RecursionError) as error:
-        raise ValueError(type(error).__name__) from None
+    Decimals and fractions are written exactly, and arrays of numpy as lists. ValueError names the
+    type and the place of a value that no spec has.
+    """
+    text: str = yaml.safe_dump(_plain(tree, ()), sort_keys=False, allow_unicode=True)
     return text
+
+
+def _plain(value: Any, path: tuple[Any, ...]) -> Any:
+    """A copy in types of YAML; what occurs twice would be an alias."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Mapping) and len(path) < MAX_DEPTH:
+        return {_plain(key, path): _plain(item, (*path, key)) for key, item in value.items()}
+    if isinstance(value, list | tuple | range) and len(path) < MAX_DEPTH:
+        return [_plain(item, (*path, number)) for number, item in enumerate(value)]
+    if isinstance(value, datetime) and value.time() == time():
+        value = value.date()
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return date(value.year, value.month, value.day)
+    if isinstance(value, str):
+        return str.__str__(value)
+    for kind in (bool, int, float):
+        if isinstance(value, kind):
+            return kind(value)
+    with suppress(ValueError, OverflowError):
+        if isinstance(value, Decimal | Fraction):
+            return plain_text(Fraction(value))
+    place = ".".join(map(str, path))
+    raise ValueError(f"type {type(value).__name__} at `{place}`")
 
 
 def _require_plain_text(raw: bytes, text: str, findings: Findings) -> None:

@@ -19,7 +19,6 @@ from itertools import product
 from pathlib import Path
 from typing import Any, get_args
 
-import numpy as np
 import polars as pl
 import pytest
 import yaml
@@ -597,29 +596,35 @@ def test_a_spec_has_several_forms(spec: Path, tmp_path: Path) -> None:
             load_spec(**words)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"`path` .* use `load_spec\(text=\.\.\.\)`"):
         load_spec(text)
-    with pytest.raises(TypeError, match="values that no spec has"):
-        plan({"dpcli": object()})
+    with pytest.raises(TypeError, match=r"value of type object at `columns\.age`, expected"):
+        plan(mapping | {"columns": {"age": object()}})
     with pytest.raises(TypeError, match="expected names of files"):
         release(_minimal(), [], release_id="r")
 
 
-def test_a_mapping_is_a_spec_with_the_values_of_python(spec: Path) -> None:
-    """A list may occur twice, numbers may be exact; None and a mapping in itself are refused."""
-    labels, number = ["a", "b"], {"name": "n", "statistic": "count", "by": ("x",)}
-    columns = {name: {"type": "category", "values": labels} for name in ("x", "y")}
-    tree = {**yaml.safe_load(spec.read_text("utf-8")), "columns": columns}
-    for epsilon in (Decimal("0.1"), Fraction(1, 10), 0.1, np.float64(0.1), "0.1"):
-        made = load_spec(tree | {"statistics": [number | {"epsilon": epsilon}]})
-        assert plan(made).cost.epsilon == Fraction(1, 10)
-    codes = tree | {"columns": {"x": {"type": "category", "values": [np.int64(1), True]}}}
-    codes |= {"statistics": [number | {"epsilon": 1, "name": np.str_("n")}]}
-    (column,) = load_spec(codes).columns
-    assert "('1', '1'), ('true', 'true')" in repr(column)
-    with refused("empty-value"):
-        load_spec(tree | {"statistics": [number | {"epsilon": 1, "note": None}]})
-    tree["statistics"] = tree
-    with pytest.raises(TypeError, match="values that no spec has"):
-        load_spec(tree)
+def test_a_mapping_may_have_values_of_programs() -> None:
+    """Exact numbers, arrays, days with a time of zero, and one list in two places."""
+    numpy: Any = pytest.importorskip("numpy")
+    spec = yaml.safe_load((ROOT / "specs" / "town.yaml").read_text("utf-8"))
+    usual, first = load_spec(spec), spec["statistics"][0]
+    day, both = datetime.date(2021, 1, 1), [0, 110]
+    spec["columns"] |= {
+        "a": {
+            "type": "date",
+            "bounds": [day, datetime.datetime(2021, 12, 31, tzinfo=datetime.UTC)],
+        },
+        "b": {"type": "date", "bounds": [day, "2021-12-31"]},
+        "c": {"type": "integer", "bounds": both},
+        "d": {"type": "integer", "bounds": both},
+        "e": {"type": "integer", "bounds": numpy.array(both)},
+    }
+    epsilon = Fraction(str(first["epsilon"]))
+    for written in (epsilon, Decimal(str(first["epsilon"])), numpy.float64(first["epsilon"])):
+        first["epsilon"] = written
+        assert plan(spec).cost == plan(usual).cost
+    for wrong in (None, {1}, float, datetime.datetime(2021, 1, 1, 5, tzinfo=datetime.UTC)):
+        with pytest.raises(TypeError, match=r"`statistics\.0\.epsilon`"):
+            plan(spec | {"statistics": [first | {"epsilon": wrong}]})
 
 
 def test_problems_are_data(spec: Path, tmp_path: Path) -> None:
