@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -157,18 +157,7 @@ def published(
 
     try:
         with run:
-            with logged_step("open", "checked before rows are read"):
-                require_valid()
-                run.require_account()
-                reads = run.stored is None and request.plan.chooses_bounds
-                if not reads:
-                    run.take_first_steps()
-            if reads:
-                # The same text if the check fails, which is not charged yet.
-                with logged_step("choose", "first counts done"):
-                    run.take_first_steps()
-                    # This takes time, in which other processes may write files.
-                    require_valid()
+            _begin(run, require_valid)
             yield
             # A check that is made again would be charged again.
             stored = run.outcome
@@ -192,6 +181,22 @@ def published(
         drain_stdin(request.files)
     with logged_step("end", "stopped by its quality check" if run.outcome.stopped else "done"):
         pass
+
+
+def _begin(run: Run[PlanT], require_valid: Callable[[], None]) -> None:
+    """Check outputs, ledger and account, and take the steps before statistics."""
+    with logged_step("open", "checked before rows are read"):
+        require_valid()
+        run.require_account()
+        reads = run.stored is None and run.request.plan.chooses_bounds
+        if not reads:
+            run.take_first_steps()
+    if reads:
+        # The same text if the check fails, which is not charged yet.
+        with logged_step("choose", "first counts done"):
+            run.take_first_steps()
+            # This takes time, in which other processes may write files.
+            require_valid()
 
 
 @contextmanager

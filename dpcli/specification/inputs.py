@@ -65,12 +65,7 @@ def read_keys(section: SectionModel, field: str, context: SpecContext) -> tuple[
             raise scalar.span.report("duplicate-key-column", column=scalar.text, field=field)
         seen.add(scalar.text)
         declared = context.columns.get(scalar.text)
-        if (
-            isinstance(item, ScalarNode)
-            and declared
-            and declared.kind == "date"
-            and declared.unusable
-        ):
+        if isinstance(item, ScalarNode) and declared and declared.is_date and declared.unusable:
             # Whoever declares bounds alone would meet this next.
             scalar.span.report("missing-bins.days", column=declared.name, kind=declared.kind)
         column = context.groupable_column(scalar, section.subject)

@@ -313,7 +313,7 @@ def test_an_answer_decides_before_anything_is_shown(
         assert "occurs twice" in text
     assert CANARY in dialogue(f"yes\n{answers}")
     assert CANARY in dialogue(answers, "--header")
-    data.write_text("Loans 2025,,\nas of 2025-11-30,,\ncard,branch,fee\n", encoding="utf-8")
+    data.write_text("Loans of 2025,,\nas of 2025-11-30,,\ncard,branch,fee\n", encoding="utf-8")
     asked = dialogue(f"yes\n{answers}")
     assert "Line 3 of the file has 3 cells" in asked and "Does line 3 name the columns" in asked
 
