@@ -765,6 +765,7 @@ statistics:
 """
 
 
+@pytest.mark.extended
 def test_keys_may_have_the_names_of_columns_of_numbers(tmp_path: Path) -> None:
     """Each key stands under its name before the numbers, in each table and on each plot."""
     pytest.importorskip("matplotlib").use("Agg")
