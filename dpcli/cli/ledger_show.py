@@ -320,9 +320,7 @@ def history(
         write_json(json_text([_with_numbers(release) for release in releases]))
         return
     for name in dict.fromkeys(str(one["dataset"]) for one in releases if one["epsilon"] == UNKNOWN):
-        print_line(
-            f"warning: {name}: epsilon is unknown without a package; `ledger show` names it"
-        )
+        print_line(f"warning: {name}: epsilon is unknown without a package; `ledger show` names it")
     for release in releases:
         release[""] = "stopped by its quality check" if release["stopped"] else None
     columns = ("entry", "created", "dataset", "release_id", "period", "epsilon", "delta")

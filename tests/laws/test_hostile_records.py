@@ -76,7 +76,8 @@ def outcome_of_table(spec: Path, table: Any, folder: Path) -> tuple[object, ...]
         return failure.status, [(one.code, skeleton("err", str(one).encode())) for one in problems]
     keys = result.table.drop("value", "lower", "upper", "flag").rows()
     report = json.loads(result.report("json"))
-    return result.warnings, result.notes, keys, skeleton("r.json", json.dumps(report).encode())
+    notes = [skeleton("err", note.encode()) for note in result.notes]
+    return result.warnings, notes, keys, skeleton("r.json", json.dumps(report).encode())
 
 
 def require_the_same_outcome(
