@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Never, NoReturn, final
 from dpcli.mechanisms.mechanism import SINGLE_WEIGHT, AdditiveMechanism, Answers, Mechanism
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.noise.distribution import Noise
-from dpcli.numeric.arrays import Ints, integer_array, np
+from dpcli.numeric.arrays import Array, Ints, integer_array, np
 from dpcli.numeric.exact import require_exact
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups, NoisePermit, Noisy
 from dpcli.privacy.events import MechanismEvent
@@ -167,14 +167,19 @@ class CalibratedMechanism:
             keys_delta=delta, add_remove_sensitivity=self.add_remove_sensitivity,
         )  # fmt: skip
 
-    def answer(self, exact: Confidential[Cells], permit: NoisePermit) -> Noisy[Cells]:
+    def answer(
+        self, exact: Confidential[Cells], permit: NoisePermit, earlier: Sequence[Array] = ()
+    ) -> Noisy[Cells]:
         """The noisy answer: numbers with noise, chosen candidates, or a minimizer.
+
+        A query may depend on noisy answers before it, the `earlier` ones.
 
         Privacy: the answer reveals no more than `guarantee`. Raises ValueError unless `exact` is an
         answer to this query, for this unit, and the permit covers it.
         """
         self._require_own(exact, permit)
         values = integer_array(exact._Confidential__value)  # type: ignore[attr-defined]  # noqa: SLF001 - with noise
+        values = self.query.narrowed(values, earlier)
         return Noisy(self.mechanism.respond(self.noise, self.query, values))
 
     def select_partitions(

@@ -28,6 +28,7 @@ QUERIES: Final[Classes[Query]] = Classes(
     "statistics.regression.queries:RidgeQuery",
     "queries.scores:ScoreQuery",
     "statistics.quantiles.recursion:QuantilesQuery",
+    "statistics.quantiles.ranges:RangesQuery",
     "statistics.counts.multiple_answers:IndicatorQuery",
     "statistics.means.distances:BernsteinQuery",
     "statistics.means.quadratic_pair:QuadraticPairQuery",

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import cache, lru_cache
 from math import ceil, gcd, log, pi, prod, sqrt
+from typing import TypeVar
 
 from dpcli.noise.distribution import Margin, Noise, normal_quantile, one_sided_width
 from dpcli.numeric.arrays import Floats, np
@@ -43,7 +44,12 @@ MARGIN_PRECISION = 10**6
 """The search for a margin stops at an error of the scale divided by this number."""
 
 
-def blended_half_width(fourth_cumulant: float, variance: float, confidence: Fraction) -> float:
+Numbers = TypeVar("Numbers", float, Floats)
+
+
+def blended_half_width(
+    fourth_cumulant: Numbers, variance: Numbers, confidence: Fraction
+) -> Numbers:
     """About the z for which P[|sum| <= z] is `confidence`, for a sum of noises.
 
     The weighted sum of independent noises has this variance and fourth cumulant, and so a known
@@ -53,8 +59,10 @@ def blended_half_width(fourth_cumulant: float, variance: float, confidence: Frac
     outside = float(1 - confidence)
     normal = normal_quantile(outside)
     excess = fourth_cumulant / variance**2
-    wide = normal + excess * (normal**3 - 3 * normal) / 24
-    return sqrt(variance) * min(wide, 1 / sqrt(outside))
+    wide, limit = normal + excess * (normal**3 - 3 * normal) / 24, 1 / sqrt(outside)
+    # The smaller one, for a number and for an array.
+    width: Numbers = variance**0.5 * ((wide + limit - abs(wide - limit)) / 2)
+    return width
 
 
 Terms = tuple[tuple[Noise, int, int], ...]

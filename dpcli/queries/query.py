@@ -11,6 +11,7 @@ nothing else: no error, no message, and no choice of what is computed depends on
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
@@ -93,6 +94,13 @@ class Query:
         of them as one flat array.
         """
         return sums.ravel()
+
+    def narrowed(self, exact: Array, earlier: Sequence[Array]) -> Array:  # noqa: ARG002 - of ranges
+        """The numbers that get noise, from the exact answer and noisy answers before it.
+
+        The sensitivity holds whatever these are. The default is the exact answer.
+        """
+        return exact
 
     @property
     def parts(self) -> tuple[Query, ...]:

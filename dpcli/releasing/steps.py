@@ -90,7 +90,7 @@ def answer_check(
     """The noisy answers to the quality check, which come first; empty without one."""
     queries = plan.answered_check.queries if plan.answered_check else ()
     pairs = zip(queries, exact, strict=False)
-    return tuple(_answer(query, confidential, None, permit) for query, confidential in pairs)
+    return tuple(_answer(query, confidential, None, permit, ()) for query, confidential in pairs)
 
 
 def aggregate_data(
@@ -196,9 +196,10 @@ def add_noise(
             values = integer_array(list(counts[entry.inputs.name].values()))
             answers = (NoisyAnswer(values, planned.queries[0].calibrated.noise, groups),)
         else:
-            answers = tuple(
-                _answer(planned_query, answer, groups, permit) for planned_query, answer in pairs
-            )
+            answers = ()
+            for planned_query, answer in pairs:
+                noisy = _answer(planned_query, answer, groups, permit, answers)
+                answers = (*answers, noisy)
         # Selected labels are items of public groups.
         shown = groups if entry.has_private_groups else None
         noisy_statistics.append(NoisyStatistic(planned, answers, shown))
@@ -256,12 +257,14 @@ def _answer(
     exact: ConfidentialAnswer,
     groups: tuple[Group, ...] | None,
     permit: NoisePermit,
+    earlier: Sequence[NoisyAnswer],
 ) -> NoisyAnswer:
     """The noisy answer to one query, in the selected groups if keys are private."""
     if groups is not None:
         exact = cast("_Groups", exact).in_groups(groups)
-    values = planned_query.calibrated.answer(cast("Confidential[Cells]", exact), permit).value
-    return NoisyAnswer(values, planned_query.calibrated.noise, groups)
+    calibrated, before = planned_query.calibrated, [answer.values for answer in earlier]
+    values = calibrated.answer(cast("Confidential[Cells]", exact), permit, before).value
+    return NoisyAnswer(values, calibrated.noise, groups)
 
 
 def reading_warnings(plan: CentralPlan, data: Iterable[Input]) -> list[str]:

@@ -238,8 +238,11 @@ class StatisticTrial:
             groups = selected
             self._selected_counts.append(len(groups))
         exact = [_joined(values, groups) for values in self._values]
+        earlier: list[Array] = []
         for trial, answer, values in zip(self.query_trials, noisy.answers, exact, strict=True):
-            trial.add(answer.values, values)
+            query = trial.part.weighted.query
+            trial.add(answer.values, query.narrowed(values, earlier))
+            earlier.append(answer.values)
         estimates = estimate_statistic(noisy, self._confidence).estimates
         if estimates.items is not None:
             return

@@ -156,13 +156,14 @@ def read_answer_settings(
     is the problem of an entry without a budget request.
     """
     families: Collection[Family] = statistic.families
-    ordered = False
+    ordered = replaced = False
     # Only where counts can take the place of choices, they depend on the inputs.
     if designs is not None and _counts_or_chooses(statistic):
         with suppress(AlreadyReportedError):
             possible = designs()
             families = {family for design in possible for family in design.families}
             ordered = any(design.publishes_answers for design in possible)
+            replaced = any(design.replaces_counts for design in possible)
     suitable = mechanisms.mechanisms_of(families)
     read_chosen = attempt(read_mechanisms, section, statistic, suitable)
     budget_key = read_budget_key(section, context, missing_code)
@@ -173,8 +174,8 @@ def read_answer_settings(
         # The error of a number that follows from several counts depends on the rows, so a search
         # cannot reach it. That of an order of counts does not.
         preferred = tuple(known for known in chosen if isinstance(known, SelectionMechanism))
-    elif ordered or (by is not None and by.items):
-        # Choices have no interval.
+    elif ordered or (by is not None and by.items and not replaced):
+        # The intervals of choices are wide, or there are none.
         preferred = tuple(known for known in chosen if isinstance(known, AdditiveMechanism))
     chosen = preferred or chosen
     calibration = attempt(_read_calibration, section, chosen, budget_key)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar, final
 from dpcli.data.column import Column, ValuedColumn
 from dpcli.data.formats import UNDECLARED_DIALECT, Dialect
 from dpcli.mechanisms.mechanism import Mechanism
-from dpcli.noise.distribution import Family
+from dpcli.noise.distribution import ADDITIVE, Family
 from dpcli.privacy.accounting.composition import Composition
 from dpcli.privacy.loss import BudgetAmount, Loss, loss_text
 from dpcli.privacy.unit import NO_LIMITS, Limits, Neighbors, PersonUnit, Relation, Unit
@@ -122,8 +122,12 @@ class Entry:
 
     def design_for(self, family: Family, measure: Measure, composition: Composition) -> Design:
         """The first design that serves this noise, unit of the budget and composition."""
+        may_count = any(mechanism.family in ADDITIVE for mechanism in self.mechanisms)
         return next(
-            design for design in self.designs if design.serves(family, measure, composition)
+            design
+            for design in self.designs
+            if design.serves(family, measure, composition)
+            and (may_count or not design.replaces_counts)
         )
 
     def answered_for(self, relation: Relation, change: Callable[[Column], Column]) -> Entry:

@@ -233,6 +233,7 @@ class Design:
         derivation: How the published numbers follow from the noisy answers, or an empty text.
         is_compared_by_error: Whether plans compare it by `error`, not by `expected_error`.
         noise_of_numbers: What is known of the noise of several published numbers together.
+        replaces_counts: Whether it is only for entries that counts could answer as well.
     """
 
     inputs: Inputs
@@ -240,6 +241,7 @@ class Design:
     families: tuple[Family, ...] = ADDITIVE
     measures: tuple[Measure, ...] = MEASURES
     reason: str = ""
+    replaces_counts: bool = False
     gains_by_epsilon: bool = False
     population_of: PopulationOf | None = None
     publishes_answers: ClassVar[bool] = False

@@ -48,6 +48,7 @@ from dpcli.statistics.bounds.rule import BoundsGrid
 from dpcli.statistics.design import Inputs
 from dpcli.statistics.quality.faults import CellFault, FaultOrder
 from dpcli.statistics.quality.quality_counts import QUALITY_COUNTS, quality_inputs
+from dpcli.statistics.quantiles.ranges import RangesQuery
 from dpcli.statistics.regression.linear import OBJECTIVE, ridge_query
 from dpcli.statistics.statistic import Statistic
 from tests.benchmarks.coupling import walked
@@ -172,9 +173,9 @@ def tables(query: Query) -> Iterator[Array]:
 
 
 def size_of_answer(query: Query) -> int:
-    """How many numbers an answer has: the cells, or what a choice or minimizer depends on."""
+    """How many numbers an answer has: the cells, or what they are computed from."""
     lines, width = shape_of_sums(query)
-    if query.minimizes:
+    if query.minimizes or isinstance(query, RangesQuery):
         return lines * width
     return lines * query.cells_per_group if query.chooses or query.cells is None else query.cells
 

@@ -48,8 +48,9 @@ class AuditedDesign:
     """An entry of a spec with epsilon 1, the rows of a group, and the row that is added to them.
 
     `direction` is the weight of each number of a group in the test, by default one; with
-    `flagged`, also of the flag of each number, after all numbers. With `counted`, the numbers are
-    the noisy counts that decide the order of labels, in the order of their texts.
+    `flagged`, also of the flag of each number, after all numbers, and with `ends`, of the ends of
+    each interval. With `counted`, the numbers are the noisy counts that decide the order of labels,
+    in the order of their texts.
     """
 
     entry: str
@@ -58,6 +59,7 @@ class AuditedDesign:
     direction: tuple[float, ...] = ()
     flagged: bool = False
     counted: bool = False
+    ends: bool = False
 
 
 GAUSSIAN = f"mechanism: gaussian, delta: {DELTA}"
@@ -120,12 +122,13 @@ DESIGNS = {
         (0.0, 1.0),
         flagged=True,
     ),
-    "median with its size": AuditedDesign(
+    "median with ranges": AuditedDesign(
         "statistic: median, column: x, mechanism: permute_and_flip",
         ((LOW,) * 3 + (HIGH,) * 2) * 5,
         HIGH,
-        (1.0, -11.0),
+        (1.0, -11.0, 1.0, 1.0),
         flagged=True,
+        ends=True,
     ),
     "price with its size": AuditedDesign(
         "statistic: choose, column: x, candidates: [2, 5], utility: revenue",
@@ -222,6 +225,7 @@ AUDITED_BY_DEFAULT = (
     "selections",
     "marginals",
     "median by counts",
+    "median with ranges",
     "mode with its size",
     "gaussian order by counts",
     "three quantiles by recursion",
@@ -289,6 +293,9 @@ def published(design: AuditedDesign, entry: str, groups: int, path: Path, *, mor
     if design.flagged:
         places = [FLAGS.index(Flag(flag)) for flag in numbers["flag"].fill_null("")]
         values = np.hstack([values, np.array(places).reshape(groups, -1)])
+    if design.ends:
+        found = [numbers[end].cast(pl.Float64).to_numpy() for end in ("lower", "upper")]
+        values = np.hstack([values, *(end.reshape(groups, -1) for end in found)])
     return np.asarray(values, dtype=float)
 
 

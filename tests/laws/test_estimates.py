@@ -18,8 +18,8 @@ from dpcli.noise.candidate_choice import ExponentialChoice
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import NO_NOISE
 from dpcli.numeric.arrays import Array, integer_array
-from dpcli.queries.query import LinearQuery, Query
-from dpcli.queries.scores import ScoreQuery
+from dpcli.queries.query import Query
+from dpcli.queries.scores import ScoreQuery, SelectionQuery
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.design import Inputs, NoisyAnswer
 from dpcli.statistics.estimates import Estimate
@@ -294,7 +294,7 @@ def score_of(
 
 def best_answer(query: Query, cells: Sequence[int]) -> NoisyAnswer:
     """The best candidates by their scores, or counts without noise."""
-    if isinstance(query, LinearQuery):
+    if not isinstance(query, SelectionQuery):
         return NoisyAnswer(integer_array(cells), NO_NOISE)
     return NoisyAnswer(best_choices(query, cells), ExponentialChoice(Fraction(1)))
 
@@ -319,10 +319,11 @@ def test_without_noise_the_best_candidate_is_chosen(statistic: Statistic) -> Non
     designs = [(one, design) for one in all_requests for design in statistic.designs(one, ADDED)]
     for inputs, design in designs:
         queries = [weighted.query for weighted in design.queries]
-        noiseless = [
-            best_answer(query, cells)
-            for query, cells in zip(queries, answers(queries, ROWS), strict=True)
-        ]
+        noiseless: list[NoisyAnswer] = []
+        for query, cells in zip(queries, answers(queries, ROWS), strict=True):
+            earlier = [answer.values for answer in noiseless]
+            narrowed = query.narrowed(integer_array(cells), earlier)
+            noiseless.append(best_answer(query, narrowed.tolist()))
         estimates = list(design.estimate(noiseless, Fraction(19, 20)))
         size = statistic.item_count(inputs)
         for place, rows in enumerate(groups(inputs)):

@@ -18,6 +18,7 @@ from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.scores import Rank, ScoreQuery
 from dpcli.statistics.choices.candidates import (
+    SIZE_SHARE,
     Choices,
     candidates_with_intervals,
     candidates_within,
@@ -26,6 +27,7 @@ from dpcli.statistics.choices.candidates import (
 from dpcli.statistics.design import Design, Inputs, Measure, NoisyAnswer, WeightedQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.quantiles.quantile_classes import classes_of_quantiles
+from dpcli.statistics.quantiles.ranges import INTERVAL_SHARE, MAX_PICKS, RangedChoices
 from dpcli.statistics.quantiles.rank_errors import RankErrors
 from dpcli.statistics.quantiles.recursion import (
     MIN_QUANTILES_FOR_RECURSION,
@@ -54,6 +56,15 @@ def may_count(inputs: Inputs, relation: Relation) -> bool:
     A limit on the groups of a person would leave out different rows in each level of the tree.
     """
     return not (relation.limits_groups or inputs.has_private_groups)
+
+
+def is_middle(quantiles: Sequence[Fraction]) -> bool:
+    """Whether one quantile is asked for, the median or one near it.
+
+    Nearer to an end, and for several, choices in groups of 100 to 1,000 rows are better than counts
+    for incomes, and worse where values are even or rows share them.
+    """
+    return len(quantiles) == 1 and 2 <= 5 * quantiles[0] <= 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,12 +165,16 @@ class Quantile(Statistic):
     lie densely and evenly around it. Equal values miss by no rank; sparse candidates miss at
     least by the rows between them.
 
-    Quantiles are read from noisy counts, or chosen. In groups, counts answer, because they have
-    intervals: of a group without rows, the interval is all candidates, and the flag is
-    `no-information`. Without groups, the way with the smaller expected error answers: counts if
-    there are many quantiles or few candidates, else choices; plans state that these have no
-    interval. `mechanism: laplace` asks for counts, `permute_and_flip` for choices, as does
-    `error`. Private keys and limits on the groups of a person leave choices alone.
+    Quantiles are read from noisy counts, or chosen. The way with the smaller expected error
+    answers: counts if there are many quantiles or few candidates, else choices. In groups,
+    counts answer, but for a median or a quantile near it. `mechanism: laplace` asks for counts,
+    `permute_and_flip` for choices, as does `error`. Private keys and limits on the groups of a
+    person leave choices alone.
+
+    Of a group without rows, the interval is all candidates, and the flag is `no-information`.
+    Where up to five quantiles are chosen, the rows in ranges around the chosen candidates are
+    counted with a part of the loss, from which the intervals follow: a tenth, or 47% for a
+    median by groups. More than five that are chosen have no interval.
 
     Counts are the rows in ranges of values, in several levels, each about ten times as fine
     as the one above (Hay, Rastogi, Miklau and Suciu 2010). From counts that agree with each
@@ -188,10 +203,11 @@ class Quantile(Statistic):
     changes the difference of two scores by at most 2 max(p, d - p). Changing a row changes
     it by at most 2 d, or by twice the former if the row moves to another group. The scale
     of the mechanism is that over epsilon. Candidates are public; values are counted and
-    never shown (Smith 2011). A row changes the number of rows by 1.
+    never shown (Smith 2011). Ranges have no value in common, whatever was chosen before: adding
+    or removing a row changes one of their counts by 1, changing it two.
 
     >>> l1(two + "permute_and_flip", x=x)
-    {'add-remove': [1.5, 1.8, 1], 'change-one': [2, 2, 1]}
+    {'add-remove': [1.5, 1.8, 1], 'change-one': [2, 2, 2]}
 
     Of three or more that are chosen, a round is one choice in each of several parts without
     common rows, for the quantile p/d of its part, and rows with equal values are divided at
@@ -202,11 +218,20 @@ class Quantile(Statistic):
 
     >>> three = "statistic: quantile, column: x, quantiles: [0.1, 0.5, 0.9], mechanism: "
     >>> l1(three + "permute_and_flip", x=x)
-    {'add-remove': [2, 1], 'change-one': [4, 1]}
+    {'add-remove': [2, 1], 'change-one': [4, 2]}
 
-    No interval is given for what is chosen: how far apart neighboring ranks are in value is
-    itself private, and the choice reveals nothing about it. A noisy number of rows, with a tenth
-    of the loss, flags what noise may have chosen, as for `median`.
+    A range ends at a chosen candidate, and 1, 2, 4, 8, ... candidates from it. The interval
+    reaches from the last end with clearly too few rows below it to the first with clearly too
+    many. It holds at least as often as stated, by about two points where values are spread.
+
+    No interval is given without these counts (more than five choices, private keys, limits on
+    groups): a choice says nothing of how far apart neighboring ranks are in value. There a noisy
+    number of rows, with a tenth of the loss, decides on flags.
+    Let e be the expected error in rows, n the noisy number, and w what its noise exceeds in 5% of
+    cases. If n - w is below e, noise alone may have decided, and the flag is `no-information`:
+    95% of the groups without rows have it. Else, if e is more than a quarter of n, the flag is
+    `unreliable`. Plans state from about how many rows on there is no flag. If rows are changed
+    and none can be skipped, the number is public and costs nothing.
     """
 
     name = "quantile"
@@ -239,7 +264,14 @@ class Quantile(Statistic):
             if may_count(inputs, relation)
             else ()
         )
-        return (*counts, self._choices(inputs, relation))
+        choices = self._choices(inputs, relation)
+        if not may_count(inputs, relation) or len(quantiles) > MAX_PICKS:
+            return (*counts, choices)
+        ranged = RangedChoices.around(choices, quantiles, SIZE_SHARE)
+        if not inputs.by or not is_middle(quantiles):
+            return (*counts, ranged)
+        balanced = RangedChoices.around(choices, quantiles, INTERVAL_SHARE, replaces_counts=True)
+        return (*counts, balanced, ranged)
 
     def _choices(self, inputs: Inputs, relation: Relation) -> Choices:
         """The design that chooses each quantile by the scores of the candidates."""
@@ -286,29 +318,22 @@ class Median(Quantile):
     """The middle value or date of a column, overall or in each group of `by`.
 
     Half of the rows lie on either side of it. It is the `quantile` 0.5, one of the public
-    `candidates`, read from noisy counts or chosen in the same way: in groups, from counts.
+    `candidates`, chosen or read from noisy counts in the same way. In groups, a choice gets 53% of
+    the loss, and counts of rows in ranges around it get the rest.
 
     Privacy: as for `quantile`. Levels of counts are histograms that share epsilon. For a choice,
     the score is minus the number of rows by which the rank of a candidate misses the median, in
     halves. Adding or removing a row changes the difference of two scores by at most 2 halves,
-    changing a row by at most 4. The number of rows gets a tenth of the loss, and the choice the
-    rest; a row changes it by 1. If rows are changed and none can be skipped, it is public and
-    costs nothing.
+    changing a row by at most 4. The rows in ranges around the choice are a histogram.
 
     >>> x = "{type: integer, bounds: [0, 99]}"
     >>> l1("statistic: median, column: x, mechanism: laplace", x=x)
     {'add-remove': [1, 1], 'change-one': [2, 2]}
     >>> l1("statistic: median, column: x, mechanism: permute_and_flip", x=x)
-    {'add-remove': [1, 1], 'change-one': [2, 1]}
-    >>> filled = "{type: integer, bounds: [0, 99], missing: 0}"
-    >>> l1("statistic: median, column: x, mechanism: permute_and_flip", x=filled)
-    {'add-remove': [1, 1], 'change-one': [2, 0]}
+    {'add-remove': [1, 1], 'change-one': [2, 2]}
 
-    No interval is given for a choice: how far apart neighboring ranks are in value is itself
-    private. But let e be the expected error in rows, n the noisy number of rows, and w what its
-    noise exceeds in 5% of cases. If n - w is below e, noise alone may have decided, and the flag
-    is `no-information`: 95% of the groups without rows have it. Else, if e is more than a quarter
-    of n, the flag is `unreliable`. Plans state from about how many rows on there is no flag.
+    No interval is given where groups are private or limited for each person. A noisy number of
+    rows flags what noise may have chosen there, as for `quantile`.
     """
 
     name = "median"
@@ -337,10 +362,10 @@ class Minimum(Median):
 
     >>> x = "{type: integer, bounds: [0, 99]}"
     >>> l1("statistic: min, column: x, mechanism: permute_and_flip", x=x)
-    {'add-remove': [1.98, 1], 'change-one': [2, 1]}
+    {'add-remove': [1.98, 1], 'change-one': [2, 2]}
 
-    No interval is given for a choice: how far apart neighboring ranks are in value is itself
-    private. A noisy number of rows flags what noise may have chosen, as for `median`.
+    No interval is given where groups are private or limited for each person. A noisy number of
+    rows flags what noise may have chosen there, as for `quantile`.
     """
 
     name = "min"
@@ -363,10 +388,10 @@ class Maximum(Median):
 
     >>> x = "{type: integer, bounds: [0, 99]}"
     >>> l1("statistic: max, column: x, mechanism: permute_and_flip", x=x)
-    {'add-remove': [1.98, 1], 'change-one': [2, 1]}
+    {'add-remove': [1.98, 1], 'change-one': [2, 2]}
 
-    No interval is given for a choice: how far apart neighboring ranks are in value is itself
-    private. A noisy number of rows flags what noise may have chosen, as for `median`.
+    No interval is given where groups are private or limited for each person. A noisy number of
+    rows flags what noise may have chosen there, as for `quantile`.
     """
 
     name = "max"

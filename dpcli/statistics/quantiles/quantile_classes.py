@@ -106,13 +106,14 @@ def _plausible_classes(tests: RankTests, weights: Floats) -> Iterator[tuple[Ints
     """
     last = weights.shape[1] - 1
     lowest = [
-        np.minimum(_below_zero(ranks[:, 1:], weights), last) for ranks in tests.ranks(is_above=True)
+        np.minimum(count_below_zero(ranks[:, 1:], weights), last)
+        for ranks in tests.ranks(is_above=True)
     ]
     for first, ranks in zip(lowest, tests.ranks(is_above=False), strict=True):
-        yield first, np.maximum(_below_zero(ranks[:, :-1], weights) - 1, 0)
+        yield first, np.maximum(count_below_zero(ranks[:, :-1], weights) - 1, 0)
 
 
-def _below_zero(numbers: Floats, weights: Floats) -> Ints:
+def count_below_zero(numbers: Floats, weights: Floats) -> Ints:
     """How many numbers of a row are below zero after weighted isotonic regression.
 
     The regression reaches zero where the weighted sum of the numbers before is least (Groeneboom

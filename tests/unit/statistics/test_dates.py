@@ -16,7 +16,7 @@ from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.noise.distribution import NO_NOISE, Margin
 from dpcli.numeric.arrays import integer_array
 from dpcli.numeric.days import EPOCH
-from dpcli.privacy.unit import Neighbors, Relation, RowUnit
+from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit
 from dpcli.queries.query import Query
 from dpcli.queries.scores import ScoreQuery
 from dpcli.report.numbers import number_of, number_texts
@@ -97,7 +97,8 @@ def test_the_median_is_a_date_before_and_after_1970() -> None:
     points = (day("1969-12-31"), day("1970-01-01"), day("2024-02-29"))
     column = DateColumn("d", Fraction(1), (points[0], points[-1]))
     inputs = Inputs("m", column, candidates=points)
-    *_, design = Median().designs(inputs, ADDED)
+    limited = Relation(PersonUnit("who", 1, 1, 2), Neighbors.ADD_REMOVE)
+    *_, design = Median().designs(inputs, limited)
     given = [NoisyAnswer(integer_array(numbers), NO_NOISE) for numbers in ([0, 1, 2], [9, 9, 9])]
     chosen = design.estimate(given, SURE)
 
