@@ -36,6 +36,7 @@ QUERIES: Final[Classes[Query]] = Classes(
     "statistics.counts.centered_counts:CenteredCountQuery",
     "statistics.counts.combinations:CombinationQuery",
     "queries.paired:PairedQuery",
+    "queries.scaled:ScaledSumsQuery",
     "statistics.regression.queries:LeastSquaresQuery",
     "statistics.regression.queries:LogisticQuery",
     "queries.query:RowsPerUserQuery",

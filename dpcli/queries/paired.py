@@ -22,9 +22,9 @@ class PairedQuery(Query):
     for private groups, and if rows or cells are not those of the other query.
 
     Privacy: for the changes a and b of a pair, |a - b| + |a + b| is twice the larger of |a| and
-    |b|, and (a - b)^2 + (a + b)^2 is 2 (a^2 + b^2). So L1 is at most twice that of the cells, and
-    at most twice their Linf for each pair; L2 squared is twice that of the cells; and Linf is at
-    most their L1, and at most twice their Linf.
+    |b|, and (a - b)^2 + (a + b)^2 is 2 (a^2 + b^2). So L1 is twice the sum of the larger
+    changes of pairs, which is at most that of the cells, and at most their Linf for each pair; L2
+    squared is twice that of the cells; and Linf is at most their L1, and at most twice their Linf.
     """
 
     numbers_of_cell = 2
@@ -93,7 +93,7 @@ class PairedQuery(Query):
         one = self.of.sensitivity(relation)
         return Sensitivity(
             min(2 * one.l0, self.cells),
-            min(2 * one.l1, 2 * self.pairs * one.linf),
+            2 * min(self.of.larger_changes(relation), self.pairs * one.linf),
             2 * one.l2_squared,
             min(one.l1, 2 * one.linf),
         )

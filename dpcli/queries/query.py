@@ -102,6 +102,10 @@ class Query:
         """
         return exact
 
+    def larger_changes(self, relation: Relation) -> int:
+        """The most that the larger change of a pair of cells is, summed over all pairs."""
+        return self.sensitivity(relation).l1
+
     @property
     def parts(self) -> tuple[Query, ...]:
         """The queries that the engine answers instead; by default, only the query itself."""

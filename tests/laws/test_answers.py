@@ -100,10 +100,11 @@ def instances() -> Mapping[type, tuple[Query, ...]]:
     """Queries of each kind, evenly from all that statistics ask."""
     found: dict[type, dict[Query, None]] = {}
     queries = (
-        weighted.query
+        query
         for statistic, inputs, relation in asked()
         for design in statistic.designs(inputs, relation)
         for weighted in design.queries
+        for query in (weighted.query, *weighted.query.parts)
     )
     wide = numbers((0, 10**9), 0)
     for query in chain(queries, [ridge_query((SECOND, wide), Fraction(1, 10), 9)]):

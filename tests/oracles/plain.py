@@ -50,6 +50,7 @@ from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.queries.paired import PairedQuery
 from dpcli.queries.query import LinearQuery, Query, RowsPerUserQuery
+from dpcli.queries.scaled import ScaledSumsQuery
 from dpcli.queries.scores import Accuracy, Frequency, Rank, Revenue, ScoreQuery, SelectionQuery
 from dpcli.queries.sums import UserBins, UserTotals
 from dpcli.statistics.counts.centered_counts import CenteredCountQuery
@@ -114,13 +115,14 @@ OWN_FORMULAS = (
     CombinationQuery,
     BernsteinQuery,
     QuadraticPairQuery,
+    ScaledSumsQuery,
     EffectQuery,
     DistinctQuery,
     LinearQuery,
 )
 """The kinds of queries that are answered here, each by its definition."""
 
-RowParts = IndicatorQuery | CombinationQuery | BernsteinQuery | QuadraticPairQuery
+RowParts = IndicatorQuery | CombinationQuery | BernsteinQuery | QuadraticPairQuery | ScaledSumsQuery
 """Queries of several numbers, to which a row adds parts."""
 
 
@@ -592,6 +594,16 @@ def _adds(
 
 def _parts(query: RowParts, row: Row) -> Iterator[tuple[int, int]]:
     """The places of the numbers to which one row adds, each with what it adds."""
+    if isinstance(query, ScaledSumsQuery):
+        pairs = zip(query.times, query.sums, strict=True)
+        return enumerate(times * _term(cast("LinearQuery", one), row) for times, one in pairs)
+    return _counted_parts(query, row)
+
+
+def _counted_parts(
+    query: IndicatorQuery | CombinationQuery | BernsteinQuery | QuadraticPairQuery, row: Row
+) -> Iterator[tuple[int, int]]:
+    """Those of counts and of polynomials."""
     if isinstance(query, CombinationQuery):
         tests, first = list(query.tests), 0
         for left in range(query.blocks, 0, -1):

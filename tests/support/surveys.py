@@ -15,6 +15,7 @@ from dpcli.planning.plan import PlannedStatistic
 from dpcli.planning.planner import make_plan
 from dpcli.queries.paired import PairedQuery
 from dpcli.queries.query import LinearQuery, Query
+from dpcli.queries.scaled import ScaledSumsQuery
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
@@ -91,6 +92,9 @@ def _terms(query: Query, files: Mapping[str, Ints]) -> list[Array]:
     if isinstance(query, PairedQuery):
         one, other = _terms(query.of, files)
         return [one - other, one + other]
+    if isinstance(query, ScaledSumsQuery):
+        pairs = zip(query.times, query.sums, strict=True)
+        return [times * _terms(one, files)[0] for times, one in pairs]
     if isinstance(query, QuadraticPairQuery):
         column, width = query.column, query.width
         above, below = files[column.name] - column.lower, column.upper - files[column.name]

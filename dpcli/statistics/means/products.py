@@ -20,6 +20,7 @@ from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Floats, np
 from dpcli.privacy.unit import Neighbors, Relation
 from dpcli.problems.light_dataclasses import dataclass
+from dpcli.queries.scaled import ScaledSumsQuery
 from dpcli.statistics.design import (
     MEASURES,
     TYPICAL_MEAN,
@@ -56,6 +57,12 @@ CORNERS_REASON = (
     "cost no more than one; both sums of the ratio follow from them"
 )
 """Reasons for products of distances of degree two and one."""
+
+SCALED_REASON = (
+    "both sums are answered by their difference and their sum, in units in which a row changes "
+    "both equally. Together these change by no more than twice that, so this needs less noise than "
+    "sums apart"
+)
 
 
 class PublishedMoments(Moments, ABC):
@@ -271,7 +278,9 @@ def ratio_of_sums(
     the four corners of the bounds, and both sums are averages of the values at the corners.
 
     Products are for rows or people that are added or removed. Where they are changed, a sum changes
-    by the width of its bounds, but products change by twice that of all.
+    by the width of its bounds, but products change by twice that of all. There the difference and
+    the sum of both are answered, in units in which both change equally: together they change by
+    twice that, and the noise of each sum is the root of two times smaller than apart.
 
     Privacy: the products of a row are never negative and sum to the product of the widths, so
     adding or removing it changes them by that in L1. `BernsteinQuery` has the proof.
@@ -282,8 +291,10 @@ def ratio_of_sums(
     value = sum(above.limits) - Fraction(TYPICAL_MEAN) * (above.upper - above.lower)
     typical = printed.unit * quotient.step * value / sum(below.limits)
     separate = QuotientDesign(inputs, queries, quotient=quotient, typical=typical)
+    if relation.neighbors is Neighbors.CHANGE_ONE:
+        return (*_scaled_pair(separate, relation), separate)
     query = BernsteinQuery.of(inputs, parts, degree=1)
-    if relation.neighbors is not Neighbors.ADD_REMOVE or query is None:
+    if query is None:
         return (separate,)
     role, step = "products of distances from bounds", above.step * below.step
     corners = tuple(product(above.limits, below.limits))
@@ -298,6 +309,21 @@ def ratio_of_sums(
         typical=typical,
     )
     return _chosen(joint, separate, relation)
+
+
+def _scaled_pair(separate: QuotientDesign, relation: Relation) -> tuple[Design, ...]:
+    """The design of the difference and the sum, if it has less noise."""
+    above, below = separate.queries
+    query = ScaledSumsQuery.of(above.query, below.query, relation)
+    if query is None:
+        return ()
+    times, other = query.times
+    cells = WeightedQuery("both sums", query, step=above.step * below.step)
+    quotient = replace(
+        separate.quotient, above=(other, 0), below=(0, times), min_below=times * other
+    )
+    joint = replace(separate, queries=(cells,), quotient=quotient).in_pairs(relation)
+    return tuple(replace(design, reason=SCALED_REASON) for design in joint)
 
 
 def _chosen(joint: Design, separate: Design, relation: Relation) -> tuple[Design, ...]:

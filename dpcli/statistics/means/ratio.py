@@ -74,8 +74,10 @@ class Ratio(WeightedStatistic):
     If both parts are counts, the rows of each kind are counted once: a row is of one kind, so
     every count gets all of epsilon. If both parts are sums, rows are added or removed and the noise
     is Laplace, four sums of products are answered, of the distances of both values from either
-    bound; they get all of epsilon too. Otherwise each part gets half of it. Half is the best
-    guarantee against the greatest error if the ratio may be up to that of the greatest values.
+    bound; they get all of epsilon too. Where rows are changed, these are the difference and the
+    sum of both, in units in which a row changes both equally. Otherwise each part gets half of it,
+    the best guarantee against the greatest error if the ratio may be up to that of the greatest
+    values.
     A sum over `rows` is answered as for `mean`: with Laplace noise by the distances from both
     bounds, or by their difference and their sum where rows are changed; else centered and with 3/5
     of the rho.
@@ -83,7 +85,8 @@ class Ratio(WeightedStatistic):
     Privacy: counts of rows of each kind are a `histogram`: adding or removing a row changes one
     of them by 1. Distances from both bounds L and U are U - L together, whatever the value is.
     So their products are never negative, and are the product of both widths together: adding or
-    removing a row changes the four sums by that in L1.
+    removing a row changes the four sums by that in L1. For changes a and b of two sums,
+    |a - b| + |a + b| is twice the larger of |a| and |b|.
     Else there are two answers about the same rows, and both are charged: a sum of
     values in [L, U] changes by at most max(|L|, |U|), a centered one by at most (U - L)/2
     and a count by 1. A person changes them by that for every row that the limits allow. If
@@ -92,7 +95,7 @@ class Ratio(WeightedStatistic):
 
     >>> columns = {"x": "{type: integer, bounds: [0, 9]}", "y": "{type: integer, bounds: [0, 4]}"}
     >>> l1("statistic: ratio, numerator: x, denominator: y", **columns)
-    {'add-remove': [36], 'change-one': [9, 4]}
+    {'add-remove': [36], 'change-one': [72]}
     >>> l1("statistic: ratio, numerator: x, denominator: rows", **columns)
     {'add-remove': [9], 'change-one': [9]}
     >>> l1("statistic: ratio, numerator: a, denominator: rows", a="{type: boolean}")
