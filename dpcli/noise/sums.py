@@ -188,3 +188,32 @@ def _blocks(noise: Noise, outside: float) -> list[tuple[int | None, float]]:
     # Values below all blocks are counted at the end of the lowest block.
     blocks.append((start - 1, 1.0 - before))
     return blocks
+
+
+RANGE_STEPS = 100
+"""Steps of the scale in which the range of noises is computed, and rounded up."""
+
+CERTAIN_WITHIN = 1e-9
+"""The probability of noises outside of those that are considered for a range."""
+
+
+@lru_cache(maxsize=256)
+def range_width(noise: Noise, count: int, confidence: Fraction) -> int:
+    """A width that holds `count` independent noises with at least this confidence.
+
+    The probability that the least lies in a cell [x, x + h) and all others below x + w is
+    (F(x + w) - F(x))^n - (F(x + w) - F(x + h))^n. Its sum over cells is at most that of a range
+    below w, and nearly that for small h.
+    """
+    if not noise.scale:
+        return 0
+    step = max(1, int(noise.scale / RANGE_STEPS))
+    end = noise.width(CERTAIN_WITHIN / count) // step + 2
+    below = np.array([1 - noise.approximate_tail(place * step) for place in range(-end, end + 1)])
+
+    def is_enough(cells: int) -> bool:
+        far = np.append(below[cells:], np.ones(min(cells, len(below))))
+        within = (far[:-1] - below[:-1]) ** count - np.maximum(far[:-1] - below[1:], 0) ** count
+        return float(within.sum()) >= confidence
+
+    return search_min(is_enough, 0, 1) * step - 1

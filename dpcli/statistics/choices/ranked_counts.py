@@ -10,7 +10,7 @@ from math import floor
 from typing import ClassVar
 
 from dpcli.noise.distribution import Margin, Noise
-from dpcli.noise.sums import blended_margin
+from dpcli.noise.sums import blended_margin, range_width
 from dpcli.numeric.arrays import Array, Ints, add_exact, multiply_exact, np
 from dpcli.numeric.exact import exact_or_up
 from dpcli.privacy.unit import Relation
@@ -40,9 +40,11 @@ class RankedCounts(Design):
 
     Intervals: each of the m noises of a group exceeds w with a probability of at most (1 - p)/m. So
     all m intervals of half-width w hold together with the confidence p (union bound), and those of
-    the k greatest noisy counts as well, although noise decides which these are. If all hold, labels
-    whose intervals lie above that of a label are more frequent, and those below less frequent. So
-    the noise-free rank lies between one more than the former, and m minus the latter.
+    the k greatest noisy counts as well, although noise decides which these are. With the same
+    confidence, no two noises of a group differ by more than r (`range_width`). Then labels whose
+    noisy counts are more than r above that of a label are more frequent, and those more than r
+    below it less frequent. So the noise-free rank lies between one more than the former, and m
+    minus the latter, for all labels of the group together.
 
     Error: of any j labels, j < k, one of the k most frequent labels is missing, and the best label
     missing has the count of one of these. A label is published before a label that is better by
@@ -60,8 +62,8 @@ class RankedCounts(Design):
         query = LinearQuery(by=inputs.by, items=(inputs.label_axis,), where=inputs.where)
         reason = (
             "the rows of every label are counted with noise, for all of the loss, whatever the "
-            "number of ranks; the interval of a rank has all ranks that the intervals of the "
-            "counts leave possible"
+            "number of ranks; the interval of a rank has all ranks that the differences of the "
+            "noisy counts leave possible"
         )
         return cls(inputs, (WeightedQuery("count", query),), reason=reason)
 
@@ -87,8 +89,8 @@ class RankedCounts(Design):
         error = exact_or_up(self.error(noises, confidence))
         stated = (
             f"in {percent}% of cases all published counts{in_group} are within {width:,} of the "
-            f"noise-free ones, and all ranks in their intervals; in {percent}% of cases no label "
-            f"falls short of a label after it by more than {error}"
+            f"noise-free ones; in {percent}% of cases all ranks are in their intervals; and in "
+            f"{percent}% of cases no label falls short of a label after it by more than {error}"
         )
         return self.reason, stated
 
@@ -103,10 +105,11 @@ class RankedCounts(Design):
         order = np.argsort(multiply_exact(counts, -1), axis=1, kind="stable")[:, :k]
         shown = np.take_along_axis(counts, order, axis=1)
         margin = self.margin(answer.noise, confidence)
+        apart = range_width(answer.noise, len(labels), confidence)
         above = _counts_below(
-            multiply_exact(add_exact(shown, 2 * margin.width), -1), multiply_exact(counts, -1)
+            multiply_exact(add_exact(shown, apart), -1), multiply_exact(counts, -1)
         )
-        below = _counts_below(add_exact(shown, -2 * margin.width)[:, ::-1], counts)[:, ::-1]
+        below = _counts_below(add_exact(shown, -apart)[:, ::-1], counts)[:, ::-1]
         items = labels[order.ravel()]
         numbered = replace(Estimates.around(shown.ravel(), margin, Fraction(1)), items=items)
         ranks = np.tile(np.arange(1, k + 1), len(counts))
