@@ -134,9 +134,9 @@ def test_the_check_is_answered_first(
     opened: list[object] = []
     answer = CalibratedMechanism.answer
 
-    def recorded(self: Any, exact: Any, permit: NoisePermit) -> Any:
+    def recorded(self: Any, exact: Any, permit: NoisePermit, *earlier: Any) -> Any:
         opened.append(self.query)
-        return answer(self, exact, permit)
+        return answer(self, exact, permit, *earlier)
 
     monkeypatch.setattr(CalibratedMechanism, "answer", recorded)
     plan = make_plan(parse_central_spec(text, "spec"))

@@ -368,8 +368,9 @@ def test_an_interval_is_cut_at_zero(dpcli: Command, report: Path) -> None:
     width = summed_margin(DiscreteLaplace(Fraction(2)), 4, Fraction(19, 20)).width
 
     assert found["noise"]
-    assert found["value"] == total(own, "value") < width
-    assert found["lower"] == 0
+    assert found["value"] == total(own, "value")
+    # The noise is larger in one of twenty runs.
+    assert found["lower"] == max(found["value"] - width, 0)
     assert found["upper"] == found["value"] + width
 
 
