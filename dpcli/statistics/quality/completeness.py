@@ -157,9 +157,13 @@ def is_complete(losses: Losses, counts: FaultCounts, min_rows: int = 0) -> bool:
     weights = complete_weights(losses, counts.order, counts.noises)
     if weights is None:
         return False
-    risk = ERROR_PROBABILITY - RISK_OF_ROWS * losses.some_rows
     most = MISSING.numerator * min_rows if losses.some_rows else 0
-    return counts.value(weights) + counts.noises.margin(weights, risk) <= most
+    return counts.value(weights) + counts.noises.margin(weights, _risk(losses)) <= most
+
+
+def _risk(losses: Losses) -> float:
+    """The part of the error probability for the counts of faults."""
+    return ERROR_PROBABILITY - RISK_OF_ROWS * losses.some_rows
 
 
 def complete_weights(losses: Losses, order: FaultOrder, noises: FaultNoises) -> Weights | None:
@@ -271,12 +275,13 @@ def min_left_out(limit: int, counts: FaultCounts, outside: float) -> Fraction:
 def units_to_show_complete(losses: Losses, order: FaultOrder, noises: FaultNoises) -> int | None:
     """About how many units without a fault show that numbers are complete, or None.
 
-    For an entry that uses `some_rows`, they are those.
+    For an entry that uses `some_rows`, they are those, and a few more if its answers do not show
+    their number well.
     """
     weights = complete_weights(losses, order, noises)
     if weights is None:
         return None
-    noise = noises.margin(weights, ERROR_PROBABILITY) + noises.margin(weights, 1 - POWER)
+    noise = noises.margin(weights, _risk(losses)) + noises.margin(weights, 1 - POWER)
     return ceil(Fraction(noise, MISSING.numerator))
 
 

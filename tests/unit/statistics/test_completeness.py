@@ -303,6 +303,7 @@ def most(probability: float, runs: int = RUNS) -> float:
 
 
 ENTRY = Losses((UNREAD_X, BEYOND_X))
+SOME = Losses((UNREAD_X, BEYOND_X), some_rows=True)
 LIMITED = Losses((UNREAD_X,), (WARD,), 3, 17, counts_people=False)
 
 
@@ -393,6 +394,21 @@ def test_yes_is_usual_from_the_stated_number_of_units_on(noise: Noise, public: b
             counts = counted(order, {}, int(units * factor), public)
             share = sum(is_complete(entry, one) for one in noisy(counts, noise)) / RUNS
             assert least - 5 * sqrt(0.09 / RUNS) <= share <= greatest + 5 * sqrt(0.09 / RUNS)
+
+
+@pytest.mark.parametrize("noise", NOISES, ids=["laplace", "gaussian"])
+@pytest.mark.usefixtures("stream")
+def test_an_entry_of_some_rows_has_the_stated_power_too(noise: Noise) -> None:
+    """Its own number of rows takes a part of the risk, so more units are stated for it."""
+    noises, runs = FaultNoises(len(CELLS.labels), noise), 10 * RUNS
+    stated = units_to_show_complete(ENTRY, CELLS, noises)
+    units = units_to_show_complete(SOME, CELLS, noises)
+    assert stated is not None
+    assert units is not None
+    assert units > stated
+    counts = counted(CELLS, {}, units)
+    share = sum(is_complete(SOME, one, units) for one in noisy(counts, noise, runs)) / runs
+    assert POWER - 3 * sqrt(0.09 / runs) <= share
 
 
 def test_five_percent_are_shown_from_98_scales_on(stream: object) -> None:
