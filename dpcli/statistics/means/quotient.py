@@ -202,8 +202,12 @@ class QuotientInterval(FiducialInterval):
         divisor = (self._below * noisy).sum(axis=0)
         step = FARTHEST * np.sqrt(2 * (spread**2).sum(axis=0)) / divisor
         for ends, side, limit in zip((self.lower, self.upper), (-1, 1), self._limits, strict=True):
-            far = side * np.minimum(side * (quotient + side * step), side * limit)
-            far = np.where(excess(far, side) > 0, far, limit)
+            # A quotient may be beyond a limit, and an end too: its interval is cut later.
+            reach = quotient + side * step
+            within = side * np.minimum(side * reach, side * limit)
+            far = np.where(excess(within, side) > 0, within, reach)
+            bounded = (excess(far, side) > 0) | (side * quotient >= side * limit)
+            far = np.where(bounded, far, limit)
             ends[0, cells] = _bisected(partial(excess, side=side), quotient, far)
 
 

@@ -68,13 +68,16 @@ def test_the_error_of_a_mean_is_that_of_its_closed_form(
 def test_intervals_of_means_cover_as_stated(
     place: float, relation: tuple[str, str, float], stream: Stream
 ) -> None:
-    """Of 10,000 intervals, 94 to 96.5% hold, also where noise of the number of rows matters."""
+    """Of 10,000 intervals, 94 to 96.5% hold, also where noise of the number of rows matters.
+
+    At a bound they are a few more: an interval beyond it is replaced by one that begins there.
+    """
     unit, neighbors, _ = relation
     plan = planned_statistic(SPEC.format(unit=unit, neighbors=neighbors))
     values = np.full((1, 300), round(HALF * (1 + place)))
     answers = noisy_answers(plan, {"x": values}, 10_000)
     estimates = plan.design.estimate(answers, CONFIDENCE)
-    assert_covers(estimates, values[0, 0], 0.94, 0.965)
+    assert_covers(estimates, values[0, 0], 0.94, 0.965 if place > -0.9 else 0.975)
 
 
 def test_the_bound_on_an_error_allows_for_both_noises_at_once() -> None:

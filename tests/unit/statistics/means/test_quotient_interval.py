@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from math import erf, exp, log, sqrt
 
@@ -84,13 +83,25 @@ def test_a_public_divisor_that_is_the_least_one_is_certain() -> None:
     """One public row: the interval is that of the noise of its value."""
     noise = DiscreteLaplace(Fraction(20))
     answers = [NoisyAnswer(integer_array([5]), noise), NoisyAnswer(integer_array([1]), NO_NOISE)]
-    found = interval(CENTERED, answers)
-    assert found.lower[0] == -50
-    assert found.upper[0] == 50
-    limits = Fraction(-1000), Fraction(1000)
-    wide = replace(CENTERED, printed=replace(CENTERED.printed, limits=limits))
     half = 20 * log(1 / 0.05)
-    assert interval(wide, answers).upper[0] == pytest.approx([5 + half], rel=2e-2)
+    found = interval(CENTERED, answers)
+    assert found.lower[0] == pytest.approx([5 - half], rel=2e-2)
+    assert found.upper[0] == pytest.approx([5 + half], rel=2e-2)
+
+
+def test_an_interval_beyond_a_limit_is_as_wide_as_the_noise() -> None:
+    """It is cut later, and a number at a limit is judged by its width before that."""
+    noise, half = DiscreteLaplace(Fraction(500)), 500 * log(1 / 0.05) / 100
+    answers = [
+        NoisyAnswer(integer_array([-7_000, 5_100, 9_000]), noise),
+        NoisyAnswer(integer_array([100, 100, 100]), NO_NOISE),
+    ]
+    found = interval(CENTERED, answers)
+    assert found.upper[0] - found.lower[0] == pytest.approx(np.full(3, 2 * half), rel=3e-2)
+
+    printed = CENTERED.estimates(answers, CONFIDENCE).within([(Fraction(-50), Fraction(50))])
+    assert (printed.upper > printed.lower).all()
+    assert (printed.widths > 0).all()
 
 
 @pytest.mark.parametrize("second", [0.0, 1.0, 3.0, 3.0000001, 9.0])
