@@ -32,7 +32,7 @@ class ScaledSumsQuery(Query):
 
     @classmethod
     def of(cls, first: Query, second: Query, relation: Relation) -> ScaledSumsQuery | None:
-        """The sums in units in which both change equally.
+        """The sums in units in which both change equally in L1, and so need the same noise apart.
 
         None for private groups and clamped totals, if a sum cannot change, and if the numbers of a
         row are too large.
@@ -41,7 +41,7 @@ class ScaledSumsQuery(Query):
             isinstance(one.shape, RowSums) for one in (first, second)
         ):
             return None
-        changes = [one.sensitivity(relation).linf for one in (first, second)]
+        changes = [one.sensitivity(relation).l1 for one in (first, second)]
         if not all(changes):
             return None
         common = gcd(*changes)

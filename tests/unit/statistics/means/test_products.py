@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from math import prod, sqrt
 
 import numpy as np
 import pytest
 
+from dpcli.data.kinds import Axis
 from dpcli.data.number_columns import IntegerColumn
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.numeric.arrays import Floats, Ints
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit
+from dpcli.queries.paired import paired
+from dpcli.queries.query import LinearQuery
+from dpcli.queries.scaled import ScaledSumsQuery
+from dpcli.queries.sums import Factor
 from dpcli.statistics import intervals
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.means import distances, products
@@ -236,6 +242,46 @@ def test_a_ratio_has_a_smaller_error_by_difference_and_sum(
     less = errors_alone(separate, file, 10_000, [exact]) / errors(estimates, [exact])
     assert less[0] == pytest.approx(2**0.5, rel=0.08)
     assert_covers(estimates, exact)
+
+
+def scaled_sums(
+    above: tuple[int, int], below: tuple[int, int], groups: int, relation: Relation
+) -> ScaledSumsQuery:
+    """The sums of two columns with these bounds, by groups if there are several."""
+    axis = Axis(IntegerColumn("g", bounds=(1, groups)), tuple(range(1, groups + 1)))
+    columns = IntegerColumn("a", bounds=above), IntegerColumn("b", bounds=below)
+    rows = LinearQuery(by=(axis,) * (groups > 1), present=columns)
+    first, second = (replace(rows, factors=(Factor(column),)) for column in columns)
+    query = ScaledSumsQuery.of(first, second, relation)
+    assert query is not None
+    return query
+
+
+@pytest.mark.parametrize("low", [-50, -20, 0, 10])
+@pytest.mark.parametrize("groups", [1, 2, 3])
+def test_no_sum_has_more_noise_by_difference_and_sum(low: int, groups: int) -> None:
+    """Also in groups, where a sum that may be negative changes by less than one that may not."""
+    relation = Relation(RowUnit(), Neighbors.CHANGE_ONE)
+    query = scaled_sums((low, 50), (0, 999), groups, relation)
+    together = paired(query).sensitivity(relation).l1
+    for one, times in zip(query.sums, query.times, strict=True):
+        # Twice the sum has two noises for all of the loss; apart, it has one for half of it.
+        assert together / times < 2 * sqrt(2) * 0.95 * one.sensitivity(relation).l1
+
+
+@pytest.mark.parametrize("above", [(-2, 2), (-1, 3), (0, 3)])
+def test_no_person_changes_difference_and_sum_by_more(above: tuple[int, int]) -> None:
+    """Over all exchanges of persons with a row in each of at most two of three groups."""
+    below, groups = (0, 2), 3
+    unit = PersonUnit("id", max_rows=2, max_groups=2, max_rows_per_group=1)
+    relation = Relation(unit, Neighbors.CHANGE_ONE)
+    query = scaled_sums(above, below, groups, relation)
+    corners = [(0, 0), *(np.array(query.times) * corner for corner in product(above, below))]
+    rows = (places for places in product(range(5), repeat=groups) if places.count(0) >= 1)
+    persons = np.array([[corners[place] for place in places] for places in rows])
+    changes = persons[:, None] - persons
+    both = np.abs(changes.sum(axis=3)) + np.abs(np.diff(changes, axis=3)[..., 0])
+    assert both.sum(axis=2).max() <= paired(query).sensitivity(relation).l1
 
 
 def test_sums_apart_are_for_conditions_under_change_one_and_gaussian_noise() -> None:
