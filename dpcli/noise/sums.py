@@ -54,14 +54,16 @@ def blended_half_width(
 
     The weighted sum of independent noises has this variance and fourth cumulant, and so a known
     excess kurtosis. The expansion in the kurtosis (Cornish and Fisher 1938) is accurate if it is
-    moderate; the bound of Chebyshev's inequality is used where it is smaller.
+    moderate; the bound of Chebyshev's inequality is used where it is smaller. Noise that is hardly
+    ever there has a huge kurtosis, and zero is used where the expansion is below it.
     """
     outside = float(1 - confidence)
     normal = normal_quantile(outside)
     excess = fourth_cumulant / variance**2
     wide, limit = normal + excess * (normal**3 - 3 * normal) / 24, 1 / sqrt(outside)
-    # The smaller one, for a number and for an array.
-    width: Numbers = variance**0.5 * ((wide + limit - abs(wide - limit)) / 2)
+    # The smaller one, and at least zero, for a number and for an array.
+    smaller = (wide + limit - abs(wide - limit)) / 2
+    width: Numbers = variance**0.5 * ((smaller + abs(smaller)) / 2)
     return width
 
 

@@ -100,7 +100,7 @@ class RankErrors:
     def width(self, quantile: float, confidence: Fraction, share: Fraction) -> float:
         """The allowed error in deviations, for a share of the risk in each test."""
         outside = min(2 * share * (1 - confidence), Fraction(1))
-        return max(blended_half_width(self._excess(quantile), 1.0, 1 - outside), 0.0)
+        return blended_half_width(self._excess(quantile), 1.0, 1 - outside)
 
     def rows_margin(self, confidence: Fraction) -> float:
         """The margin for an empty group: more noisy rows than this show that it has rows."""

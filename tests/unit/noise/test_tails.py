@@ -154,3 +154,11 @@ def test_no_blend_is_wider_than_its_variance_allows() -> None:
     variance = 2 * noise.discrete_variance
     width = blended_half_width(2 * noise.fourth_cumulant(1), variance, CONFIDENCE)
     assert width <= (20 * variance) ** 0.5 < 0.01
+
+
+@pytest.mark.parametrize("confidence", ["0.5", "0.7", "0.9"])
+def test_no_blend_is_below_zero(confidence: str) -> None:
+    """Where a small confidence meets noise that is hardly ever there, the half-width is zero."""
+    noise = DiscreteLaplace(Fraction(1, 10))
+    parts = np.array([1.0, 4.0]) * noise.fourth_cumulant(1), np.full(2, noise.discrete_variance)
+    assert (blended_half_width(*parts, Fraction(confidence)) == 0).all()
