@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
+from math import ceil, floor
 from pathlib import Path
 
 import numpy as np
@@ -105,18 +106,24 @@ def two_parts(draw: np.random.Generator, rows: int) -> Ints:
 KINDS: list[Values] = [lognormal, even, shared, two_parts]
 
 
-def coverage(values: Values, rows: int, scale: int) -> float:
-    """How often the interval contains the median, for choices that miss by a few candidates."""
+def coverage(
+    values: Values,
+    rows: int,
+    scale: int,
+    confidence: Fraction = Fraction(19, 20),
+    quantile: Fraction = Fraction(1, 2),
+) -> float:
+    """How often the interval contains the quantile, for choices that miss by a few candidates."""
     draw, groups = np.random.default_rng(rows * scale), IntegerColumn("g", bounds=(0, GROUPS - 1))
     asked = replace(query(LAST), by=(Axis(groups, tuple(range(GROUPS))),))
     drawn = np.sort(values(draw, rows), axis=1)
-    low, high = drawn[:, (rows - 1) // 2], drawn[:, rows // 2]
+    low, high = drawn[:, ceil(quantile * rows) - 1], drawn[:, floor(quantile * rows)]
     picks = [np.clip(low + draw.integers(-3, 4, GROUPS), 0, LAST)]
     counts = np.stack([np.bincount(group, minlength=LAST + 1) for group in drawn])
     exact, decay = asked.narrowed(counts, picks), 1 - np.exp(-1 / scale)
     noisy = exact + draw.geometric(decay, exact.size) - draw.geometric(decay, exact.size)
     found = NoisyRanges.of(asked, picks, noisy, DiscreteLaplace(Fraction(scale)))
-    lowest, highest = found.plausible(Fraction(1, 2), Fraction(19, 20))
+    lowest, highest = found.plausible(quantile, confidence)
     return float(((lowest <= high) & (highest >= low)).mean())
 
 
@@ -129,6 +136,15 @@ SETTINGS = [*product(KINDS, (30, 101, 1000), (2, 10))]
 def test_intervals_hold_at_least_as_often_as_stated(values: Values, rows: int, scale: int) -> None:
     """In groups of few and of many rows, wherever they lie, with little and with much noise."""
     assert coverage(values, rows, scale) >= LEAST
+
+
+@pytest.mark.parametrize("quantile", ["0.01", "0.5"])
+@pytest.mark.parametrize("percent", [50, 70, 80])
+def test_intervals_hold_as_often_as_stated_at_less_confidence(quantile: str, percent: int) -> None:
+    """Where more misses are allowed, both ends miss, and margins are wider for that."""
+    error = 3 * (percent * (100 - percent) / GROUPS) ** 0.5
+    held = coverage(two_parts, 300, 10, Fraction(percent, 100), Fraction(quantile))
+    assert held >= (percent - error) / 100
 
 
 @pytest.mark.parametrize("ends", [6, 10])
