@@ -92,8 +92,8 @@ class PlannedQuery:
     def error(self, confidence: Fraction, summed: int = 1) -> Fraction:
         """The half-width of the interval around the sum of `summed` numbers of an answer.
 
-        A choice has no interval: its error is how far the utility of the chosen candidate may fall
-        short of the best one. For quantiles, this assumes that values lie densely and evenly. The
+        The error of a choice is how far the utility of the chosen candidate may fall short of the
+        best one. For quantiles, this assumes that values lie densely and evenly. The
         error of an objective is the half-width of its noise, a random slope.
         """
         query, noise = self.weighted.query, self.calibrated.noise

@@ -216,8 +216,8 @@ def flags(estimates: Estimates) -> Array:
 
     The first condition that holds decides. Suppressed: the status says so. No information: nothing
     bounds the noise-free value, or the interval has all possible values. Unreliable: the interval
-    is wide, or the error is known to be large. Choices among candidates have no interval: the noisy
-    size of their group decides.
+    is wide, or the error is known to be large. Of choices without an interval, the noisy size of
+    their group decides.
     """
     status = estimates.status
     noisy = (status == HAS_INTERVAL) & (estimates.lower != estimates.upper)
