@@ -26,6 +26,7 @@ from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.scores import Points
 from dpcli.queries.sums import Shape
 from dpcli.statistics.choices.candidates import (
+    FLAG_CONFIDENCE,
     Choices,
     candidates_with_intervals,
     candidates_within,
@@ -137,12 +138,12 @@ class NoisyRanges:
         step, one of many ends where D is near zero would often be taken for one where it is not:
         where half of the values are small and half are large, 12 of 100 intervals of 95% would
         miss the median. Ends above are found in the same way. If noise hides whether a group has
-        rows, all classes are possible.
+        rows, with a confidence of `FLAG_CONFIDENCE` at least, all classes are possible.
 
         An interval misses by one of its ends, and only where D is near zero there. So margins are
         those of more misses than the confidence allows (`times_misses`).
         """
-        part, rows, hidden = float(quantile), self.rows, confidence
+        part, rows, hidden = float(quantile), self.rows, max(confidence, FLAG_CONFIDENCE)
         confidence = 1 - times_misses(1 - confidence) * (1 - confidence)
         below, counted = np.cumsum(rows, axis=1), np.cumsum(np.diff(self.ends) > 0, axis=1)
         total, number, left = below[:, -1:], counted[:, -1:], counted[:, :-1]

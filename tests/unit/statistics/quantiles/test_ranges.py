@@ -147,6 +147,18 @@ def test_intervals_hold_as_often_as_stated_at_less_confidence(quantile: str, per
     assert held >= (percent - error) / 100
 
 
+@pytest.mark.parametrize("percent", [50, 95])
+def test_most_groups_without_rows_have_all_classes_at_any_confidence(percent: int) -> None:
+    """Noise alone seldom looks like rows, also where intervals may miss often."""
+    draw, asked, decay = np.random.default_rng(percent), query(LAST), 1 - np.exp(-1 / 10)
+    ends = np.repeat(asked.ends([np.array([LAST // 2])]), GROUPS, axis=0)
+    size = GROUPS, ends.shape[1] - 1
+    noisy = (draw.geometric(decay, size) - draw.geometric(decay, size)).astype(np.float64)
+    found = NoisyRanges(ends, noisy, DiscreteLaplace(Fraction(10)))
+    lowest, highest = found.plausible(Fraction(1, 2), Fraction(percent, 100))
+    assert ((lowest == 0) & (highest == LAST)).mean() >= LEAST
+
+
 @pytest.mark.parametrize("ends", [6, 10])
 def test_margins_that_are_too_narrow_are_noticed(
     ends: int, monkeypatch: pytest.MonkeyPatch
