@@ -32,7 +32,7 @@ class ScaledSumsQuery(Query):
 
     @classmethod
     def of(cls, first: Query, second: Query, relation: Relation) -> ScaledSumsQuery | None:
-        """The sums in units in which both change equally in L1, and so need the same noise apart.
+        """The sums in units in which both change equally in L1.
 
         None for private groups and clamped totals, if a sum cannot change, and if the numbers of a
         row are too large.
