@@ -215,10 +215,10 @@ def github_line(facts: Mapping[str, object]) -> str:
     '::error file=a.yaml,line=3::50%25 off'
     """
     names = {"file": "file", "line": "line", "column": "col", "code": "title"}
-    told = {name: str(facts[key]) for key, name in names.items() if facts.get(key) is not None}
+    shown = {name: str(facts[key]) for key, name in names.items() if facts.get(key) is not None}
     for mark in ("%", "\r", "\n", ":", ","):
-        told = {name: value.replace(mark, f"%{ord(mark):02X}") for name, value in told.items()}
-    properties = ",".join(f"{name}={value}" for name, value in told.items())
+        shown = {name: value.replace(mark, f"%{ord(mark):02X}") for name, value in shown.items()}
+    properties = ",".join(f"{name}={value}" for name, value in shown.items())
     message = "\n".join(str(facts[key]) for key in ("message", "hint") if facts.get(key))
     for mark in ("%", "\r", "\n"):
         message = message.replace(mark, f"%{ord(mark):02X}")

@@ -248,7 +248,7 @@ class ReleaseRun(Run[CentralPlan]):
         if stored.release_id == charge.release_id:
             self.stored = stored
             return stored
-        # Another process checked the data and chose first: the check here counts for nothing.
+        # Another process checked the data and chose first: the check here is not used.
         self._failed = None
         self._run_first_phase()
         if self.stored is None:

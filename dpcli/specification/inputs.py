@@ -66,7 +66,7 @@ def read_keys(section: SectionModel, field: str, context: SpecContext) -> tuple[
         seen.add(scalar.text)
         declared = context.columns.get(scalar.text)
         if isinstance(item, ScalarNode) and declared and declared.is_date and declared.unusable:
-            # Whoever declares bounds alone would meet this next.
+            # If only bounds were declared, this would be the next error.
             scalar.span.report("missing-bins.days", column=declared.name, kind=declared.kind)
         column = context.groupable_column(scalar, section.subject)
         if column.name in RESERVED_COLUMNS:

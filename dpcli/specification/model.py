@@ -404,7 +404,7 @@ class CentralSpec(_Spec):
 
     @property
     def charged_entries(self) -> tuple[Entry, ...]:
-        """All entries that spend budget beside the choices, the quality check first."""
+        """All entries that spend budget, without the choices, the quality check first."""
         return (*([self.quality.entry] if self.quality else []), *self.entries)
 
 

@@ -35,7 +35,7 @@ from dpcli.statistics.choices.candidates import (
 from dpcli.statistics.design import NoisyAnswer, WeightedQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.quantiles.quantile_classes import count_below_zero
-from dpcli.statistics.quantiles.tree import STATED, few_rows_sentence
+from dpcli.statistics.quantiles.tree import MIN_VARIANCE, STATED, few_rows_sentence
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,9 +186,6 @@ ONE_END = Fraction(13, 10)
 
 BOTH_ENDS = Fraction(11, 10)
 """`times_misses` at a confidence of 85% and less."""
-
-MIN_VARIANCE = 1e-9
-"""The variance of a number without noise."""
 
 INTERVAL_SHARE = Fraction(47, 100)
 """The share of the loss for ranges where intervals matter as much as values.
