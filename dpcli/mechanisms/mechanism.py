@@ -105,6 +105,10 @@ class Mechanism(Unchangeable, ABC):
     def answers(self, query: Query) -> bool:
         """Whether the mechanism can answer queries of this kind."""
 
+    def shaped(self, noise: Noise, query: Query) -> Noise:
+        """The noise for the numbers of a query; its scale and kind stay as they are."""
+        return noise
+
     @abstractmethod
     def respond(self, noise: Noise, query: Query, exact: Array) -> Array:
         """The noisy answer, from the exact one; TypeError for a query of another kind."""
@@ -254,7 +258,9 @@ class AdditiveMechanism(Mechanism):
 
     @final
     def answers(self, query: Query) -> bool:
-        return not (query.chooses or query.minimizes)
+        if query.chooses or query.minimizes:
+            return False
+        return bool(query.vectors) == (self.family == "vector")
 
     @final
     def respond(self, noise: Noise, query: Query, exact: Array) -> Array:

@@ -20,6 +20,7 @@ NOISES: Final[Classes[Noise]] = Classes(
     "dpcli.noise",
     "discrete_laplace:DiscreteLaplace",
     "discrete_gaussian:DiscreteGaussian",
+    "vector_noise:VectorNoise",
     "candidate_choice:PermuteAndFlipChoice",
     "candidate_choice:ExponentialChoice",
     "k_norm:KNormNoise",

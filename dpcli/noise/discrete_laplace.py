@@ -126,19 +126,23 @@ class DiscreteLaplace(Noise):
 
 def discrete_laplace_scalar(scale: Fraction) -> int:
     """One sample, in integers (Canonne, Kamath and Steinke 2020, algorithm 2)."""
-    width, thinning = scale.numerator, scale.denominator
     while True:
-        low = uniform_below(width)
-        if not bernoulli_exp(low, width):
-            continue
-        high = 0
-        while bernoulli_exp(1, 1):
-            high += 1
-        size = (low + width * high) // thinning
+        size = geometric_scalar(scale)
         negative = random_bits(1)
         # Zero has two signs. One is rejected, so that zero does not count twice.
         if size or not negative:
             return -size if negative else size
+
+
+def geometric_scalar(scale: Fraction) -> int:
+    """One sample with P[g] proportional to exp(-g / scale), g >= 0."""
+    width, thinning = scale.numerator, scale.denominator
+    while not bernoulli_exp(low := uniform_below(width), width):
+        pass
+    high = 0
+    while bernoulli_exp(1, 1):
+        high += 1
+    return (low + width * high) // thinning
 
 
 def discrete_laplace_array(scale: Fraction, count: int) -> Ints:
@@ -150,7 +154,7 @@ def discrete_laplace_array(scale: Fraction, count: int) -> Ints:
         raise ValueError("a scale outside the range of the array path")
 
     def block(many: int) -> Ints:
-        size = _geometric_block(scale, many)
+        size = geometric_array(scale, many)
         negative = sign_array(size.size)
         accepted = ~(negative & (size == 0))
         # -n = (n xor -1) + 1, without a branch for each sample.
@@ -171,7 +175,7 @@ def _digit_thresholds(scale: Fraction) -> tuple[tuple[Threshold, ...], Threshold
     return thresholds, Threshold.exponential((1 << digits) / scale)
 
 
-def _geometric_block(scale: Fraction, count: int) -> Ints:
+def geometric_array(scale: Fraction, count: int) -> Ints:
     """Independent samples with P[g] proportional to exp(-g / scale), g >= 0.
 
     exp(-g/scale) is a product over the binary digits of g. So below 2^m the digits are

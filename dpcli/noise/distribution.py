@@ -24,8 +24,8 @@ from dpcli.problems.light_dataclasses import dataclass
 NoiseSamples = list[int] | Ints
 """Whole numbers: an array of int64, or a list if they are few or very large."""
 
-Family = Literal["l1", "l2", "choice", "slope"]
-"""How noise is used: added to numbers by L1 or L2 norm, in choices, as a slope."""
+Family = Literal["l1", "l2", "vector", "choice", "slope"]
+"""How noise is used: added by L1, L2 or another norm, in choices, as a slope."""
 
 ADDITIVE: tuple[Family, ...] = ("l1", "l2")
 """The families of noise that is added to numbers."""
@@ -71,7 +71,7 @@ class Noise(Unchangeable, ABC):
     scale: Fraction
 
     kind: ClassVar[str]
-    norm: ClassVar[Literal["l1", "l2"]] = "l1"
+    norm: ClassVar[Literal["l1", "l2", "vector"]] = "l1"
     sum_is_known: ClassVar[bool] = False
     dominating_pair: ClassVar[type[DominatingPair]] = RandomizedResponsePair
 
@@ -121,6 +121,10 @@ class Noise(Unchangeable, ABC):
         """The variance of the discrete distribution in squared steps, to float precision."""
         return float(self.variance)
 
+    def covariance(self, count: int) -> Floats:
+        """The covariance of this many successive samples."""
+        return np.eye(count) * self.discrete_variance
+
     def fourth_cumulant(self, times: float) -> float:  # noqa: ARG002 - zero for normal tails
         """The fourth cumulant of `times` the noise; zero for a normal distribution."""
         return 0.0
@@ -151,6 +155,10 @@ class Noise(Unchangeable, ABC):
     def width(self, outside: float) -> int:
         """The least k with P[|noise| > k] <= `outside`, in steps."""
         return search_min(lambda width: 2 * self.positive_tail(width + 1) <= outside, -1, 1)
+
+    def margin_of_sum(self, count: int, confidence: Fraction) -> Margin | None:  # noqa: ARG002 - of vectors
+        """The margin of a sum of successive samples; None if they are independent."""
+        return None
 
     @classmethod
     def quantiles(cls, levels: Floats) -> Floats:

@@ -73,10 +73,11 @@ Terms = tuple[tuple[Noise, int, int], ...]
 
 @lru_cache(maxsize=1024)
 def summed_margin(noise: Noise, count: int, confidence: Fraction) -> Margin:
-    """The margin of a sum of `count` independent noises, as in `weighted_margin`."""
+    """The margin of a sum of `count` successive noises, as in `weighted_margin`."""
     if count == 1:
         return noise.margin(confidence)
-    return weighted_margin(((noise, 1, count),), confidence)
+    shared = noise.margin_of_sum(count, confidence)
+    return shared or weighted_margin(((noise, 1, count),), confidence)
 
 
 @lru_cache(maxsize=1024)

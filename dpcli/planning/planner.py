@@ -18,6 +18,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Literal, overload
 
 from dpcli.fields.values import MAX_EPSILON, MIN_EPSILON, MIN_RHO
+from dpcli.mechanisms import MECHANISMS
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.mechanism import CalibrationError, Mechanism
 from dpcli.mechanisms.pure import Laplace
@@ -470,13 +471,14 @@ class StatisticPlanner:
             raise SpecError.about("cannot-calibrate.no-delta", name=entry.inputs.name)
         measure: Measure = "epsilon" if target.rho is None else "rho"
         design = entry.design_for(mechanism.family, measure, self.spec.privacy.composition)
+        answering = MECHANISMS[design.answered_by] if design.answered_by else mechanism
         planned: list[PlannedQuery] = []
         if target.rho is not None:
             design = replace(design, queries=_with_parts_of_rho(design.queries))
         for supports, together in groupby(design.queries, attrgetter("supports")):
             part = tuple(together)
             calibrated = CalibratedMechanism.calibrate(
-                SUPPORTING if supports else mechanism,
+                SUPPORTING if supports else answering,
                 [weighted.query for weighted in part],
                 self.spec.relation_of(entry),
                 target,

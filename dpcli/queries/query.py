@@ -78,6 +78,14 @@ class Query:
     """Of how many numbers a cell is the mean, with noise of their own."""
 
     @property
+    def vectors(self) -> tuple[int, str] | None:
+        """The size of the vectors that share noise, and the body of their norm.
+
+        None if each number has noise of its own.
+        """
+        return None
+
+    @property
     @abstractmethod
     def row_contribution(self) -> RowContribution:
         """The least and the most that one row (or one user) can add to one cell."""
@@ -101,6 +109,10 @@ class Query:
         The sensitivity holds whatever these are. The default is the exact answer.
         """
         return exact
+
+    def largest_changes(self, relation: Relation) -> int:
+        """The most that the largest change in each group is, summed over all groups."""
+        return self.sensitivity(relation).l1
 
     def larger_changes(self, relation: Relation) -> int:
         """The most that the larger change of a pair of cells is, summed over all pairs."""

@@ -233,6 +233,7 @@ class Design:
         derivation: How the published numbers follow from the noisy answers, or an empty text.
         is_compared_by_error: Whether plans compare it by `error`, not by `expected_error`.
         noise_of_numbers: What is known of the noise of several published numbers together.
+        answered_by: The mechanism that answers its queries, if it is not the one of the entry.
         replaces_counts: Whether it is only for entries that counts could answer as well.
     """
 
@@ -247,6 +248,7 @@ class Design:
     publishes_answers: ClassVar[bool] = False
     derivation: ClassVar[str] = ""
     is_compared_by_error: ClassVar[bool] = False
+    answered_by: ClassVar[str] = ""
     noise_of_numbers: ClassVar[NoiseOfNumbers] = NoiseOfNumbers.UNKNOWN
 
     def serves(self, family: Family, measure: Measure, composition: Composition) -> bool:

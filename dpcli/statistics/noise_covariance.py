@@ -47,6 +47,7 @@ def covariance_of(design: Design, noises: Sequence[Noise], *, consistent: bool) 
     if not units.size or numbers(units[:1]).size > MAX_NUMBERS:
         return None
     weights = numbers(units)
-    variances = np.repeat([noise.discrete_variance for noise in noises], sizes)
-    covariance: Floats = (weights.T * variances) @ weights
+    parts = zip(np.split(weights, np.cumsum(sizes)[:-1]), noises, sizes, strict=True)
+    terms = [part.T @ noise.covariance(size) @ part for part, noise, size in parts]
+    covariance: Floats = np.sum(terms, axis=0)
     return covariance

@@ -155,6 +155,12 @@ CHANGED = {
     "mean by a centered pair": AuditedDesign("statistic: mean, column: x", FEW * 8, FAR),
     "variance by quadratic sums": AuditedDesign("statistic: variance, column: x", FEW * 8, FAR),
     "description": AuditedDesign("statistic: describe, column: x", FEW * 8, FAR, (0.0, 1.0, 1.0)),
+    "selections of exchanged rows": AuditedDesign(
+        "statistic: selections, columns: [a, b]", FEW * 8, (5, True, False), (1.0, -1.0)
+    ),
+    "histogram of moved rows": AuditedDesign(
+        "statistic: histogram, column: a", FEW * 8, (5, True, False), (-1.0, 1.0)
+    ),
     "ratio of products": AuditedDesign(
         "statistic: ratio, numerator: x, denominator: y", FEW * 8, FAR
     ),
@@ -315,12 +321,14 @@ columns:
   x: {{type: integer, bounds: [0, 10]}}
   y: {{type: integer, bounds: [0, 10]}}
   a: {{type: boolean}}
+  b: {{type: boolean}}
 statistics:
 {asked}"""
     columns = {
         "x": [str(row[0]) for row in rows],
         "y": [str(10 - row[0] + row[2]) for row in rows],
         "a": [str(row[1]).lower() for row in rows],
+        "b": [str(row[2]).lower() for row in rows],
     }
     (path / "spec.yaml").write_text(spec, encoding="utf-8")
     plan = dpcli.plan(dpcli.load_spec(path / "spec.yaml"))

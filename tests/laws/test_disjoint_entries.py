@@ -25,6 +25,7 @@ from dpcli.queries.scores import SelectionQuery
 from dpcli.specification.load import parse_central_spec
 from tests.oracles.opened import cells_of, queries_of
 from tests.oracles.plain import evaluate
+from tests.support.norms import total_change
 from tests.support.rules import mostly_extended
 
 SPEC = """\
@@ -90,7 +91,9 @@ def pure_loss(plan: CentralPlan, change: list[Array]) -> Fraction:
     """The sum of the changes over the scales: of scores, the largest difference of two."""
     total = Fraction(0)
     for query, moved in zip(plan.queries, change, strict=True):
-        size = sum(abs(int(cell)) for cell in moved)
+        steps = [int(cell) for cell in moved]
+        nothing = [0] * len(steps)
+        size = total_change(query.weighted.query, [*map(abs, steps)], steps, nothing)
         if isinstance(query.weighted.query, SelectionQuery):
             size = max(map(int, moved)) - min(map(int, moved))
         total += size / query.calibrated.noise.scale

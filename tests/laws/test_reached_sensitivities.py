@@ -27,6 +27,7 @@ from dpcli.statistics.counts.distinct import DistinctQuery
 from tests.laws.test_random_specs import change, relation_of, valid_specs
 from tests.oracles.plain import Answer, answers_about, value
 from tests.oracles.shapes import Row
+from tests.support.norms import total_change
 from tests.support.random_specs import Cells
 from tests.support.rules import also_slow
 
@@ -123,7 +124,7 @@ def greatest_change(query: Query, relation: Relation, cells: dict[str, Cells]) -
             others = [*answers.values(), *([nothing] if isinstance(unit, PersonUnit) else [])]
         for answer, other in product(answers.values(), others):
             changes = change(query, answer, other)
-            l1 = max(l1, sum(changes))
+            l1 = max(l1, total_change(query, changes, answer, other))
             l2_squared = max(l2_squared, sum(part**2 for part in changes))
     return l1, l2_squared
 

@@ -23,6 +23,7 @@ ELSEWHERE = {
     "Kifer, Smith and Thakurta 2012",
     "Rao 1961",
     "Sandelius 1962",
+    "Stanley 1980",
     "Tu 2013",
     "Wang, Blocki, Li and Jha 2017",
     "Zipf 1949",

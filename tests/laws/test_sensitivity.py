@@ -15,6 +15,7 @@ from dpcli.data.filters import InRanges
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import BooleanColumn
 from dpcli.data.number_columns import IntegerColumn, NumberColumn
+from dpcli.noise.bodies import BODIES
 from dpcli.privacy.sensitivity import (
     RowContribution,
     Sensitivity,
@@ -25,10 +26,16 @@ from dpcli.privacy.sensitivity import (
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit, Unit
 from dpcli.queries.paired import paired
 from dpcli.queries.query import LinearQuery
-from dpcli.statistics.counts.combinations import CombinationQuery
+from dpcli.queries.sums import Factor
+from dpcli.queries.vectors import VectorQuery
+from dpcli.statistics.counts.multiple_answers import IndicatorQuery
 from dpcli.statistics.means.distances import BernsteinQuery
 from dpcli.statistics.means.quadratic_pair import QuadraticPairQuery
+from tests.support.norms import norm_of
 from tests.support.rules import for_each
+
+ANY_SUM = [body for body in BODIES if body != "fixed-sum"]
+"""Norms for numbers whose sum may change."""
 
 CONTRIBUTIONS = [(1, 1), (0, 1), (0, 3), (-2, 1), (-1, 1), (2, 3), (-3, -2), (0, 0), (-3, 0)]
 
@@ -232,26 +239,90 @@ def test_the_table_of_tests_is_never_exceeded_and_reached_with_enough_cells(
 
 
 @pytest.mark.parametrize("neighbors", Neighbors)
-@pytest.mark.parametrize("sizes", [(1,), (1, 1), (2,), (2, 1), (3,), (1, 1, 1)])
+@pytest.mark.parametrize("body", ANY_SUM)
+@pytest.mark.parametrize("by_group", [False, True])
+@pytest.mark.parametrize(("tests", "most"), [(1, 1), (2, 1), (2, 2), (3, 3)])
 @pytest.mark.parametrize("groups", [1, 2])
 @pytest.mark.parametrize("limits", [None, (1, 1, 1), (2, 1, 2), (1, 2, 2), (2, 2, 2)])
-def test_rows_by_combinations_change_as_stated_and_no_more(
-    neighbors: Neighbors, sizes: tuple[int, ...], groups: int, limits: tuple[int, int, int] | None
+def test_norms_of_vectors_of_counts_change_as_stated_and_no_more(
+    neighbors: Neighbors,
+    body: str,
+    by_group: bool,
+    tests: int,
+    most: int,
+    groups: int,
+    limits: tuple[int, int, int] | None,
 ) -> None:
-    """No unit exceeds the sensitivity; a row reaches it, and a person in enough groups."""
-    flags = [BooleanColumn(f"c{at}", (("0", "0"), ("1", "1"))) for at in range(sum(sizes))]
-    tests = tuple(InRanges(column, ((1, 1),)) for column in flags)
+    """No unit exceeds the stated change; a row with all answers reaches it, or half of it."""
+    flags = [BooleanColumn(f"c{at}", (("0", "0"), ("1", "1"))) for at in range(tests)]
+    passing = tuple(InRanges(column, ((1, 1),)) for column in flags)
     axis = Axis(BooleanColumn("g", (("0", "0"), ("1", "1"))))
-    query = CombinationQuery(by=(axis,) * (groups - 1), tests=tests, blocks=len(sizes))
-    assert query.sizes == sizes
+    of = IndicatorQuery(by=(axis,) * (groups - 1), tests=passing, max_counted=most)
+    query = VectorQuery(by=of.by, of=of, body=body, by_group=by_group)
     relation = Relation(unit_of(limits), neighbors)
-    blocks = [[tuple(int(at == true) for at in range(2**b)) for true in range(2**b)] for b in sizes]
-    parts = [sum(chosen, ()) for chosen in product(*blocks)]
+    parts = [flags for flags in product((0, 1), repeat=tests) if sum(flags) <= most]
     vectors = vectors_in_groups(parts, groups, query.bounded_unit(relation.unit))
-    claimed = query.sensitivity(relation)
-    require_reached(vectors, claimed, relation, groups)
-    if limits is not None and neighbors is Neighbors.ADD_REMOVE and groups >= limits[1]:
-        assert greatest_change(vectors, neighbors) == claimed
+    size, claimed = query.size, query.sensitivity(relation)
+    others = vectors if neighbors is Neighbors.CHANGE_ONE else {(0,) * len(next(iter(vectors)))}
+    reached = max(
+        sum(norm_of(body, change[at : at + size]) for at in range(0, len(change), size))
+        for one, other in product(vectors, others)
+        for change in [[a - b for a, b in zip(one, other, strict=True)]]
+    )
+    assert reached <= claimed.l1
+    if limits is None and (body == "cube" or neighbors is Neighbors.ADD_REMOVE):
+        assert reached == claimed.l1
+    if limits is None:
+        assert 2 * reached >= claimed.l1
+
+
+@pytest.mark.parametrize("neighbors", Neighbors)
+@pytest.mark.parametrize("body", ANY_SUM)
+@pytest.mark.parametrize("cells", [2, 3])
+@pytest.mark.parametrize("contribution", CONTRIBUTIONS)
+@pytest.mark.parametrize("limits", [None, (1, 1, 1), (1, 2, 2), (2, 1, 2), (2, 2, 2)])
+def test_norms_of_vectors_of_sums_change_as_stated_and_no_more(
+    neighbors: Neighbors,
+    body: str,
+    cells: int,
+    contribution: tuple[int, int],
+    limits: tuple[int, int, int] | None,
+) -> None:
+    """Whatever the sign of the values, no unit exceeds the stated change."""
+    low, high = contribution
+    column = IntegerColumn("x", bounds=contribution)
+    axis = Axis(IntegerColumn("g", bounds=(0, cells - 1)), range(cells))
+    of = LinearQuery(by=(axis,), factors=(Factor(column),))
+    claimed = VectorQuery(by=of.by, of=of, body=body).sensitivity(
+        Relation(unit_of(limits), neighbors)
+    )
+    vectors = contributions(RowContribution(min(low, 0), max(high, 0)), unit_of(limits), cells)
+    others = vectors if neighbors is Neighbors.CHANGE_ONE else {(0,) * cells}
+    changes = (
+        [a - b for a, b in zip(one, other, strict=True)] for one in vectors for other in others
+    )
+    assert max(norm_of(body, change) for change in changes) <= claimed.l1
+
+
+@pytest.mark.parametrize("cells", [2, 3, 4])
+def test_rows_of_a_public_number_move_one_between_numbers_with_a_fixed_sum(cells: int) -> None:
+    """It is the change of each row that moves; no other neighbors, rows and units have a bound."""
+    axis = Axis(IntegerColumn("g", bounds=(0, cells - 1), missing=0), range(cells))
+    person, row = PersonUnit("id", 1, 1, 1), RowUnit()
+    counts = LinearQuery(by=(axis,))
+    query = VectorQuery(by=counts.by, of=counts, body="fixed-sum")
+    assert query.sensitivity(Relation(row, Neighbors.CHANGE_ONE)).l1 == 1
+    skipping = Axis(IntegerColumn("g", bounds=(0, cells - 1)), range(cells))
+    partial = LinearQuery(by=(skipping,))
+    sums = LinearQuery(by=(axis,), factors=(Factor(IntegerColumn("x", bounds=(0, 9))),))
+    for of, relation in (
+        (counts, Relation(row, Neighbors.ADD_REMOVE)),
+        (counts, Relation(person, Neighbors.CHANGE_ONE)),
+        (partial, Relation(row, Neighbors.CHANGE_ONE)),
+        (sums, Relation(row, Neighbors.CHANGE_ONE)),
+    ):
+        with pytest.raises(ValueError, match="sum of these numbers"):
+            VectorQuery(by=of.by, of=of, body="fixed-sum").sensitivity(relation)
 
 
 @pytest.mark.parametrize("neighbors", Neighbors)

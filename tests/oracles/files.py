@@ -42,9 +42,9 @@ from dpcli.numeric.minimizers import MAX_HALF_WIDTH
 from dpcli.privacy.unit import Neighbors, Relation, RowUnit
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import Factor
+from dpcli.queries.vectors import VectorQuery
 from dpcli.specification.inputs import two_values
 from dpcli.statistics import STATISTICS
-from dpcli.statistics.counts.combinations import CombinationQuery
 from dpcli.statistics.counts.multiple_answers import IndicatorQuery
 from dpcli.statistics.design import Inputs
 from dpcli.statistics.means.comparison import Comparison
@@ -319,9 +319,7 @@ def _first_queries(statistic: Statistic, inputs: Inputs) -> Iterator[Query]:
     return (one.query for one in statistic.designs(inputs, ADDED)[0].queries)
 
 
-def _indicators(
-    seed: int, columns: Iterable[Column]
-) -> Iterator[IndicatorQuery | CombinationQuery]:
+def _indicators(seed: int, columns: Iterable[Column]) -> Iterator[IndicatorQuery | VectorQuery]:
     """Tests of values and of missing cells, perhaps with a limit for each row."""
     random = Random(f"indicators {seed}")
     usable = [c for c in columns if isinstance(c, LabeledColumn | NumericColumn)]
@@ -334,9 +332,7 @@ def _indicators(
         most = random.randint(1, len(tests))
         counts = IndicatorQuery(by=by, tests=tuple(tests), max_counted=most)
         yield counts
-        few = (counts.indicators if random.random() < 0.5 else counts.tests)[:6]
-        blocks = random.randint(1, len(few))
-        yield CombinationQuery(by=by, tests=few, blocks=blocks)
+        yield VectorQuery(by=by, of=counts, body="cube")
 
 
 def faults(seed: int, columns: Iterable[Column]) -> FaultOrder:

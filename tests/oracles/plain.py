@@ -53,8 +53,8 @@ from dpcli.queries.query import LinearQuery, Query, RowsPerUserQuery
 from dpcli.queries.scaled import ScaledSumsQuery
 from dpcli.queries.scores import Accuracy, Frequency, Rank, Revenue, ScoreQuery, SelectionQuery
 from dpcli.queries.sums import UserBins, UserTotals
+from dpcli.queries.vectors import VectorQuery
 from dpcli.statistics.counts.centered_counts import CenteredCountQuery
-from dpcli.statistics.counts.combinations import CombinationQuery
 from dpcli.statistics.counts.distinct import DistinctQuery
 from dpcli.statistics.counts.multiple_answers import IndicatorQuery
 from dpcli.statistics.means.distances import BernsteinQuery
@@ -110,9 +110,9 @@ OWN_FORMULAS = (
     ObjectiveQuery,
     CenteredCountQuery,
     PairedQuery,
+    VectorQuery,
     RowsPerUserQuery,
     IndicatorQuery,
-    CombinationQuery,
     BernsteinQuery,
     QuadraticPairQuery,
     ScaledSumsQuery,
@@ -122,7 +122,7 @@ OWN_FORMULAS = (
 )
 """The kinds of queries that are answered here, each by its definition."""
 
-RowParts = IndicatorQuery | CombinationQuery | BernsteinQuery | QuadraticPairQuery | ScaledSumsQuery
+RowParts = IndicatorQuery | BernsteinQuery | QuadraticPairQuery | ScaledSumsQuery
 """Queries of several numbers, to which a row adds parts."""
 
 
@@ -368,7 +368,7 @@ def _answer(query: Query, people: People, unit: Unit) -> Answer:
         return [faults.count(place) for place in range(query.cells)]
     if isinstance(query, ObjectiveQuery):
         return _objective(query, people, unit)
-    if isinstance(query, CenteredCountQuery | PairedQuery):
+    if isinstance(query, CenteredCountQuery | PairedQuery | VectorQuery):
         return _of_cells(query, people, unit)
     if isinstance(query, RowsPerUserQuery):
         places = [query.bin_of(len(rows)) for rows in people if rows]
@@ -390,7 +390,9 @@ def _answer(query: Query, people: People, unit: Unit) -> Answer:
     return [cell for group in every for cell in groups.get(group, [0] * query.cells_per_group)]
 
 
-def _of_cells(query: CenteredCountQuery | PairedQuery, people: People, unit: Unit) -> list[int]:
+def _of_cells(
+    query: CenteredCountQuery | PairedQuery | VectorQuery, people: People, unit: Unit
+) -> list[int]:
     """Numbers made of the cells of another query: less people, or differences and sums."""
     other = query.counts if isinstance(query, CenteredCountQuery) else query.of
     cells = _any_answer(other, people, unit)
@@ -399,6 +401,8 @@ def _of_cells(query: CenteredCountQuery | PairedQuery, people: People, unit: Uni
         everyone = _any_answer(query.people, people, unit)
         assert isinstance(everyone, list)
         return [query.times * count - query.less * everyone[0] for count in cells]
+    if isinstance(query, VectorQuery):
+        return cells
     cells += [0] * (len(cells) % 2)
     pairs = zip(cells[::2], cells[1::2], strict=True)
     return [number for one, other in pairs for number in (one - other, one + other)]
@@ -601,17 +605,9 @@ def _parts(query: RowParts, row: Row) -> Iterator[tuple[int, int]]:
 
 
 def _counted_parts(
-    query: IndicatorQuery | CombinationQuery | BernsteinQuery | QuadraticPairQuery, row: Row
+    query: IndicatorQuery | BernsteinQuery | QuadraticPairQuery, row: Row
 ) -> Iterator[tuple[int, int]]:
     """Those of counts and of polynomials."""
-    if isinstance(query, CombinationQuery):
-        tests, first = list(query.tests), 0
-        for left in range(query.blocks, 0, -1):
-            size = -(-len(tests) // left)
-            inside = enumerate(tests[:size])
-            yield first + sum(2**at for at, test in inside if truth(test, row)), 1
-            tests, first = tests[size:], first + 2**size
-        return
     if isinstance(query, IndicatorQuery):
         true = [place for place, test in enumerate(query.tests) if truth(test, row)]
         if query.signed:

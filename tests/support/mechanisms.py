@@ -12,6 +12,7 @@ from dpcli.privacy.sensitivity import Sensitivity
 
 LOG_WEIGHT: dict[str, Callable[[Any, Any], Any]] = {
     "laplace": lambda scale, k: -abs(k) / scale,
+    "k_norm": lambda scale, k: -abs(k) / scale,
     "gaussian": lambda scale, k: -(k * k) / (2 * scale * scale),
 }
 """The logarithm of the probability of a draw, apart from a constant; by kind of noise.

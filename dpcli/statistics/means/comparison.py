@@ -18,13 +18,12 @@ from dpcli.fields.section import field_types
 from dpcli.fields.statistic_fields import ComparedLabels, FieldFault, ValuedColumnName
 from dpcli.fields.values import Choice
 from dpcli.noise.distribution import Margin, Noise
-from dpcli.noise.sums import blended_margin
+from dpcli.noise.sums import blended_margin, summed_margin
 from dpcli.numeric.arrays import add_exact, multiply_exact, np
 from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import Factor
-from dpcli.statistics.counts.pairs import double_margin
 from dpcli.statistics.design import Design, Inputs, NoisyAnswer, WeightedQuery
 from dpcli.statistics.estimates import ANY, NONNEGATIVE, SIGNED_PART, Estimates, Limits
 from dpcli.statistics.intervals import Printed
@@ -161,7 +160,7 @@ def _margins(query: Query, noise: Noise, confidence: Fraction) -> tuple[Margin, 
     if query.numbers_of_cell == 2:
         # The difference of the cells of a pair is answered by itself.
         of_difference = Margin(2 * noise.half_width(confidence), 4 * noise.discrete_variance)
-        return double_margin(noise, confidence), of_difference
+        return summed_margin(noise, 2, confidence), of_difference
     width = blended_margin(noise, ONE, noise, ONE, float(1 - confidence) / 2)
     return noise.margin(confidence), Margin(ceil(width), 2 * noise.discrete_variance)
 

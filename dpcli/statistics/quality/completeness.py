@@ -21,7 +21,7 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Final
 
-from dpcli.noise.sums import weighted_margin
+from dpcli.noise.sums import summed_margin
 from dpcli.privacy.unit import PersonUnit, Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import Query
@@ -197,7 +197,7 @@ def min_rows(
     for added, answer in counting:
         values: list[int] = answer.values.tolist()
         confidence = 1 - 2 * Fraction(risk) / len(counting)
-        width = weighted_margin(((answer.noise, 1, len(values)),), confidence).width
+        width = summed_margin(answer.noise, len(values), confidence).width
         found.append(floor(Fraction(sum(values) - width, added)))
     return max(found, default=None)
 

@@ -42,7 +42,7 @@ def test_the_test_has_power(stream: Stream, scale: Fraction, error: Fraction) ->
 
 def test_a_doubled_zero_does_not_fit(stream: Stream) -> None:
     """Without the rejection of negative zeros, samples do not fit."""
-    sizes = noise._geometric_block(Fraction(10), MANY)
+    sizes = noise.geometric_array(Fraction(10), MANY)
     signs = np.where(sign_array(MANY), -1, 1)
     assert p_value(sizes * signs, laplace_cdf(Fraction(10)), 10.0) < CUT
 
@@ -99,7 +99,7 @@ def test_tail_events_add_the_range_of_the_digits(monkeypatch: pytest.MonkeyPatch
     script = Script(below, below, b"\xff")
     monkeypatch.setattr(entropy, "CHUNK", 1)
     monkeypatch.setattr(entropy, "source", script)
-    assert noise._geometric_block(Fraction(1, 100), 1).tolist() == [2]
+    assert noise.geometric_array(Fraction(1, 100), 1).tolist() == [2]
 
 
 def test_endless_tails_are_refused_not_wrapped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,7 +107,7 @@ def test_endless_tails_are_refused_not_wrapped(monkeypatch: pytest.MonkeyPatch) 
     certain = Threshold.exponential(Fraction(0))
     monkeypatch.setattr(noise, "_digit_thresholds", lambda scale: ((), certain))
     with pytest.raises(OverflowError, match="64 bits"):
-        noise._geometric_block(Fraction(1), 3)
+        noise.geometric_array(Fraction(1), 3)
 
 
 @pytest.mark.parametrize(

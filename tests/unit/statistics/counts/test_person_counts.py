@@ -16,12 +16,11 @@ from dpcli.mechanisms.gaussian import Gaussian
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.numeric.arrays import Floats, Ints
 from dpcli.planning.plan import PlannedStatistic
-from dpcli.privacy.accounting.composition import SequentialComposition
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.sensitivity import Sensitivity, centered_sensitivity
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit
-from dpcli.queries.paired import PairedQuery
 from dpcli.queries.query import LinearQuery
+from dpcli.queries.vectors import VectorQuery
 from dpcli.statistics.counts.centered_counts import CenteredCountQuery
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import Estimates
@@ -31,8 +30,6 @@ from tests.oracles.opened import cells_of
 from tests.support.rules import mostly_extended
 from tests.support.streams import Stream
 from tests.support.surveys import held, planned_statistic
-
-SUM = SequentialComposition()
 
 AGE = IntegerColumn("age", bounds=(0, 3))
 
@@ -79,8 +76,6 @@ def deviation(statistic: PlannedStatistic) -> float:
     """The standard deviation of the noise in a published count."""
     counts, *others = [query.calibrated.noise.discrete_variance for query in statistic.queries]
     query = statistic.queries[0].weighted.query
-    if isinstance(query, PairedQuery):
-        query, counts = query.of, counts / 2
     if isinstance(query, CenteredCountQuery):
         (people,) = others
         return sqrt(counts + query.less**2 * people) / query.times
@@ -97,15 +92,10 @@ def simulated(
     answers: list[NoisyAnswer] = []
     for part in statistic.queries:
         query, exact = part.weighted.query, truth
-        pairs = isinstance(query, PairedQuery)
-        query = query.of if isinstance(query, PairedQuery) else query
         if isinstance(query, CenteredCountQuery):
             exact = query.times * truth - query.less * people
         elif len(answers) == 1:
             exact = np.full((len(truth), 1), people)
-        if pairs:
-            both = exact.reshape(-1, 2)
-            exact = np.stack([both[:, 0] - both[:, 1], both.sum(axis=1)], axis=1)
         noise = part.calibrated.noise
         drawn = np.array(noise.sample(exact.size)) // scale
         answers.append(NoisyAnswer(exact.ravel() + drawn, noise))
@@ -161,14 +151,11 @@ def test_the_multiple_depends_on_how_many_groups_a_person_can_be_in(
 
 
 @pytest.mark.parametrize(("shops", "each"), [(3, 1), (10, 1), (10, 3), (100, 1)])
-def test_laplace_noise_of_all_groups_follows_the_formula(shops: int, each: int) -> None:
-    """With d groups and r rows in each, it is r ((d^2/2)^(1/3) + 1)^(3/2)/2 times that of one.
-
-    If d is odd, it is that of d + 1 groups.
-    """
+def test_laplace_noise_of_all_groups_becomes_k_norm_noise(shops: int, each: int) -> None:
+    """With d groups and r rows in each, it is r sqrt((d + 2) (d + 3) / 12) times that of one."""
     statistic = planned(shops, each=each, **LAPLACE)  # type: ignore[arg-type]
-    factor, even = deviation(statistic) / sqrt(2), shops + shops % 2
-    assert factor == pytest.approx(each * ((even**2 / 2) ** (1 / 3) + 1) ** 1.5 / 2, rel=0.02)
+    factor = deviation(statistic) / sqrt(2)
+    assert factor == pytest.approx(each * sqrt((shops + 2) * (shops + 3) / 12), rel=0.02)
     assert factor <= 0.95 * each * shops
     assert sum(query.calibrated.loss.epsilon for query in statistic.queries) == 1
 
@@ -179,7 +166,7 @@ def test_laplace_noise_of_all_groups_follows_the_formula(shops: int, each: int) 
         {"neighbors": "change-one"},
         {"rows": 3, "each": 3},
         LAPLACE | {"rows": 3, "each": 3},
-        LAPLACE | {"groups": 5},
+        LAPLACE | {"groups": 3},
     ],
 )
 def test_other_plans_count_each_group_alone(fields: dict[str, str]) -> None:
@@ -189,11 +176,12 @@ def test_other_plans_count_each_group_alone(fields: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("shops", [2, 10])
-def test_pairs_of_groups_of_exchanged_people_have_less_noise(shops: int) -> None:
-    """Root two times less than separate counts."""
+def test_counts_of_exchanged_people_have_noise_for_their_largest_change(shops: int) -> None:
+    """It is sqrt((d + 1) (d + 2) / 3), instead of sqrt(8) d, for d groups."""
     statistic = planned(shops, **LAPLACE, neighbors="change-one")  # type: ignore[arg-type]
-    assert isinstance(statistic.queries[0].weighted.query, PairedQuery)
-    assert deviation(statistic) == pytest.approx(shops, rel=0.02)
+    assert isinstance(statistic.queries[0].weighted.query, VectorQuery)
+    expected = sqrt((shops + 1) * (shops + 2) / 3)
+    assert deviation(statistic) == pytest.approx(expected, rel=0.02)
 
 
 def exact_by_person(shops: int, groups: int, each: int) -> list[tuple[int, ...]]:
@@ -285,15 +273,6 @@ def test_sums_of_both_answers_are_the_counts(
     assert 0.94 <= held(found, truth[0]).mean() <= 0.965
     width = statistic.error(Fraction(19, 20))
     assert width == (found.upper[0] - found.lower[0]) * found.step / 2
-
-
-def test_shares_of_rho_are_for_gaussian_noise_alone() -> None:
-    """The weights of the other design divide epsilon."""
-    shared = planned(10, **LAPLACE).design  # type: ignore[arg-type]
-    assert shared.serves("l1", "epsilon", SUM) and not shared.serves(
-        "l1", "rho", SequentialComposition()
-    )
-    assert not shared.serves("l2", "rho", SUM)
 
 
 @pytest.mark.parametrize("statistic", mostly_extended(["count", "count_distinct"], "count"))

@@ -1,0 +1,51 @@
+"""K-norm noise for answers of which one unit can change many numbers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import final
+
+from dpcli.mechanisms.mechanism import AdditiveMechanism, DominatingPairs, PureMechanism
+from dpcli.noise.distribution import NO_NOISE, Noise
+from dpcli.noise.vector_noise import VectorNoise
+from dpcli.privacy.loss import RandomizedResponsePair
+from dpcli.privacy.sensitivity import Sensitivity
+from dpcli.privacy.zcdp_conversion import pure_rho
+from dpcli.queries.query import Query
+
+
+class KNorm(PureMechanism, AdditiveMechanism):
+    """Adds noise that falls off by the norm in which one unit changes vectors.
+
+    P[noise = z] is proportional to exp(-norm(z) / scale), over all vectors of whole numbers.
+    The norm is one in which no possible change is larger than others: for counts that a row
+    raises by zero or one each, max(0, z_1, ..., z_k) - min(0, z_1, ..., z_k), and for counts
+    that also fall, the largest |z_i|. With Laplace noise, the norm is the sum of all |z_i|,
+    and noise for k such counts has to cover a change of k. Statistics choose this mechanism
+    themselves; a spec does not name it.
+
+    Privacy: for neighbors whose answers differ by v, the probabilities of any output have
+    the ratio exp((norm(z - v) - norm(z)) / scale), at most exp(norm(v) / scale) =
+    exp(epsilon), by the triangle inequality (Hardt and Talwar 2010; Awan and Slavkovic 2021).
+    Vectors are drawn exactly, so the ratio holds as computed.
+
+    >>> noise("k_norm", change=2, epsilon="1/2")
+    'scale 4, epsilon 0.5'
+    """
+
+    name = "k_norm"
+    distribution = VectorNoise
+
+    def zcdp_rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
+        return pure_rho(sensitivity.l1 / noise.scale)
+
+    def dominating_pairs(self, noise: Noise, sensitivity: Sensitivity) -> DominatingPairs:
+        """Randomized response of epsilon norm / scale, which dominates every pure answer."""
+        return (RandomizedResponsePair(noise.scale, sensitivity.l1),)
+
+    @final
+    def shaped(self, noise: Noise, query: Query) -> Noise:
+        vectors = query.vectors
+        if vectors is None or noise == NO_NOISE:
+            return noise
+        return VectorNoise(noise.scale, *vectors)

@@ -1,0 +1,361 @@
+"""Shapes of vector noise: the norms by which K-norm noise falls off.
+
+A body is the set of vectors with a norm of at most one, and noise has P[x] proportional to
+exp(-norm(x) / scale). Each body states a norm in which the changes of some answers are small.
+
+To add a body, write a class and add it to `BODIES`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil, comb, sqrt
+from typing import ClassVar, Final, final
+
+from dpcli.noise.bernoulli import bernoulli_exp, uniforms
+from dpcli.noise.discrete_laplace import DiscreteLaplace, discrete_laplace_scalar
+from dpcli.noise.entropy import uniform_below
+from dpcli.noise.radii import draw_radii
+from dpcli.numeric.arrays import Array, Floats, Ints, np
+from dpcli.problems.light_dataclasses import dataclass
+
+FAR = 60
+"""Tails end about as many scales, and deviations, beyond the mean radius."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """What is known of the changes of vectors by one unit.
+
+    Attributes:
+        largest: The greatest change of a number of each vector, summed over all vectors.
+        total: The sum of the changes of all numbers.
+        largest_of_added: `largest` for a unit that is added; None if that may lower numbers.
+        total_of_added: `total` for a unit that is added; None if that may lower numbers.
+        times: How many units are added or removed: two if a unit is exchanged.
+        is_single: Whether there is one vector.
+        has_fixed_sum: Whether the sum of its numbers is the same for all neighbors.
+    """
+
+    largest: int
+    total: int
+    largest_of_added: int | None
+    total_of_added: int | None
+    times: int
+    is_single: bool
+    has_fixed_sum: bool
+
+
+class Body(ABC):
+    """A norm on vectors of k = `size` whole numbers, and noise by this norm.
+
+    All coordinates have the same symmetric distribution, and any two the same covariance.
+    """
+
+    name: ClassVar[str]
+    change: ClassVar[str]
+    """The norm of what one unit changes, in words."""
+
+    @abstractmethod
+    def most(self, changes: Changes) -> int:
+        """A bound on the sum of the norms of all changed vectors.
+
+        Raises ValueError if none is proven.
+        """
+
+    @abstractmethod
+    def draw(self, scale: Fraction, size: int, count: int) -> Array:
+        """Independent vectors, exactly from the distribution, shape (count, size)."""
+
+    @abstractmethod
+    def tails(self, scale: Fraction, size: int) -> Floats:
+        """P[a coordinate >= v] for v = 0, 1, 2, ..., until it is negligible."""
+
+    @abstractmethod
+    def correlation(self, size: int) -> float:
+        """The correlation of two coordinates."""
+
+    @abstractmethod
+    def variance(self, size: int) -> float:
+        """About the variance of a coordinate for scale one, if noise were continuous."""
+
+
+class RadialBody(Body):
+    """A body of which the points within a radius are uniform draws.
+
+    With q = exp(-1 / scale), a radius r has a probability proportional to points(r) q^r, where
+    `points` counts equally likely draws within the radius, and is a polynomial of the degree
+    `dimension`.
+    """
+
+    @abstractmethod
+    def dimension(self, size: int) -> int:
+        """The degree of `points`."""
+
+    @abstractmethod
+    def points(self, radius: int, size: int) -> int:
+        """How many draws there are within a radius."""
+
+    @abstractmethod
+    def log_points(self, radii: Floats, size: int) -> Floats:
+        """The natural logarithm of `points`."""
+
+    @abstractmethod
+    def draw_within(self, radii: Array, size: int) -> Array:
+        """A uniform draw within each radius, shape (radii, size)."""
+
+    @abstractmethod
+    def tails_within(self, value: int, radii: Floats) -> Floats:
+        """P[a coordinate >= `value`] for radii of at least `value`, which is above zero."""
+
+    @final
+    def draw(self, scale: Fraction, size: int, count: int) -> Array:
+        terms = self.dimension(size) + 1
+        return self.draw_within(draw_radii(_weights(self, size), terms, scale, count), size)
+
+    @final
+    def tails(self, scale: Fraction, size: int) -> Floats:
+        terms = self.dimension(size) + 1
+        last = ceil(float(scale) * (terms + FAR + sqrt(FAR * terms))) + terms
+        radii = np.arange(last + 1, dtype=np.float64)
+        logarithms = self.log_points(radii, size) - radii / float(scale)
+        chances = np.exp(logarithms - logarithms.max())
+        chances /= chances.sum()
+        tails = [
+            float(chances[value:] @ self.tails_within(value, radii[value:]))
+            for value in range(1, last + 1)
+        ]
+        # Symmetric around zero.
+        return np.array([1 - tails[0], *tails])
+
+
+@lru_cache(maxsize=64)
+def _weights(body: RadialBody, size: int) -> tuple[int, ...]:
+    """The h_j by which the series of points(r) q^r is a ratio of polynomials.
+
+    The sum over r is the sum of h_j q^j over (1 - q)^(d + 1), for the dimension d. They are whole
+    numbers, and none is negative (Stanley 1980). Zeros behind the last positive one are left out.
+    """
+    degree = body.dimension(size)
+    counts = [body.points(radius, size) for radius in range(degree + 1)]
+    signs = [(-1) ** j * comb(degree + 1, j) for j in range(degree + 1)]
+    weights = [
+        sum(signs[j] * counts[place - j] for j in range(place + 1)) for place in range(degree + 1)
+    ]
+    while not weights[-1]:
+        weights.pop()
+    return tuple(weights)
+
+
+@final
+class ZeroOneBody(RadialBody):
+    """Norm max(0, x_i) - min(0, x_i) over all i, for zeros and ones.
+
+    It is the least norm in which no vector of zeros and ones is larger than one: its unit ball is
+    their convex hull, and that of their negatives (Hardt and Talwar 2010; Awan and Slavkovic 2021).
+
+    A vector has norm h if and only if all x_i = u_i - u_0 for numbers u_0 to u_k from 0 to h, and
+    not from 0 to less. So if these are k + 1 independent uniform numbers from 0 to r, and r has
+    the probability (1 - q)^2 (r + 1)^(k+1) q^r / Z, each x has r - h + 1 draws within each r >= h,
+    and the probability sum (r - h + 1) q^r (1 - q)^2 / Z = q^h / Z.
+    """
+
+    name = "zero-one"
+    change = "the largest increase and the largest decrease of a number together"
+
+    def most(self, changes: Changes) -> int:
+        """An increase and a decrease; an added unit has only one of them."""
+        if changes.largest_of_added is None:
+            return 2 * changes.largest
+        return changes.times * changes.largest_of_added
+
+    def dimension(self, size: int) -> int:
+        return size + 1
+
+    def points(self, radius: int, size: int) -> int:
+        return int((radius + 1) ** (size + 1))
+
+    def log_points(self, radii: Floats, size: int) -> Floats:
+        return np.array((size + 1) * np.log(radii + 1))
+
+    def draw_within(self, radii: Array, size: int) -> Array:
+        drawn = _uniform(np.repeat(radii + 1, size + 1)).reshape(-1, size + 1)
+        vectors: Array = drawn[:, 1:] - drawn[:, :1]
+        return vectors
+
+    def tails_within(self, value: int, radii: Floats) -> Floats:
+        left = radii - value
+        return (left + 1) * (left + 2) / (2 * (radii + 1) ** 2)
+
+    def correlation(self, size: int) -> float:  # noqa: ARG002 - that of differences from u_0
+        return 0.5
+
+    def variance(self, size: int) -> float:
+        return (size + 2) * (size + 3) / 6
+
+
+@final
+class CubeBody(RadialBody):
+    """Norm max |x_i|, for vectors whose coordinates all change by at most one.
+
+    Its unit ball is the cube (Hardt and Talwar 2010; Steinke and Ullman 2016). A vector of norm h
+    has one draw within each radius r >= h, so it has the probability (1 - q) sum q^r / Z = q^h / Z.
+    """
+
+    name = "cube"
+    change = "the largest change of a number"
+
+    def most(self, changes: Changes) -> int:
+        return changes.largest
+
+    def dimension(self, size: int) -> int:
+        return size
+
+    def points(self, radius: int, size: int) -> int:
+        return int((2 * radius + 1) ** size)
+
+    def log_points(self, radii: Floats, size: int) -> Floats:
+        return np.array(size * np.log(2 * radii + 1))
+
+    def draw_within(self, radii: Array, size: int) -> Array:
+        each = np.repeat(radii, size)
+        vectors: Array = (_uniform(2 * each + 1) - each).reshape(-1, size)
+        return vectors
+
+    def tails_within(self, value: int, radii: Floats) -> Floats:
+        return (radii - value + 1) / (2 * radii + 1)
+
+    def correlation(self, size: int) -> float:  # noqa: ARG002 - signs are independent
+        return 0.0
+
+    def variance(self, size: int) -> float:
+        return (size + 1) * (size + 2) / 3
+
+
+class ExchangeBody(Body):
+    """Norm of what moves between numbers: the sum of increases, or of decreases.
+
+    It is the larger of both.
+
+    A vector that a unit leaves and one that it enters, each with a sum of at most one, differ by at
+    most one. With one more coordinate that makes the sum zero, the norm is half the sum of all
+    |x_i|. So noise is discrete Laplace noise of twice the scale on k + 1 coordinates, under the
+    condition that their sum is zero. All but one are drawn, and the last one, which must be minus
+    their sum, is accepted with the probability that it has relative to zero. The number of draws
+    depends on no data; it is about the root of the number of coordinates.
+    """
+
+    name = "exchange"
+    change = "the sum of all increases, or of all decreases if that is larger"
+
+    extra: ClassVar[int] = 1
+    """How many coordinates are not published."""
+
+    def most(self, changes: Changes) -> int:
+        """What an added unit adds: an exchanged one adds and removes that.
+
+        The norm of several vectors may be that of an increase, and that of a decrease elsewhere.
+        """
+        if changes.total_of_added is None:
+            return changes.total
+        return changes.total_of_added * (1 if changes.is_single else changes.times)
+
+    @final
+    def draw(self, scale: Fraction, size: int, count: int) -> Array:
+        vectors = np.empty((count, size), dtype=object)
+        vectors[:] = [_with_sum_zero(2 * scale, size + self.extra)[:size] for _ in range(count)]
+        return vectors
+
+    @final
+    def tails(self, scale: Fraction, size: int) -> Floats:
+        return _tails_with_sum_zero(2 * scale, size + self.extra)
+
+    @final
+    def correlation(self, size: int) -> float:
+        return -1 / (size + self.extra - 1)
+
+    @final
+    def variance(self, size: int) -> float:
+        """By the number p of positive coordinates.
+
+        Of continuous noise on K coordinates, the norm has the gamma distribution of shape K - 1.
+        The p positive ones are uniform with the norm as their sum, and so are the others.
+        """
+        count = size + self.extra
+        total = squares = 0.0
+        for positive in range(1, count):
+            chance = float(comb(count, positive) * comb(count - 2, positive - 1))
+            total += chance
+            squares += chance * (2 / (positive + 1) + 2 / (count - positive + 1))
+        return (count - 1) * squares / total
+
+
+@final
+class FixedSumBody(ExchangeBody):
+    """Norm of half the sum of all |x_i|, for numbers whose sum is public.
+
+    The noise has the sum zero: it is that of `ExchangeBody` for all numbers but one.
+    """
+
+    name = "fixed-sum"
+    change = "half the sum of all changes"
+    extra = 0
+
+    def most(self, changes: Changes) -> int:
+        if not changes.has_fixed_sum:
+            raise ValueError("the sum of these numbers may change")
+        return super().most(changes)
+
+
+BODIES: Final[dict[str, Body]] = {
+    body.name: body for body in (ZeroOneBody(), CubeBody(), ExchangeBody(), FixedSumBody())
+}
+"""Every body, by its name."""
+
+WIDEST_ARRAY = 1 << 32
+"""The greatest limit of uniform numbers that are drawn as an array."""
+
+
+def _uniform(limits: Array) -> Array:
+    """An independent uniform number below each limit."""
+    if limits.size and int(limits.max()) <= WIDEST_ARRAY:
+        narrow: Ints = limits.astype(np.int64)
+        return uniforms(narrow, narrow.size)
+    drawn = np.empty(limits.size, dtype=object)
+    drawn[:] = [uniform_below(int(limit)) for limit in limits]
+    return drawn
+
+
+def _with_sum_zero(scale: Fraction, count: int) -> list[int]:
+    """Discrete Laplace noises under the condition that their sum is zero."""
+    while True:
+        drawn = [discrete_laplace_scalar(scale) for _ in range(count - 1)]
+        last = -sum(drawn)
+        if bernoulli_exp(abs(last) * scale.denominator, scale.numerator):
+            return [*drawn, last]
+
+
+@lru_cache(maxsize=64)
+def _tails_with_sum_zero(scale: Fraction, count: int) -> Floats:
+    """P[one of these noises >= v] for v = 0, 1, 2, ...
+
+    A noise is v with a probability proportional to P[v] and to that of the sum -v of all others.
+    """
+    noise = DiscreteLaplace(scale)
+    far = ceil(float(scale) * (FAR / 2 + 4 * sqrt(count))) + 1
+    angles: Floats = np.arange(2 * far, dtype=np.float64) * (np.pi / far)
+    of_others = np.fft.fft(noise.characteristic(angles) ** (count - 1)).real[:far]
+    chances = np.maximum(of_others, 0) * np.exp(-np.arange(far) / float(scale))
+    chances /= 2 * chances.sum() - chances[0]
+    return np.cumsum(chances[::-1])[::-1].copy()
+
+
+def variance_of(tails: Floats) -> float:
+    """The variance of a symmetric whole number.
+
+    It is the sum over v > 0 of 2 (2 v - 1) P[x >= v].
+    """
+    values = np.arange(1, len(tails))
+    return float(2 * ((2 * values - 1) @ tails[1:]))

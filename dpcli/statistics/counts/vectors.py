@@ -1,0 +1,79 @@
+"""Numbers that one unit can change together, with K-norm noise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from math import sqrt
+from typing import ClassVar
+
+from dpcli.noise.bodies import BODIES
+from dpcli.privacy.unit import Neighbors, Relation
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.queries.vectors import VectorQuery
+from dpcli.statistics.design import Inputs, LinearDesign, WeightedQuery
+
+MAX_SIZE = 256
+"""The most numbers of a vector; the time of its noise grows with their square."""
+
+MAX_RELATIVE_DEVIATION = 0.95
+"""Other designs are used with at most this part of the noise of separate numbers."""
+
+REASON = (
+    "the numbers have K-norm noise: it covers {change}, instead of the sum of all changes, so this "
+    "needs less noise than separate numbers; the numbers share it"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumbersTogether(LinearDesign):
+    """Numbers with K-norm noise, in place of noise for the sum of their changes.
+
+    At the same rho, other designs have less noise.
+    """
+
+    answered_by: ClassVar[str] = "k_norm"
+
+    @classmethod
+    def of(
+        cls, inputs: Inputs, separate: WeightedQuery, relation: Relation
+    ) -> tuple[NumbersTogether, ...]:
+        """The design instead of `separate` numbers; empty unless it has less noise.
+
+        Empty for filters under change-one: a row may leave the rows of an entry and enter those of
+        another. Separate counts of disjoint entries then cost no more than those of one, but these
+        cost twice as much. Empty also for a sample, whose numbers are estimated from separate ones.
+        """
+        query = separate.query
+        moves = relation.neighbors is Neighbors.CHANGE_ONE and bool(inputs.where)
+        possible = [] if query.cells is None else [*_possible(separate, relation)]
+        if inputs.sample or moves or not possible:
+            return ()
+        deviation, best = min(possible, key=lambda one: one[0])
+        if deviation > MAX_RELATIVE_DEVIATION * sqrt(2) * query.sensitivity(relation).l1:
+            return ()
+        together = replace(separate, query=best)
+        reason = REASON.format(change=BODIES[best.body].change)
+        return (cls(inputs, (together,), ("l1", "vector"), reason=reason, gains_by_epsilon=True),)
+
+    @property
+    def block(self) -> tuple[int, ...]:
+        (size, _) = self.queries[0].query.vectors or (1, "")
+        return (size,)
+
+
+def _possible(separate: WeightedQuery, relation: Relation) -> Iterator[tuple[float, VectorQuery]]:
+    """Each way to divide the numbers into vectors, with the deviation of its noise."""
+    of = separate.query
+    for body in BODIES.values():
+        for by_group in (False, True):
+            query = VectorQuery(
+                by=of.by, items=of.items, where=of.where, present=of.present,
+                of=of, body=body.name, by_group=by_group,
+            )  # fmt: skip
+            if 1 < query.size <= MAX_SIZE:
+                # A bound may not be proven for this body.
+                with suppress(ValueError):
+                    change = query.sensitivity(relation).l1
+                    yield sqrt(body.variance(query.size)) * change, query
