@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import partial
 from typing import TYPE_CHECKING
 
 from dpcli.cli.terminal import (
@@ -17,7 +16,16 @@ from dpcli.cli.terminal import (
     write_table,
 )
 from dpcli.ledger.forecast import MAX_RUNS, BalanceForecast
-from dpcli.numeric.exact import exact_or_rounded, exact_or_up, readable_text, rounded_text, short_up
+from dpcli.numeric.exact import exact_or_rounded, exact_or_up, rounded_text
+from dpcli.planning.expected_errors import (
+    ExpectedError,
+    advice,
+    depends_on_rows,
+    error_text,
+    expected_error,
+    known_rows,
+    typical_notes,
+)
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan, PlannedQuery, PlannedStatistic
 from dpcli.planning.words.choices import choice_rules, chosen_bounds_errors
 from dpcli.planning.words.data import bounding_notes, period_notes, plan_warnings
@@ -30,7 +38,6 @@ from dpcli.planning.words.guarantee import (
     shuffle_condition,
 )
 from dpcli.planning.words.statistics import (
-    bounding_comparisons,
     derived_notes,
     design_notes,
     filter_notes,
@@ -50,9 +57,6 @@ if TYPE_CHECKING:
 
 WITHOUT_NAME = ("", "share")
 """Units that a number does not need."""
-
-MANY_ROWS = 10**12
-"""Rows with which a number has an error, if it ever has a known one."""
 
 SPARE = ("L2", "L1", "adds", "delta", "scale")
 """Columns that a narrow terminal leaves out first."""
@@ -112,52 +116,58 @@ def entry_parts(planned: PlannedStatistic, plan: CentralPlan, rows: int | None) 
         yield stated.note
 
 
-def _lines_known(
-    planned: PlannedStatistic, plan: CentralPlan, rows: int | None
-) -> tuple[int | None, str]:
-    """How many rows or people a statistic is about, if known; and their name."""
-    check = plan.spec.quality
-    if planned.is_of_people:
-        return rows or (check.min_people if check else None), "people"
-    return rows or (check.min_rows if check else None), plan.spec.rows_are
-
-
 def _error(
     planned: PlannedStatistic, plan: CentralPlan, stated: StatisticReport, rows: int | None
 ) -> str:
-    """How far a number may be off, for this number of rows if it depends on it."""
+    """How far numbers may be off, for this number of rows if it depends on it."""
     if all(part.is_exact for part in planned.queries):
         return "exact"
-    confidence = plan.spec.confidence
-    error, at = planned.error(confidence), ""
-    if error is None:
-        groups = planned.entry.inputs.groups
-        known, lines = _lines_known(planned, plan, rows)
-        of_rows = partial(planned.design.error, planned.noises, confidence)
-        if planned.entry.has_private_groups or of_rows(Fraction(MANY_ROWS)) is None:
+    inputs, statistic = planned.entry.inputs, planned.entry.statistic
+    expected = expected_error(planned, plan, rows)
+    if expected is None:
+        if not depends_on_rows(planned, plan.spec.confidence):
             return "with an error that depends on the data"
-        if not known:
-            number = "people" if planned.is_of_people else "rows"
-            return f"with an error that depends on the number of {number} (`--rows N`)"
-        such = f"{'such ' * bool(planned.entry.inputs.where)}{lines}"
-        at = f" at {known // groups:,} {such}{' in a group' * (groups > 1)}"
-        error = of_rows(Fraction(known, groups))
-    if error is None:
-        return f"mostly noise{at}"
-    statistic, inputs = planned.entry.statistic, planned.entry.inputs
-    error = short_up(error, 3)
-    width = f"{int(error):,}" if error.denominator == 1 else readable_text(error)
-    off = f"about +-{width}"
+        number = "people" if planned.is_of_people else "rows"
+        return f"with an error that depends on the number of {number} (`--rows N`)"
+    widths, names, units = expected.widths, statistic.names(inputs), stated.units
+    at = _at(expected, planned, plan, rows) if expected.values else ""
+    if len(widths) > 1 and len(units) > 1:
+        items = zip(names, widths, units, strict=True)
+        by_item = ", ".join(f"{name} {_off(width, unit)}" for name, width, unit in items)
+        return f"with an error of its own: {by_item}{at}"
+    width = None if None in widths else max(filter(None, widths), default=Fraction(0))
     if statistic.chooses_labels or inputs.utility:
-        off = f"short of the best by at most {width}"
+        off = f"short of the best by at most {error_text(width or Fraction(0))}"
     elif planned.design.chooses:
-        off = f"at most {width} ranks off"
-    elif statistic.publishes_dates(inputs):
-        off += " days"
-    elif stated.one_unit not in WITHOUT_NAME:
-        off += f" {stated.one_unit.replace('%', 'points')}"
+        off = f"at most {error_text(width or Fraction(0))} ranks off"
+    else:
+        unit = "days" if statistic.publishes_dates(inputs) else stated.one_unit
+        off = _off(width, unit)
     is_widest = plan.chooses_bounds and any(map(planned.depends_on, plan.spec.choices))
     return f"{off}{at}{', if the outermost bounds are chosen' * is_widest}"
+
+
+def _off(width: Fraction | None, unit: str | None) -> str:
+    """How far a number may be off, in its unit."""
+    if width is None:
+        return "mostly noise"
+    named = f" {unit.replace('%', 'points')}" if unit and unit not in WITHOUT_NAME else ""
+    return f"about +-{error_text(width)}{named}"
+
+
+def _at(
+    expected: ExpectedError, planned: PlannedStatistic, plan: CentralPlan, rows: int | None
+) -> str:
+    """The rows and the typical values of an error."""
+    inputs, groups = planned.entry.inputs, planned.entry.inputs.groups
+    lines = "people" if planned.is_of_people else plan.spec.rows_are
+    known = (known_rows(planned, plan, rows) or 0) // groups
+    such = f"{'such ' * bool(inputs.where)}{lines}"
+    divided = f" in each of {groups:,} equal groups" if groups > 1 else ""
+    values = "for typical values"
+    if len(expected.values) == 1 and not planned.entry.statistic.publishes_dates(inputs):
+        values = f"where it is {rounded_text(expected.values[0], 3)}"
+    return f" at {known:,} {such}{divided}, {values}"
 
 
 def _cost(planned: PlannedStatistic, plan: CentralPlan) -> str:
@@ -185,12 +195,7 @@ def _print_details(plan: CentralPlan) -> None:
     joint = any(entry.is_joint for entry in plan.all_statistics)
     together = "; epsilons of several gaussian queries of a statistic count only together" * joint
     print(f"see `dpcli explain sensitivity` and `dpcli explain scale`{together}")
-    for notes_of in (
-        composition_notes,
-        selection_notes,
-        bounding_comparisons,
-        post_processing_notes,
-    ):
+    for notes_of in (composition_notes, selection_notes, post_processing_notes):
         for note in notes_of(plan):
             print(note)
 
@@ -233,6 +238,8 @@ def _notes(plan: CentralPlan, forecast: BalanceForecast, rows: int | None) -> It
         population_notes,
     ):
         yield from notes_of(plan)
+    yield from typical_notes(plan, rows)
+    yield from (f"advice: {text}" for text in advice(plan, rows))
     yield from reader_warnings(plan)
     warnings = (*plan_warnings(plan), *unreachable_thresholds(plan, rows))
     yield from (f"warning: {text}" for text in warnings)

@@ -15,7 +15,7 @@ from dpcli.data.grid_columns import NumericColumn, require_numeric
 from dpcli.data.kinds import Axis
 from dpcli.noise.distribution import ADDITIVE, Family, Noise
 from dpcli.noise.sums import summed_margin
-from dpcli.numeric.arrays import Array, integer_array
+from dpcli.numeric.arrays import Array, Floats, integer_array
 from dpcli.numeric.exact import exact_or_up, rounded_text
 from dpcli.privacy.confidential import Group
 from dpcli.problems.light_dataclasses import dataclass
@@ -52,6 +52,12 @@ Plans compare mechanisms by their errors for typical values.
 
 TYPICAL_VARIANCE = TYPICAL_SQUARE - TYPICAL_MEAN**2
 """Variance of typical values, in squared half-widths: a deviation near a third."""
+
+
+def typical_value(limits: tuple[int, int]) -> Fraction:
+    """The mean of typical values between these limits; for 0 and 1, a typical share."""
+    low, high = limits
+    return low + (high - low) * (1 + Fraction(TYPICAL_MEAN)) / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +238,7 @@ class Design:
         publishes_answers: Whether the noisy answers are published before the numbers.
         derivation: How the published numbers follow from the noisy answers, or an empty text.
         is_compared_by_error: Whether plans compare it by `error`, not by `expected_error`.
+        has_typical: Whether errors depend on the answers, and `typical_sums` gives typical ones.
         noise_of_numbers: What is known of the noise of several published numbers together.
         answered_by: The mechanism that answers its queries, if it is not the one of the entry.
         replaces_counts: Whether it is only for entries that counts could answer as well.
@@ -249,6 +256,7 @@ class Design:
     derivation: ClassVar[str] = ""
     is_compared_by_error: ClassVar[bool] = False
     answered_by: ClassVar[str] = ""
+    has_typical: ClassVar[bool] = False
     noise_of_numbers: ClassVar[NoiseOfNumbers] = NoiseOfNumbers.UNKNOWN
 
     def serves(self, family: Family, measure: Measure, composition: Composition) -> bool:
@@ -286,20 +294,39 @@ class Design:
         """
         return prod(error for error in errors if error) ** (1 / max(len(errors), 1))
 
-    def error(
-        self, noises: Sequence[Noise], confidence: Fraction, rows: Fraction | None = None
-    ) -> Fraction | None:
+    def error(self, noises: Sequence[Noise], confidence: Fraction) -> Fraction | None:
         """How far a published number may be from the noise-free one, at this confidence.
 
-        Without `rows`, it is known before any answer: the half-width of a published interval, and
-        the largest one if several numbers are chosen one by one. With `rows`, it is a bound for a
-        number of a group of that many rows. None if it depends on the answers, or on more than the
-        number of rows.
+        It is known before any answer: the half-width of a published interval, and the largest one
+        if several numbers are chosen one by one. None if it depends on the answers.
         """
-        if len(self.queries) > 1:
+        if len(self.queries) > 1 or self.has_typical:
             return None
         (weighted,) = self.queries
         return summed_margin(noises[0], weighted.summed, confidence).width * weighted.step
+
+    def typical_sums(self, rows: Fraction) -> Floats:
+        """The noise-free answers about a group of `rows` typical rows, in steps.
+
+        Numbers that no estimate needs may be left out at the end. Raises TypeError unless
+        `has_typical` is true.
+        """
+        raise TypeError("no typical answers are known")
+
+    def typical_estimates(
+        self, noises: Sequence[Noise], confidence: Fraction, rows: Fraction
+    ) -> Estimates:
+        """What is published about a group of `rows` typical rows if all noise is zero.
+
+        The half-widths of the intervals are the errors to expect.
+        """
+        sums = iter(self.typical_sums(rows).tolist())
+        numbers = (
+            [round(next(sums, 0.0)) for _ in range(part.query.cells_per_group)]
+            for part in self.queries
+        )
+        answers = list(map(NoisyAnswer, map(integer_array, numbers), noises))
+        return self.estimate(answers, confidence)
 
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
         """Why these queries answer the inputs, if designs are several, and their error."""

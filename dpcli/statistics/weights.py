@@ -9,7 +9,7 @@ from typing import ClassVar
 from dpcli.fields.statistic_fields import FieldFault
 from dpcli.privacy.unit import Relation
 from dpcli.queries.sums import Factor
-from dpcli.statistics.design import Inputs
+from dpcli.statistics.design import Inputs, typical_value
 from dpcli.statistics.statistic import Statistic
 
 
@@ -33,6 +33,12 @@ def min_denominator(inputs: Inputs) -> int:
     If rows have no weights, it is one.
     """
     return max(inputs.weight.lower, 1) if inputs.weight else 1
+
+
+def typical_weight(inputs: Inputs) -> Fraction:
+    """The weight of a typical row, over `min_denominator`; one without weights."""
+    low, high = (inputs.weight.lower, inputs.weight.upper) if inputs.weight else (1, 1)
+    return typical_value((low, high)) / min_denominator(inputs)
 
 
 class WeightedStatistic(Statistic):

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from dpcli.data.column import Column
 from dpcli.data.grid_columns import require_numeric
-from dpcli.numeric.exact import exact_or_up, rounded_text, short_up
+from dpcli.numeric.exact import exact_or_up, short_up
 from dpcli.planning.plan import CentralPlan, PlannedQuery, PlannedStatistic
 from dpcli.privacy.unit import Neighbors, PersonUnit
 from dpcli.problems.messages import count_text
@@ -168,25 +168,6 @@ def population_notes(plan: CentralPlan) -> Iterator[str]:
         yield (
             f"{', '.join(names[False])}: only the number of the file is published, with an "
             "interval for the noise alone; see `dpcli explain sample`"
-        )
-
-
-def bounding_comparisons(plan: CentralPlan) -> Iterator[str]:
-    """The noise under the other contribution bounding, if a statistic allows both."""
-    confidence = plan.spec.confidence
-    for planned in plan.statistics:
-        if not planned.alternative_bounding:
-            continue
-        used, unused = (
-            design.error([query.calibrated.noise for query in queries], confidence)
-            or queries[0].error(confidence)
-            for design, queries in ((planned.design, planned.queries), planned.alternative_bounding)
-        )
-        by_sum = planned.entry.inputs.user_clamp is not None
-        bound, other = ("sum", "rows") if by_sum else ("rows", "sum")
-        yield (
-            f"{planned.name}: the error of the noise is {rounded_text(used, 6)} with "
-            f"`bound: {bound}`, and {rounded_text(unused, 6)} with `bound: {other}`"
         )
 
 

@@ -175,9 +175,7 @@ class Choices(Design):
         scores = tuple(query for _, query, _ in choices)
         return cls(inputs, queries, ("choice",), reason=reason, choices=scores)
 
-    def error(
-        self, noises: Sequence[Noise], confidence: Fraction, rows: Fraction | None = None
-    ) -> Fraction:
+    def error(self, noises: Sequence[Noise], confidence: Fraction) -> Fraction:
         return max(
             query.expected_error(noise, confidence) * weighted.step
             for query, noise, weighted in zip(self.choices, noises, self.queries, strict=False)

@@ -72,9 +72,7 @@ class RankedCounts(Design):
         """The number of labels."""
         return self.queries[0].query.cells_per_group
 
-    def error(
-        self, noises: Sequence[Noise], confidence: Fraction, rows: Fraction | None = None
-    ) -> Fraction:
+    def error(self, noises: Sequence[Noise], confidence: Fraction) -> Fraction:
         """The most rows by which a published label falls short of a better one after it."""
         pairs = self.inputs.k * (self.labels - 1)
         return Fraction(largest_difference(noises[0], pairs, confidence))

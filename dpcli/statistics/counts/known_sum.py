@@ -60,9 +60,7 @@ class CountsOfAllRows(LinearDesign):
     def expected_error(self, errors: Sequence[float]) -> float:
         return errors[0] * sqrt(1 - 1 / self._counts)
 
-    def error(
-        self, noises: Sequence[Noise], confidence: Fraction, rows: Fraction | None = None
-    ) -> Fraction:
+    def error(self, noises: Sequence[Noise], confidence: Fraction) -> Fraction:
         return Fraction(self._margin(noises[0], confidence).width, self._counts)
 
     def _margin(self, noise: Noise, confidence: Fraction) -> Margin:

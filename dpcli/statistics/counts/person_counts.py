@@ -128,9 +128,7 @@ class SharedNoise(LinearDesign):
         of_counts, of_numbers = errors
         return hypot(of_counts, self.less * of_numbers) / self.times
 
-    def error(
-        self, noises: Sequence[Noise], confidence: Fraction, rows: Fraction | None = None
-    ) -> Fraction:
+    def error(self, noises: Sequence[Noise], confidence: Fraction) -> Fraction:
         return self._margin(noises, confidence).width * Fraction(1, self.times)
 
     def _margin(self, noises: Sequence[Noise], confidence: Fraction) -> Margin:

@@ -24,7 +24,7 @@ from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import Factor
-from dpcli.statistics.design import Design, Inputs, NoisyAnswer, WeightedQuery
+from dpcli.statistics.design import Design, Inputs, NoisyAnswer, WeightedQuery, typical_value
 from dpcli.statistics.estimates import ANY, NONNEGATIVE, SIGNED_PART, Estimates, Limits
 from dpcli.statistics.intervals import Printed
 from dpcli.statistics.means.quotient import Quotient, QuotientDesign
@@ -111,7 +111,10 @@ class Comparison(Statistic):
         step = summed.step if summed else Fraction(1)
         # A hundred times the second cell over the first, which is at least one step.
         index = Quotient((0, 1), (1, 0), Printed(Fraction(100), INDEX_DECIMALS, NONNEGATIVE))
-        apart = ComparedCells(inputs, (WeightedQuery(role, query, step=step),), quotient=index)
+        # Typical rows are in either group equally often.
+        half = typical_value((summed.lower, summed.upper) if summed else (1, 1)) / 2
+        cells = (WeightedQuery(role, query, step=step),)
+        apart = ComparedCells(inputs, cells, quotient=index, typical_row=(half, half))
         return (*apart.in_pairs(relation), apart)
 
     def limits(self, inputs: Inputs) -> tuple[Limits, ...]:

@@ -210,8 +210,9 @@ def mean_design(
     """
     middle, half = column.upper + column.lower, column.upper - column.lower
     typical = (middle + Fraction(TYPICAL_MEAN) * half) * column.step / 2
+    unit, row = quotient.printed.unit, (typical / quotient.step - quotient.shift, Fraction(1))
     return QuotientDesign(
-        inputs, queries, reason=reason, quotient=quotient, typical=quotient.printed.unit * typical
+        inputs, queries, reason=reason, quotient=quotient, typical_row=row, typical=unit * typical
     )
 
 

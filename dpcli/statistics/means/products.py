@@ -31,6 +31,7 @@ from dpcli.statistics.design import (
     NoisyAnswer,
     Queries,
     WeightedQuery,
+    typical_value,
 )
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.intervals import FiducialInterval, Outcome, Printed
@@ -85,6 +86,8 @@ class MomentsDesign(Design):
 
     `pairs` are the pairs of columns whose covariances matter.
     """
+
+    has_typical = True
 
     moments: PublishedMoments
     pairs: tuple[Pair, ...]
@@ -184,10 +187,17 @@ class MomentsDesign(Design):
         changes[1 + len(moments.columns) + moments.pairs.index((i, j))] = 1 / area
         return changes
 
-    def error(
-        self, noises: Sequence[Noise], confidence: Fraction, rows: Fraction | None = None
-    ) -> None:
-        """None: the error depends on the moments."""
+    def typical_sums(self, rows: Fraction) -> Floats:
+        """Sums with typical moments of columns that do not go together."""
+        moments, halves = self.moments, self.moments.halves
+        units, typical = [1, *halves], [1.0, *([TYPICAL_MEAN] * len(halves))]
+        for i, j in moments.pairs:
+            units.append(halves[i] * halves[j])
+            square = TYPICAL_SQUARE if i == j else TYPICAL_MEAN**2
+            typical.append(square - moments.middle(i, j) / units[-1])
+        scaled = self.matrix / np.array(units, float)[:, None]
+        found: Floats = np.linalg.pinv(scaled) @ np.array(typical) * float(rows)
+        return found
 
     def half_widths(self, noises: Sequence[Noise], confidence: Fraction) -> Floats:
         """Bounds on the noise in each answer of `Moments`."""
@@ -290,7 +300,8 @@ def ratio_of_sums(
     # A value a quarter above its lower bound, over a middle.
     value = sum(above.limits) - Fraction(TYPICAL_MEAN) * (above.upper - above.lower)
     typical = printed.unit * quotient.step * value / sum(below.limits)
-    separate = QuotientDesign(inputs, queries, quotient=quotient, typical=typical)
+    row = typical_value((above.lower, above.upper)), typical_value((below.lower, below.upper))
+    separate = QuotientDesign(inputs, queries, quotient=quotient, typical_row=row, typical=typical)
     if relation.neighbors is Neighbors.CHANGE_ONE:
         return (*_scaled_pair(separate, relation), separate)
     query = BernsteinQuery.of(inputs, parts, degree=1)
@@ -306,6 +317,7 @@ def ratio_of_sums(
         reason=CORNERS_REASON,
         # The sum below is at least one step.
         quotient=replace(quotient, above=of_above, below=of_below, min_below=query.largest),
+        typical_row=row,
         typical=typical,
     )
     return _chosen(joint, separate, relation)

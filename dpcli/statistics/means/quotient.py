@@ -7,10 +7,9 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial, reduce
 from math import hypot
-from operator import mul
-from typing import Final, Self, TypeVar
+from typing import Final, Self
 
-from dpcli.noise.distribution import NO_NOISE, Noise
+from dpcli.noise.distribution import NO_NOISE
 from dpcli.numeric.arrays import (
     Array,
     Bools,
@@ -27,8 +26,7 @@ from dpcli.problems.light_dataclasses import dataclass
 from dpcli.statistics.design import Design, NoisyAnswer
 from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.intervals import ROUNDED_BELOW, FiducialInterval, Printed
-
-Number = TypeVar("Number", int, float)
+from dpcli.statistics.weights import typical_weight
 
 Coefficients = tuple[int, ...]
 """Whole coefficients of answers, or of the powers of a value from zero on."""
@@ -69,20 +67,6 @@ class Quotient:
         changes = self._changes(number / unit - self.shift)
         parts = [float(change) * error for change, error in zip(changes, errors, strict=True)]
         return float(unit / self.min_below) * hypot(*parts)
-
-    def error_of_rows(self, rows: Fraction, widths: Sequence[int]) -> Fraction | None:
-        """A bound on the error of a mean of `rows` rows, for noise within these widths.
-
-        Let q be the exact quotient, which lies between the limits. That of noisy sums differs from
-        it by the noise of the dividend less q times that of the divisor, over the noisy divisor.
-        That is largest for a q at a limit. None if the divisor may not be positive.
-        """
-        unit, noise = self.printed.unit * self.step, Fraction(0)
-        min_divisor = rows * self.min_below - sum(map(mul, map(abs, self.below), widths))
-        for limit in self.limits:
-            assert limit is not None, "a mean lies between bounds"
-            noise = max(noise, sum(map(mul, self._changes(limit), widths)))
-        return unit * noise / min_divisor if min_divisor > 0 else None
 
     @property
     def limits(self) -> Limits:
@@ -228,10 +212,15 @@ class QuotientDesign(Design):
     purposes.
 
     Attributes:
+        typical_row: What a typical row adds to the dividend and to the divisor, in units of the
+            least divisor; without its weight.
         typical: A typical published number, for which the plan compares designs.
     """
 
+    has_typical = True
+
     quotient: Quotient
+    typical_row: tuple[Fraction, Fraction]
     typical: Fraction | None = None
 
     def in_pairs(self, relation: Relation) -> tuple[Self, ...]:
@@ -253,20 +242,19 @@ class QuotientDesign(Design):
         steps = [error / float(part.step) for part, error in pairs]
         return self.quotient.expected_error(self.typical, self._by_number(steps))
 
-    def error(
-        self, noises: Sequence[Noise], confidence: Fraction, rows: Fraction | None = None
-    ) -> Fraction | None:
-        """The error of a mean or a share of `rows` rows; None without limits.
+    def typical_sums(self, rows: Fraction) -> Floats:
+        """The smallest numbers with the dividend and the divisor of typical rows.
 
-        The noises of all numbers of a group have equal parts of the allowed risk.
+        Quotients and their intervals depend on no more than these two.
         """
-        if rows is None or None in self.quotient.printed.limits:
-            return None
-        confidence = 1 - (1 - confidence) / len(self.quotient.above)
-        widths = (noise.half_width(confidence) for noise in noises)
-        return self.quotient.error_of_rows(rows, self._by_number(widths))
+        combined = np.array([self.quotient.above, self.quotient.below], float)
+        sizes = abs(combined).max(axis=1)
+        number = rows * typical_weight(self.inputs) * self.quotient.min_below
+        sums = np.array([float(number * part) for part in self.typical_row])
+        found: Floats = np.linalg.pinv(combined / sizes[:, None]) @ (sums / sizes)
+        return found
 
-    def _by_number(self, by_answer: Iterable[Number]) -> list[Number]:
+    def _by_number(self, by_answer: Iterable[float]) -> list[float]:
         """What each number of the quotient has, from what each answer has."""
         pairs = zip(self.queries, by_answer, strict=True)
         by_number = [own for part, own in pairs for _ in range(part.query.cells_per_group)]

@@ -32,7 +32,14 @@ from dpcli.privacy.unit import Neighbors, Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
-from dpcli.statistics.design import Design, Inputs, NoisyAnswer, Queries, WeightedQuery
+from dpcli.statistics.design import (
+    Design,
+    Inputs,
+    NoisyAnswer,
+    Queries,
+    WeightedQuery,
+    typical_value,
+)
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.intervals import FiducialInterval, Printed
 from dpcli.statistics.means.distances import (
@@ -176,7 +183,8 @@ class Ratio(WeightedStatistic):
         return centered_mean(inputs, queries, column, printed, pure)
 
     def _design(self, inputs: Inputs, queries: Queries, quotient: Quotient) -> QuotientDesign:
-        return QuotientDesign(inputs, queries, quotient=quotient)
+        above, below = (_Summed.of(part).typical for part in self.parts(inputs))
+        return QuotientDesign(inputs, queries, quotient=quotient, typical_row=(above, below))
 
     def _quotient_of_kinds(self, inputs: Inputs) -> Quotient:
         """The quotient of numbers of rows of each kind.
@@ -222,6 +230,11 @@ class _Summed:
     @property
     def step(self) -> Fraction:
         return self.factor.step if self.factor else Fraction(1)
+
+    @property
+    def typical(self) -> Fraction:
+        """What a typical row adds to the sum, in steps."""
+        return typical_value(self.factor.limits if self.factor else (int(not self.where), 1))
 
     @property
     def limits(self) -> tuple[Fraction, Fraction]:

@@ -150,12 +150,18 @@ def _matrices(covariances: Floats) -> Floats:
 class NoisyMinimizer(Design):
     """The coefficients of a ridge regression, with noise."""
 
+    has_typical = True
+
     @classmethod
     def of(cls, inputs: Inputs) -> NoisyMinimizer:
         """The design for inputs that have the ridge and the number of rows."""
         assert inputs.ridge is not None, "the spec has checked that there is a ridge"
         query = ridge_query(inputs.columns, inputs.ridge, inputs.rows)
         return cls(inputs, (WeightedQuery("coefficients", query, step=query.grid),))
+
+    def typical_sums(self, rows: Fraction) -> Floats:
+        """Coefficients of zero: their errors are the same for all values and `rows`."""
+        return np.zeros(1)
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         model = LeastSquares(self.inputs.columns)

@@ -51,6 +51,10 @@ class RegressionQuery(Query):
     def cells(self) -> int:
         return len(self.inputs) + 1
 
+    @cached_property
+    def cells_per_group(self) -> int:
+        return self.cells
+
     def add_remove_sensitivity(self, relation: Relation) -> None:
         """None: a bound is known only for the neighbors of the relation."""
 

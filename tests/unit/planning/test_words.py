@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from dpcli.noise.distribution import NO_NOISE
+from dpcli.planning.expected_errors import advice, typical_notes
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan
 from dpcli.planning.planner import make_plan
 from dpcli.planning.quality_check import missed_sentence, required_minimums
@@ -34,7 +35,6 @@ from dpcli.planning.words.guarantee import (
 from dpcli.planning.words.quality import check_rule, counted_rows_note
 from dpcli.planning.words.risks import risks
 from dpcli.planning.words.statistics import (
-    bounding_comparisons,
     counted_units,
     design_notes,
     exact_notes,
@@ -209,11 +209,12 @@ def sentences(plan: Plan) -> Iterator[str]:
         return
     for about in (
         limitations, bounding_notes, composition_notes,
-        selection_notes, bounding_comparisons, post_processing_notes,
+        selection_notes, post_processing_notes,
         exact_notes, unit_warnings, limit_warnings, design_notes, check_rule,
         kept_rows_warnings,
     ):  # fmt: skip
         yield from about(plan)
+    yield from (*typical_notes(plan, 1000), *advice(plan, 1000))
     yield counted_rows_note(plan)
     for entry in plan.all_statistics:
         yield from (protection(part, plan.spec) for part in entry.queries)

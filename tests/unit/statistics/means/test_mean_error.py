@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from math import sqrt
-from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -78,19 +76,6 @@ def test_intervals_of_means_cover_as_stated(
     answers = noisy_answers(plan, {"x": values}, 10_000)
     estimates = plan.design.estimate(answers, CONFIDENCE)
     assert_covers(estimates, values[0, 0], 0.94, 0.965 if place > -0.9 else 0.975)
-
-
-def test_the_bound_on_an_error_allows_for_both_noises_at_once() -> None:
-    """Each of two Gaussian noises exceeds its part with half the risk, in closed form."""
-    budget = "{rho: 2, delta: 1e-6}, composition: zcdp"
-    spec = SPEC.format(unit="row", neighbors="add-remove").replace("{epsilon: 2}", budget)
-    plan = planned_statistic(spec.replace("epsilon: 0.5", "rho: 0.0005, mechanism: gaussian"))
-    total, count = (float(query.scale) for query in plan.queries)
-    normal = NormalDist().inv_cdf(1 - (1 - float(CONFIDENCE)) / 4)
-    expected = (total + HALF * count) * normal / (ROWS - count * normal)
-    stated = plan.design.error(plan.noises, CONFIDENCE, Fraction(ROWS))
-    assert stated is not None
-    assert float(stated) == pytest.approx(expected, rel=0.02)
 
 
 def test_plans_and_the_page_state_the_closed_form() -> None:
