@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import cycle
 from typing import TYPE_CHECKING
 
 from dpcli.cli.terminal import (
@@ -129,20 +130,19 @@ def _error(
             return "with an error that depends on the data"
         number = "people" if planned.is_of_people else "rows"
         return f"with an error that depends on the number of {number} (`--rows N`)"
-    widths, names, units = expected.widths, statistic.names(inputs), stated.units
-    at = _at(expected, planned, plan, rows) if expected.values else ""
-    if len(widths) > 1 and len(units) > 1:
-        items = zip(names, widths, units, strict=True)
-        by_item = ", ".join(f"{name} {_off(width, unit)}" for name, width, unit in items)
-        return f"with an error of its own: {by_item}{at}"
+    widths = expected.widths
     width = None if None in widths else max(filter(None, widths), default=Fraction(0))
     if statistic.chooses_labels or inputs.utility:
         off = f"short of the best by at most {error_text(width or Fraction(0))}"
     elif planned.design.chooses:
         off = f"at most {error_text(width or Fraction(0))} ranks off"
+    elif len(widths) > 1 and statistic.mixed_units:
+        items = zip(statistic.names(inputs), widths, cycle(stated.units or [""]))
+        off = ", ".join(f"{name} {_off(width, unit)}" for name, width, unit in items)
+        off = f"with an error of its own: {off}"
     else:
-        unit = "days" if statistic.publishes_dates(inputs) else stated.one_unit
-        off = _off(width, unit)
+        off = _off(width, "days" if statistic.publishes_dates(inputs) else stated.one_unit)
+    at = _at(expected, planned, plan, rows) if expected.values else ""
     is_widest = plan.chooses_bounds and any(map(planned.depends_on, plan.spec.choices))
     return f"{off}{at}{', if the outermost bounds are chosen' * is_widest}"
 

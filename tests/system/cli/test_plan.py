@@ -348,6 +348,40 @@ def test_the_error_of_a_mean_is_shown_for_a_number_of_rows(dpcli: Command, old: 
     assert "ages: mean of age; with an error that depends on the number" in dpcli("plan", spec).out
 
 
+def test_errors_of_different_units_are_shown_apart(dpcli: Command, old: Path) -> None:
+    """Each item has its error and unit, at the rows of a group, with what typical values are."""
+    several = "statistic: describe, column: age, by: [sex], epsilon: 1"
+    spec = changed(old, ("statistic: mean, column: age, mechanism: gaussian, rho: 0.01", several))
+    out = dpcli("plan", spec, "--rows", "1000").succeeded().out
+
+    (errors,) = re.findall(r"6 numbers, each with an error of its own: (.*);", out)
+    assert re.fullmatch(
+        r"count about \+-\S+ rows, mean about \+-\S+, std about \+-\S+ at 500 rows in each of 2 "
+        r"equal groups, for typical values",
+        errors,
+    )
+    assert out.count("a mean 75% of the way from the lower to the upper bound") == 1
+
+
+def test_limits_that_halve_an_error_are_advised(dpcli: Command, old: Path) -> None:
+    """Of a person in up to 50 groups, a plan says what `max_groups: 1` would give; once."""
+    people = "unit: {column: who, max_groups: 50}"
+    spec = changed(
+        old, ("unit: row", people), ("columns:", "columns:\n  who: {type: id}"),
+        ("statistic: count, where: {sex: f}", "statistic: count_distinct, by: [sex]"),
+        ("statistic: count, where: {sex: m}", "statistic: count_distinct"),
+        ("statistic: mean, column: age, mechanism: gaussian, rho: 0.01",
+         "statistic: count_distinct, epsilon: 1"),
+    )  # fmt: skip
+    lines = [line for line in dpcli("plan", spec).succeeded().out.splitlines() if "advice:" in line]
+
+    (line,) = lines
+    assert line == (
+        "advice: people: `max_groups: 1` in this entry would give an error of about 15 instead of "
+        "30; it is right for people with rows in one group, and leaves out the rest of others"
+    )
+
+
 def test_a_plan_warns_of_a_failed_check_that_leaves_too_little(dpcli: Command, old: Path) -> None:
     """A quality check and the release fit once, but not after a failed check."""
     check = ("statistics:", "quality: {epsilon: 0.2, min_rows: 5}\nstatistics:")
