@@ -6,21 +6,24 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import count
-from math import erfc, exp, sqrt
+from math import erfc, exp, isqrt, sqrt
 
 from dpcli.mechanisms.mechanism import AdditiveMechanism, Answers, CalibrationError, DominatingPairs
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.exact import short_up
-from dpcli.numeric.interval_arithmetic import log_up, round_up, sqrt_up
+from dpcli.numeric.interval_arithmetic import log_up, round_down, round_up, sqrt_down, sqrt_up
 from dpcli.numeric.search import search_min
-from dpcli.privacy.deltas import ChangedCells, cells_delta, joint_delta
-from dpcli.privacy.loss import Loss
+from dpcli.privacy.deltas import ChangedCells, cells_delta, joint_delta, rounding_variance
+from dpcli.privacy.loss import ROUNDING_BITS, Loss, RoundedGaussianPair
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.zcdp_conversion import float_log, zcdp_delta, zcdp_epsilon
 
 SIGMA_BITS = 30
 """Significant bits of a published sigma: rounding up adds less than 2^-29 of it."""
+
+SHIFT_BITS = 30
+"""Bits after the point of an L2 sensitivity, which is rounded up."""
 
 TOLERANCE = 2.0**-16
 """Relative distance from the least sigma at which the search stops."""
@@ -127,8 +130,17 @@ class Gaussian(AdditiveMechanism):
         return rho if rho.denominator < 10**12 else short_up(rho)
 
     def dominating_pairs(self, noise: Noise, sensitivity: Sensitivity) -> DominatingPairs:
-        """The noise and the noise shifted by `linf`, in each of `l0` cells."""
-        return (noise.dominating_pair(noise.scale, sensitivity.linf, sensitivity.l0),)
+        """The noise shifted by `linf` in each of `l0` cells, or on the line by L2.
+
+        The weaker pair is taken: noise on the line has a slightly smaller variance, but L2 can be
+        much less than that of `l0` cells that all change by `linf`.
+        """
+        variance = noise.scale**2 - rounding_variance(sensitivity.l0, ROUNDING_BITS)
+        all_cells = sensitivity.l0 * sensitivity.linf**2
+        if sensitivity.l2_squared * noise.scale**2 >= all_cells * variance:
+            return (noise.dominating_pair(noise.scale, sensitivity.linf, sensitivity.l0),)
+        shift = isqrt((sensitivity.l2_squared << 2 * SHIFT_BITS) - 1) + 1
+        return (RoundedGaussianPair(round_down(sqrt_down(variance) * 2**SHIFT_BITS, 64), shift),)
 
 
 def _require_delta(delta: Fraction) -> None:

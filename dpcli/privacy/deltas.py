@@ -91,8 +91,7 @@ def joint_delta(answers: Sequence[ChangedCells], epsilon: Fraction) -> Fraction:
 def _joint_delta(answers: Sequence[ChangedCells], epsilon: Fraction, bits: int) -> Fraction:
     """The delta of `joint_delta` with a factor a of at most about 1 + 2^-`bits`."""
     cells = sum(answer.cells for answer in answers)
-    # 9/256 exceeds log(2)/(2 pi^2), so x is at most 2^-(bits + 2)/cells.
-    rounding = (bits + 2 + cells.bit_length()) * Fraction(9, 256)
+    rounding = rounding_variance(cells, bits)
     if any(answer.sigma**2 <= rounding for answer in answers):
         return Fraction(1)
     x = exp(pi() * pi() * (-2 * rounding)).high
@@ -102,6 +101,12 @@ def _joint_delta(answers: Sequence[ChangedCells], epsilon: Fraction, bits: int) 
     squares = (answer.l2_squared / (answer.sigma**2 - rounding) for answer in answers)
     delta = _continuous_delta(sum(squares, start=Fraction(0)), epsilon - log_factor)
     return _shorten(max(delta, Fraction(0)) * (1 + log_factor + log_factor**2))
+
+
+def rounding_variance(cells: int, bits: int) -> Fraction:
+    """The variance s^2 of `joint_delta` at which log a is at most 2^(1 - `bits`)."""
+    # 9/256 exceeds log(2)/(2 pi^2), so x is at most 2^-(bits + 2)/cells.
+    return (bits + 2 + cells.bit_length()) * Fraction(9, 256)
 
 
 @lru_cache(maxsize=1024)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import partial
+from itertools import zip_longest
 from math import ceil, exp, expm1, floor, sqrt
 
 from dpcli.numeric.arrays import Floats, np
@@ -14,6 +15,10 @@ from dpcli.problems.light_dataclasses import dataclass
 
 LARGEST_SUMMED = 1000.0
 """Greatest sigma for which tails are sums; for a larger one they are integrals."""
+
+ROUNDING_BITS = 24
+ROUNDING = 2.0 ** (1 - ROUNDING_BITS)
+"""How much rounding at random adds to a loss at most."""
 
 MAX_DEVIATIONS = 10.0
 """Standard deviations of the loss beyond which delta is below 1e-22."""
@@ -32,7 +37,7 @@ class DominatingPair(ABC):
     shift: int
     times: int = 1
 
-    ordered = True
+    ordered, answers = True, 1
 
     def __hash__(self) -> int:
         """A hash of whole numbers, because rationals are slow to hash."""
@@ -125,6 +130,61 @@ class GaussianPair(DominatingPair):
         return deltas
 
 
+class RoundedGaussianPair(DominatingPair):
+    """Gaussian noise on the line, rounded at random, and the same noise shifted.
+
+    Rounding multiplies ratios of probabilities by at most exp(`ROUNDING`), and probabilities, too
+    (`dpcli.privacy.deltas.joint_delta`).
+    """
+
+    @property
+    def max_loss(self) -> float:
+        """The loss beyond which delta is negligible; the pair has no greatest loss."""
+        return self.strength**2 / 2 + MAX_DEVIATIONS * self.strength
+
+    def _deltas(self, epsilons: Floats) -> Floats:
+        """P[Y > e/n - n/2] - exp(e) P[Y > e/n + n/2] for the strength n.
+
+        See Balle and Wang 2018.
+        """
+        from scipy.special import erfc
+
+        strength, rounded = self.strength, epsilons - ROUNDING
+        near, far = (
+            erfc((rounded / strength + side * strength / 2) / sqrt(2)) / 2 for side in (-1, 1)
+        )
+        deltas: Floats = (near - np.exp(rounded) * far) * exp(ROUNDING)
+        return deltas
+
+
+@dataclass(frozen=True, slots=True)
+class WorstPair:
+    """A pair whose delta at each epsilon is the greatest of several products.
+
+    Privacy: the greatest of convex functions of exp(epsilon) is convex, so there is such a pair
+    (Zhu, Dong and Wang 2022). It dominates answers that one of the products dominates, whichever
+    that is, even if it was decided by other answers. `times` is as for `DominatingPair`.
+    """
+
+    products: tuple[tuple[Pair, ...], ...]
+    times: int = 1
+
+    ordered = False
+
+    @property
+    def answers(self) -> int:
+        """The most pairs of a product."""
+        return max(sum(p.times * p.answers for p in pairs) for pairs in self.products)
+
+    @property
+    def strength(self) -> float:
+        """The norm of the strengths of the strongest product."""
+        return sqrt(max(sum(p.times * p.strength**2 for p in pairs) for pairs in self.products))
+
+
+Pair = DominatingPair | WorstPair
+
+
 def on_grid(pair: DominatingPair, width: float) -> tuple[int, Floats, float]:
     """The distribution of the losses of a pair on a grid of this width.
 
@@ -206,6 +266,16 @@ def sum_losses(losses: Iterable[Loss]) -> Loss:
     )
 
 
+def greatest_loss(losses: Iterable[Loss]) -> Loss:
+    """The greatest epsilon, delta and rho of one or more losses."""
+    terms = tuple(losses)
+    return Loss(
+        max(loss.epsilon for loss in terms),
+        max(loss.delta for loss in terms),
+        max((loss.rho for loss in terms if loss.rho is not None), default=None),
+    )
+
+
 ZERO_LOSS = Loss(Fraction(0))
 """The loss of an answer that no neighbor can change."""
 
@@ -253,12 +323,14 @@ class Guarantee:
     `loss` is the (epsilon, delta) of the answer, `rho` its zero-concentrated loss, and the product
     of `dominating_pairs` dominates it. `rho` and `dominating_pairs` may fail with a probability of
     `failure_delta`, which is part of the delta (for rho: Bun and Steinke 2016, definition 8.1).
+    If it has `alternatives`, it bounds the answers of each of them, of which a unit changes one.
     """
 
     loss: Loss
     rho: Fraction
-    dominating_pairs: tuple[DominatingPair, ...]
+    dominating_pairs: tuple[Pair, ...]
     failure_delta: Fraction = Fraction(0)
+    alternatives: tuple[Alternative, ...] = ()
 
     def __hash__(self) -> int:
         """A hash of a few whole numbers, because plans hash thousands of guarantees."""
@@ -266,6 +338,45 @@ class Guarantee:
         return hash(
             (epsilon.numerator, epsilon.denominator, rho.numerator, len(self.dominating_pairs))
         )
+
+    def covers(self, other: Guarantee) -> bool:
+        """Whether this is at least the other in every measure, alternatives aside."""
+        return (
+            other.loss.within(self.loss)
+            and other.rho <= self.rho
+            and other.failure_delta <= self.failure_delta
+            and _dominate(self.dominating_pairs, other.dominating_pairs)
+        )
+
+
+Alternative = tuple[Guarantee, ...]
+"""The guarantees of all answers that a unit changes in one of several cases."""
+
+
+def _dominate(pairs: tuple[Pair, ...], others: tuple[Pair, ...]) -> bool:
+    """Whether each of the others is bounded by a pair of the same kind.
+
+    So it is if it has no smaller scale and no larger shift, and if all pairs are equal. Pairs that
+    are not `ordered` are of one kind only if they have one scale.
+    """
+    if pairs == others:
+        return True
+    kinds: dict[object, tuple[list[DominatingPair], list[DominatingPair]]] = {}
+    for index, side in enumerate((pairs, others)):
+        for pair in side:
+            if isinstance(pair, WorstPair):
+                return False
+            kind = type(pair) if pair.ordered else (type(pair), pair.scale)
+            kinds.setdefault(kind, ([], []))[index].extend([pair] * pair.times)
+    for own, compared in kinds.values():
+        for one, other in zip_longest(*(sorted(of, key=_weakness) for of in (own, compared))):
+            if one is None or (other and (other.scale < one.scale or other.shift > one.shift)):
+                return False
+    return True
+
+
+def _weakness(pair: DominatingPair) -> Fraction:
+    return -pair.shift / pair.scale
 
 
 ZERO_GUARANTEE = Guarantee(ZERO_LOSS, Fraction(0), ())
@@ -305,4 +416,22 @@ def compose(guarantees: Iterable[Guarantee]) -> Guarantee:
         sum((answer.rho for answer in answers), start=Fraction(0)),
         tuple(pair for answer in answers for pair in answer.dominating_pairs),
         sum((answer.failure_delta for answer in answers), start=Fraction(0)),
+    )
+
+
+def worst_of(alternatives: Sequence[Alternative]) -> Guarantee:
+    """A guarantee that bounds all answers of each alternative, in every measure."""
+    distinct = tuple(dict.fromkeys(alternatives))
+    composed = [compose(answers) for answers in distinct]
+    if len(distinct) == 1:
+        return distinct[0][0] if len(distinct[0]) == 1 else composed[0]
+    products = tuple(
+        dict.fromkeys(one.dominating_pairs for one in composed if one.dominating_pairs)
+    )
+    return Guarantee(
+        greatest_loss(one.loss for one in composed),
+        max(one.rho for one in composed),
+        (WorstPair(products),) if len(products) > 1 else products[0] if products else (),
+        max(one.failure_delta for one in composed),
+        distinct,
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
-from math import log, log1p
+from math import floor, inf, log, log1p
 
 from dpcli.numeric.exact import short_down, short_up
 from dpcli.numeric.interval_arithmetic import Interval, exp, round_down, round_up
@@ -70,16 +70,50 @@ def zcdp_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     """
     if not rho:
         return Fraction(0)
-    target = float(float_log(delta))
+    size, target = float(rho), float_log(delta)
+    above = Fraction(
+        2.0 ** _minimize(lambda power: _order_epsilon(power, (1 + 2.0**power) * size, target))
+    )
+    return renyi_epsilon(above, (1 + above) * rho, delta)
 
-    def bound(above: float) -> float:
-        return (1 + above) * float(rho) - log1p(1 / above) - (target + log1p(above)) / above
 
-    above = Fraction(2.0 ** _minimize(lambda power: bound(2.0**power)))
+def renyi_epsilon(above: Fraction, divergence: Fraction, delta: Fraction) -> Fraction:
+    """Epsilon at `delta` from the Renyi divergence of order 1 + `above`, rounded up.
+
+    It is the formula of `zcdp_epsilon`, with the divergence in place of alpha rho.
+    """
     alpha = 1 + above
     logarithms = certified_log(Interval.of(delta)) + certified_log(Interval.of(alpha))
-    epsilon = certified_log(Interval.of(above / alpha)) + alpha * rho - logarithms / above
+    epsilon = certified_log(Interval.of(above / alpha)) + divergence - logarithms / above
     return max(short_up(epsilon.high), Fraction(0))
+
+
+def best_order(divergence: Callable[[float], float], delta: Fraction) -> Fraction:
+    """The order that gives about the least `renyi_epsilon`, minus one.
+
+    It is at most 1/(e delta): a larger one would gain about delta at most.
+    """
+    target = float_log(delta)
+
+    def epsilon(power: float) -> float:
+        return _order_epsilon(power, divergence(1 + 2.0**power), target)
+
+    tried = [epsilon(power) for power in range(-30, max(floor((-target - 1) / log(2)), -20))]
+    # There can be several minima: each is searched for between the powers around it.
+    padded = [inf, *tried, inf]
+    low = [
+        index - 30.0
+        for index, around in enumerate(zip(padded, tried, padded[2:], strict=False))
+        if around[1] == min(around)
+    ]
+    last = len(tried) - 31.0
+    found = [_minimize(epsilon, power - 1, min(power + 1, last), 40) for power in low]
+    return round_up(Fraction(2.0 ** min(found, key=epsilon)), 40)
+
+
+def _order_epsilon(power: float, divergence: float, log_delta: float) -> float:
+    above: float = 2.0**power
+    return divergence - log1p(1 / above) - (log_delta + log1p(above)) / above
 
 
 @lru_cache(maxsize=1024)
@@ -101,10 +135,11 @@ def float_log(value: Fraction) -> float:
     return log(value.numerator) - log(value.denominator)
 
 
-def _minimize(function: Callable[[float], float]) -> float:
-    """About the point from -30 to 100 where a function with one minimum is least."""
-    low, high = -30.0, 100.0
-    for _ in range(60):
+def _minimize(
+    function: Callable[[float], float], low: float = -30.0, high: float = 100.0, steps: int = 60
+) -> float:
+    """About the point where a function with one minimum is least."""
+    for _ in range(steps):
         first, second = low + (high - low) * 0.382, high - (high - low) * 0.382
         low, high = (low, second) if function(first) < function(second) else (first, high)
     return (low + high) / 2

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
+from math import exp
 
 import mpmath
 import pytest
@@ -14,10 +15,21 @@ from dpcli.mechanisms import MECHANISMS
 from dpcli.mechanisms.mechanism import Mechanism, SelectionMechanism
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.distribution import Noise
+from dpcli.numeric.arrays import np
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.accounting.composition import Composition, GuaranteePair, parallel_composition
 from dpcli.privacy.accounting.pld import composed_epsilon
-from dpcli.privacy.loss import DominatingPair, GaussianPair, Guarantee, LaplacePair, Loss, compose
+from dpcli.privacy.loss import (
+    DominatingPair,
+    GaussianPair,
+    Guarantee,
+    LaplacePair,
+    Loss,
+    Pair,
+    RandomizedResponsePair,
+    WorstPair,
+    compose,
+)
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.unit import Neighbors
 from tests.support.compositions import Losses, composed, epsilon_at, mean_loss, outcomes, renyi
@@ -262,10 +274,10 @@ def test_parts_with_other_gaussian_noise_are_not_ordered() -> None:
 
 def test_rounded_pairs_cost_no_less_than_exact_ones() -> None:
     """Rounding of a thousand pairs does not make a total smaller than the truth."""
-    wide: dict[DominatingPair, int] = {
+    wide: dict[Pair, int] = {
         LaplacePair(Fraction(10**6 + 1000 * place), 1): 1 for place in range(1001)
     }
-    alone: DominatingPair = GaussianPair(Fraction(2719, 10_000), 1)
+    alone: Pair = GaussianPair(Fraction(2719, 10_000), 1)
     delta = 1.1125e-3
     one, all_of_them = (composed_epsilon(p, delta) for p in ({alone: 1}, {alone: 1, **wide}))
     assert one is not None and all_of_them is not None and one <= all_of_them * Fraction(1001, 1000)
@@ -298,3 +310,84 @@ def test_pure_answers_add_their_epsilon_at_most() -> None:
         answered[pure] += 1
         after = rule.total(answered, delta).epsilon
         assert before <= after <= (before + pure.loss.epsilon) * (1 + Fraction(1, 10**9))
+
+
+def test_nearly_equal_parts_cost_as_much_as_the_worse_one() -> None:
+    """Disjoint Gaussian answers of epsilon 1 and 1.022 cost what the second costs alone."""
+    one, two = (
+        stated(MECHANISMS["gaussian"], scale, SENSITIVITIES[0])[1]
+        for scale in (Fraction(5), Fraction(489, 100))
+    )
+    placed = [(answered(one), ("x", 0)), (answered(two), ("x", 1))]
+    delta = Fraction(1, 10**6)
+    for name in ("zcdp", "pld"):
+        rule = COMPOSITIONS[name]
+        total = rule.total(parallel_composition(placed, Neighbors.ADD_REMOVE), delta).epsilon
+        worse = rule.total({two: 1}, delta).epsilon
+        assert worse * Fraction(999, 1000) <= total <= worse * Fraction(1001, 1000)
+
+
+@pytest.mark.parametrize("times", [1, 2, 100])
+def test_the_worst_of_several_products_dominates_each_of_them(times: int) -> None:
+    """Whatever the delta, and however often; and where one is worst, it costs no more."""
+    products: list[tuple[Pair, ...]] = [
+        (LaplacePair(Fraction(2), 1),),
+        (GaussianPair(Fraction(7, 2), 1, 2),),
+        (GaussianPair(Fraction(9), 1), LaplacePair(Fraction(3), 1)),
+    ]
+    greatest = WorstPair(tuple(products))
+    for delta in (0.3, 0.1, 1e-2, 1e-4, 1e-6, 1e-9):
+        each = [
+            composed_epsilon({replace(pair, times=1): pair.times * times for pair in pairs}, delta)
+            for pairs in products
+        ]
+        found = composed_epsilon({greatest: times}, delta)
+        largest = max(epsilon for epsilon in each if epsilon is not None)
+        assert found is not None and found >= largest * Fraction(999, 1000) - Fraction(1, 10**6)
+        if times == 1:
+            assert found <= largest * Fraction(1001, 1000) + Fraction(1, 10**6)
+
+
+def test_branches_of_two_releases_may_cross() -> None:
+    """A unit can be in either part of each release, also if that depends on what was published."""
+    _, laplace = stated(MECHANISMS["laplace"], Fraction(2), SENSITIVITIES[0])
+    _, gaussian = stated(MECHANISMS["gaussian"], Fraction(5), SENSITIVITIES[0])
+    placed = [(answered(laplace), ("x", 0)), (answered(gaussian), ("x", 1))]
+    account = Counter(parallel_composition(placed, Neighbors.ADD_REMOVE))
+    account.update(account)
+    delta = Fraction(1, 10**6)
+    for rule in COMPOSITIONS:
+        total = rule.total(account, delta).epsilon
+        for met in product((laplace, gaussian), repeat=2):
+            assert rule.total(Counter(met), delta).epsilon <= total * Fraction(1001, 1000)
+
+
+@pytest.mark.parametrize("delta", [1e-2, 1e-4, 1e-7])
+def test_a_branch_may_depend_on_earlier_answers(delta: float) -> None:
+    """The worst pair costs what a unit loses that meets the worse part after each outcome."""
+    first = RandomizedResponsePair(Fraction(2), 3)
+    parts: list[DominatingPair] = [LaplacePair(Fraction(1), 1), GaussianPair(Fraction(3), 1)]
+    found = composed_epsilon({first: 1, WorstPair(tuple((part,) for part in parts)): 1}, delta)
+    assert found is not None
+    likely = 1 / (1 + exp(-first.strength))
+
+    def delta_at(epsilon: float) -> float:
+        after = np.array([epsilon - first.strength, epsilon + first.strength])
+        worst = np.maximum(*(part.profile(after) for part in parts))
+        return float(likely * worst[0] + (1 - likely) * worst[1])
+
+    assert delta_at(float(found)) <= delta < delta_at(float(found) * 0.998)
+
+
+@pytest.mark.parametrize("sigma", [10, 100, 1000])
+def test_gaussian_answers_in_several_cells_compose_by_their_l2(sigma: int) -> None:
+    """A person with 3 + 1 + 1 rows in three groups changes sums by the root of 11, not of 27."""
+    moved = Sensitivity(3, 5, 11, 3)
+    noise, each = stated(MECHANISMS["gaussian"], Fraction(sigma), moved)
+    assert each.dominating_pairs[0] != noise.dominating_pair(noise.scale, 3, 3)
+    found = composed_epsilon({each.dominating_pairs[0]: 4}, 1e-6)
+    in_one_cell = composed_epsilon({GaussianPair(Fraction(sigma) * 1000, 3317, 1): 4}, 1e-6)
+    assert found is not None and in_one_cell is not None
+    # The noise on the line has a variance that is smaller by one.
+    assert in_one_cell * Fraction(999, 1000) <= found
+    assert found <= in_one_cell * (Fraction(1001, 1000) + Fraction(1, sigma**2))

@@ -165,11 +165,11 @@ def composition_notes(plan: CentralPlan) -> Iterator[str]:
             column, index = planned.branch
             branches.setdefault(column, {}).setdefault(index, []).append(planned.name)
     unit = plan.spec.unit_noun
-    counted = "so only the largest loss among them counts"
+    counted = "so only the value whose answers reveal most counts"
     if privacy.neighbors is Neighbors.CHANGE_ONE:
         counted = (
-            "so the largest loss among them counts, "
-            f"or the two largest for one {unit} that is removed and one that is added"
+            "so the value whose answers reveal most counts, "
+            f"or the two that do for one {unit} that is removed and one that is added"
         )
     for column, names_by_branch in branches.items():
         names = "; ".join(map(", ".join, names_by_branch.values()))

@@ -6,11 +6,12 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import zip_longest
 
 from dpcli.numeric.exact import short_up, sum_rounded_up
 from dpcli.numeric.interval_arithmetic import Interval, exp, log, round_down, sqrt, sqrt_up
 from dpcli.privacy.accounting.composition import Bound, Composition, GuaranteeCounts, plain_sum
-from dpcli.privacy.loss import Loss
+from dpcli.privacy.loss import ZERO_GUARANTEE, Guarantee, Loss, worst_of
 from dpcli.privacy.zcdp_conversion import float_log, pure_rho
 
 EULER_UP = exp(Interval.of(1)).high
@@ -51,28 +52,47 @@ class AdvancedComposition(Composition):
     name = "advanced"
 
     def bounds(self, guarantees: GuaranteeCounts, delta: Fraction) -> Iterator[Bound]:
-        plain = plain_sum(guarantees)
-        yield plain
-        epsilons: Counter[Fraction] = Counter()
-        for guarantee, times in guarantees.items():
-            epsilons[guarantee.loss.epsilon] += times
-        no_failure = _no_failure(guarantees)
-        if 1 - delta <= no_failure:
-            yield Bound(Loss(plain.loss.epsilon, delta), "sum of epsilons")
-        left = round_down(1 - (1 - delta) / no_failure, 64) if no_failure > 0 else Fraction(0)
-        if left <= 0:
-            return
-        del epsilons[Fraction(0)]
-        if not epsilons:
-            return
-        equal = len(epsilons) == 1
-        name = "strong composition" + ("" if equal else " of unequal losses")
-        yield Bound(Loss(strong_composition(epsilons, left), delta), name)
-        ((epsilon, times),) = epsilons.most_common(1)
-        if equal and times <= MAX_EQUAL:
-            yield Bound(
-                Loss(optimal_composition(epsilon, times, left), delta), "optimal for equal losses"
-            )
+        yield from _bounds(guarantees, delta)
+        if any(guarantee.alternatives for guarantee in guarantees):
+            yield from _bounds(_by_answer(guarantees), delta)
+
+
+def _bounds(guarantees: GuaranteeCounts, delta: Fraction) -> Iterator[Bound]:
+    plain = plain_sum(guarantees)
+    yield plain
+    epsilons: Counter[Fraction] = Counter()
+    for guarantee, times in guarantees.items():
+        epsilons[guarantee.loss.epsilon] += times
+    no_failure = _no_failure(guarantees)
+    if 1 - delta <= no_failure:
+        yield Bound(Loss(plain.loss.epsilon, delta), "sum of epsilons")
+    left = round_down(1 - (1 - delta) / no_failure, 64) if no_failure > 0 else Fraction(0)
+    if left <= 0:
+        return
+    del epsilons[Fraction(0)]
+    if not epsilons:
+        return
+    equal = len(epsilons) == 1
+    name = "strong composition" + ("" if equal else " of unequal losses")
+    yield Bound(Loss(strong_composition(epsilons, left), delta), name)
+    ((epsilon, times),) = epsilons.most_common(1)
+    if equal and times <= MAX_EQUAL:
+        yield Bound(
+            Loss(optimal_composition(epsilon, times, left), delta), "optimal for equal losses"
+        )
+
+
+def _by_answer(guarantees: GuaranteeCounts) -> GuaranteeCounts:
+    """The guarantees, with alternatives bounded answer by answer, the greatest first.
+
+    Many small losses compose to less than their sum, so that may cost less than the worst sum.
+    """
+    counts: Counter[Guarantee] = Counter()
+    for guarantee, times in guarantees.items():
+        alternatives = guarantee.alternatives or ((guarantee,),)
+        for matched in zip_longest(*alternatives, fillvalue=ZERO_GUARANTEE):
+            counts[worst_of([(one,) for one in matched])] += times
+    return counts
 
 
 def _no_failure(guarantees: GuaranteeCounts) -> Fraction:

@@ -1,7 +1,7 @@
 """`Composition`: how the losses of several answers add up.
 
 `sequential` is the plain sum. Parallel composition comes before any other: of answers about
-disjoint parts of the rows, only the worst part counts.
+disjoint parts of the rows, only the worst case of one unit counts.
 """
 
 from __future__ import annotations
@@ -9,18 +9,25 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
-from itertools import zip_longest
+from itertools import chain, combinations, product, zip_longest
+from math import prod
 from typing import ClassVar, NamedTuple, final
 
 from dpcli.numeric.exact import sum_rounded_up
-from dpcli.privacy.loss import ZERO_GUARANTEE, DominatingPair, Guarantee, Loss, compose
+from dpcli.privacy.loss import ZERO_GUARANTEE, Alternative, Guarantee, Loss, compose, worst_of
 from dpcli.privacy.unit import Neighbors
 from dpcli.problems.light_dataclasses import dataclass
 
 GuaranteeCounts = Mapping[Guarantee, int]
 """Guarantees, each with the number of answers that have it."""
+
+
+MAX_ALTERNATIVES = 36
+"""Most couples of parts, and most cases of several columns, that are told apart."""
+
+MAX_COMPARED = 8
+"""Most parts, and most alternatives, with which another one is compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,13 +152,13 @@ ZERO_PAIR = GuaranteePair(ZERO_GUARANTEE, ZERO_GUARANTEE)
 def parallel_composition(
     statistics: Iterable[tuple[Iterable[GuaranteePair], Branch | None]], neighbors: Neighbors
 ) -> dict[Guarantee, int]:
-    """Guarantees whose sum is an upper bound of any unit's loss, each with its count.
+    """Guarantees whose composition bounds the loss of any unit, each with its count.
 
     Privacy: adding or removing a row changes the answers about one disjoint part only (McSherry
-    2009, theorem 4), so the worst part counts. Replacing a row by another of the same part changes
-    that part alone, by what its guarantee allows. Replacing it by a row of another part removes a
-    row from one part and adds a row to the other, so their add-remove guarantees add up, and
-    the two worst count. The result is an upper bound of both cases.
+    2009, theorem 4). Replacing a row by another of the same part changes that part alone, by what
+    its guarantee allows. Replacing it by a row of another part removes a row from one part and adds
+    a row to the other, so their add-remove guarantees compose. These are the alternatives, of
+    which the worst counts. A unit meets one alternative for each column.
     """
     counts: Counter[Guarantee] = Counter()
     branches: dict[str, dict[int, list[GuaranteePair]]] = {}
@@ -161,63 +168,53 @@ def parallel_composition(
         else:
             name, part = branch
             branches.setdefault(name, {}).setdefault(part, []).extend(pairs)
-    for parts in branches.values():
-        first, second = _worst_parts(parts.values())
-        if neighbors is Neighbors.ADD_REMOVE:
-            counts.update(pair.guarantee for pair in first)
-        else:
-            counts.update(_replaced(first, second))
+    columns = [_alternatives(parts.values(), neighbors) for parts in branches.values()]
+    if prod(map(len, columns)) <= MAX_ALTERNATIVES:
+        columns = [[_ordered(chain.from_iterable(chosen)) for chosen in product(*columns)]]
+    for alternatives in columns:
+        counts.update(alternatives[0] if len(alternatives) == 1 else [worst_of(alternatives)])
     del counts[ZERO_GUARANTEE]
     return dict(counts)
 
 
-def _worst_parts(
-    parts: Iterable[list[GuaranteePair]],
-) -> tuple[list[GuaranteePair], list[GuaranteePair]]:
-    """The worst part for neighbors, and the worst other part under add-remove.
+def _alternatives(
+    parts: Iterable[Sequence[GuaranteePair]], neighbors: Neighbors
+) -> list[Alternative]:
+    """What a unit can change: the guarantees of all answers of each alternative.
 
-    If these two bound all other parts, answer by answer, they are returned as they are. Otherwise
-    each part is composed to one pair. The first result is then an upper bound of all parts, the
-    second an upper bound of all parts but the largest.
+    A part is left out if another bounds it, answer by answer; under change-one, if two others do.
+    If many are left, the worst part and the worst part but the first bound any two of them.
     """
-    ordered = sorted(
-        (sorted(part, key=lambda pair: _size(pair.guarantee), reverse=True) for part in parts),
-        key=lambda part: _size(composed_pair(part).guarantee),
-        reverse=True,
-    )
-    first, second, *rest = *ordered, list[GuaranteePair]()
-    if (
-        all(_covers(first, part, add_remove=False) for part in ordered)
-        and _covers(first, second, add_remove=True)
-        and all(_covers(second, part, add_remove=True) for part in rest)
-    ):
-        return first, second
-    composed = list(map(composed_pair, ordered))
-    return [_upper_pair(composed)], [_upper_pair(composed[1:])]
-
-
-def _replaced(first: Sequence[GuaranteePair], second: Sequence[GuaranteePair]) -> list[Guarantee]:
-    """The guarantees if a row is replaced by one of the same part, or of another.
-
-    In the same part, the guarantee of the part holds. In two parts, one loses a row and the other
-    gains a row, so their add-remove guarantees compose. The result bounds both cases, answer by
-    answer. Answers of both parts are kept separate where composition is then tighter: if the
-    add-remove guarantee bounds the guarantee for neighbors, and for answers with a delta whose loss
-    under add-remove is not known to be smaller, because no composition adds the losses of answers
-    with a delta to rhos of other answers.
-    """
-    found = []
-    for (whole, add_remove), (_, of_other) in zip_longest(first, second, fillvalue=ZERO_PAIR):
-        joined = upper_bound([whole, compose([add_remove, of_other])])
-        if upper_bound([add_remove, whole]) == add_remove:
-            found += [add_remove, of_other]
-        elif add_remove.loss == whole.loss and whole.loss.delta:
-            left = _merged(_counted(joined.dominating_pairs) - _counted(of_other.dominating_pairs))
-            rho = joined.rho - of_other.rho
-            found += [Guarantee(whole.loss, rho, left, whole.failure_delta), of_other]
-        else:
-            found.append(joined)
+    exchanged, kept = neighbors is Neighbors.CHANGE_ONE, list[_Part]()
+    for part in sorted(map(_Part.of, parts), key=lambda part: _size(part.whole), reverse=True):
+        if sum(other.covers(part) for other in kept[:MAX_COMPARED]) <= exchanged:
+            kept.append(part)
+    alternatives = [part.whole for part in kept]
+    couples = list(combinations(kept, 2)) if exchanged else []
+    if len(couples) <= MAX_ALTERNATIVES:
+        alternatives += [_ordered(_exchanged(one.pairs, two.pairs)) for one, two in couples]
+    else:
+        singles = [part.single for part in kept]
+        alternatives.append((worst_of(singles), worst_of(singles[1:])))
+    found: list[Alternative] = []
+    for alternative in sorted(alternatives, key=_size, reverse=True):
+        if not any(_cover(other, alternative) for other in found[:MAX_COMPARED]):
+            found.append(alternative)
     return found
+
+
+def _exchanged(
+    first: Sequence[GuaranteePair], second: Sequence[GuaranteePair]
+) -> Iterator[Guarantee]:
+    """The guarantees if one part loses a row and the other gains one.
+
+    Two pure ones are composed where an exchange within a part costs more than one of them: the
+    result is then comparable with the cost of an exchange.
+    """
+    for one, other in zip_longest(first, second, fillvalue=ZERO_PAIR):
+        both, whole = (one.add_remove, other.add_remove), one.guarantee.loss
+        pure = not whole.delta and not other.add_remove.loss.delta
+        yield from [compose(both)] if pure and not whole.within(both[0].loss) else both
 
 
 def composed_pair(part: Sequence[GuaranteePair]) -> GuaranteePair:
@@ -227,83 +224,34 @@ def composed_pair(part: Sequence[GuaranteePair]) -> GuaranteePair:
     )
 
 
-def _upper_pair(pairs: Sequence[GuaranteePair]) -> GuaranteePair:
-    return GuaranteePair(*(upper_bound(guarantees) for guarantees in zip(*pairs, strict=True)))
+def _ordered(guarantees: Iterable[Guarantee]) -> Alternative:
+    return tuple(sorted(guarantees, key=lambda one: _size([one]), reverse=True))
 
 
-def _covers(
-    left: Sequence[GuaranteePair], right: Sequence[GuaranteePair], *, add_remove: bool
-) -> bool:
+class _Part(NamedTuple):
+    """The answers about one part: for the plan's neighbors, and under add-remove."""
+
+    pairs: Sequence[GuaranteePair]
+    whole: Alternative
+    single: Alternative
+
+    @classmethod
+    def of(cls, pairs: Sequence[GuaranteePair]) -> _Part:
+        pairs = sorted(pairs, key=lambda pair: _size([pair.guarantee]), reverse=True)
+        whole = tuple(pair.guarantee for pair in pairs)
+        return cls(pairs, whole, _ordered(pair.add_remove for pair in pairs))
+
+    def covers(self, other: _Part) -> bool:
+        """Whether each answer bounds one of the other part, in both cases."""
+        return _cover(self.whole, other.whole) and _cover(self.single, other.single)
+
+
+def _cover(left: Alternative, right: Alternative) -> bool:
     """Whether each guarantee of `left` bounds that of `right` in every measure."""
-    pairs = zip_longest(left, right, fillvalue=ZERO_PAIR)
-    compared = (
-        (a.add_remove, b.add_remove) if add_remove else (a.guarantee, b.guarantee) for a, b in pairs
-    )
-    return all(b in {a, ZERO_GUARANTEE} or upper_bound([a, b]) == a for a, b in compared)
+    pairs = zip_longest(left, right, fillvalue=ZERO_GUARANTEE)
+    return all(b in {a, ZERO_GUARANTEE} or a.covers(b) for a, b in pairs)
 
 
-def upper_bound(guarantees: Sequence[Guarantee]) -> Guarantee:
-    """A guarantee that is at least each of `guarantees`, in every measure."""
-    distinct = list(dict.fromkeys(guarantees))
-    if len(distinct) == 1:
-        return distinct[0]
-    return Guarantee(
-        Loss(
-            max(guarantee.loss.epsilon for guarantee in distinct),
-            max(guarantee.loss.delta for guarantee in distinct),
-        ),
-        max(guarantee.rho for guarantee in distinct),
-        _worst_pairs(
-            list(
-                dict.fromkeys(
-                    guarantee.dominating_pairs
-                    for guarantee in distinct
-                    if guarantee.dominating_pairs
-                )
-            )
-        ),
-        max(guarantee.failure_delta for guarantee in distinct),
-    )
-
-
-def _worst_pairs(groups: Sequence[tuple[DominatingPair, ...]]) -> tuple[DominatingPair, ...]:
-    """Pairs whose product is at least as distinguishable as that of each group.
-
-    Pairs of one kind are matched across groups, the strongest first. A match becomes a pair with
-    its smallest scale and its largest shift. Pairs of different kinds are all taken. Pairs that are
-    not `ordered` are of one kind only if they have one scale.
-    """
-    if len(groups) == 1:
-        return groups[0]
-    kinds: dict[object, list[list[DominatingPair]]] = {}
-    for index, pairs in enumerate(groups):
-        for pair in _counted(pairs).elements():
-            kind = type(pair) if pair.ordered else (type(pair), pair.scale)
-            kinds.setdefault(kind, [[] for _ in groups])[index].append(pair)
-    found: Counter[DominatingPair] = Counter()
-    for kind_of_groups in kinds.values():
-        by_strength = (
-            sorted(pairs, key=lambda pair: pair.shift / pair.scale, reverse=True)
-            for pairs in kind_of_groups
-        )
-        for match in zip_longest(*by_strength):
-            same = [pair for pair in match if pair is not None]
-            scale, shift = min(pair.scale for pair in same), max(pair.shift for pair in same)
-            found[replace(same[0], scale=scale, shift=shift)] += 1
-    return next((pairs for pairs in groups if _counted(pairs) == found), _merged(found))
-
-
-def _merged(counts: Counter[DominatingPair]) -> tuple[DominatingPair, ...]:
-    return tuple(replace(pair, times=times) for pair, times in counts.items())
-
-
-def _counted(pairs: Iterable[DominatingPair]) -> Counter[DominatingPair]:
-    counts: Counter[DominatingPair] = Counter()
-    for pair in pairs:
-        counts[replace(pair, times=1)] += pair.times
-    return counts
-
-
-def _size(guarantee: Guarantee) -> tuple[object, ...]:
-    loss = guarantee.loss
-    return (loss.epsilon, guarantee.rho, loss.delta, repr(guarantee.dominating_pairs))
+def _size(answers: Sequence[Guarantee]) -> tuple[object, ...]:
+    whole = answers[0] if len(answers) == 1 else compose(answers)
+    return (whole.loss.epsilon, whole.rho, whole.loss.delta, repr(whole.dominating_pairs))

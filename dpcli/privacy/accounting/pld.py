@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from math import sqrt
+from functools import partial, reduce
+from math import exp, expm1, sqrt
 from typing import TYPE_CHECKING
 
+from dpcli.numeric.arrays import np
 from dpcli.numeric.exact import short_up
 from dpcli.numeric.interval_arithmetic import round_down
 from dpcli.privacy.accounting.composition import (
@@ -19,10 +21,10 @@ from dpcli.privacy.accounting.composition import (
     total_failure_delta,
 )
 from dpcli.privacy.accounting.zcdp import ZcdpComposition
-from dpcli.privacy.loss import DominatingPair, Loss
+from dpcli.privacy.loss import DominatingPair, Loss, Pair, WorstPair, on_grid
 
 if TYPE_CHECKING:
-    from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
+    from dp_accounting.pld.pld_pmf import DensePLDPmf
 
 GRID_WIDTH = 0.03
 """Width of the grid of losses, relative to the loss of one of many answers.
@@ -51,6 +53,9 @@ FLOAT_ERROR = Fraction(1, 10**13)
 FLOAT_ERROR_EACH = Fraction(3, 10**16)
 """Additional error per answer: that of a transform's power grows with the power."""
 
+WORST_ERROR = 1e-10
+"""Relative error that sums along the grid may have."""
+
 
 class PldComposition(Composition):
     """Composes the distributions of the losses themselves, on a fine grid.
@@ -62,8 +67,9 @@ class PldComposition(Composition):
     errors of floating point, for which a part of delta is set aside.
 
     Privacy: pairs that dominate each answer dominate, as a product, all of them (Zhu, Dong
-    and Wang 2022, theorem 10). The bounds of `zcdp` are used where they are smaller, or
-    where losses are too small for floats.
+    and Wang 2022, theorem 10). For answers about disjoint parts, the pair has the greatest
+    delta of all parts at each epsilon. The bounds of `zcdp` are used where they are smaller,
+    or where losses are too small for floats.
     """
 
     name = "pld"
@@ -72,11 +78,13 @@ class PldComposition(Composition):
     def bounds(self, guarantees: GuaranteeCounts, delta: Fraction) -> Iterator[Bound]:
         for bound in ZcdpComposition().bounds(guarantees, delta):
             yield Bound(Loss(bound.loss.epsilon, bound.loss.delta), bound.name)
-        pairs: Counter[DominatingPair] = Counter()
-        for guarantee, times in guarantees.items():
-            for pair in guarantee.dominating_pairs:
-                pairs[replace(pair, times=1)] += pair.times * times
-        error = FLOAT_ERROR + FLOAT_ERROR_EACH * sum(pairs.values())
+        pairs = pair_counts(
+            replace(pair, times=pair.times * times)
+            for guarantee, times in guarantees.items()
+            for pair in guarantee.dominating_pairs
+        )
+        answers = sum(times * pair.answers for pair, times in pairs.items())
+        error = FLOAT_ERROR + FLOAT_ERROR_EACH * answers
         left = (delta - total_failure_delta(guarantees)) * (1 - FLOAT_ERROR) - error
         if left <= 0 or not pairs:
             return
@@ -85,31 +93,33 @@ class PldComposition(Composition):
             yield Bound(Loss(epsilon, delta), "privacy loss distributions")
 
 
-def composed_epsilon(pairs: Mapping[DominatingPair, int], delta: float) -> Fraction | None:
+def composed_epsilon(pairs: Mapping[Pair, int], delta: float) -> Fraction | None:
     """Epsilon of all pairs at `delta`; None if floats are not precise enough.
 
     Raises MissingDependencyError if dp-accounting is not installed.
     """
     try:
-        from dp_accounting.pld.pld_pmf import DensePLDPmf
-        from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
+        import dp_accounting.pld.pld_pmf  # noqa: F401 - imported here to refuse early
     except ImportError:
         raise MissingDependencyError(
             "`dp-accounting` (`pip install '.[pld]'` in the folder of dpcli's source)"
         ) from None
-    from dpcli.privacy.loss import on_grid
-
-    count = sum(pairs.values())
+    count = sum(times * pair.answers for pair, times in pairs.items())
     variance = sum(times * pair.strength**2 for pair, times in pairs.items())
     relative = GRID_WIDTH if count > MAX_DOUBLED else GRID_WIDTH / 5
     width = max(relative * sqrt(variance / count), (20 * sqrt(variance) + variance) / POINTS)
     if not SMALLEST_WIDTH < width < 1:
         return None
-    distributions = []
-    for pair, times in (_fewer(pairs) if len(pairs) > MAX_PAIRS else pairs).items():
-        lowest, probabilities, beyond = on_grid(pair, width)
-        losses = DensePLDPmf(width, lowest, probabilities, beyond, True)
-        distributions.append(_repeated(PrivacyLossDistribution(losses), times))
+    composed = _composed(_fewer(pairs) if len(pairs) > MAX_PAIRS else pairs, width)
+    epsilon = float(composed.get_epsilon_for_delta(delta))
+    if not 0 <= epsilon < 1e6:
+        return None
+    return short_up(Fraction(epsilon) * (1 + FLOAT_ERROR), 9)
+
+
+def _composed(pairs: Mapping[Pair, int], width: float) -> DensePLDPmf:
+    """The distribution of the loss of all pairs together."""
+    distributions = [_repeated(_distribution(pair, width), times) for pair, times in pairs.items()]
     # In a tree, so that sums stay short for as long as possible.
     while len(distributions) > 1:
         odd = [distributions.pop()] if len(distributions) % 2 else []
@@ -117,13 +127,54 @@ def composed_epsilon(pairs: Mapping[DominatingPair, int], delta: float) -> Fract
         cut = 0.0 if len(distributions) > TRUNCATED_FROM else TAIL
         pairwise = zip(distributions[::2], distributions[1::2], strict=True)
         distributions = [first.compose(second, cut) for first, second in pairwise] + odd
-    epsilon = float(distributions[0].get_epsilon_for_delta(delta))
-    if not 0 <= epsilon < 1e6:
-        return None
-    return short_up(Fraction(epsilon) * (1 + FLOAT_ERROR), 9)
+    return distributions[0]
 
 
-def _repeated(single: PrivacyLossDistribution, times: int) -> PrivacyLossDistribution:
+def _distribution(pair: Pair, width: float) -> DensePLDPmf:
+    """The distribution of the loss of one pair."""
+    from dp_accounting.pld.pld_pmf import DensePLDPmf
+
+    if isinstance(pair, WorstPair):
+        products = (_composed(pair_counts(product), width) for product in pair.products)
+        return reduce(partial(_worse, width), products)
+    return DensePLDPmf(width, *on_grid(pair, width), True)
+
+
+def _worse(width: float, first: DensePLDPmf, second: DensePLDPmf) -> DensePLDPmf:
+    """The distribution with the greater delta of two at each point of the grid.
+
+    Delta of a distribution is linear in exp(epsilon) between two points, and its slope is the
+    probability of greater losses under the other dataset. Between two points where different
+    distributions have the greater delta, the slope is between theirs. Probabilities are
+    differences of slopes. From the greatest loss on down, all sums have positive terms.
+    """
+    from scipy.signal import lfilter
+
+    parts = [(part._lower_loss, part._probs, part._infinity_mass) for part in (first, second)]  # noqa: SLF001 - have no public name
+    low = min(lowest for lowest, _, _ in parts)
+    high = max(lowest + len(probabilities) for lowest, probabilities, _ in parts)
+    falling = exp(-width)
+    # At each point from the greatest loss to one below the least.
+    deltas, slopes = np.zeros((2, 2, high - low + 1))
+    for delta, slope, (lowest, probabilities, beyond) in zip(deltas, slopes, parts, strict=True):
+        falls = np.zeros(high - low)
+        start = high - lowest - len(probabilities)
+        falls[start : high - lowest] = np.maximum(probabilities[::-1], 0.0)
+        # Slopes are multiplied by exp(epsilon) of the lower point.
+        slope[1:] = lfilter([falling], [1.0, -falling], falls)
+        delta[:] = beyond
+        delta[1:] += lfilter([-expm1(-width)], [1.0, -falling], np.cumsum(falls))
+    of_second, greater = deltas[1] > deltas[0], np.maximum(*deltas)
+    changes = of_second[1:] != of_second[:-1]
+    slope = np.where(of_second, slopes[1], slopes[0])[1:]
+    between = np.clip(np.diff(greater) / expm1(width), *np.sort(slopes[:, 1:], axis=0))
+    slope = np.where(changes, between, slope)
+    steps = slope * exp(width) - np.concatenate([[0.0], slope[:-1]])
+    probabilities = np.maximum(steps, 0.0)[::-1] * (1 + WORST_ERROR)
+    return type(first)(width, low, probabilities, float(greater[0]), True)
+
+
+def _repeated(single: DensePLDPmf, times: int) -> DensePLDPmf:
     """The distribution of `times` answers, doubled where faster than `self_compose`."""
     if times > MAX_DOUBLED:
         return single.self_compose(times)
@@ -134,13 +185,23 @@ def _repeated(single: PrivacyLossDistribution, times: int) -> PrivacyLossDistrib
     return composed
 
 
-def _fewer(pairs: Mapping[DominatingPair, int]) -> Counter[DominatingPair]:
+def pair_counts(pairs: Iterable[Pair]) -> Counter[Pair]:
+    """How often each pair occurs."""
+    counts: Counter[Pair] = Counter()
+    for pair in pairs:
+        counts[replace(pair, times=1)] += pair.times
+    return counts
+
+
+def _fewer(pairs: Mapping[Pair, int]) -> Counter[Pair]:
     """The pairs with rounded scales, so that equal ones are counted together.
 
     Scales of `ordered` pairs are rounded down by less than 1.6%, which never makes a loss smaller.
     """
-    rounded: Counter[DominatingPair] = Counter()
+    rounded: Counter[Pair] = Counter()
     for pair, times in pairs.items():
-        scale = round_down(pair.scale, 7) if pair.ordered else pair.scale
-        rounded[replace(pair, scale=scale)] += times
+        if isinstance(pair, DominatingPair) and pair.ordered:
+            rounded[replace(pair, scale=round_down(pair.scale, 7))] += times
+        else:
+            rounded[pair] += times
     return rounded

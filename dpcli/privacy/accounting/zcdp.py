@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from itertools import accumulate
 
-from dpcli.numeric.exact import MAX_EXACT_TERMS, sum_rounded_up
+from dpcli.numeric.exact import sum_rounded_up
 from dpcli.privacy.accounting.composition import (
     Bound,
     Composition,
@@ -13,11 +16,11 @@ from dpcli.privacy.accounting.composition import (
     plain_sum,
     total_failure_delta,
 )
-from dpcli.privacy.loss import Loss
-from dpcli.privacy.zcdp_conversion import zcdp_epsilon, zcdp_rho_within
+from dpcli.privacy.loss import Guarantee, Loss
+from dpcli.privacy.zcdp_conversion import best_order, renyi_epsilon, zcdp_epsilon, zcdp_rho_within
 
-MAX_MIXED = 32
-"""Most mixtures of a sum of epsilons and a sum of rhos that are tried."""
+LESS = 1 - Fraction(1, 10**9)
+"""A mixture counts if it is less than this part of the bound by rho alone."""
 
 
 class ZcdpComposition(Composition):
@@ -33,9 +36,9 @@ class ZcdpComposition(Composition):
     2016, lemma 2.3), also where each query was chosen after seeing the answers before it.
     Where an answer is concentrated only outside an event of some probability (the keys of private
     groups), these probabilities add, and that much less of delta is left for the conversion
-    (definition 8.1 there). Pure answers may instead be added up by their epsilons, next to
-    what the rhos of the others mean; that is done for those of the greatest rho for their
-    epsilon, wherever it is less. `rho:` may be given instead of `epsilon:`.
+    (definition 8.1 there). The divergence of a pure answer is at most its epsilon, too; that is
+    added in place of alpha times its rho wherever it is less. Of disjoint parts, the greatest
+    divergence of each order is added. `rho:` may be given instead of `epsilon:`.
     """
 
     name = "zcdp"
@@ -54,33 +57,60 @@ class ZcdpComposition(Composition):
         yield plain_sum(guarantees, rho)
         left = delta - total_failure_delta(guarantees)
         if left > 0:
-            yield Bound(Loss(zcdp_epsilon(rho, left), delta, rho), "sum of rhos")
-            yield from _mixed(guarantees, rho, left, delta)
+            by_rho, mixed = zcdp_epsilon(rho, left), _mixed_epsilon(guarantees, left)
+            yield Bound(Loss(by_rho, delta, rho), "sum of rhos")
+            if mixed < by_rho * LESS:
+                yield Bound(Loss(mixed, delta, rho), "sum of epsilons and rhos")
 
 
-def _mixed(
-    guarantees: GuaranteeCounts, rho: Fraction, left: Fraction, delta: Fraction
-) -> Iterator[Bound]:
-    """Bounds that add k pure answers by epsilon, and the others by rho, for many k.
+def _mixed_epsilon(guarantees: GuaranteeCounts, delta: Fraction) -> Fraction:
+    """Epsilon at `delta` if pure answers count by epsilon where that is less."""
+    above = best_order(_float_divergence(guarantees), delta)
+    by_epsilon, others = Counter[Guarantee](), Counter[Guarantee]()
+    for guarantee, times in guarantees.items():
+        is_less = _divergence(guarantee, 1 + above) == guarantee.loss.epsilon
+        (by_epsilon if is_less and not guarantee.loss.delta else others)[guarantee] += times
+    epsilon = sum_rounded_up((one.loss.epsilon, times) for one, times in by_epsilon.items())
+    if any(guarantee.alternatives for guarantee in others):
+        divergences = ((_divergence(one, 1 + above), times) for one, times in others.items())
+        return epsilon + renyi_epsilon(above, sum_rounded_up(divergences), delta)
+    rho = sum_rounded_up((one.rho, times) for one, times in others.items())
+    return epsilon + zcdp_epsilon(rho, delta)
 
-    Epsilon is concave in rho, so the best choice takes the answers with the least epsilon for
-    their rho, up to some limit. `rho` is the sum of all, `left` the delta for its conversion.
-    """
-    pure = [
-        (guarantee, times)
-        for guarantee, times in guarantees.items()
-        if guarantee.rho and not guarantee.loss.delta
-    ]
-    pure.sort(key=lambda counted: counted[0].loss.epsilon / counted[0].rho)
-    step = -(-len(pure) // MAX_MIXED) or 1
-    epsilon, remaining = Fraction(0), rho
-    for index, (guarantee, times) in enumerate(
-        pure[: len(pure) if len(pure) <= MAX_EXACT_TERMS else 0], start=1
-    ):
-        epsilon += guarantee.loss.epsilon * times
-        remaining = max(remaining - guarantee.rho * times, Fraction(0))
-        if index % step == 0:
-            yield Bound(
-                Loss(epsilon + zcdp_epsilon(remaining, left), delta, rho),
-                "sum of epsilons and rhos",
-            )
+
+def _divergence(guarantee: Guarantee, alpha: Fraction) -> Fraction:
+    """A bound on the Renyi divergence of order `alpha`, for the worst alternative."""
+    if guarantee.alternatives:
+        return max(
+            sum_rounded_up((_divergence(one, alpha), 1) for one in answers)
+            for answers in guarantee.alternatives
+        )
+    by_rho = alpha * guarantee.rho
+    return by_rho if guarantee.loss.delta else min(guarantee.loss.epsilon, by_rho)
+
+
+def _float_divergence(guarantees: GuaranteeCounts) -> Callable[[float], float]:
+    """About the sum of all divergences, as a function of their order."""
+    by_rho, pure = 0.0, list[tuple[float, float, float]]()
+    worst: list[tuple[int, list[Callable[[float], float]]]] = []
+    for guarantee, times in guarantees.items():
+        if guarantee.alternatives:
+            cases = map(Counter[Guarantee], guarantee.alternatives)
+            worst.append((times, list(map(_float_divergence, cases))))
+            continue
+        epsilon, rho = float(guarantee.loss.epsilon), float(guarantee.rho)
+        by_rho += times * rho
+        if rho and not guarantee.loss.delta:
+            pure.append((epsilon / rho, times * epsilon, times * rho))
+    # Pure answers count by epsilon from the order epsilon/rho on.
+    pure.sort()
+    orders = [order for order, _, _ in pure]
+    epsilons = [0.0, *accumulate(epsilon for _, epsilon, _ in pure)]
+    rhos = [0.0, *accumulate(rho for _, _, rho in pure)]
+
+    def divergence(alpha: float) -> float:
+        count = bisect_left(orders, alpha)
+        known = epsilons[count] + alpha * max(by_rho - rhos[count], 0.0)
+        return known + sum([times * max([case(alpha) for case in of]) for times, of in worst])
+
+    return divergence

@@ -186,7 +186,7 @@ def test_pld_without_its_package_names_the_installation(
     dpcli: Command, old: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A plan with pld is refused; a comparison lists the others."""
-    monkeypatch.setitem(sys.modules, "dp_accounting.pld.privacy_loss_distribution", None)
+    monkeypatch.setitem(sys.modules, "dp_accounting.pld.pld_pmf", None)
     refused = dpcli("plan", changed(old, ("composition: zcdp", "composition: pld")))
     assert refused.status == 3
     assert "error[package-missing]" in refused.err and "pip install '.[pld]'" in refused.err

@@ -88,7 +88,7 @@ def test_one_account_without_its_package_does_not_hide_the_others(
         path.write_text(text, "utf-8")
         rows.write_text("x\n1\n", "utf-8")
         dpcli("release", path, rows, "-q").succeeded()
-    monkeypatch.setitem(sys.modules, "dp_accounting.pld.privacy_loss_distribution", None)
+    monkeypatch.setitem(sys.modules, "dp_accounting.pld.pld_pmf", None)
     shown = dpcli("ledger", "show", "--html", "--ledger", folder).succeeded()
     assert "0.3 spent, 0.7 left of 1" in shown.out and "? spent, ? left of 1" in shown.out
     assert "dp-accounting" in shown.err

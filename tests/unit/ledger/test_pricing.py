@@ -214,7 +214,7 @@ def test_without_its_package_only_pld_accounts_are_unknown(
         )
         book.commit(charge_for(plan, rule), render)
     book.close()
-    monkeypatch.setitem(sys.modules, "dp_accounting.pld.privacy_loss_distribution", None)
+    monkeypatch.setitem(sys.modules, "dp_accounting.pld.pld_pmf", None)
     show(path=tmp_path / "ledger.sqlite")
     printed = capsys.readouterr()
     lines = {line.split()[0]: line.split() for line in printed.out.splitlines() if line}
