@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 from dpcli.data.column import Column
@@ -96,6 +97,12 @@ class VectorQuery(Query):
         one = self.of.sensitivity(relation)
         norm = BODIES[self.body].most(self._changes(relation))
         return Sensitivity(one.l0, norm, one.l2_squared, one.linf)
+
+    def add_remove_sensitivity(self, relation: Relation) -> Sensitivity | None:
+        """That of the norm; None if the norm is only for numbers with a fixed sum."""
+        with suppress(ValueError):
+            return super().add_remove_sensitivity(relation)
+        return None
 
     def _changes(self, relation: Relation) -> Changes:
         exchanged, of = relation.neighbors is Neighbors.CHANGE_ONE, self.of

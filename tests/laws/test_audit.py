@@ -161,6 +161,9 @@ CHANGED = {
     "histogram of moved rows": AuditedDesign(
         "statistic: histogram, column: a", FEW * 8, (5, True, False), (-1.0, 1.0)
     ),
+    "counts with a public sum": AuditedDesign(
+        "statistic: histogram, column: k", FEW * 8, (5, True, False), (-1.0, 1.0)
+    ),
     "ratio of products": AuditedDesign(
         "statistic: ratio, numerator: x, denominator: y", FEW * 8, FAR
     ),
@@ -322,6 +325,7 @@ columns:
   y: {{type: integer, bounds: [0, 10]}}
   a: {{type: boolean}}
   b: {{type: boolean}}
+  k: {{type: category, values: [u, v], missing: u}}
 statistics:
 {asked}"""
     columns = {
@@ -329,6 +333,7 @@ statistics:
         "y": [str(10 - row[0] + row[2]) for row in rows],
         "a": [str(row[1]).lower() for row in rows],
         "b": [str(row[2]).lower() for row in rows],
+        "k": ["v" if row[1] else "" for row in rows],
     }
     (path / "spec.yaml").write_text(spec, encoding="utf-8")
     plan = dpcli.plan(dpcli.load_spec(path / "spec.yaml"))
