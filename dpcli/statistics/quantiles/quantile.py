@@ -171,7 +171,7 @@ class Quantile(Statistic):
     `permute_and_flip` for choices, as does `error`. Private keys and limits on the groups of a
     person leave choices alone.
 
-    Of a group without rows, the interval is all candidates, and the flag is `no-information`.
+    Of 95% of groups without rows, the interval is all candidates, and the flag `no-information`.
     Where up to five quantiles are chosen, the rows in ranges around the chosen candidates are
     counted with a part of the loss, from which the intervals follow: a tenth, or 47% for a
     median by groups. More than five that are chosen have no interval.

@@ -35,6 +35,7 @@ from dpcli.statistics.choices.candidates import (
 from dpcli.statistics.design import NoisyAnswer, WeightedQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.quantiles.quantile_classes import count_below_zero
+from dpcli.statistics.quantiles.rank_errors import end_risk
 from dpcli.statistics.quantiles.tree import MIN_VARIANCE, STATED, few_rows_sentence
 
 
@@ -141,10 +142,10 @@ class NoisyRanges:
         rows, with a confidence of `FLAG_CONFIDENCE` at least, all classes are possible.
 
         An interval misses by one of its ends, and only where D is near zero there. So margins are
-        those of more misses than the confidence allows (`times_misses`).
+        those of more misses than the confidence allows (`end_risk`).
         """
         part, rows, hidden = float(quantile), self.rows, max(confidence, FLAG_CONFIDENCE)
-        confidence = 1 - times_misses(1 - confidence) * (1 - confidence)
+        confidence = 1 - 2 * end_risk(END_SHARE, confidence)
         below, counted = np.cumsum(rows, axis=1), np.cumsum(np.diff(self.ends) > 0, axis=1)
         total, number, left = below[:, -1:], counted[:, -1:], counted[:, :-1]
         margins = half_widths(self.noise, confidence, (1 - part, left), (part, number - left))
@@ -154,7 +155,7 @@ class NoisyRanges:
         lowest = np.pad(inner, ((0, 0), (1, 0)))[groups, passed]
         passed = count_below_zero((margins - distance)[:, ::-1], weights)
         after = np.pad(inner[:, ::-1], ((0, 0), (1, 0)), constant_values=classes)[groups, passed]
-        is_hidden = total <= half_widths(self.noise, hidden, (1, number))
+        is_hidden = total <= half_widths(self.noise, 2 * hidden - 1, (1, number))
         lowest = np.where(is_hidden[:, 0], 0, lowest)
         return lowest, np.where(is_hidden[:, 0], classes, after) - 1
 
@@ -169,23 +170,8 @@ def half_widths(noise: Noise, confidence: Fraction, *terms: tuple[float, Any]) -
     return blended_half_width(fourths * noise.fourth_cumulant(1), variance, confidence)
 
 
-def times_misses(allowed: Fraction) -> Fraction:
-    """How many times the allowed misses of an interval the margins are for.
-
-    One would be right if both ends missed equally often.
-    In simulations of ten kinds of values (lognormal, uniform, narrow, ties, half small and half
-    large), 30 to 1,000 rows and both relations, intervals of 95% held in 95.5% at least, of 99% in
-    98.7%. Where more is allowed, both ends miss more often: of 50% and 80%, intervals of five
-    quantiles held in 42% and 77% with `ONE_END`, and hold in 52% and 81% with `BOTH_ENDS`.
-    """
-    return min(ONE_END, max(BOTH_ENDS, ONE_END - 2 * (allowed - Fraction(1, 20))))
-
-
-ONE_END = Fraction(13, 10)
-"""`times_misses` at a confidence of 95% and more."""
-
-BOTH_ENDS = Fraction(11, 10)
-"""`times_misses` at a confidence of 85% and less."""
+END_SHARE = Fraction(4, 5)
+"""The most of an error probability that each end of an interval has (`end_risk`)."""
 
 INTERVAL_SHARE = Fraction(47, 100)
 """The share of the loss for ranges where intervals matter as much as values.
