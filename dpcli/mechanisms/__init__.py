@@ -29,7 +29,7 @@ MECHANISMS: Final[Registry[Mechanism]] = Registry(
         "objective": "objective_perturbation:ObjectivePerturbation",
     },
 )
-"""Every mechanism that a spec may name.
+"""Every mechanism. A spec may name all but those of vectors (`SPEC_NAMES`).
 
 The first additive mechanism is the default for numbers, the first selection mechanism for choices.
 """
@@ -44,6 +44,10 @@ FAMILIES: Final[dict[str, Family]] = {
     "objective": "slope",
 }
 """The family of each mechanism, by which it is found before it is imported."""
+
+
+SPEC_NAMES: Final = tuple(name for name in MECHANISMS.names if FAMILIES.get(name) != "vector")
+"""The names that a spec may give: designs themselves choose those of vectors."""
 
 
 def family_of(name: str) -> Family:

@@ -260,7 +260,7 @@ class AdditiveMechanism(Mechanism):
     def answers(self, query: Query) -> bool:
         if query.chooses or query.minimizes:
             return False
-        return bool(query.vectors) == (self.family == "vector")
+        return bool(query.vectors) == (self.distribution.norm == "vector")
 
     @final
     def respond(self, noise: Noise, query: Query, exact: Array) -> Array:

@@ -1,9 +1,9 @@
 """Shapes of vector noise: the norms by which K-norm noise falls off.
 
 A body is the set of vectors with a norm of at most one, and noise has P[x] proportional to
-exp(-norm(x) / scale). Each body states a norm in which the changes of some answers are small.
+exp(-norm(x) / scale). `dpcli.privacy.norms` says how far one unit moves an answer in each norm.
 
-To add a body, write a class and add it to `BODIES`.
+To add a body, write its norm and a class here, and add both to their registries.
 """
 
 from __future__ import annotations
@@ -19,33 +19,10 @@ from dpcli.noise.discrete_laplace import DiscreteLaplace, discrete_laplace_scala
 from dpcli.noise.entropy import uniform_below
 from dpcli.noise.radii import draw_radii
 from dpcli.numeric.arrays import Array, Floats, Ints, np
-from dpcli.problems.light_dataclasses import dataclass
+from dpcli.privacy.norms import ExchangeNorm, FixedSumNorm, LargestNorm, Norm, ZeroOneNorm
 
 FAR = 60
 """Tails end about as many scales, and deviations, beyond the mean radius."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Changes:
-    """What is known of the changes of vectors by one unit.
-
-    Attributes:
-        largest: The greatest change of a number of each vector, summed over all vectors.
-        total: The sum of the changes of all numbers.
-        largest_of_added: `largest` for a unit that is added; None if that may lower numbers.
-        total_of_added: `total` for a unit that is added; None if that may lower numbers.
-        times: How many units are added or removed: two if a unit is exchanged.
-        is_single: Whether there is one vector.
-        has_fixed_sum: Whether the sum of its numbers is the same for all neighbors.
-    """
-
-    largest: int
-    total: int
-    largest_of_added: int | None
-    total_of_added: int | None
-    times: int
-    is_single: bool
-    has_fixed_sum: bool
 
 
 class Body(ABC):
@@ -54,16 +31,7 @@ class Body(ABC):
     All coordinates have the same symmetric distribution, and any two the same covariance.
     """
 
-    name: ClassVar[str]
-    change: ClassVar[str]
-    """The norm of what one unit changes, in words."""
-
-    @abstractmethod
-    def most(self, changes: Changes) -> int:
-        """A bound on the sum of the norms of all changed vectors.
-
-        Raises ValueError if none is proven.
-        """
+    norm: ClassVar[type[Norm]]
 
     @abstractmethod
     def draw(self, scale: Fraction, size: int, count: int) -> Array:
@@ -162,14 +130,7 @@ class ZeroOneBody(RadialBody):
     and the probability sum (r - h + 1) q^r (1 - q)^2 / Z = q^h / Z.
     """
 
-    name = "zero-one"
-    change = "the largest increase and the largest decrease of a number together"
-
-    def most(self, changes: Changes) -> int:
-        """An increase and a decrease; an added unit has only one of them."""
-        if changes.largest_of_added is None:
-            return 2 * changes.largest
-        return changes.times * changes.largest_of_added
+    norm = ZeroOneNorm
 
     def dimension(self, size: int) -> int:
         return size + 1
@@ -204,11 +165,7 @@ class CubeBody(RadialBody):
     has one draw within each radius r >= h, so it has the probability (1 - q) sum q^r / Z = q^h / Z.
     """
 
-    name = "cube"
-    change = "the largest change of a number"
-
-    def most(self, changes: Changes) -> int:
-        return changes.largest
+    norm = LargestNorm
 
     def dimension(self, size: int) -> int:
         return size
@@ -247,20 +204,10 @@ class ExchangeBody(Body):
     depends on no data; it is about the root of the number of coordinates.
     """
 
-    name = "exchange"
-    change = "the sum of all increases, or of all decreases if that is larger"
+    norm: ClassVar[type[Norm]] = ExchangeNorm
 
     extra: ClassVar[int] = 1
     """How many coordinates are not published."""
-
-    def most(self, changes: Changes) -> int:
-        """What an added unit adds: an exchanged one adds and removes that.
-
-        The norm of several vectors may be that of an increase, and that of a decrease elsewhere.
-        """
-        if changes.total_of_added is None:
-            return changes.total
-        return changes.total_of_added * (1 if changes.is_single else changes.times)
 
     @final
     def draw(self, scale: Fraction, size: int, count: int) -> Array:
@@ -299,20 +246,14 @@ class FixedSumBody(ExchangeBody):
     The noise has the sum zero: it is that of `ExchangeBody` for all numbers but one.
     """
 
-    name = "fixed-sum"
-    change = "half the sum of all changes"
+    norm = FixedSumNorm
     extra = 0
-
-    def most(self, changes: Changes) -> int:
-        if not changes.has_fixed_sum:
-            raise ValueError("the sum of these numbers may change")
-        return super().most(changes)
 
 
 BODIES: Final[dict[str, Body]] = {
-    body.name: body for body in (ZeroOneBody(), CubeBody(), ExchangeBody(), FixedSumBody())
+    body.norm.name: body for body in (ZeroOneBody(), CubeBody(), ExchangeBody(), FixedSumBody())
 }
-"""Every body, by its name."""
+"""Every body, by the name of its norm."""
 
 WIDEST_ARRAY = 1 << 32
 """The greatest limit of uniform numbers that are drawn as an array."""

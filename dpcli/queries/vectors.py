@@ -6,8 +6,8 @@ from contextlib import suppress
 from dataclasses import replace
 
 from dpcli.data.column import Column
-from dpcli.noise.bodies import BODIES, Changes
 from dpcli.numeric.arrays import Array
+from dpcli.privacy.norms import NORMS, Changes
 from dpcli.privacy.sensitivity import RowContribution, Sensitivity
 from dpcli.privacy.unit import Neighbors, Relation, RowUnit
 from dpcli.problems.light_dataclasses import dataclass
@@ -23,8 +23,8 @@ class VectorQuery(Query):
     of all vectors. Raises ValueError for private groups, for an unknown body, and if rows or cells
     are not those of the other query.
 
-    Privacy: the body bounds its norm of what one unit changes by the sensitivities of the other
-    query (`Body.most`). A unit that is exchanged is one that is removed and one that is added. The
+    Privacy: the norm of what one unit changes is bounded by the sensitivities of the other query
+    (`Norm.most`). A unit that is exchanged is one that is removed and one that is added. The
     sum of all numbers is fixed if the number of rows is public, and each row adds the same.
     """
 
@@ -38,7 +38,7 @@ class VectorQuery(Query):
         own = (self.by, self.items, self.where, self.present)
         if own != (self.of.by, self.of.items, self.of.where, self.of.present):
             raise ValueError("the rows and cells are those of the other query")
-        if self.body not in BODIES:
+        if self.body not in NORMS:
             raise ValueError("a norm has a known body")
 
     @property
@@ -95,7 +95,7 @@ class VectorQuery(Query):
 
     def sensitivity(self, relation: Relation) -> Sensitivity:
         one = self.of.sensitivity(relation)
-        norm = BODIES[self.body].most(self._changes(relation))
+        norm = NORMS[self.body].most(self._changes(relation))
         return Sensitivity(one.l0, norm, one.l2_squared, one.linf)
 
     def add_remove_sensitivity(self, relation: Relation) -> Sensitivity | None:
@@ -130,7 +130,7 @@ class VectorQuery(Query):
         each = "" if self.size == self.of.cells else ", summed over all groups"
         return (
             f"{words.role}: one {words.unit} can change the answer by at most {words.change}, "
-            f"where a change is {BODIES[self.body].change}{each}. Discrete {words.noise} noise of "
+            f"where a change is {NORMS[self.body].change}{each}. Discrete {words.noise} noise of "
             f"scale {words.scale} was added to all numbers together; that of a number is within "
             f"{words.error} in {words.percent}% of cases."
         )

@@ -61,7 +61,8 @@ BUDGET_KEYS = ("epsilon", "rho", "error", "share")
 
 def _mechanism_summaries() -> dict[str, str]:
     auto = "The one that is most accurate, or costs least."
-    return {**summaries_by_name(mechanisms.MECHANISMS), AUTO: auto}
+    summaries = summaries_by_name(mechanisms.MECHANISMS)
+    return {**{name: summaries[name] for name in mechanisms.SPEC_NAMES}, AUTO: auto}
 
 
 def _calibration_names() -> dict[str, str]:
@@ -70,11 +71,7 @@ def _calibration_names() -> dict[str, str]:
 
 MechanismName = Annotated[
     str,
-    Choice(
-        "unknown-mechanism",
-        _mechanism_summaries,
-        names=lambda: (*mechanisms.MECHANISMS.names, AUTO),
-    ),
+    Choice("unknown-mechanism", _mechanism_summaries, names=lambda: (*mechanisms.SPEC_NAMES, AUTO)),
 ]
 Calibration = Annotated[str, Choice("unknown-calibration", _calibration_names)]
 

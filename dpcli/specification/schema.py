@@ -275,7 +275,8 @@ def _rules_by_statistic(fields: Json) -> list[Json]:
 def _rules_by_mechanism() -> list[Json]:
     """A rule for each mechanism: its calibrations, and whether it takes a delta."""
     rules: list[Json] = []
-    for position, mechanism in enumerate(mechanisms.MECHANISMS):
+    for position, name in enumerate(mechanisms.SPEC_NAMES):
+        mechanism = mechanisms.MECHANISMS[name]
         condition = _has_value("mechanism", mechanism.name)
         if position == 0:
             condition = {"anyOf": [condition, {"not": {"required": ["mechanism"]}}]}

@@ -39,7 +39,8 @@ def dpcli_draws(question: Question, draws: int) -> Draws:
         tables = []
         for place in range(-(-draws // groups)):
             with Ledger.create(folder / f"{place}.sqlite") as ledger:
-                tables.append(release(wanted, folder / "data.csv", ledger=ledger).table)
+                made = release(wanted, folder / "data.csv", ledger=ledger, release_id=str(place))
+                tables.append(made.table)
     published = pl.concat(tables).filter(pl.col("statistic") == "asked")
     if question.items:
         published = published.filter(pl.col("item").is_in(question.items))

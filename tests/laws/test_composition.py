@@ -44,6 +44,7 @@ SENSITIVITIES = [
     Sensitivity(2, 3, 5, 2),
     Sensitivity(2, 4, 8, 2),
     Sensitivity(3, 4, 8, 2),
+    Sensitivity(3, 5, 9, 2),
 ]
 
 SCALES = [Fraction(1, 2), Fraction(1), Fraction(5, 2), Fraction(7)]

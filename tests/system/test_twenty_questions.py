@@ -163,6 +163,8 @@ def test_a_person_changes_as_much_as_the_page_says(
         if neighbors == "add-remove":
             assert changes[asked.office, name] == cost, asked
         elif cost == 1:
-            assert changes[asked.office, name] == 2, asked
+            # Several counts have K-norm noise, in whose norm a person moves them by one.
+            several = "by: [" in asked.statistic or "histogram" in asked.statistic
+            assert changes[asked.office, name] == (1 if several else 2), asked
         else:
             assert changes[asked.office, name] <= 2 * cost, asked

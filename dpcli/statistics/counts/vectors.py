@@ -9,6 +9,7 @@ from math import sqrt
 from typing import ClassVar
 
 from dpcli.noise.bodies import BODIES
+from dpcli.privacy.norms import NORMS
 from dpcli.privacy.unit import Neighbors, Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.vectors import VectorQuery
@@ -54,7 +55,7 @@ class NumbersTogether(LinearDesign):
         if deviation > MAX_RELATIVE_DEVIATION * sqrt(2) * query.sensitivity(relation).l1:
             return ()
         together = replace(separate, query=best)
-        reason = REASON.format(change=BODIES[best.body].change)
+        reason = REASON.format(change=NORMS[best.body].change)
         return (cls(inputs, (together,), ("l1", "vector"), reason=reason, gains_by_epsilon=True),)
 
     @property
@@ -70,7 +71,7 @@ def _possible(separate: WeightedQuery, relation: Relation) -> Iterator[tuple[flo
         for by_group in (False, True):
             query = VectorQuery(
                 by=of.by, items=of.items, where=of.where, present=of.present,
-                of=of, body=body.name, by_group=by_group,
+                of=of, body=body.norm.name, by_group=by_group,
             )  # fmt: skip
             if 1 < query.size <= MAX_SIZE:
                 # A bound may not be proven for this body.

@@ -181,10 +181,10 @@ def test_an_error_depends_on_a_number_of_rows() -> None:
 KEYS = {
     "statistic: count, by: [town]": "max_rows: 1",
     "statistic: count, by: [town], max_rows: 1": None,
-    "statistic: sum, column: x, by: [town], bound: sum, unit_bounds: [0, 9]": "max_groups: 1",
+    "statistic: sum, column: x, by: [town], bound: sum, unit_bounds: [0, 9]": None,
     "statistic: sum, column: x, bound: rows, unit_bounds: [0, 900]": "bound: sum",
     "statistic: median, column: x, max_rows: 1": None,
-    "statistic: selections, columns: [f, g, h, k], max_rows: 1, by: [town]": "max_selected: 1",
+    "statistic: selections, columns: [f, g, h, k], max_rows: 1, by: [town]": None,
     "statistic: mean, column: x": "max_rows: 1",
     "statistic: count, by: [town], error: 30": None,
 }
