@@ -109,8 +109,7 @@ class CalibratedMechanism:
             raise TypeError("a mechanism is calibrated for the queries that it answers")
         noise_target = _target_for_noise(mechanism, target) if selects_partitions else target
         noises = mechanism.calibrate_and_verify(sensitivities, noise_target, weights, calibration)
-        if mechanism.distribution.norm == "vector":
-            noises = [*map(mechanism.shaped, noises, queries)]
+        noises = [*map(mechanism.shaped, noises, queries)]
         answers = [*zip(noises, sensitivities, strict=True)]
         losses = _charged_losses(mechanism, answers, weights, target, delta)
         calibrated = []
