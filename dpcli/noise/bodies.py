@@ -75,8 +75,11 @@ class RadialBody(Body):
         """A uniform draw within each radius, shape (radii, size)."""
 
     @abstractmethod
-    def tails_within(self, value: int, radii: Floats) -> Floats:
-        """P[a coordinate >= `value`] for radii of at least `value`, which is above zero."""
+    def tails_within(self, chances: Floats, radii: Floats) -> Floats:
+        """P[a coordinate >= v] for v = 0, 1, 2, ..., with the probabilities of all radii.
+
+        The first one need not be right.
+        """
 
     @final
     def draw(self, scale: Fraction, size: int, count: int) -> Array:
@@ -91,12 +94,10 @@ class RadialBody(Body):
         logarithms = self.log_points(radii, size) - radii / float(scale)
         chances = np.exp(logarithms - logarithms.max())
         chances /= chances.sum()
-        tails = [
-            float(chances[value:] @ self.tails_within(value, radii[value:]))
-            for value in range(1, last + 1)
-        ]
+        tails = self.tails_within(chances, radii)
         # Symmetric around zero.
-        return np.array([1 - tails[0], *tails])
+        tails[0] = 1 - tails[1]
+        return tails
 
 
 @lru_cache(maxsize=64)
@@ -146,9 +147,9 @@ class ZeroOneBody(RadialBody):
         vectors: Array = drawn[:, 1:] - drawn[:, :1]
         return vectors
 
-    def tails_within(self, value: int, radii: Floats) -> Floats:
-        left = radii - value
-        return (left + 1) * (left + 2) / (2 * (radii + 1) ** 2)
+    def tails_within(self, chances: Floats, radii: Floats) -> Floats:
+        """Of radius r, it is (r - v + 1) (r - v + 2) / (2 (r + 1)^2)."""
+        return _sums_from(chances / (radii + 1) ** 2, 3)
 
     def correlation(self, size: int) -> float:  # noqa: ARG002 - that of differences from u_0
         return 0.5
@@ -181,8 +182,9 @@ class CubeBody(RadialBody):
         vectors: Array = (_uniform(2 * each + 1) - each).reshape(-1, size)
         return vectors
 
-    def tails_within(self, value: int, radii: Floats) -> Floats:
-        return (radii - value + 1) / (2 * radii + 1)
+    def tails_within(self, chances: Floats, radii: Floats) -> Floats:
+        """Of radius r, it is (r - v + 1) / (2 r + 1)."""
+        return _sums_from(chances / (2 * radii + 1), 2)
 
     def correlation(self, size: int) -> float:  # noqa: ARG002 - signs are independent
         return 0.0
@@ -267,6 +269,13 @@ def _uniform(limits: Array) -> Array:
     drawn = np.empty(limits.size, dtype=object)
     drawn[:] = [uniform_below(int(limit)) for limit in limits]
     return drawn
+
+
+def _sums_from(numbers: Floats, times: int) -> Floats:
+    """The sums over all places from each one on, summed again so many times."""
+    for _ in range(times):
+        numbers = np.cumsum(numbers[::-1])[::-1]
+    return numbers.copy()
 
 
 def _with_sum_zero(scale: Fraction, count: int) -> list[int]:
