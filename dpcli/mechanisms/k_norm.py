@@ -18,10 +18,12 @@ class KNorm(PureMechanism, AdditiveMechanism):
     """Adds noise that falls off by the norm in which one unit changes vectors.
 
     P[noise = z] is proportional to exp(-norm(z) / scale), over all vectors of whole numbers.
-    The norm is one in which no possible change is larger than others: for counts that a row
-    raises by zero or one each, max(0, z_1, ..., z_k) - min(0, z_1, ..., z_k), and for counts
-    that also fall, the largest |z_i|. With Laplace noise, the norm is the sum of all |z_i|,
-    and noise for k such counts has to cover a change of k. Statistics choose this mechanism
+    The norm is one in which the changes by one unit are small. For counts that a row raises by
+    zero or one each, it is max(0, z_1, ..., z_k) - min(0, z_1, ..., z_k); for counts that also
+    fall, the largest |z_i|; for counts that gain what others lose, the sum of the positive z_i,
+    or of the negative ones if that is larger. If the sum of the counts is public, the noise has
+    the sum zero. With Laplace noise, the norm is the sum of all |z_i|, and noise for k counts
+    that one row changes has to cover a change of k. Statistics choose this mechanism
     themselves; a spec does not name it.
 
     Privacy: for neighbors whose answers differ by v, the probabilities of any output have

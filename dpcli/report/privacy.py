@@ -24,7 +24,7 @@ class MechanismReport(JsonObject):
     """How a query was answered."""
 
     kind: str
-    """discrete-laplace, discrete-gaussian, the name of a choice, or exact."""
+    """discrete-laplace, discrete-gaussian, discrete-k-norm, a choice, or exact."""
     scale: JsonNumber
     """In the unit of the answer."""
     grid: JsonNumber
@@ -38,6 +38,7 @@ class SensitivityReport(JsonObject):
     l0: Count | None
     """How many numbers one unit can change."""
     l1: JsonNumber
+    """The sum of all changes; of K-norm noise, the change in its norm."""
     l2: JsonNumber
     linf: JsonNumber
 
