@@ -22,7 +22,7 @@ class Changes:
         total_of_added: `total` for a unit that is added; None if that may lower numbers.
         times: How many units are added or removed: two if a unit is exchanged.
         is_single: Whether there is one vector.
-        has_fixed_sum: Whether the sum of its numbers is the same for all neighbors.
+        has_fixed_sum: Whether there is one vector whose sum is the same for all neighbors.
     """
 
     largest: int

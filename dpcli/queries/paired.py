@@ -10,7 +10,7 @@ from dpcli.numeric.arrays import Array, add_exact, np
 from dpcli.privacy.sensitivity import RowContribution, Sensitivity
 from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.queries.query import Query
+from dpcli.queries.query import Query, require_numbers
 from dpcli.queries.sums import Shape
 
 
@@ -19,7 +19,8 @@ class PairedQuery(Query):
     """For each pair of cells of another query, their difference and their sum.
 
     If the number of cells is odd, the last pair has a cell that is always zero. Raises ValueError
-    for private groups, and if rows or cells are not those of the other query.
+    for private groups, for choices, minimizers and vectors, and if rows or cells are not those of
+    the other query.
 
     Privacy: for the changes a and b of a pair, |a - b| + |a + b| is twice the larger of |a| and
     |b|, and (a - b)^2 + (a + b)^2 is 2 (a^2 + b^2). So L1 is twice the sum of the larger
@@ -32,6 +33,7 @@ class PairedQuery(Query):
     of: Query
 
     def __post_init__(self) -> None:
+        require_numbers(self.of)
         if self.of.cells is None:
             raise ValueError("cells of private groups are not known before they are selected")
         own = (self.by, self.items, self.where, self.present)

@@ -335,6 +335,16 @@ class Query:
         return bool(self.where) or may_be_missing or is_partial
 
 
+def require_numbers(*queries: Query) -> None:
+    """Raise ValueError unless another query can be made of the answers to these queries.
+
+    Privacy: their sensitivity must be that of the exact numbers. That of a choice is about scores,
+    that of a minimizer about its objective, and the L1 of vectors is the norm of their noise.
+    """
+    if any(query.chooses or query.minimizes or query.vectors for query in queries):
+        raise ValueError("only numbers with norms of their own become another query")
+
+
 @dataclass(frozen=True, slots=True)
 class BoundedQuery:
     """A query, and the privacy unit for which rows are bounded to answer it.

@@ -9,7 +9,7 @@ from dpcli.data.column import Column
 from dpcli.privacy.sensitivity import RowContribution, Sensitivity, sensitivity
 from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.queries.query import MAX_PRODUCT, Query
+from dpcli.queries.query import MAX_PRODUCT, Query, require_numbers
 from dpcli.queries.sums import RowSums, Shape
 
 
@@ -17,8 +17,8 @@ from dpcli.queries.sums import RowSums, Shape
 class ScaledSumsQuery(Query):
     """For each group, two sums, each times a whole number.
 
-    Raises ValueError for private groups, for clamped totals, and if the sums are not of the same
-    rows and groups.
+    Raises ValueError for private groups, for clamped totals, for choices and vectors, and if the
+    sums are not of the same rows and groups.
 
     Privacy: the changes of a sum are multiplied by its whole number. So L1, L2 squared and the
     changed cells add up, and the largest change of a cell is that of the larger number. What a row
@@ -52,6 +52,7 @@ class ScaledSumsQuery(Query):
         return query if query.row_contribution.max_abs < MAX_PRODUCT else None
 
     def __post_init__(self) -> None:
+        require_numbers(*self.sums)
         for one in self.sums:
             if one.cells is None or one.items or not isinstance(one.shape, RowSums):
                 raise ValueError("sums are of public groups, without clamped totals")

@@ -11,7 +11,7 @@ from dpcli.privacy.norms import NORMS, Changes
 from dpcli.privacy.sensitivity import RowContribution, Sensitivity
 from dpcli.privacy.unit import Neighbors, Relation, RowUnit
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.queries.query import AnswerWords, Query
+from dpcli.queries.query import AnswerWords, Query, require_numbers
 from dpcli.queries.sums import Shape
 
 
@@ -20,12 +20,13 @@ class VectorQuery(Query):
     """The answer to another query, as one vector or as one for each group.
 
     The L1 of its sensitivity is the largest change in the norm of the noise: the sum of the norms
-    of all vectors. Raises ValueError for private groups, for an unknown body, and if rows or cells
-    are not those of the other query.
+    of all vectors. Raises ValueError for private groups, for an unknown body, for choices,
+    minimizers and other vectors, and if rows or cells are not those of the other query.
 
     Privacy: the norm of what one unit changes is bounded by the sensitivities of the other query
     (`Norm.most`). A unit that is exchanged is one that is removed and one that is added. The
-    sum of all numbers is fixed if the number of rows is public, and each row adds the same.
+    sum of all numbers is fixed if the number of rows is public, and each row adds the same. That of
+    a group is not, because a row can move to another group.
     """
 
     of: Query
@@ -33,6 +34,7 @@ class VectorQuery(Query):
     by_group: bool = False
 
     def __post_init__(self) -> None:
+        require_numbers(self.of)
         if self.of.cells is None:
             raise ValueError("cells of private groups are not known before they are selected")
         own = (self.by, self.items, self.where, self.present)
@@ -109,14 +111,16 @@ class VectorQuery(Query):
         added = Relation(relation.unit, Neighbors.ADD_REMOVE)
         only_adds = self.row_contribution.low >= 0
         is_counted = of.sum_of_row is not None and not of.may_skip
+        is_public = exchanged and isinstance(relation.unit, RowUnit) and is_counted
+        is_single = self.size == of.cells
         return Changes(
             largest=self._largest(relation),
             total=of.sensitivity(relation).l1,
             largest_of_added=self._largest(added) if only_adds else None,
             total_of_added=of.sensitivity(added).l1 if only_adds else None,
             times=1 + exchanged,
-            is_single=self.size == of.cells,
-            has_fixed_sum=exchanged and isinstance(relation.unit, RowUnit) and is_counted,
+            is_single=is_single,
+            has_fixed_sum=is_public and is_single,
         )
 
     def _largest(self, relation: Relation) -> int:

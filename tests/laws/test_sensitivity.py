@@ -26,6 +26,8 @@ from dpcli.privacy.sensitivity import (
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit, Unit
 from dpcli.queries.paired import paired
 from dpcli.queries.query import LinearQuery
+from dpcli.queries.scaled import ScaledSumsQuery
+from dpcli.queries.scores import Frequency, ScoreQuery
 from dpcli.queries.sums import Factor
 from dpcli.queries.vectors import VectorQuery
 from dpcli.statistics.counts.multiple_answers import IndicatorQuery
@@ -323,6 +325,32 @@ def test_rows_of_a_public_number_move_one_between_numbers_with_a_fixed_sum(cells
     ):
         with pytest.raises(ValueError, match="sum of these numbers"):
             VectorQuery(by=of.by, of=of, body="fixed-sum").sensitivity(relation)
+
+
+@pytest.mark.parametrize("items", [1, 3])
+def test_groups_of_a_public_number_of_rows_have_no_fixed_sums(items: int) -> None:
+    """A row may move to another group, so noise without a share in a group's sum hides nothing."""
+    group = Axis(IntegerColumn("g", bounds=(0, 1), missing=0), range(2))
+    item = Axis(IntegerColumn("h", bounds=(0, items - 1), missing=0), range(items))
+    of = LinearQuery(by=(group,), items=(item,))
+    query = VectorQuery(by=of.by, items=of.items, of=of, body="fixed-sum", by_group=True)
+    with pytest.raises(ValueError, match="sum of these numbers"):
+        query.sensitivity(Relation(RowUnit(), Neighbors.CHANGE_ONE))
+
+
+def test_no_query_is_made_of_answers_whose_sensitivity_is_not_that_of_the_numbers() -> None:
+    """Vectors state a norm of their noise as L1, and choices a change of scores."""
+    axis = Axis(IntegerColumn("g", bounds=(0, 3)), range(4))
+    counts = LinearQuery(by=(axis,))
+    vector = VectorQuery(by=counts.by, of=counts, body="cube")
+    choice = ScoreQuery(classes=(axis,), score_function=Frequency(range(4)))
+    for of in (vector, choice):
+        with pytest.raises(ValueError, match="become another query"):
+            paired(of)
+        with pytest.raises(ValueError, match="become another query"):
+            VectorQuery(by=of.by, of=of, body="exchange")
+        with pytest.raises(ValueError, match="become another query"):
+            ScaledSumsQuery(by=of.by, sums=(of, counts), times=(1, 1))
 
 
 @pytest.mark.parametrize("neighbors", Neighbors)
