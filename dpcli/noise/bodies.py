@@ -17,7 +17,7 @@ from typing import ClassVar, Final, final
 from dpcli.noise.bernoulli import bernoulli_exp, uniforms
 from dpcli.noise.discrete_laplace import DiscreteLaplace, discrete_laplace_scalar
 from dpcli.noise.entropy import uniform_below
-from dpcli.noise.radii import draw_radii
+from dpcli.noise.radii import draw_radii, series_weights
 from dpcli.numeric.arrays import Array, Floats, Ints, np
 from dpcli.privacy.norms import ExchangeNorm, FixedSumNorm, LargestNorm, Norm, ZeroOneNorm
 
@@ -53,22 +53,15 @@ class Body(ABC):
 class RadialBody(Body):
     """A body of which the points within a radius are uniform draws.
 
-    With q = exp(-1 / scale), a radius r has a probability proportional to points(r) q^r, where
-    `points` counts equally likely draws within the radius, and is a polynomial of the degree
-    `dimension`.
+    A draw within the radius r is `dimension` numbers, each one of `stride` r + 1. So with
+    q = exp(-1 / scale), r has a probability proportional to (stride r + 1)^dimension q^r.
     """
+
+    stride: ClassVar[int]
 
     @abstractmethod
     def dimension(self, size: int) -> int:
-        """The degree of `points`."""
-
-    @abstractmethod
-    def points(self, radius: int, size: int) -> int:
-        """How many draws there are within a radius."""
-
-    @abstractmethod
-    def log_points(self, radii: Floats, size: int) -> Floats:
-        """The natural logarithm of `points`."""
+        """How many independent numbers a draw has."""
 
     @abstractmethod
     def draw_within(self, radii: Array, size: int) -> Array:
@@ -83,39 +76,22 @@ class RadialBody(Body):
 
     @final
     def draw(self, scale: Fraction, size: int, count: int) -> Array:
-        terms = self.dimension(size) + 1
-        return self.draw_within(draw_radii(_weights(self, size), terms, scale, count), size)
+        degree = self.dimension(size)
+        weights = series_weights(degree, self.stride)
+        return self.draw_within(draw_radii(weights, degree + 1, scale, count), size)
 
     @final
     def tails(self, scale: Fraction, size: int) -> Floats:
-        terms = self.dimension(size) + 1
-        last = ceil(float(scale) * (terms + FAR + sqrt(FAR * terms))) + terms
+        degree = self.dimension(size)
+        last = ceil(float(scale) * (degree + FAR + sqrt(FAR * degree))) + degree
         radii = np.arange(last + 1, dtype=np.float64)
-        logarithms = self.log_points(radii, size) - radii / float(scale)
+        logarithms = degree * np.log(self.stride * radii + 1) - radii / float(scale)
         chances = np.exp(logarithms - logarithms.max())
         chances /= chances.sum()
         tails = self.tails_within(chances, radii)
         # Symmetric around zero.
         tails[0] = 1 - tails[1]
         return tails
-
-
-@lru_cache(maxsize=64)
-def _weights(body: RadialBody, size: int) -> tuple[int, ...]:
-    """The h_j by which the series of points(r) q^r is a ratio of polynomials.
-
-    The sum over r is the sum of h_j q^j over (1 - q)^(d + 1), for the dimension d. They are whole
-    numbers, and none is negative (Stanley 1980). Zeros behind the last positive one are left out.
-    """
-    degree = body.dimension(size)
-    counts = [body.points(radius, size) for radius in range(degree + 1)]
-    signs = [(-1) ** j * comb(degree + 1, j) for j in range(degree + 1)]
-    weights = [
-        sum(signs[j] * counts[place - j] for j in range(place + 1)) for place in range(degree + 1)
-    ]
-    while not weights[-1]:
-        weights.pop()
-    return tuple(weights)
 
 
 @final
@@ -132,15 +108,10 @@ class ZeroOneBody(RadialBody):
     """
 
     norm = ZeroOneNorm
+    stride = 1
 
     def dimension(self, size: int) -> int:
         return size + 1
-
-    def points(self, radius: int, size: int) -> int:
-        return int((radius + 1) ** (size + 1))
-
-    def log_points(self, radii: Floats, size: int) -> Floats:
-        return np.array((size + 1) * np.log(radii + 1))
 
     def draw_within(self, radii: Array, size: int) -> Array:
         drawn = _uniform(np.repeat(radii + 1, size + 1)).reshape(-1, size + 1)
@@ -167,15 +138,10 @@ class CubeBody(RadialBody):
     """
 
     norm = LargestNorm
+    stride = 2
 
     def dimension(self, size: int) -> int:
         return size
-
-    def points(self, radius: int, size: int) -> int:
-        return int((2 * radius + 1) ** size)
-
-    def log_points(self, radii: Floats, size: int) -> Floats:
-        return np.array(size * np.log(2 * radii + 1))
 
     def draw_within(self, radii: Array, size: int) -> Array:
         each = np.repeat(radii, size)

@@ -14,6 +14,25 @@ from dpcli.numeric.arrays import Array, Ints, np
 from dpcli.numeric.interval_arithmetic import Interval, exp
 
 
+@lru_cache(maxsize=64)
+def series_weights(degree: int, stride: int) -> tuple[int, ...]:
+    """The h_j by which the series of (stride r + 1)^degree q^r is a fraction.
+
+    The sum over r is the sum of h_j q^j over (1 - q)^(degree + 1). The h_j are positive whole
+    numbers: Eulerian numbers, and those of type B for a stride of two (Stanley 1980).
+    """
+    weights = [1]
+    for n in range(1, degree + 1):
+        before = [0, *weights, 0]
+        weights = [
+            (stride * j + 1) * before[j + 1] + (stride * (n - j) + stride - 1) * before[j]
+            for j in range(n + 1)
+        ]
+    while not weights[-1]:
+        weights.pop()
+    return tuple(weights)
+
+
 def draw_radii(weights: tuple[int, ...], terms: int, scale: Fraction, count: int) -> Array:
     """Independent r, with the coefficients of sum h_j q^j / (1 - q)^terms as weights.
 

@@ -336,7 +336,7 @@ class Query:
 
 
 def require_numbers(*queries: Query) -> None:
-    """Raise ValueError unless another query can be made of the answers to these queries.
+    """Raise ValueError unless another query can be made of these.
 
     Privacy: their sensitivity must be that of the exact numbers. That of a choice is about scores,
     that of a minimizer about its objective, and the L1 of vectors is the norm of their noise.

@@ -15,7 +15,7 @@ from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.vectors import VectorQuery
 from dpcli.statistics.design import Inputs, LinearDesign, WeightedQuery
 
-MAX_SIZE = 256
+MAX_SIZE = 1024
 """The most numbers of a vector; the time of its noise grows with their square."""
 
 MAX_RELATIVE_DEVIATION = 0.95
@@ -42,14 +42,11 @@ class NumbersTogether(LinearDesign):
     ) -> tuple[NumbersTogether, ...]:
         """The design instead of `separate` numbers; empty unless it has less noise.
 
-        Empty for filters under change-one: a row may leave the rows of an entry and enter those of
-        another. Separate counts of disjoint entries then cost no more than those of one, but these
-        cost twice as much. Empty also for a sample, whose numbers are estimated from separate ones.
+        Empty also for a sample, whose numbers are estimated from separate ones.
         """
         query = separate.query
-        moves = relation.neighbors is Neighbors.CHANGE_ONE and bool(inputs.where)
         possible = [] if query.cells is None else [*_possible(separate, relation)]
-        if inputs.sample or moves or not possible:
+        if inputs.sample or not possible:
             return ()
         deviation, best = min(possible, key=lambda one: one[0])
         if deviation > MAX_RELATIVE_DEVIATION * sqrt(2) * query.sensitivity(relation).l1:
@@ -65,8 +62,15 @@ class NumbersTogether(LinearDesign):
 
 
 def _possible(separate: WeightedQuery, relation: Relation) -> Iterator[tuple[float, VectorQuery]]:
-    """Each way to divide the numbers into vectors, with the deviation of its noise."""
+    """Each way to divide the numbers into vectors, with the deviation of its noise.
+
+    Under change-one, a row may leave the rows of an entry with a filter and enter those of another.
+    Separate counts of disjoint entries then cost no more than those of one: a removal and an
+    addition are an exchange. Vectors with filters are those of which this is true, too.
+    """
     of = separate.query
+    added = Relation(relation.unit, Neighbors.ADD_REMOVE)
+    moves = relation != added and bool(of.where)
     for body in BODIES.values():
         for by_group in (False, True):
             query = VectorQuery(
@@ -77,4 +81,5 @@ def _possible(separate: WeightedQuery, relation: Relation) -> Iterator[tuple[flo
                 # A bound may not be proven for this body.
                 with suppress(ValueError):
                     change = query.sensitivity(relation).l1
-                    yield sqrt(body.variance(query.size)) * change, query
+                    if not moves or change >= 2 * query.sensitivity(added).l1:
+                        yield sqrt(body.variance(query.size)) * change, query

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from dpcli.noise import bodies, radii
+from dpcli.noise import radii
 from dpcli.noise.bernoulli import Threshold
 from dpcli.noise.bodies import BODIES, RadialBody
 from dpcli.noise.vector_noise import VectorNoise
@@ -86,15 +86,16 @@ def test_weights_of_radii_count_the_draws_within_each_radius(body: str, size: in
     """The series of h(q) / (1 - q)^(d + 1) has the numbers of points as its coefficients."""
     shape = BODIES[body]
     assert isinstance(shape, RadialBody)
-    weights, degree = bodies._weights(shape, size), shape.dimension(size)
-    assert min(weights) > 0 and sum(weights) % factorial(size) == 0
+    degree = shape.dimension(size)
+    weights = radii.series_weights(degree, shape.stride)
+    assert min(weights) > 0 and sum(weights) == shape.stride**degree * factorial(degree)
     for radius in range(12):
         terms = (
             weight * comb(radius - at + degree, degree)
             for at, weight in enumerate(weights)
             if at <= radius
         )
-        assert sum(terms) == shape.points(radius, size)
+        assert sum(terms) == (shape.stride * radius + 1) ** degree
 
 
 @pytest.mark.parametrize("body", BODIES)

@@ -102,6 +102,7 @@ def test_a_row_that_moves_between_groups_doubles_the_noise() -> None:
         ("sum, column: w, by: [t], epsilon: 1", "add-remove", PERSON),
         ("count, by: [s], epsilon: 1", "change-one", "row"),
         ("sum, column: w, by: [s], epsilon: 1", "change-one", "row"),
+        (selections(6, "by: [s], where: {w: {min: 1}}, "), "change-one", "row"),
     ]
 )
 def test_numbers_that_one_unit_can_all_change_share_noise(case: tuple[str, str, str]) -> None:
