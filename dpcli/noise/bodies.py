@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil, comb, sqrt
+from math import ceil, sqrt
 from typing import ClassVar, Final, final
 
 from dpcli.noise.bernoulli import bernoulli_exp, uniforms
@@ -20,6 +20,9 @@ from dpcli.noise.entropy import uniform_below
 from dpcli.noise.radii import draw_radii, series_weights
 from dpcli.numeric.arrays import Array, Floats, Ints, np
 from dpcli.privacy.norms import ExchangeNorm, FixedSumNorm, LargestNorm, Norm, ZeroOneNorm
+
+LARGE = 1e200
+"""Relative probabilities above this are made smaller, so that none overflows."""
 
 FAR = 60
 """Tails end about as many scales, and deviations, beyond the mean radius."""
@@ -199,11 +202,15 @@ class ExchangeBody(Body):
         The p positive ones are uniform with the norm as their sum, and so are the others.
         """
         count = size + self.extra
-        total = squares = 0.0
+        chance, total, squares = 1.0, 0.0, 0.0
         for positive in range(1, count):
-            chance = float(comb(count, positive) * comb(count - 2, positive - 1))
             total += chance
+            # Of p uniform numbers with sum one, the squares have the mean 2 / (p + 1) together.
             squares += chance * (2 / (positive + 1) + 2 / (count - positive + 1))
+            # The ways to choose these coordinates, and the dimensions of both parts.
+            chance *= (count - positive) / (positive + 1) * (count - 1 - positive) / positive
+            if chance > LARGE:
+                chance, total, squares = chance / LARGE, total / LARGE, squares / LARGE
         return (count - 1) * squares / total
 
 

@@ -112,6 +112,14 @@ def test_large_scales_have_the_moments_of_continuous_noise(
     assert share == pytest.approx(0.95, abs=0.015)
 
 
+@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize("size", [2, 6, 1024])
+def test_the_variance_for_plans_is_that_of_continuous_noise(body: str, size: int) -> None:
+    """Of vectors of any size: plans compare it with that of separate numbers."""
+    noise = VectorNoise(Fraction(100), size, body)
+    assert noise.discrete_variance == pytest.approx(float(noise.variance), rel=1e-3)
+
+
 def test_bits_that_do_not_decide_an_offset_are_followed_by_more(stream: Stream) -> None:
     """A number that begins like a threshold is compared with further digits of it."""
     thresholds = [Threshold.exponential(Fraction(3)), Threshold.exponential(Fraction(1))]
