@@ -18,7 +18,7 @@ from dpcli.mechanisms.local.local_mechanism import (
 )
 from dpcli.mechanisms.mechanism import AdditiveMechanism, CalibrationError
 from dpcli.noise import NOISES
-from dpcli.noise.distribution import Noise
+from dpcli.noise.distribution import ADDITIVE, Noise
 from dpcli.numeric.arrays import Ints, np
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Guarantee, Loss
@@ -53,6 +53,13 @@ class AdditiveRandomizer(CalibratedRandomizer):
 
     @property
     def is_certified(self) -> bool:
+        """Whether the loss, recomputed from the noise, is at most what is stated.
+
+        Privacy: each record has noise of its own. Noise that vectors share would be that of all
+        records together, and of numbers with a fixed sum one alone has no noise.
+        """
+        if self.mechanism.family not in ADDITIVE or self.noise.norm not in ADDITIVE:
+            return False
         if type(self.mechanism) not in MECHANISMS.classes or type(self.noise) not in NOISES:
             return False
         if type(self.noise) is not self.mechanism.distribution or self.noise.scale <= 0:

@@ -19,6 +19,7 @@ from dpcli.data.number_columns import IntegerColumn
 from dpcli.mechanisms import local
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism, respond
 from dpcli.mechanisms.gaussian import Gaussian
+from dpcli.mechanisms.k_norm import KNorm
 from dpcli.mechanisms.local.additive import AdditiveRandomizer
 from dpcli.mechanisms.local.labels import KaryRandomizer, MatrixRandomizer, UnaryEncodingRandomizer
 from dpcli.mechanisms.local.local_mechanism import CalibratedRandomizer, ProbabilityTable
@@ -27,6 +28,7 @@ from dpcli.mechanisms.pure import Laplace
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import Noise, NoiseSamples
+from dpcli.noise.vector_noise import VectorNoise
 from dpcli.numeric.arrays import Ints, integer_array, np
 from dpcli.privacy.confidential import Cells, Confidential, Groups
 from dpcli.privacy.loss import LaplacePair, Loss
@@ -350,6 +352,8 @@ CALIBRATED_RANDOMIZERS: list[Callable[[], CalibratedRandomizer]] = [
     lambda: AdditiveRandomizer(ONE, AGE, Laplace(), DiscreteGaussian(Fraction(10**9))),
     lambda: AdditiveRandomizer(ONE, AGE, Quiet(), Silent(Fraction(100))),
     lambda: AdditiveRandomizer(ONE, AGE, Laplace(), Silent(Fraction(100))),
+    # Of one number with a fixed sum, the noise is zero.
+    lambda: AdditiveRandomizer(ONE, AGE, KNorm(), VectorNoise(Fraction(10**9), 1, "fixed-sum")),
 ]
 
 
