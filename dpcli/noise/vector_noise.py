@@ -100,7 +100,14 @@ class VectorNoise(Noise):
         return gauss if outside > 0.1 else min(gauss, 1.03 * laplace_sum_quantile(outside))
 
     def margin_of_sum(self, count: int, confidence: Fraction) -> Margin:
-        variance = float(self.covariance(count).sum())
+        whole, rest = divmod(count, self.size)
+        # Of a part of a vector, each coordinate has its own variance and its share in others'.
+        shared = self.shape.correlation(self.size)
+        correlated = sum(
+            times * part * (1 + (part - 1) * shared)
+            for times, part in ((whole, self.size), (1, rest))
+        )
+        variance = max(correlated, 0.0) * self.discrete_variance
         far = self.deviations_of_sum(float(1 - confidence))
         return Margin(ceil(far * sqrt(variance)), variance)
 

@@ -120,6 +120,19 @@ def test_the_variance_for_plans_is_that_of_continuous_noise(body: str, size: int
     assert noise.discrete_variance == pytest.approx(float(noise.variance), rel=1e-3)
 
 
+@pytest.mark.parametrize("body", BODIES)
+def test_sums_of_any_number_of_coordinates_have_the_variance_of_their_covariance(body: str) -> None:
+    """Whole vectors and a part of one; a large number needs no matrix of that size."""
+    noise, confidence = VectorNoise(Fraction(2), 5, body), Fraction(19, 20)
+    for count in (2, 4, 5, 10, 13):
+        wanted = noise.covariance(count).sum()
+        found = noise.margin_of_sum(count, confidence).variance
+        assert found == pytest.approx(wanted, abs=1e-9)
+    each, many = (noise.margin_of_sum(5 * times, confidence) for times in (1, 10**6))
+    assert each.variance is not None
+    assert many.variance == pytest.approx(10**6 * each.variance, abs=1e-6)
+
+
 def test_bits_that_do_not_decide_an_offset_are_followed_by_more(stream: Stream) -> None:
     """A number that begins like a threshold is compared with further digits of it."""
     thresholds = [Threshold.exponential(Fraction(3)), Threshold.exponential(Fraction(1))]
