@@ -29,7 +29,9 @@ class KNorm(PureMechanism, AdditiveMechanism):
     Privacy: for neighbors whose answers differ by v, the probabilities of any output have
     the ratio exp((norm(z - v) - norm(z)) / scale), at most exp(norm(v) / scale) =
     exp(epsilon), by the triangle inequality (Hardt and Talwar 2010; Awan and Slavkovic 2021).
-    Vectors are drawn exactly, so the ratio holds as computed.
+    Vectors are drawn exactly, so the ratio holds as computed. Noise with the sum zero is used
+    only if v has it, so all neighbors have the same possible outputs: rows are the unit, one is
+    changed, and each adds the same to the sum.
 
     >>> noise("k_norm", change=2, epsilon="1/2")
     'scale 4, epsilon 0.5'

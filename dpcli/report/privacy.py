@@ -29,6 +29,22 @@ class MechanismReport(JsonObject):
     """In the unit of the answer."""
     grid: JsonNumber
     """The step on which noise and answer lie."""
+    norm: str | None = None
+    """The norm by which K-norm noise falls off."""
+    vector: Count | None = None
+    """How many successive numbers share K-norm noise."""
+
+    @classmethod
+    def of(cls, planned: PlannedQuery) -> MechanismReport:
+        """The noise of a planned query, in the unit of the answer."""
+        vector, norm = planned.weighted.query.vectors or (None, None)
+        return cls(
+            kind=planned.mechanism_kind,
+            scale=number(planned.scale),
+            grid=number(planned.weighted.step),
+            norm=norm,
+            vector=vector,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,9 +90,7 @@ class QueryReport(JsonObject):
             joint=joint,
             cells=weighted.query.cells,
             row_contribution=(low, high),
-            mechanism=MechanismReport(
-                kind=planned.mechanism_kind, scale=number(planned.scale), grid=number(weighted.step)
-            ),
+            mechanism=MechanismReport.of(planned),
             sensitivity=SensitivityReport.read(planned, l0=calibrated.sensitivity.l0),
             epsilon=number(calibrated.loss.epsilon),
             delta=number(calibrated.loss.delta),
