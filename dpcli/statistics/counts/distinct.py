@@ -77,7 +77,8 @@ class CountDistinct(PersonCounts):
     add-remove, noise costs less for twice the people of each group less all people, and all people
     once, whose sum is twice the count: a person changes each of the first by one at most, and the
     second by one. The deviation is (sqrt(d) + 1)/2 instead of sqrt(d) (Lebeda 2025); both are
-    protected as one answer. The groups share a part of the noise.
+    protected as one answer. With Laplace noise where rho counts, it is (d^(2/3) + 1)^(3/2)/2
+    instead of d. The groups share a part of the noise.
 
     >>> people = {"unit": "{column: id, max_rows: 5, max_groups: 2}", "id": "{type: id}"}
     >>> l1("statistic: count_distinct", **people)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import ceil, hypot, sqrt
 
-from dpcli.noise.distribution import Margin, Noise
+from dpcli.noise.distribution import Family, Margin, Noise
 from dpcli.noise.sums import blended_margin
 from dpcli.numeric.arrays import add_exact, multiply_exact
 from dpcli.numeric.interval_arithmetic import sqrt_down
@@ -17,6 +17,7 @@ from dpcli.statistics.counts.centered_counts import CenteredCountQuery
 from dpcli.statistics.counts.known_sum import CountsOfAllRows
 from dpcli.statistics.counts.vectors import MAX_RELATIVE_DEVIATION, NumbersTogether
 from dpcli.statistics.design import (
+    MEASURES,
     Design,
     Inputs,
     LinearDesign,
@@ -41,16 +42,17 @@ class PersonCounts(Statistic):
     """A statistic of counts by groups, or of sums of such counts and of people.
 
     If a person can raise many of the counts, K-norm noise for all of them (`NumbersTogether`) needs
-    less noise than Laplace noise for each. With Gaussian noise, two other answers do: each count
-    less a multiple of the number of people, and the number of people. A person who raises a count
-    by 0 or r changes it by -r/2 or r/2 if the multiple is r/2: half as much. People are counted
-    once for all groups, and the multiple is added again (Lebeda 2025, for vectors of zeros and ones
-    of which up to l of d numbers are one).
+    less noise than Laplace noise for each. With Gaussian noise, or Laplace noise where rho counts,
+    two other answers do: each count less a multiple of the number of people, and the number of
+    people. A person who raises a count by 0 or r changes it by -r/2 or r/2 if the multiple is r/2:
+    half as much. People are counted once for all groups, and the multiple is added again (Lebeda
+    2025, for Gaussian noise and vectors of zeros and ones of which up to l of d numbers are one).
 
     With d groups, r rows in each and the multiple r/2, the deviation of a count with Gaussian noise
     is (sqrt(d) + 1)/2 times r, instead of sqrt(d) times r. If a person can be in at most l of the d
     groups, and the multiple is t r for t up to 1/2, it is sqrt(l (1 - 2 t) + d t^2) + t times r.
-    What has the smallest deviation is taken, or none.
+    With Laplace noise and the best shares of epsilon, it is (a^(2/3) + t^(2/3))^(3/2) times r for
+    a = l (1 - 2 t) + d t, instead of l r. What has the smallest deviation is taken, or none.
 
     Under change-one, the number of people stays the same, and centering does not help: one person
     may leave some groups, and the other enter different ones. K-norm noise does.
@@ -69,33 +71,35 @@ class PersonCounts(Statistic):
         plain = PublishedAnswer(inputs, (separate,))
         if not counts.cells or counts.cells == 1:
             return (plain,)
-        designs = (
-            *NumbersTogether.of(inputs, separate, relation),
-            *CountsOfAllRows.of(inputs, separate, relation),
-            plain,
-        )
+        together = NumbersTogether.of(inputs, separate, relation)
+        of_all_rows = CountsOfAllRows.of(inputs, separate, relation)
         by_person = isinstance(unit, PersonUnit) and relation.neighbors is Neighbors.ADD_REMOVE
         if not by_person or counts.factors or counts.user_clamp not in {None, (0, 1)}:
-            return designs
-        return (*_centered(inputs, separate, relation), *designs)
+            return (*together, *of_all_rows, plain)
+        gaussian, laplace = (_centered(inputs, separate, relation, norm) for norm in ("l2", "l1"))
+        return (*gaussian, *together, *of_all_rows, *laplace, plain)
 
 
 def _centered(
-    inputs: Inputs, separate: WeightedQuery, relation: Relation
+    inputs: Inputs, separate: WeightedQuery, relation: Relation, family: Family
 ) -> tuple[SharedNoise, ...]:
-    """Centered counts with the least Gaussian noise, if it is less than separate."""
+    """Centered counts with the least noise of a family, if it is less than separate."""
     best: tuple[SharedNoise, ...] = ()
     counts, one = separate.query, separate.query.sensitivity(relation)
-    max_deviation = MAX_RELATIVE_DEVIATION * sqrt(one.l2_squared)
+    is_gaussian = family == "l2"
+    max_deviation = MAX_RELATIVE_DEVIATION * (sqrt(one.l2_squared) if is_gaussian else one.l1)
     for times in PARTS:
         centered = CenteredCountQuery(
             by=counts.by, items=counts.items, where=counts.where, present=counts.present,
             times=times, less=one.linf, of_people=counts.total_clamp is not None,
         )  # fmt: skip
         change = centered.sensitivity(relation)
-        # Variances are inverse to shares of rho.
-        ratio = sqrt_down(Fraction(change.l2_squared), bits=16) / one.linf
-        deviation = one.linf * (float(ratio) + 1) / times
+        # Variances are inverse to shares of rho, and to the squares of shares of epsilon.
+        if is_gaussian:
+            ratio = sqrt_down(Fraction(change.l2_squared), bits=16) / one.linf
+        else:
+            ratio = Fraction(round((change.l1 / one.linf) ** (2 / 3) * 2**16), 2**16)
+        deviation = one.linf * (float(ratio) + 1) ** (1.0 if is_gaussian else 1.5) / times
         if deviation > max_deviation:
             continue
         max_deviation, weight = deviation, ratio / (ratio + 1)
@@ -104,7 +108,10 @@ def _centered(
             WeightedQuery("people", centered.people, 1 - weight),
         )
         reason = REASON.format(times=times, less=one.linf)
-        best = (SharedNoise(inputs, queries, ("l2",), reason=reason, times=times, less=one.linf),)
+        measures = MEASURES if is_gaussian else ("epsilon",)
+        best = (
+            SharedNoise(inputs, queries, (family,), measures, reason, times=times, less=one.linf),
+        )
     return best
 
 

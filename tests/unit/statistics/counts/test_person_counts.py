@@ -42,6 +42,7 @@ dataset: town
 privacy:
   unit: {{column: id, max_rows: {rows}, max_groups: {groups}, max_rows_per_group: {each}}}
   neighbors: {neighbors}
+  composition: {composition}
   budget: {{epsilon: 2, delta: 1e-5}}
 columns:
   id: {{type: id}}
@@ -63,6 +64,7 @@ def planned(
             groups=groups,
             each=each,
             neighbors=fields.get("neighbors", "add-remove"),
+            composition=fields.get("composition", "sequential"),
             shops=", ".join(f"s{place}" for place in range(shops)),
             statistic=fields.get("statistic", "count"),
             by=fields.get("by", "by: [shop], "),
@@ -158,6 +160,19 @@ def test_laplace_noise_of_all_groups_becomes_k_norm_noise(shops: int, each: int)
     assert factor == pytest.approx(each * sqrt((shops + 2) * (shops + 3) / 12), rel=0.02)
     assert factor <= 0.95 * each * shops
     assert sum(query.calibrated.loss.epsilon for query in statistic.queries) == 1
+
+
+@pytest.mark.parametrize("composition", ["zcdp", "pld"])
+@pytest.mark.parametrize(("shops", "each"), [(10, 1), (10, 3), (100, 1)])
+def test_laplace_noise_has_less_of_it_for_centered_counts_where_rho_counts(
+    composition: str, shops: int, each: int
+) -> None:
+    """With d groups and r rows in each, it is r (d^(2/3) + 1)^(3/2) / 2 times that of one."""
+    fields = LAPLACE | {"composition": composition}
+    statistic = planned(shops, each=each, **fields)  # type: ignore[arg-type]
+    assert isinstance(statistic.queries[0].weighted.query, CenteredCountQuery)
+    factor = deviation(statistic) / sqrt(2)
+    assert factor == pytest.approx(each * (shops ** (2 / 3) + 1) ** 1.5 / 2, rel=0.02)
 
 
 @pytest.mark.parametrize(
