@@ -20,6 +20,7 @@ from dpcli.fields.statistic_fields import (
     SelectionLimit,
     check_max,
 )
+from dpcli.noise.distribution import Family
 from dpcli.numeric.interval_arithmetic import sqrt_down
 from dpcli.privacy.sensitivity import (
     RowContribution,
@@ -32,8 +33,8 @@ from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import PlainSum, RowSums, Shape
 from dpcli.statistics.counts.person_counts import SharedNoise
-from dpcli.statistics.counts.vectors import NumbersTogether
-from dpcli.statistics.design import Design, Inputs, PublishedAnswer, WeightedQuery
+from dpcli.statistics.counts.vectors import MAX_RELATIVE_DEVIATION, NumbersTogether
+from dpcli.statistics.design import MEASURES, Design, Inputs, PublishedAnswer, WeightedQuery
 from dpcli.statistics.statistic import Statistic, public_groups
 
 
@@ -135,8 +136,9 @@ class Selections(Statistic):
     and 3.33 for 64. With Gaussian noise, if rows are added or removed, the rows with an answer less
     those without are counted for each column, and the rows once for all columns (Lebeda 2025).
     Half the sum of both is the published count. Its noise has the deviation (sqrt(k) + 1)/2 instead
-    of sqrt(k). In both, the counts of a group share a part of the noise. Where separate counts have
-    less noise, they are taken.
+    of sqrt(k). Under `zcdp` and `pld`, these numbers have the Laplace noise of an entry, too, from
+    three columns on: the factor is (k^(2/3) + 1)^(3/2)/2 instead of k. In all of these, the counts
+    of a group share a part of the noise. Where separate counts have less noise, they are taken.
 
     Privacy: with k columns and m = `max_selected` (k without it), a row adds one to at most
     m counts, so adding or removing it changes the vector by at most m in L1 and sqrt(m) in
@@ -195,27 +197,16 @@ class Selections(Statistic):
         if columns == 1:
             return (PublishedAnswer(inputs, (WeightedQuery(self.name, query),)),)
         separate = WeightedQuery(self.name, query)
-        alone = (
-            *NumbersTogether.of(inputs, separate, relation),
-            PublishedAnswer(inputs, (separate,)),
-        )
+        together = NumbersTogether.of(inputs, separate, relation)
+        plain = PublishedAnswer(inputs, (separate,))
         if relation.neighbors is not Neighbors.ADD_REMOVE or query.max_counted < columns:
-            return alone
-        rows = LinearQuery(by=inputs.by, where=inputs.where)
-        # The least noise is at weights of sqrt(k) to one.
-        root = sqrt_down(Fraction(columns), bits=16)
-        weight = root / (root + 1)
-        queries = (
-            WeightedQuery(f"{self.name} less others", replace(query, signed=True), weight),
-            WeightedQuery("count", rows, 1 - weight),
-        )
-        reason = (
-            "for each column, the rows that it counts less all others are counted, and all "
-            "rows once; half the sum of both is published. One row can change all counts, so "
-            "this needs less noise than separate counts; the counts of a group share a part "
-            "of it"
-        )
-        return SharedNoise(inputs, queries, ("l2",), reason=reason, times=2), *alone
+            return (*together, plain)
+        # The least Gaussian noise is at weights of sqrt(k) to one, Laplace noise at k^(2/3) to one.
+        gaussian = _less_others(inputs, separate, sqrt_down(Fraction(columns), bits=16), "l2")
+        ratio = Fraction(round(columns ** (2 / 3) * 2**16), 2**16)
+        if float(ratio + 1) ** 1.5 / 2 > MAX_RELATIVE_DEVIATION * columns:
+            return (gaussian, *together, plain)
+        return (gaussian, *together, _less_others(inputs, separate, ratio, "l1"), plain)
 
     def names(self, inputs: Inputs) -> tuple[str, ...]:
         return tuple(column.name for column in inputs.checked)
@@ -250,6 +241,28 @@ class CountMissing(Selections):
 
     def tests(self, inputs: Inputs) -> tuple[Filter, ...]:
         return tuple(IsMissing(column.without_missing_constant()) for column in inputs.checked)
+
+
+def _less_others(
+    inputs: Inputs, separate: WeightedQuery, ratio: Fraction, family: Family
+) -> SharedNoise:
+    """The rows of each column less all others, and all rows, with weights of this ratio."""
+    query = separate.query
+    assert isinstance(query, IndicatorQuery)
+    weight = ratio / (ratio + 1)
+    rows = LinearQuery(by=inputs.by, where=inputs.where)
+    queries = (
+        WeightedQuery(f"{separate.role} less others", replace(query, signed=True), weight),
+        WeightedQuery("count", rows, 1 - weight),
+    )
+    reason = (
+        "for each column, the rows that it counts less all others are counted, and all "
+        "rows once; half the sum of both is published. One row can change all counts, so "
+        "this needs less noise than separate counts; the counts of a group share a part "
+        "of it"
+    )
+    measures = MEASURES if family == "l2" else ("epsilon",)
+    return SharedNoise(inputs, queries, (family,), measures, reason, times=2)
 
 
 def _is_chosen(column: Column) -> Filter:

@@ -65,8 +65,9 @@ def _possible(separate: WeightedQuery, relation: Relation) -> Iterator[tuple[flo
     """Each way to divide the numbers into vectors, with the deviation of its noise.
 
     Under change-one, a row may leave the rows of an entry with a filter and enter those of another.
-    Separate counts of disjoint entries then cost no more than those of one: a removal and an
-    addition are an exchange. Vectors with filters are those of which this is true, too.
+    Separate counts by groups of disjoint entries then cost no more than those of one: a removal and
+    an addition are an exchange. So with filters, a removal is no larger a part of an exchange than
+    for separate numbers.
     """
     of = separate.query
     added = Relation(relation.unit, Neighbors.ADD_REMOVE)
@@ -81,5 +82,6 @@ def _possible(separate: WeightedQuery, relation: Relation) -> Iterator[tuple[flo
                 # A bound may not be proven for this body.
                 with suppress(ValueError):
                     change = query.sensitivity(relation).l1
-                    if not moves or change >= 2 * query.sensitivity(added).l1:
+                    removed = query.sensitivity(added).l1 if moves else 0
+                    if change * of.sensitivity(added).l1 >= of.sensitivity(relation).l1 * removed:
                         yield sqrt(body.variance(query.size)) * change, query

@@ -131,6 +131,31 @@ def test_other_numbers_have_separate_noise(case: tuple[str, str, str, str, str])
     assert not together(planned(entry, neighbors, unit, sample, more))
 
 
+@for_each(
+    [
+        (selections(6, "where: {w: {min: 1}}, "), "row"),
+        (selections(6, "by: [t], where: {w: {min: 1}}, "), "row"),
+        ("count, by: [t], where: {w: {min: 1}}, epsilon: 1", PERSON),
+    ]
+)
+def test_filters_share_noise_where_a_moving_row_costs_no_more_of_it(case: tuple[str, str]) -> None:
+    """A row that leaves an entry may enter another: separate numbers double, too, or norms do."""
+    entry, unit = case
+    assert together(planned(entry, "change-one", unit))
+
+
+@pytest.mark.parametrize("composition", ["zcdp", "pld"])
+@pytest.mark.parametrize("count", [3, 6, 12])
+def test_laplace_noise_is_for_counts_less_others_where_rho_counts(
+    count: int, composition: str
+) -> None:
+    """Its deviation is (k^(2/3) + 1)^(3/2)/2 times that of one count, instead of k times."""
+    statistic = planned(selections(count), more=f", composition: {composition}")
+    others, rows = (noise.discrete_variance for noise in statistic.noises)
+    factor = (count ** (2 / 3) + 1) ** 1.5 / 2
+    assert sqrt(others + rows) / 2 == pytest.approx(sqrt(2) * factor, rel=0.03)
+
+
 @pytest.mark.parametrize(
     ("entry", "neighbors", "unit", "numbers"),
     [
