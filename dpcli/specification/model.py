@@ -130,6 +130,14 @@ class Entry:
             and (may_count or not design.replaces_counts)
         )
 
+    def answered_by(self, *mechanisms: Mechanism) -> Entry:
+        """The entry with fewer mechanisms, which have the designs that they had among all."""
+        may_count = any(mechanism.family in ADDITIVE for mechanism in self.mechanisms)
+        designs = self.designs
+        if may_count:
+            designs = tuple(replace(design, replaces_counts=False) for design in designs)
+        return replace(self, mechanisms=mechanisms, designs=designs)
+
     def answered_for(self, relation: Relation, change: Callable[[Column], Column]) -> Entry:
         """A copy of the entry for changed columns and another relation, with new designs.
 

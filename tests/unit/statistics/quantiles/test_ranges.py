@@ -27,6 +27,7 @@ from dpcli.statistics.quantiles import ranges
 from dpcli.statistics.quantiles.ranges import NoisyRanges, RangesQuery
 from tests.support.rules import mostly_extended
 from tests.support.streams import Stream
+from tests.support.surveys import planned_statistic
 
 LAST = 1000
 """The last of the candidates 0, 1, ... of the intervals below."""
@@ -253,3 +254,29 @@ def test_plans_say_how_many_rows_a_group_needs(
         table = released(entry, pl.DataFrame({"g": groups, "x": values}), folder)
         shares.append(float(((table["lower"] == 0) | (table["upper"] == 1000)).to_numpy().mean()))
     assert shares[0] > 0.75 and shares[1] < 0.05
+
+
+@pytest.mark.parametrize("composition", ["sequential", "advanced", "zcdp", "pld"])
+def test_shares_of_a_budget_leave_intervals_their_part(composition: str) -> None:
+    """A median by groups is counted, or ranges have the part that intervals need.
+
+    The search for the largest shares keeps one mechanism of each entry, and its design.
+    """
+    statistic = planned_statistic(f"""
+dpcli: 1
+dataset: shares
+privacy:
+  unit: row
+  neighbors: change-one
+  composition: {composition}
+  budget: {{epsilon: 1, delta: 1e-6}}
+columns:
+  g: {{type: category, values: [a, b, c]}}
+  v: {{type: integer, bounds: [0, 100]}}
+statistics:
+  - {{name: m, statistic: median, column: v, by: [g], share: 1}}
+""")
+    *_, last = statistic.queries
+    if last.weighted.supports:
+        chosen, counted = (query.calibrated.loss.epsilon for query in statistic.queries)
+        assert counted > Fraction(2, 5) * (chosen + counted)
