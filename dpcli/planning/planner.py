@@ -69,7 +69,7 @@ def allocate(spec: CentralSpec) -> list[PlannedStatistic]:
     if not spec.privacy.composition.takes_rho or not free:
         return planned
     without_delta = [
-        entry.answered_by(*entry.mechanisms[:1]) if entry in free else entry for entry in entries
+        entry.with_mechanisms(*entry.mechanisms[:1]) if entry in free else entry for entry in entries
     ]
     with suppress(SpecError):
         plans = planned, _plan_all(without_delta, planner)
@@ -153,7 +153,7 @@ class WeightedAllocation:
             best = self._at(low)
             # The most accurate mechanism hardly depends on the loss: it is chosen once.
             self._entries = [
-                entry.answered_by(planned.mechanism)
+                entry.with_mechanisms(planned.mechanism)
                 for entry, planned in zip(self._entries, best, strict=True)
             ]
             if self._loss(best).epsilon == self._budget.epsilon and self._fits(best):

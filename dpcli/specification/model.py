@@ -130,8 +130,8 @@ class Entry:
             and (may_count or not design.replaces_counts)
         )
 
-    def answered_by(self, *mechanisms: Mechanism) -> Entry:
-        """The entry with fewer mechanisms, which have the designs that they had among all."""
+    def with_mechanisms(self, *mechanisms: Mechanism) -> Entry:
+        """The entry with fewer mechanisms, which keep the designs they had among all."""
         may_count = any(mechanism.family in ADDITIVE for mechanism in self.mechanisms)
         designs = self.designs
         if may_count:

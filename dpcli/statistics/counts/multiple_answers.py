@@ -246,7 +246,7 @@ class CountMissing(Selections):
 def _less_others(
     inputs: Inputs, separate: WeightedQuery, ratio: Fraction, family: Family
 ) -> SharedNoise:
-    """The rows of each column less all others, and all rows, with weights of this ratio."""
+    """The rows of each column less all others, and all rows."""
     query = separate.query
     assert isinstance(query, IndicatorQuery)
     weight = ratio / (ratio + 1)
