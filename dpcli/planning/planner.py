@@ -69,7 +69,8 @@ def allocate(spec: CentralSpec) -> list[PlannedStatistic]:
     if not spec.privacy.composition.takes_rho or not free:
         return planned
     without_delta = [
-        entry.with_mechanisms(*entry.mechanisms[:1]) if entry in free else entry for entry in entries
+        entry.with_mechanisms(*entry.mechanisms[:1]) if entry in free else entry
+        for entry in entries
     ]
     with suppress(SpecError):
         plans = planned, _plan_all(without_delta, planner)
