@@ -42,6 +42,7 @@ from dpcli.planning.words.statistics import (
     derived_notes,
     design_notes,
     filter_notes,
+    number_units,
     population_notes,
     post_processing_notes,
     query_title,
@@ -238,6 +239,7 @@ def _notes(plan: CentralPlan, forecast: BalanceForecast, rows: int | None) -> It
         population_notes,
     ):
         yield from notes_of(plan)
+    yield from _seen_differences(plan, rows)
     yield from typical_notes(plan, rows)
     yield from (f"advice: {text}" for text in advice(plan, rows))
     yield from reader_warnings(plan)
@@ -254,6 +256,26 @@ def _notes(plan: CentralPlan, forecast: BalanceForecast, rows: int | None) -> It
                 f"warning: a failed quality check costs {loss_text(check)}, and then the "
                 "account has too little left for this release"
             )
+
+
+def _seen_differences(plan: CentralPlan, rows: int | None) -> Iterator[str]:
+    """Which differences of compared groups would be seen: those beyond their error."""
+    for planned in plan.statistics:
+        between = dict(planned.entry.inputs.options).get("between")
+        expected = expected_error(planned, plan, rows) if between else None
+        if between is None or expected is None:
+            continue
+        count = len(between)
+        widths = expected.widths[count : 2 * count - 1]
+        if None in widths:
+            yield f"{planned.name}: no difference would be seen"
+            continue
+        width = max(filter(None, widths), default=Fraction(0))
+        off = _off(width, number_units(planned, plan.spec)[count]).replace("+-", "")
+        yield (
+            f"{planned.name}: a difference of {off} would be seen in half of all releases (its "
+            "interval excludes zero), and one of twice that in nearly all"
+        )
 
 
 def _query_row(entry: PlannedStatistic, part: PlannedQuery, plan: CentralPlan) -> Row:

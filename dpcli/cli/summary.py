@@ -20,7 +20,7 @@ from dpcli.numeric.exact import exact_or_rounded
 from dpcli.privacy.loss import Loss, loss_text, remaining_text
 from dpcli.report.captions import QUALITY_COLUMNS, caption_lines
 from dpcli.report.digits import Digits, any_rounded, number_writer, reader_of
-from dpcli.report.notes import left_out_notes, quality_note
+from dpcli.report.notes import comparison_notes, left_out_notes, quality_note
 from dpcli.report.numbers import CellText, NumberTable, flags_of, number_of
 from dpcli.report.report import Report
 from dpcli.report.statistic import nothing_selected
@@ -172,6 +172,8 @@ def _flags(report: Report) -> set[str]:
 def _notes(report: Report) -> Iterator[str]:
     """What numbers are about if rows are left out of them, and what marks mean."""
     stated = report.release
+    if any(statistic.between for statistic in stated.statistics):
+        yield from comparison_notes(report)
     yield from left_out_notes(report)
     fewer = "" if stated.privacy.unit == "row" else "fewer `max_groups`, or "
     for statistic, numbers in zip(stated.statistics, report.numbers, strict=True):

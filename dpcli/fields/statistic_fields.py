@@ -80,11 +80,12 @@ LabelsOfColumn = Annotated[Texts, ListOrItem(), ColumnRole("labels"), Field(exam
 ComparedLabels = Annotated[
     dict[Text, Texts],
     Field(
-        examples=[{"year": [2023, 2024]}],
+        examples=[{"year": [2023, 2024]}, {"sex": ["f", "m", "x"]}],
         json_schema_extra={"minProperties": 1, "maxProperties": 1},
     ),
     ColumnRole("between"),
 ]
+ReferenceLabel = Annotated[Text, Field(examples=["2023"])]
 NumericColumns = Annotated[
     Texts, ColumnRole("columns", NUMERIC, 2), Field(examples=[["hours", "age"]])
 ]

@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING
 from dpcli.statistics.quality.completeness import Complete
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from dpcli.report.first_counts import QualityReport
+    from dpcli.report.numbers import NumberTable
     from dpcli.report.report import Report
+    from dpcli.report.statistic import StatisticReport
+
+EQUAL = {"index": 100}
+"""What an item is if both compared numbers are equal; ratios are one."""
 
 
 def quality_note(check: QualityReport, report: Report) -> str:
@@ -37,8 +44,64 @@ def left_out_notes(report: Report) -> Iterator[str]:
         yield f"{', '.join(names)}: {sentence}"
 
 
+def comparison_notes(report: Report) -> Iterator[str]:
+    """Whether published differences are more than noise."""
+    for statistic, numbers in zip(report.release.statistics, report.numbers, strict=True):
+        for sentence in comparison_sentences(statistic, numbers[0], report.percent):
+            yield f"{statistic.name}: {sentence}"
+
+
 def release_notes(report: Report) -> Iterator[str]:
     """What readers of a release must know of its check and its numbers."""
     if check := report.release.quality:
         yield quality_note(check, report)
     yield from left_out_notes(report)
+    yield from comparison_notes(report)
+
+
+def comparison_sentences(
+    stated: StatisticReport, numbers: NumberTable, percent: str
+) -> Iterator[str]:
+    """For each compared label, whether its difference is more than noise.
+
+    There is no final point. Sentences follow from published intervals alone, of the confidence
+    `percent`. Nothing for statistics that compare nothing.
+    """
+    frame = numbers.frame
+    if stated.between is None or not len(frame):
+        return
+    items = frame["item"].unique(maintain_order=True).to_list()
+    others = len(stated.between.labels) - 1
+    differences, ratios = items[others + 1 : 2 * others + 1], items[2 * others + 1 :]
+    for index, item in enumerate(differences):
+        seen, groups = _excluding(frame, item, 0)
+        if not groups:
+            continue
+        name = f"the difference {item}".removesuffix(" difference")
+        excludes, not_excludes = "excludes", "does not exclude"
+        if stated.by:
+            where = f"in {seen:,} of {groups:,} groups: there"
+            sentence = f"{name} is more than noise {where} its {percent} interval excludes zero"
+        elif seen:
+            sentence = f"{name} is more than noise: its {percent} interval excludes zero"
+        else:
+            sentence = f"{name} may be noise alone: its {percent} interval does not exclude zero"
+        if ratios:
+            equal = EQUAL.get(ratios[index], 1)
+            seen, _ = _excluding(frame, ratios[index], equal)
+            number = "one" if equal == 1 else str(equal)
+            found = f"excludes {number} in {seen:,}"
+            if not stated.by:
+                found = f"{excludes if seen else not_excludes} {number}"
+            sentence = f"{sentence}; that of {ratios[index]} {found}"
+        yield sentence
+
+
+def _excluding(frame: pl.DataFrame, item: str, number: int) -> tuple[int, int]:
+    """How many intervals of an item exclude a number, of how many numbers shown."""
+    import polars as pl
+
+    own = frame.filter((pl.col("item") == item) & (pl.col("value") != ""))
+    lower, upper = (own[end].cast(pl.Float64, strict=False) for end in ("lower", "upper"))
+    # A blank end excludes nothing.
+    return int(((lower > number) | (upper < number)).fill_null(value=False).sum()), len(own)

@@ -39,6 +39,7 @@ from dpcli.report.charts import Chart, Scale, chart_over_bins, interval_ends, ti
 from dpcli.report.collection import CollectionReport
 from dpcli.report.digits import Digits, any_rounded, number_writer, reader_of
 from dpcli.report.first_counts import BINS_COLUMNS
+from dpcli.report.notes import comparison_sentences
 from dpcli.report.numbers import CellText, NumberTable, flags_of, number_of
 from dpcli.report.release import RiskReport
 from dpcli.report.report import Report
@@ -449,6 +450,8 @@ class StatisticView:
             yield f"The interval contains {number} in {self.percent} of cases."
             if self._any_cut:
                 yield "Intervals end where the spec makes no further numbers possible."
+        for sentence in comparison_sentences(self.statistic, self._numbers[0], self.percent):
+            yield f"{capitalized(sentence)}."
         if self._sample and self.statistic.population:
             yield (
                 f"{self.statistic.name}.population is the estimate for the whole population "

@@ -45,13 +45,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BetweenReport(JsonObject):
-    """The column whose two labels are compared."""
+    """The column whose labels are compared; the first one is the reference."""
 
     column: str
     labels: list[str]
 
     def __str__(self) -> str:
-        return f"{' and '.join(self.labels)} of {self.column}"
+        *others, last = self.labels
+        return f"{', '.join(others)} and {last} of {self.column}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -52,7 +52,12 @@ def require_choices_fit(context: SpecContext, spec: Spec) -> None:
             span.report(choice.code, column=choice.column_name)
     if context.findings or not isinstance(spec, CentralSpec) or not spec.choices:
         return
-    for bounded in narrowest_and_widest(spec):
+    extremes = narrowest_and_widest(spec)
+    for entries in zip(*(bounded.entries for bounded in extremes), strict=True):
+        if len({entry.statistic.items(entry.inputs) for entry in entries}) > 1:
+            name = entries[0].inputs.name
+            context.names[name].report_and_suppress("bounds-chosen.items", statistic=name)
+    for bounded in extremes:
         for entry in bounded.entries:
             for fault in entry.statistic.faults(entry.inputs, bounded.relation_of(entry)):
                 span = context.names[entry.inputs.name]

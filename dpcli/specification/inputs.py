@@ -9,7 +9,7 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from dpcli.data.column import Column, ValuedColumn
+from dpcli.data.column import Column, Ranges, ValuedColumn
 from dpcli.data.declared_texts import FORMULA_STARTS
 from dpcli.data.filters import Filter, InRanges
 from dpcli.data.kinds import Axis
@@ -110,8 +110,8 @@ def with_possible_groups(inputs: Inputs) -> Inputs:
     )
 
 
-def two_values(column: ValuedColumn, positions: Sequence[int]) -> Axis:
-    """The axis of two labels or values at these `positions`; other rows lie outside."""
+def compared_values(column: ValuedColumn, positions: Sequence[int]) -> Axis:
+    """The axis of labels or values at these `positions`; other rows lie outside."""
     from dpcli.data.derived.positions import FirstTrue
     from dpcli.data.labels import CategoryColumn
 
@@ -183,9 +183,7 @@ class InputsReader:
             case "column" if isinstance(node, ScalarNode):
                 return self._column(node, role)
             case "labels" if node:
-                from dpcli.data.conditions import read_positions
-
-                return read_positions(self._fields["column"].value, scalars_of(node))
+                return self._labels(key, self._fields["column"].value, scalars_of(node))
             case "part" if isinstance(node, ScalarNode):
                 return self._part(node, role)
             case "between" if isinstance(node, MappingNode):
@@ -208,26 +206,45 @@ class InputsReader:
             scalar, self._section.subject, role.kinds, self._section.what, values=True
         )
 
+    def _labels(
+        self, key: str, column: ValuedColumn | None, scalars: Sequence[ScalarNode]
+    ) -> Ranges:
+        from dpcli.data.conditions import read_positions
+
+        if column is None:
+            raise self._section.report_key("comparison-form.column", key)
+        return read_positions(column, scalars)
+
     def _between(self, node: MappingNode) -> Axis:
-        """The axis of two labels or values of a column, which are not equal."""
+        """The axis of different labels or values of a column, the reference first."""
         from dpcli.data.conditions import read_position
 
         pairs = list(node.pairs.values())
-        if len(pairs) != 1 or len(scalars_of(pairs[0][1])) != 2:
+        if len(pairs) != 1 or not scalars_of(pairs[0][1]):
             raise node.span.report("comparison-form.two")
-        ((name, pair),) = pairs
+        ((name, listed),) = pairs
+        labels = scalars_of(listed)
         column = self._context.valued_column(name, self._section.subject)
-        years = [scalar.text for scalar in scalars_of(pair) if is_year(scalar.text)]
-        if column.is_date and len(years) == 2:
+        if len(labels) == 1:
+            raise listed.span.report("comparison-form.one", column=column.name)
+        years = [scalar.text for scalar in labels if is_year(scalar.text)]
+        if column.is_date and len(years) > 1:
             arguments = {"column": column.name, "first": years[0], "second": years[1]}
-            raise pair.span.report("not-a-date.years", **arguments)
-        positions = read_all(partial(read_position, column), scalars_of(pair))
-        if positions[0] == positions[1]:
-            raise pair.span.report("comparison-form.twice", column=column.name)
+            raise listed.span.report("not-a-date.years", **arguments)
+        read = partial(read_position, column)
+        positions = read_all(read, labels)
+        for index, scalar in enumerate(labels):
+            if positions[index] in positions[:index]:
+                raise scalar.span.report("comparison-form.twice", column=column.name)
+        if reference := self._section.node.scalar("reference"):
+            first = read(reference)
+            if first not in positions:
+                raise reference.span.report("comparison-form.reference", column=column.name)
+            positions.sort(key=lambda position: position != first)
         if any(key.column.name == column.name for key in self._by.value):
             arguments = {"column": column.name, "key": "between"}
             raise name.span.report("duplicate-key-column.both", **arguments)
-        return two_values(column, positions)
+        return compared_values(column, positions)
 
     def _part(self, scalar: ScalarNode, role: ColumnRole) -> Column | None:
         """The column of a part of a ratio; None for the number of rows, or of people."""
@@ -301,7 +318,8 @@ class InputsReader:
         Raises `AlreadyReportedError` after the problems are recorded.
         """
         section, context, statistic = self._section, self._context, self._statistic
-        faults = list(statistic.faults(inputs, self._relation))
+        faults = [fault for fault in statistic.unused(inputs) if section.has(fault.key)]
+        faults += statistic.faults(inputs, self._relation)
         for fault in faults:
             report = section.report if fault.at_value else section.report_key
             report(fault.code, fault.key, **fault.arguments)

@@ -239,6 +239,8 @@ def _statistic_schema(definitions: Json) -> Json:
         for key, field in own.items():
             fields.setdefault(key, field)
     rules = [*_rules_by_statistic(fields), *_rules_by_mechanism()]
+    # What an entry is about has other words in a comparison: a rule for each statistic names them.
+    del fields["of"]["enum"]
     ways = _required_each(BUDGET_KEYS)
     return schema | {"oneOf": [*ways, {"not": {"anyOf": ways}}], "allOf": rules}
 
@@ -266,6 +268,8 @@ def _rules_by_statistic(fields: Json) -> list[Json]:
         required = [key for key, field in own.items() if field.is_required()]
         then: Json = {"properties": dict.fromkeys(refused, False)}
         then["properties"]["mechanism"] = {"enum": _mechanisms_of(statistic)}
+        words = _model_schema(statistic.fields, {}, "statistic").get("properties", {})
+        then["properties"]["of"] = {"enum": words.get("of", fields["of"])["enum"]}
         if required:
             then["required"] = required
         rules.append({"if": _has_value("statistic", statistic.name), "then": then})

@@ -320,13 +320,16 @@ class Design:
 
         The half-widths of the intervals are the errors to expect.
         """
+        return self.estimate(self.typical_answers(noises, rows), confidence)
+
+    def typical_answers(self, noises: Sequence[Noise], rows: Fraction) -> list[NoisyAnswer]:
+        """The answers about a group of `rows` typical rows if all noise is zero."""
         sums = iter(self.typical_sums(rows).tolist())
         numbers = (
             [round(next(sums, 0.0)) for _ in range(part.query.cells_per_group)]
             for part in self.queries
         )
-        answers = list(map(NoisyAnswer, map(integer_array, numbers), noises))
-        return self.estimate(answers, confidence)
+        return list(map(NoisyAnswer, map(integer_array, numbers), noises))
 
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
         """Why these queries answer the inputs, if designs are several, and their error."""

@@ -82,6 +82,7 @@ class FiducialInterval:
             include such draws has no bound on either side.
         sampled: Whether the outcome also depends on the error of a sample. Its answers then end
             with draws of a standard normal number, which is zero at the noisy answers.
+        draws: How many draws of each noise there are, up to a confidence of 0.99.
         uniform: How many independent uniform numbers from 0 to 1 the outcome also depends on. Its
             answers then end with draws of these, which are zero at the noisy answers.
     """
@@ -94,12 +95,13 @@ class FiducialInterval:
         denominator: int | None = None,
         *,
         sampled: bool = False,
+        draws: int = DRAWS,
         uniform: int = 0,
     ) -> None:
         self._outcome = outcome
         self._denominator = denominator
         self.noisy = np.array([answer.values for answer in answers], dtype=np.float64)
-        draws = UNIFORM_DRAWS if uniform else DRAWS
+        draws = UNIFORM_DRAWS if uniform else draws
         if confidence > Fraction(99, 100):
             draws = MORE_DRAWS
         self._noises = np.stack(

@@ -74,8 +74,7 @@ class Statistic(ABC):
         """Whether any design of the statistic may answer by choices among candidates."""
         return "choice" in self.families
 
-    @property
-    def adds_rows(self) -> bool:
+    def adds_rows(self, inputs: Inputs) -> bool:
         """Whether the numbers are counts or totals, or compare counts or totals.
 
         Limits on contributions then bias the numbers.
@@ -125,6 +124,10 @@ class Statistic(ABC):
 
     def faults(self, inputs: Inputs, relation: Relation) -> Iterable[FieldFault]:
         """The faults of the inputs: combinations of fields that are each valid alone."""
+        return ()
+
+    def unused(self, inputs: Inputs) -> Iterable[FieldFault]:
+        """The faults of fields that mean nothing next to the others, if they are given."""
         return ()
 
     def row_range(self, inputs: Inputs) -> tuple[Fraction, Fraction] | None:

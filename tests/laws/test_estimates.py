@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
 
@@ -182,22 +183,39 @@ def quotient(inputs: Inputs, rows: Sequence[Row]) -> list[float]:
     above, below = (
         len(kept) if part is None else sum(number(part, row) for row in kept) for part in parts
     )
-    return [above / below * inputs.option("per")]
+    return [above / below * (inputs.option("per") or 1)]
 
 
 def compared(inputs: Inputs, rows: Sequence[Row]) -> list[float]:
-    """Two counts or sums, their difference, and the second in percent of the first."""
-    tests = inputs.option("between").column.derivation.tests
-    kept = [row for row in rows if not inputs.column or present(inputs.column, row)]
-    first, second = (
-        sum(
-            number(inputs.column, row) if inputs.option("of") == "sum" else 1
-            for row in kept
-            if present(test.column, row) and number(test.column, row) == test.ranges[0][0]
-        )
-        for test in tests
-    )
-    return [first, second, second - first, 100 * second / max(first, 1)]
+    """The number of each label, the differences from the first, and the ratios to it.
+
+    Two counts or sums have one ratio, in percent.
+    """
+    tests, of = inputs.option("between").column.derivation.tests, inputs.option("of") or "count"
+    column, options = inputs.column, {"values": None, "per": 1, **dict(inputs.options)}
+    kept = [row for row in rows if not column or present(column, row)]
+    own = [
+        [row for row in kept if present(test.column, row) and passes(test, row)] for test in tests
+    ]
+    is_total = of in ("count", "sum")
+    if of == "count":
+        found = [float(len(some)) for some in own]
+    else:
+        of = "proportion" if isinstance(column, LabeledColumn) else of
+        asked = replace(inputs, options=(*options.items(),))
+        found = [PLAIN[of](asked, some)[0] for some in own]
+    first, *others = found
+    unit, least = (1 if others[1:] else 100, 1) if is_total else (1, 1e-6)
+    summed = (column, options.get("numerator"))
+    is_signed = any(isinstance(part, NumericColumn) and part.lower < 0 for part in summed)
+    ratios = [unit * other / max(first, least) for other in others]
+    differences = [other - first for other in others]
+    return [*found, *differences, *([] if is_signed and not is_total else ratios)]
+
+
+def passes(test: InRanges, row: Row) -> bool:
+    """Whether a row has the value of a test of one value."""
+    return number(test.column, row) == test.ranges[0][0]
 
 
 PLAIN: dict[str, Callable[[Inputs, Sequence[Row]], list[float]]] = {

@@ -80,6 +80,9 @@ Pair = tuple[Fields, Fields]
 
 NONE: Fields = {"epsilon": None}
 
+SHARE: Fields = {"of": "proportion", "column": "job"}
+RATIO: Fields = {"of": "ratio", "numerator": "paid", "denominator": "hours"}
+
 PAIRS: dict[str, list[Pair]] = {
     "by": [
         ({"by": "[sex]"}, {"by": "[job]"}),
@@ -147,16 +150,29 @@ PAIRS: dict[str, list[Pair]] = {
         ({"by": "[town]", "keys": "private", "delta": "1e-6"}, {"by": "[town]", "column": None})
     ],
     "values": [
-        ({"column": "job", "values": "[part]"}, {"column": "job", "values": "[part, full]"})
+        ({"column": "job", "values": "[part]"}, {"column": "job", "values": "[part, full]"}),
+        ({**SHARE, "values": "[part]"}, {**SHARE, "values": "[part, full]"}),
     ],
-    "per": [({"per": 100}, {"per": 1000})],
-    "numerator": [({"numerator": "paid"}, {"numerator": "age"})],
-    "denominator": [({"denominator": "hours"}, {"denominator": "rows"})],
+    "per": [({"per": 100}, {"per": 1000}), ({**RATIO, "per": 100}, {**RATIO, "per": 1000})],
+    "numerator": [
+        ({"numerator": "paid"}, {"numerator": "age"}),
+        (RATIO, {**RATIO, "numerator": "age"}),
+    ],
+    "denominator": [
+        ({"denominator": "hours"}, {"denominator": "rows"}),
+        (RATIO, {**RATIO, "denominator": "rows"}),
+    ],
+    "reference": [({"reference": "f"}, {"reference": "m"})],
     "of": [
         ({}, {"of": "people"}),
         ({"of": "count", "column": "paid"}, {"of": "sum", "column": "paid"}),
+        ({"of": "mean", "column": "paid"}, {"of": "sum", "column": "paid"}),
+        ({"of": "mean", "column": "well"}, {"of": "proportion", "column": "well"}),
     ],
-    "between": [({"between": "{sex: [f, m]}"}, {"between": "{sex: [f, x]}"})],
+    "between": [
+        ({"between": "{sex: [f, m]}"}, {"between": "{sex: [f, x]}"}),
+        ({"between": "{sex: [f, m, x]}"}, {"between": "{sex: [f, m]}"}),
+    ],
     "bins": [
         ({"bins": "{edges: [0, 10, 30, 100]}"}, {"bins": "{edges: [0, 10, 40, 100]}"}),
         ({"bins": "{width: 5}"}, {"bins": "{width: 6}"}),

@@ -76,7 +76,8 @@ def requests(statistic: Statistic, numbers: Sequence[NumericColumn] = SOME) -> I
     for number, sex in every if numbers is COLUMNS else zip(numbers, cycle((SEX, SEX_FILLED))):
         columns = Columns(number, SECOND, sex, OPEN)
         filters: list[tuple[InRanges, ...]] = [(), (InRanges(OPEN, ((1, 1),)),)]
-        if {"ways", "per"} & statistic.fields.model_fields.keys():
+        fields = statistic.fields.model_fields.keys()
+        if {"ways", "per"} & fields and "between" not in fields:
             # In a table of the filtered column, only some cells can change.
             filters = [(), (InRanges(SECOND, ((1, 1),)),)]
         if statistic.item == "column":

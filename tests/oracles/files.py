@@ -43,7 +43,7 @@ from dpcli.privacy.unit import Neighbors, Relation, RowUnit
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import Factor
 from dpcli.queries.vectors import VectorQuery
-from dpcli.specification.inputs import two_values
+from dpcli.specification.inputs import compared_values
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.counts.multiple_answers import IndicatorQuery
 from dpcli.statistics.design import Inputs
@@ -310,7 +310,7 @@ def _shares(seed: int, columns: Iterable[Column]) -> Iterator[Query]:
             yield from _first_queries(PROPORTION, share)
         if low < high:
             first = random.randint(low, high - 1)
-            between = ("between", two_values(column, (random.randint(first + 1, high), first)))
+            between = ("between", compared_values(column, (random.randint(first + 1, high), first)))
             compared = Inputs("c", by=by, options=(("of", None), between))
             yield from _first_queries(Comparison(), compared)
 

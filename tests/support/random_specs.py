@@ -221,14 +221,23 @@ def _ratio(drawn: Drawn) -> str | None:
 
 
 def _comparison(drawn: Drawn) -> str | None:
-    """Two labels of a column compared, by counts or totals."""
+    """Labels of a column compared, by counts, totals, means, shares or ratios."""
     names = [name for name, labels in drawn.labels.items() if len(labels) > 1]
     if not names:
         return None
-    name = drawn.random.choice(names)
-    pair = ", ".join(drawn.random.sample(drawn.labels[name], 2))
-    summed = drawn.random.choice(["", *(f", of: sum, column: {one}" for one in drawn.numbers)])
-    return f"statistic: comparison, between: {{{name}: [{pair}]}}{summed}"
+    random, name = drawn.random, drawn.random.choice(names)
+    count = random.randint(2, len(drawn.labels[name]))
+    compared = ", ".join(random.sample(drawn.labels[name], count))
+    parts = [*drawn.numbers, *drawn.flags]
+    of = random.choice(
+        [
+            "",
+            *(f", of: {kind}, column: {one}" for one in drawn.numbers for kind in ("sum", "mean")),
+            *(f", of: proportion, column: {one}" for one in drawn.flags),
+            *(f", of: ratio, numerator: {one}, denominator: rows" for one in parts),
+        ]
+    )
+    return f"statistic: comparison, between: {{{name}: [{compared}]}}{of}"
 
 
 def _weighted(drawn: Drawn) -> str | None:

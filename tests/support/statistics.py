@@ -16,7 +16,7 @@ from dpcli.data.labels import BooleanColumn, LabeledColumn
 from dpcli.fields.section import column_role
 from dpcli.privacy.unit import Neighbors, Relation, RowUnit
 from dpcli.queries.scores import Points
-from dpcli.specification.inputs import two_values
+from dpcli.specification.inputs import compared_values
 from dpcli.statistics.choices.top_values import SCORE_FUNCTIONS
 from dpcli.statistics.design import INPUT_FIELDS, Inputs, SampleDesign
 from dpcli.statistics.statistic import Statistic
@@ -91,7 +91,9 @@ def _divided(fields: Collection[str], bare: Inputs, columns: Columns) -> Iterato
         columns.number, columns.second, columns.category, columns.flag,
     )  # fmt: skip
     grouped = any(key.column is category for key in bare.by)
-    if "denominator" in fields:
+    if "between" in fields:
+        yield from _compared(bare, columns)
+    elif "denominator" in fields:
         for above, below in (
             (number, second), (number, None), (None, second),
             (flag, None), (None, flag), (second, flag),
@@ -104,14 +106,40 @@ def _divided(fields: Collection[str], bare: Inputs, columns: Columns) -> Iterato
         if not grouped:
             some = ((1, len(category.labels) - 1),)
             yield replace(bare, column=category, options=(("values", some), ("per", None)))
-    else:
-        between = ("between", two_values(category, (0, 1)))
-        if not grouped:
-            yield replace(bare, options=(("of", None), between))
-        if number.lower >= 0 and not grouped:
-            yield replace(bare, column=number, options=(("of", "sum"), between))
-        apart = ("between", two_values(second, (0, 1)))
-        yield replace(bare, column=second, options=(("of", "count"), apart))
+
+
+def _compared(bare: Inputs, columns: Columns) -> Iterator[Inputs]:
+    """Comparisons of counts, totals, means, shares and ratios, of two or more groups.
+
+    The boolean is compared only where no filter is about it.
+    """
+    number, second, category, flag = (
+        columns.number, columns.second, columns.category, columns.flag,
+    )  # fmt: skip
+    grouped = any(key.column is category for key in bare.by)
+    apart = ("between", compared_values(second, (0, 1)))
+    yield replace(bare, column=second, options=(("of", "count"), apart))
+    parts = (("numerator", number), ("denominator", second), ("per", 10))
+    if grouped:
+        if not bare.where:
+            flags = ("between", compared_values(flag, (0, 1)))
+            yield replace(bare, column=number, options=(("of", "mean"), flags))
+        return
+    between = ("between", compared_values(category, (0, 1)))
+    every = ("between", compared_values(category, range(len(category.labels))))
+    yield replace(bare, options=(("of", None), between))
+    yield replace(bare, options=(("of", None), every))
+    if number.lower >= 0:
+        yield replace(bare, column=number, options=(("of", "sum"), between))
+    yield replace(bare, column=number, options=(("of", "mean"), every))
+    yield replace(bare, options=(("of", "ratio"), between, *parts))
+    if bare.where:
+        return
+    yield replace(bare, column=flag, options=(("of", "mean"), between))
+    share = (("values", None), ("per", 100))
+    yield replace(bare, column=flag, options=(("of", "proportion"), every, *share))
+    rows = (("numerator", flag), ("denominator", None), ("per", None))
+    yield replace(bare, options=(("of", "ratio"), every, *rows))
 
 
 def _options(statistic: Statistic) -> tuple[tuple[str, Any], ...]:

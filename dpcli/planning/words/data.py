@@ -96,10 +96,11 @@ def limit_warnings(plan: CentralPlan) -> list[str]:
         if not isinstance(unit, PersonUnit):
             continue
         statistic = planned.entry.statistic
-        if statistic.adds_rows or statistic.chooses_labels:
+        adds_rows = statistic.adds_rows(planned.entry.inputs)
+        if adds_rows or statistic.chooses_labels:
             on_groups += _group_limit_warnings(planned, unit, plan.spec.rows_are)
         limits = {part.weighted.query.row_limit(unit) for part in planned.queries} - {None}
-        if statistic.adds_rows and limits and plan.quality is None:
+        if adds_rows and limits and plan.quality is None:
             is_open = plan.spec.unit_of_choices is not None and own.max_rows is None
             key = min(filter(None, limits)), plan.chooses_bounds and is_open
             by_limit.setdefault(key, []).append(planned.name)

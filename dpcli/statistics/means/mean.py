@@ -80,6 +80,16 @@ class Mean(WeightedStatistic):
         " bounds"
     )
 
+    def printed(self, inputs: Inputs) -> Printed:
+        """How the mean is printed, and its limits: the bounds of the column."""
+        if inputs.column is not None and inputs.column.labels:
+            from dpcli.statistics.means.ratio import PROPORTION
+
+            return PROPORTION.printed(inputs)
+        column = inputs.numeric
+        limits = column.lower * column.step, column.upper * column.step
+        return Printed(Fraction(1), column.mean_decimals, limits, column.date_range)
+
     def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
         """A centered sum and a count, or a sum of weights; or distances from both bounds."""
         if inputs.column is not None and inputs.column.labels:
@@ -104,8 +114,7 @@ class Mean(WeightedStatistic):
             from dpcli.statistics.samples.population import mean_with_squares
 
             queries = mean_with_squares(queries, inputs, relation)
-        limits = column.lower * column.step, column.upper * column.step
-        printed = Printed(Fraction(1), column.mean_decimals, limits, column.date_range)
+        printed = self.printed(inputs)
         changes = relation.neighbors is Neighbors.CHANGE_ONE and rows.may_skip and not sampled
         pure = distances_from_bounds(inputs, column, printed, degree=2 if sampled else 1)
         if changes:

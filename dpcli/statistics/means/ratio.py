@@ -132,8 +132,7 @@ class Ratio(WeightedStatistic):
         """The numerator and the denominator."""
         return inputs.option("numerator"), inputs.option("denominator")
 
-    @property
-    def adds_rows(self) -> bool:
+    def adds_rows(self, inputs: Inputs) -> bool:
         """True: it compares counts or totals."""
         return True
 

@@ -65,6 +65,11 @@ statistics:
   - {name: rr, statistic: ratio, numerator: f, denominator: rows, per: 1000, epsilon: 1}
   - {name: co, statistic: comparison, between: {d: [a, b]}, by: [city], epsilon: 1}
   - {name: cm, statistic: comparison, of: sum, column: y, between: {x: [-0.5, 0]}, epsilon: 1}
+  - {name: ca, statistic: comparison, of: mean, column: y, between: {d: [a, b]}, by: [f],
+     reference: b, epsilon: 1}
+  - {name: cp, statistic: comparison, of: proportion, column: f, per: 100,
+     between: {x: [-0.5, 0, 0.5]}, epsilon: 1}
+  - {name: cq, statistic: comparison, of: ratio, numerator: x, between: {d: [a, b]}, epsilon: 1}
   - {name: se, statistic: selections, columns: [c, f], max_selected: 1, by: [d], epsilon: 1}
   - {name: mi, statistic: count_missing, columns: [x, y, d], mechanism: gaussian, epsilon: 1,
      delta: 1e-6}
@@ -106,6 +111,8 @@ REQUESTED = (
     f"ratio of f to rows per 1,000 {ROWS}",
     f"comparison between a and b of d {ROWS}, {BY}",
     f"comparison of y by its sum between -0.50 and 0.00 of x {ROWS}",
+    f"comparison of y by its mean between b and a of d {ROWS}, by f",
+    f"comparison of f by its proportion between -0.50, 0.00 and 0.50 of x per 100 {ROWS}",
     f"number of selections of c, f with max selected 1 {ROWS}, by d",
     f"number of missing cells of x, y, d {ALL}",
     f"quantiles of y at 0.9, 0.1 among 101 candidates {ROWS}, {BY}",
