@@ -29,7 +29,7 @@ MECHANISMS: Final[Registry[Mechanism]] = Registry(
         "objective": "objective_perturbation:ObjectivePerturbation",
     },
 )
-"""Every mechanism. A spec may name all but those of vectors (`SPEC_NAMES`).
+"""Every mechanism. A spec may name all but those of vectors (`spec_names`).
 
 The first additive mechanism is the default for numbers, the first selection mechanism for choices.
 """
@@ -46,13 +46,14 @@ FAMILIES: Final[dict[str, Family]] = {
 """The family of each mechanism, by which it is found before it is imported."""
 
 
-SPEC_NAMES: Final = tuple(name for name in MECHANISMS.names if FAMILIES.get(name) != "vector")
-"""The names that a spec may give: designs themselves choose those of vectors."""
-
-
 def family_of(name: str) -> Family:
     """The family of a mechanism."""
     return FAMILIES.get(name) or MECHANISMS[name].family
+
+
+def spec_names() -> list[str]:
+    """The names that a spec may give: designs themselves choose those of vectors."""
+    return [name for name in MECHANISMS.names if FAMILIES.get(name) != "vector"]
 
 
 def mechanisms_of(families: Collection[Family]) -> list[str]:

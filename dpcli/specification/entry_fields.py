@@ -62,7 +62,7 @@ BUDGET_KEYS = ("epsilon", "rho", "error", "share")
 def _mechanism_summaries() -> dict[str, str]:
     auto = "The one that is most accurate, or costs least."
     summaries = summaries_by_name(mechanisms.MECHANISMS)
-    return {**{name: summaries[name] for name in mechanisms.SPEC_NAMES}, AUTO: auto}
+    return {**{name: summaries[name] for name in mechanisms.spec_names()}, AUTO: auto}
 
 
 def _calibration_names() -> dict[str, str]:
@@ -71,7 +71,9 @@ def _calibration_names() -> dict[str, str]:
 
 MechanismName = Annotated[
     str,
-    Choice("unknown-mechanism", _mechanism_summaries, names=lambda: (*mechanisms.SPEC_NAMES, AUTO)),
+    Choice(
+        "unknown-mechanism", _mechanism_summaries, names=lambda: (*mechanisms.spec_names(), AUTO)
+    ),
 ]
 Calibration = Annotated[str, Choice("unknown-calibration", _calibration_names)]
 

@@ -279,7 +279,7 @@ def _rules_by_statistic(fields: Json) -> list[Json]:
 def _rules_by_mechanism() -> list[Json]:
     """A rule for each mechanism: its calibrations, and whether it takes a delta."""
     rules: list[Json] = []
-    for position, name in enumerate(mechanisms.SPEC_NAMES):
+    for position, name in enumerate(mechanisms.spec_names()):
         mechanism = mechanisms.MECHANISMS[name]
         condition = _has_value("mechanism", mechanism.name)
         if position == 0:
