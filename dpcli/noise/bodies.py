@@ -245,7 +245,7 @@ def _uniform(limits: Array) -> Array:
 
 
 def _sums_from(numbers: Floats, times: int) -> Floats:
-    """The sums over all places from each one on, summed again so many times."""
+    """The sums over all places from each one on, and sums of these, `times` in all."""
     for _ in range(times):
         numbers = np.cumsum(numbers[::-1])[::-1]
     return numbers.copy()

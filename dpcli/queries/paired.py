@@ -5,22 +5,19 @@ from __future__ import annotations
 from functools import cached_property
 from math import prod
 
-from dpcli.data.column import Column
 from dpcli.numeric.arrays import Array, add_exact, np
 from dpcli.privacy.sensitivity import RowContribution, Sensitivity
 from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.queries.query import Query, require_numbers
-from dpcli.queries.sums import Shape
+from dpcli.queries.of_numbers import QueryOfNumbers
+from dpcli.queries.query import Query
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairedQuery(Query):
+class PairedQuery(QueryOfNumbers):
     """For each pair of cells of another query, their difference and their sum.
 
-    If the number of cells is odd, the last pair has a cell that is always zero. Raises ValueError
-    for private groups, for choices, minimizers and vectors, and if rows or cells are not those of
-    the other query.
+    If the number of cells is odd, the last pair has a cell that is always zero.
 
     Privacy: for the changes a and b of a pair, |a - b| + |a + b| is twice the larger of |a| and
     |b|, and (a - b)^2 + (a + b)^2 is 2 (a^2 + b^2). So L1 is twice the sum of the larger
@@ -29,20 +26,6 @@ class PairedQuery(Query):
     """
 
     numbers_of_cell = 2
-
-    of: Query
-
-    def __post_init__(self) -> None:
-        require_numbers(self.of)
-        if self.of.cells is None:
-            raise ValueError("cells of private groups are not known before they are selected")
-        own = (self.by, self.items, self.where, self.present)
-        if own != (self.of.by, self.of.items, self.of.where, self.of.present):
-            raise ValueError("the rows and cells are those of the other query")
-
-    @property
-    def operands(self) -> tuple[Column, ...]:
-        return self.of.operands
 
     @cached_property
     def pairs(self) -> int:
@@ -53,28 +36,11 @@ class PairedQuery(Query):
     def cells(self) -> int:
         return 2 * self.pairs
 
-    @property
-    def cells_per_group(self) -> int:
-        return self.of.cells_per_group
-
-    @property
-    def total_clamp(self) -> tuple[int, int] | None:
-        return self.of.total_clamp
-
     @cached_property
     def row_contribution(self) -> RowContribution:
         """What a row adds to its cell, or its negative, in a difference."""
         largest = self.of.row_contribution.max_abs
         return RowContribution(-largest, largest)
-
-    @property
-    def shape(self) -> Shape:
-        """The shape of the other query: the engine answers its parts, not this query."""
-        return self.of.shape
-
-    @property
-    def parts(self) -> tuple[Query, ...]:
-        return self.of.parts
 
     def combined(self, answer: Array, *following: Array) -> Array:
         """Differences and sums of the cells, pair by pair."""
@@ -95,7 +61,7 @@ class PairedQuery(Query):
         one = self.of.sensitivity(relation)
         return Sensitivity(
             min(2 * one.l0, self.cells),
-            2 * min(self.of.larger_changes(relation), self.pairs * one.linf),
+            2 * min(self.of.changes_of_pairs(relation), self.pairs * one.linf),
             2 * one.l2_squared,
             min(one.l1, 2 * one.linf),
         )

@@ -110,11 +110,11 @@ class Query:
         """
         return exact
 
-    def largest_changes(self, relation: Relation) -> int:
+    def changes_of_groups(self, relation: Relation) -> int:
         """The most that the largest change in each group is, summed over all groups."""
         return self.sensitivity(relation).l1
 
-    def larger_changes(self, relation: Relation) -> int:
+    def changes_of_pairs(self, relation: Relation) -> int:
         """The most that the larger change of a pair of cells is, summed over all pairs."""
         return self.sensitivity(relation).l1
 

@@ -91,7 +91,7 @@ class ScaledSumsQuery(Query):
             scaled.append(tuple((times * weight, plain) for weight, plain in own))
         return RowSums(tuple(scaled))
 
-    def larger_changes(self, relation: Relation) -> int:
+    def changes_of_pairs(self, relation: Relation) -> int:
         """That of a sum to which a row adds from the least to the most of both numbers."""
         unit = self.bounded_unit(relation.unit)
         return sensitivity(self.row_contribution, relation.neighbors, unit, self.groups).l1

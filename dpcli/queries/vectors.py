@@ -5,23 +5,21 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 
-from dpcli.data.column import Column
 from dpcli.numeric.arrays import Array
 from dpcli.privacy.norms import NORMS, Changes
 from dpcli.privacy.sensitivity import RowContribution, Sensitivity
 from dpcli.privacy.unit import Neighbors, Relation, RowUnit
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.queries.query import AnswerWords, Query, require_numbers
-from dpcli.queries.sums import Shape
+from dpcli.queries.of_numbers import QueryOfNumbers
+from dpcli.queries.query import AnswerWords, Query
 
 
 @dataclass(frozen=True, kw_only=True)
-class VectorQuery(Query):
+class VectorQuery(QueryOfNumbers):
     """The answer to another query, as one vector or as one for each group.
 
     The L1 of its sensitivity is the largest change in the norm of the noise: the sum of the norms
-    of all vectors. Raises ValueError for private groups, for an unknown body, for choices,
-    minimizers and other vectors, and if rows or cells are not those of the other query.
+    of all vectors. Raises ValueError for an unknown norm, too.
 
     Privacy: the norm of what one unit changes is bounded by the sensitivities of the other query
     (`Norm.most`). A unit that is exchanged is one that is removed and one that is added. The
@@ -29,19 +27,13 @@ class VectorQuery(Query):
     a group is not, because a row can move to another group.
     """
 
-    of: Query
-    body: str
+    norm: str
     by_group: bool = False
 
     def __post_init__(self) -> None:
-        require_numbers(self.of)
-        if self.of.cells is None:
-            raise ValueError("cells of private groups are not known before they are selected")
-        own = (self.by, self.items, self.where, self.present)
-        if own != (self.of.by, self.of.items, self.of.where, self.of.present):
-            raise ValueError("the rows and cells are those of the other query")
-        if self.body not in NORMS:
-            raise ValueError("a norm has a known body")
+        super().__post_init__()
+        if self.norm not in NORMS:
+            raise ValueError("the norm is not known")
 
     @property
     def size(self) -> int:
@@ -50,27 +42,11 @@ class VectorQuery(Query):
 
     @property
     def vectors(self) -> tuple[int, str]:
-        return self.size, self.body
-
-    @property
-    def operands(self) -> tuple[Column, ...]:
-        return self.of.operands
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        return self.of.columns
+        return self.size, self.norm
 
     @property
     def cells(self) -> int | None:
         return self.of.cells
-
-    @property
-    def cells_per_group(self) -> int:
-        return self.of.cells_per_group
-
-    @property
-    def total_clamp(self) -> tuple[int, int] | None:
-        return self.of.total_clamp
 
     @property
     def sum_of_row(self) -> int | None:
@@ -83,21 +59,12 @@ class VectorQuery(Query):
     def row_contribution(self) -> RowContribution:
         return self.of.row_contribution
 
-    @property
-    def shape(self) -> Shape:
-        """The shape of the other query: the engine answers its parts, not this query."""
-        return self.of.shape
-
-    @property
-    def parts(self) -> tuple[Query, ...]:
-        return self.of.parts
-
     def combined(self, answer: Array, *following: Array) -> Array:
         return self.of.combined(answer, *following)
 
     def sensitivity(self, relation: Relation) -> Sensitivity:
         one = self.of.sensitivity(relation)
-        norm = NORMS[self.body].most(self._changes(relation))
+        norm = NORMS[self.norm].most(self._changes(relation))
         return Sensitivity(one.l0, norm, one.l2_squared, one.linf)
 
     def add_remove_sensitivity(self, relation: Relation) -> Sensitivity | None:
@@ -126,7 +93,7 @@ class VectorQuery(Query):
     def _largest(self, relation: Relation) -> int:
         """The greatest change of a number of each vector, summed over all vectors."""
         if self.by_group:
-            return self.of.largest_changes(relation)
+            return self.of.changes_of_groups(relation)
         return self.of.sensitivity(relation).linf
 
     def protection(self, words: AnswerWords) -> str:
@@ -134,7 +101,7 @@ class VectorQuery(Query):
         each = "" if self.size == self.of.cells else ", summed over all groups"
         return (
             f"{words.role}: one {words.unit} can change the answer by at most {words.change}, "
-            f"where a change is {NORMS[self.body].change}{each}. Discrete {words.noise} noise of "
+            f"where a change is {NORMS[self.norm].change}{each}. Discrete {words.noise} noise of "
             f"scale {words.scale} was added to all numbers together; that of a number is within "
             f"{words.error} in {words.percent}% of cases."
         )

@@ -260,7 +260,7 @@ def test_norms_of_vectors_of_counts_change_as_stated_and_no_more(
     passing = tuple(InRanges(column, ((1, 1),)) for column in flags)
     axis = Axis(BooleanColumn("g", (("0", "0"), ("1", "1"))))
     of = IndicatorQuery(by=(axis,) * (groups - 1), tests=passing, max_counted=most)
-    query = VectorQuery(by=of.by, of=of, body=body, by_group=by_group)
+    query = VectorQuery(by=of.by, of=of, norm=body, by_group=by_group)
     relation = Relation(unit_of(limits), neighbors)
     parts = [flags for flags in product((0, 1), repeat=tests) if sum(flags) <= most]
     vectors = vectors_in_groups(parts, groups, query.bounded_unit(relation.unit))
@@ -295,7 +295,7 @@ def test_norms_of_vectors_of_sums_change_as_stated_and_no_more(
     column = IntegerColumn("x", bounds=contribution)
     axis = Axis(IntegerColumn("g", bounds=(0, cells - 1)), range(cells))
     of = LinearQuery(by=(axis,), factors=(Factor(column),))
-    claimed = VectorQuery(by=of.by, of=of, body=body).sensitivity(
+    claimed = VectorQuery(by=of.by, of=of, norm=body).sensitivity(
         Relation(unit_of(limits), neighbors)
     )
     vectors = contributions(RowContribution(min(low, 0), max(high, 0)), unit_of(limits), cells)
@@ -312,7 +312,7 @@ def test_rows_of_a_public_number_move_one_between_numbers_with_a_fixed_sum(cells
     axis = Axis(IntegerColumn("g", bounds=(0, cells - 1), missing=0), range(cells))
     person, row = PersonUnit("id", 1, 1, 1), RowUnit()
     counts = LinearQuery(by=(axis,))
-    query = VectorQuery(by=counts.by, of=counts, body="fixed-sum")
+    query = VectorQuery(by=counts.by, of=counts, norm="fixed-sum")
     assert query.sensitivity(Relation(row, Neighbors.CHANGE_ONE)).l1 == 1
     skipping = Axis(IntegerColumn("g", bounds=(0, cells - 1)), range(cells))
     partial = LinearQuery(by=(skipping,))
@@ -324,7 +324,7 @@ def test_rows_of_a_public_number_move_one_between_numbers_with_a_fixed_sum(cells
         (sums, Relation(row, Neighbors.CHANGE_ONE)),
     ):
         with pytest.raises(ValueError, match="sum of these numbers"):
-            VectorQuery(by=of.by, of=of, body="fixed-sum").sensitivity(relation)
+            VectorQuery(by=of.by, of=of, norm="fixed-sum").sensitivity(relation)
 
 
 @pytest.mark.parametrize("items", [1, 3])
@@ -333,7 +333,7 @@ def test_groups_of_a_public_number_of_rows_have_no_fixed_sums(items: int) -> Non
     group = Axis(IntegerColumn("g", bounds=(0, 1), missing=0), range(2))
     item = Axis(IntegerColumn("h", bounds=(0, items - 1), missing=0), range(items))
     of = LinearQuery(by=(group,), items=(item,))
-    query = VectorQuery(by=of.by, items=of.items, of=of, body="fixed-sum", by_group=True)
+    query = VectorQuery(by=of.by, items=of.items, of=of, norm="fixed-sum", by_group=True)
     with pytest.raises(ValueError, match="sum of these numbers"):
         query.sensitivity(Relation(RowUnit(), Neighbors.CHANGE_ONE))
 
@@ -342,13 +342,13 @@ def test_no_query_is_made_of_answers_whose_sensitivity_is_not_that_of_the_number
     """Vectors state a norm of their noise as L1, and choices a change of scores."""
     axis = Axis(IntegerColumn("g", bounds=(0, 3)), range(4))
     counts = LinearQuery(by=(axis,))
-    vector = VectorQuery(by=counts.by, of=counts, body="cube")
+    vector = VectorQuery(by=counts.by, of=counts, norm="cube")
     choice = ScoreQuery(classes=(axis,), score_function=Frequency(range(4)))
     for of in (vector, choice):
         with pytest.raises(ValueError, match="become another query"):
             paired(of)
         with pytest.raises(ValueError, match="become another query"):
-            VectorQuery(by=of.by, of=of, body="exchange")
+            VectorQuery(by=of.by, of=of, norm="exchange")
         with pytest.raises(ValueError, match="become another query"):
             ScaledSumsQuery(by=of.by, sums=(of, counts), times=(1, 1))
 

@@ -332,7 +332,7 @@ def _indicators(seed: int, columns: Iterable[Column]) -> Iterator[IndicatorQuery
         most = random.randint(1, len(tests))
         counts = IndicatorQuery(by=by, tests=tuple(tests), max_counted=most)
         yield counts
-        yield VectorQuery(by=by, of=counts, body="cube")
+        yield VectorQuery(by=by, of=counts, norm="cube")
 
 
 def faults(seed: int, columns: Iterable[Column]) -> FaultOrder:

@@ -25,4 +25,4 @@ def total_change(query: Query, changes: Sequence[int], one: object, other: objec
     assert isinstance(one, list) and isinstance(other, list)
     moved = [a - b for a, b in zip(one, other, strict=True)]
     starts = range(0, len(moved), query.size)
-    return sum(norm_of(query.body, moved[at : at + query.size]) for at in starts)
+    return sum(norm_of(query.norm, moved[at : at + query.size]) for at in starts)

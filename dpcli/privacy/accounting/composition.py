@@ -24,7 +24,7 @@ GuaranteeCounts = Mapping[Guarantee, int]
 
 
 MAX_ALTERNATIVES = 36
-"""Most couples of parts, and most cases of several columns, that are told apart."""
+"""Most couples of parts, and most cases of several columns, that are kept apart."""
 
 MAX_COMPARED = 8
 """Most parts, and most alternatives, with which another one is compared."""

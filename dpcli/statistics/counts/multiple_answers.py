@@ -104,7 +104,7 @@ class IndicatorQuery(Query):
             return signed_sensitivity(tests, neighbors, unit, self.groups)
         return indicator_sensitivity(tests, self.max_counted, neighbors, unit, self.groups)
 
-    def largest_changes(self, relation: Relation) -> int:
+    def changes_of_groups(self, relation: Relation) -> int:
         """A row adds at most one to the largest number of its group."""
         unit = self.bounded_unit(relation.unit)
         return indicator_sensitivity(1, 1, relation.neighbors, unit, self.groups).l1
@@ -202,11 +202,13 @@ class Selections(Statistic):
         if relation.neighbors is not Neighbors.ADD_REMOVE or query.max_counted < columns:
             return (*together, plain)
         # The least Gaussian noise is at weights of sqrt(k) to one, Laplace noise at k^(2/3) to one.
-        gaussian = _less_others(inputs, separate, sqrt_down(Fraction(columns), bits=16), "l2")
+        root = sqrt_down(Fraction(columns), bits=16)
+        gaussian = _less_others(self.name, inputs, query, root, "l2")
         ratio = Fraction(round(columns ** (2 / 3) * 2**16), 2**16)
         if float(ratio + 1) ** 1.5 / 2 > MAX_RELATIVE_DEVIATION * columns:
             return (gaussian, *together, plain)
-        return (gaussian, *together, _less_others(inputs, separate, ratio, "l1"), plain)
+        laplace = _less_others(self.name, inputs, query, ratio, "l1")
+        return (gaussian, *together, laplace, plain)
 
     def names(self, inputs: Inputs) -> tuple[str, ...]:
         return tuple(column.name for column in inputs.checked)
@@ -244,15 +246,13 @@ class CountMissing(Selections):
 
 
 def _less_others(
-    inputs: Inputs, separate: WeightedQuery, ratio: Fraction, family: Family
+    role: str, inputs: Inputs, query: IndicatorQuery, ratio: Fraction, family: Family
 ) -> SharedNoise:
     """The rows of each column less all others, and all rows."""
-    query = separate.query
-    assert isinstance(query, IndicatorQuery)
     weight = ratio / (ratio + 1)
     rows = LinearQuery(by=inputs.by, where=inputs.where)
     queries = (
-        WeightedQuery(f"{separate.role} less others", replace(query, signed=True), weight),
+        WeightedQuery(f"{role} less others", replace(query, signed=True), weight),
         WeightedQuery("count", rows, 1 - weight),
     )
     reason = (

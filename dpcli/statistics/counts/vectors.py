@@ -52,7 +52,7 @@ class NumbersTogether(LinearDesign):
         if deviation > MAX_RELATIVE_DEVIATION * sqrt(2) * query.sensitivity(relation).l1:
             return ()
         together = replace(separate, query=best)
-        reason = REASON.format(change=NORMS[best.body].change)
+        reason = REASON.format(change=NORMS[best.norm].change)
         return (cls(inputs, (together,), ("l1", "vector"), reason=reason, gains_by_epsilon=True),)
 
     @property
@@ -76,7 +76,7 @@ def _possible(separate: WeightedQuery, relation: Relation) -> Iterator[tuple[flo
         for by_group in (False, True):
             query = VectorQuery(
                 by=of.by, items=of.items, where=of.where, present=of.present,
-                of=of, body=body.norm.name, by_group=by_group,
+                of=of, norm=body.norm.name, by_group=by_group,
             )  # fmt: skip
             if 1 < query.size <= MAX_SIZE:
                 # A bound may not be proven for this body.

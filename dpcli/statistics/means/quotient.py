@@ -225,7 +225,8 @@ class QuotientDesign(Design):
 
     def in_pairs(self, relation: Relation) -> tuple[Self, ...]:
         """The design that answers both cells as a pair; empty unless it has less noise."""
-        from dpcli.statistics.counts.pairs import REASON, pairs_instead
+        # A release of one mean has no pairs, and loads no noise of vectors.
+        from dpcli.statistics.means.pairs import REASON, pairs_instead
 
         (cells,) = self.queries
         pairs = pairs_instead(self.inputs, cells, relation)

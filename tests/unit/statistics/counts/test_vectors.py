@@ -198,7 +198,7 @@ def test_exact_answers_are_those_of_the_oracle(tmp_path: Path) -> None:
     lines = [f"p{index // 3},{'012x'[index % 4]}" for index in range(50)]
     of = LinearQuery(by=(axis,))
     for unit in (RowUnit(), PersonUnit("who", 3, 3, 3)):
-        query = VectorQuery(by=of.by, of=of, body="zero-one")
+        query = VectorQuery(by=of.by, of=of, norm="zero-one")
         agreed([query], "\n".join(["who,g", *lines, ""]), tmp_path, unit)
 
 
@@ -206,7 +206,7 @@ def test_only_its_own_mechanism_answers_a_vector() -> None:
     """Laplace noise of this scale would not cover the sum of all changes."""
     relation = Relation(RowUnit(), Neighbors.ADD_REMOVE)
     of = LinearQuery(by=(Axis(IntegerColumn("g", bounds=(0, 1)), range(2)),))
-    query = VectorQuery(by=of.by, of=of, body="cube")
+    query = VectorQuery(by=of.by, of=of, norm="cube")
     for mechanism, asked in ((Laplace(), query), (KNorm(), of)):
         with pytest.raises(TypeError, match="queries that it answers"):
             CalibratedMechanism.calibrate(mechanism, [asked], relation, Loss(Fraction(1)))
@@ -218,9 +218,9 @@ def test_vectors_need_public_groups_the_same_rows_and_a_known_norm() -> None:
     """Private groups are not known before they are selected."""
     private = Axis(PrivatePartitionColumn("g"))
     with pytest.raises(ValueError, match="private groups"):
-        VectorQuery(by=(private,), of=LinearQuery(by=(private,)), body="cube")
+        VectorQuery(by=(private,), of=LinearQuery(by=(private,)), norm="cube")
     axis = Axis(IntegerColumn("g", bounds=(0, 1)), range(2))
     with pytest.raises(ValueError, match="other query"):
-        VectorQuery(of=LinearQuery(by=(axis,)), body="cube")
-    with pytest.raises(ValueError, match="known body"):
-        VectorQuery(by=(axis,), of=LinearQuery(by=(axis,)), body="ball")
+        VectorQuery(of=LinearQuery(by=(axis,)), norm="cube")
+    with pytest.raises(ValueError, match="norm is not known"):
+        VectorQuery(by=(axis,), of=LinearQuery(by=(axis,)), norm="ball")
