@@ -37,6 +37,7 @@ QUERIES: Final[Classes[Query]] = Classes(
     "queries.paired:PairedQuery",
     "queries.scaled:ScaledSumsQuery",
     "queries.vectors:VectorQuery",
+    "queries.one_way:OneWayQuery",
     "statistics.regression.queries:LeastSquaresQuery",
     "statistics.regression.queries:LogisticQuery",
     "queries.query:RowsPerUserQuery",

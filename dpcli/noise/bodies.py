@@ -9,6 +9,7 @@ To add a body, write its norm and a class here, and add both to their registries
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, sqrt
@@ -24,6 +25,12 @@ from dpcli.privacy.norms import ExchangeNorm, FixedSumNorm, LargestNorm, Norm, Z
 LARGE = 1e200
 """Relative probabilities above this are made smaller, so that none overflows."""
 
+FINEST = 1000
+"""Scale times size above which tails and variances are those of coarser noise.
+
+The deviation of a coordinate grows with both.
+"""
+
 FAR = 60
 """Tails end about as many scales, and deviations, beyond the mean radius."""
 
@@ -31,10 +38,12 @@ FAR = 60
 class Body(ABC):
     """A norm on vectors of k = `size` whole numbers, and noise by this norm.
 
-    All coordinates have the same symmetric distribution, and any two the same covariance.
+    All coordinates are symmetric. By default, they have the same distribution, and any two the
+    same covariance.
     """
 
     norm: ClassVar[type[Norm]]
+    finest: ClassVar[int] = FINEST
 
     @abstractmethod
     def draw(self, scale: Fraction, size: int, count: int) -> Array:
@@ -42,7 +51,20 @@ class Body(ABC):
 
     @abstractmethod
     def tails(self, scale: Fraction, size: int) -> Floats:
-        """P[a coordinate >= v] for v = 0, 1, 2, ..., until it is negligible."""
+        """P[a coordinate >= v] for v = 0, 1, 2, ..., until it is negligible.
+
+        It is the coordinate with the widest noise.
+        """
+
+    def tails_of_each(self, scale: Fraction, size: int) -> Sequence[Floats]:
+        """The tails of successive coordinates; one array if they are the same for all."""
+        return (self.tails(scale, size),)
+
+    def covariance(self, scale: Fraction, size: int, variance: float) -> Floats:  # noqa: ARG002 - of tables
+        """The covariance of all coordinates, if a coordinate has this variance."""
+        covariance = np.full((size, size), self.correlation(size) * variance)
+        np.fill_diagonal(covariance, variance)
+        return covariance
 
     @abstractmethod
     def correlation(self, size: int) -> float:

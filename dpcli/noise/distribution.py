@@ -152,6 +152,10 @@ class Noise(Unchangeable, ABC):
         """`half_width` and `discrete_variance`."""
         return Margin(self.half_width(confidence), self.discrete_variance)
 
+    def margins(self, confidence: Fraction) -> tuple[Margin, ...]:
+        """The margins of successive samples; one if it is the same for all."""
+        return (self.margin(confidence),)
+
     def width(self, outside: float) -> int:
         """The least k with P[|noise| > k] <= `outside`, in steps."""
         return search_min(lambda width: 2 * self.positive_tail(width + 1) <= outside, -1, 1)

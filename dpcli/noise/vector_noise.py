@@ -7,16 +7,11 @@ from functools import lru_cache
 from math import ceil, sqrt
 from typing import final
 
-from dpcli.noise.bodies import BODIES, Body, variance_of
+from dpcli.noise.bodies import Body, variance_of
 from dpcli.noise.distribution import Margin, Noise, NoiseSamples
+from dpcli.noise.tables import body_named
 from dpcli.numeric.arrays import Floats, Ints, np
 from dpcli.problems.light_dataclasses import dataclass
-
-FINEST = 1000
-"""Scale times size above which tails and variances are those of coarser noise.
-
-The deviation of a coordinate grows with both.
-"""
 
 
 @final
@@ -26,7 +21,7 @@ class VectorNoise(Noise):
 
     It is the K-norm distribution (Hardt and Talwar 2010) on the integers. The norm is that of the
     `body`. Successive coordinates are one vector, and vectors are independent. Tails and widths are
-    those of one coordinate; they are the same for all.
+    those of one coordinate; unless the body is of tables, they are the same for all.
     """
 
     size: int = 1
@@ -37,8 +32,9 @@ class VectorNoise(Noise):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if type(self.size) is not int or self.size < 1 or self.body not in BODIES:
-            raise ValueError("a vector has a size and a known body")
+        if type(self.size) is not int or self.size < 1:
+            raise ValueError("a vector has a size")
+        body_named(self.body)
 
     @property
     def title(self) -> str:
@@ -47,7 +43,7 @@ class VectorNoise(Noise):
     @property
     def shape(self) -> Body:
         """The body of the norm."""
-        return BODIES[self.body]
+        return body_named(self.body)
 
     def sample(self, count: int, *, many: bool = False) -> NoiseSamples:  # noqa: ARG002 - vectors are few
         """The coordinates of vectors; ValueError if the last one is not whole."""
@@ -75,10 +71,20 @@ class VectorNoise(Noise):
         return variance_of(tails) * coarse**2
 
     def covariance(self, count: int) -> Floats:
-        variance = self.discrete_variance
-        one = np.full((self.size, self.size), self.shape.correlation(self.size) * variance)
-        np.fill_diagonal(one, variance)
+        coarse, tails = _coarse_tails(self.shape, self.size, self.scale)
+        scaled = self.shape.covariance(self.scale / coarse, self.size, variance_of(tails))
+        one = scaled * coarse**2
         return np.array(np.kron(np.eye(-(-count // self.size)), one)[:count, :count])
+
+    def margins(self, confidence: Fraction) -> tuple[Margin, ...]:
+        coarse, _ = _coarse_tails(self.shape, self.size, self.scale)
+        outside = float(1 - confidence)
+        return tuple(
+            Margin(
+                int(np.argmax(2 * tails <= outside)) * coarse - 1, variance_of(tails) * coarse**2
+            )
+            for tails in self.shape.tails_of_each(self.scale / coarse, self.size)
+        )
 
     def fourth_cumulant(self, times: float) -> float:
         """That of Laplace noise with the same variance, which has heavier tails."""
@@ -115,5 +121,5 @@ class VectorNoise(Noise):
 @lru_cache(maxsize=64)
 def _coarse_tails(body: Body, size: int, scale: Fraction) -> tuple[int, Floats]:
     """How many steps one of the tails counts, and the tails."""
-    coarse = max(1, ceil(scale * size / FINEST))
+    coarse = max(1, ceil(scale * size / body.finest))
     return coarse, body.tails(scale / coarse, size)

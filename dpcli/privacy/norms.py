@@ -1,11 +1,14 @@
 """Norms in which K-norm noise falls off, and what one unit changes in them.
 
-Each norm makes the changes of some answers small. `dpcli.noise.bodies` draws the noise.
+Each norm makes the changes of some answers small. `dpcli.noise.bodies` draws the noise, and
+`dpcli.noise.tables` that of tables.
 """
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import ClassVar, Final
 
 from dpcli.problems.light_dataclasses import dataclass
@@ -111,3 +114,56 @@ NORMS: Final[dict[str, type[Norm]]] = {
     norm.name: norm for norm in (ZeroOneNorm, LargestNorm, ExchangeNorm, FixedSumNorm)
 }
 """Every norm, by its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class TablesNorm:
+    """A norm on several tables at once, whose sums are all the same number s.
+
+    Let Q be the largest sum of decreases of a table, or of increases if s is negative. Then the
+    norm is `decrease` Q + `total` |s|. With `total` None, s is zero.
+    """
+
+    name: str
+    decrease: int
+    total: int | None
+    change: str
+    """The norm of what one unit changes, in words."""
+
+
+TABLES_NORMS: Final[dict[str, TablesNorm]] = {
+    norm.name: norm
+    for norm in (
+        TablesNorm("tables", 2, 1, "the sum of all changes in the table where it is the largest"),
+        TablesNorm(
+            "moved-tables",
+            1,
+            1,
+            "the sum of all increases or of all decreases in a table, whichever is the largest",
+        ),
+        TablesNorm(
+            "exchanged-tables",
+            1,
+            None,
+            "half the sum of all changes in the table where it is the largest",
+        ),
+    )
+}
+"""Every norm on tables, by its name.
+
+A row that is added has a norm of one in the first two, one that is changed in the last two.
+"""
+
+
+def tables_name(norm: str, sizes: Sequence[int]) -> str:
+    """The name of a norm on tables with these numbers of cells."""
+    return "-".join((norm, *map(str, sizes)))
+
+
+def named_tables(name: str) -> tuple[TablesNorm, tuple[int, ...]] | None:
+    """The norm and the sizes of a name by `tables_name`; None for all others."""
+    norm = next((known for known in TABLES_NORMS if re.fullmatch(rf"{known}(-\d+)+", name)), None)
+    if norm is None:
+        return None
+    sizes = tuple(map(int, name.removeprefix(norm).split("-")[1:]))
+    return (TABLES_NORMS[norm], sizes) if all(sizes) else None

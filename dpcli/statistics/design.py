@@ -351,7 +351,7 @@ class Design:
         By default, they are the first answer itself.
         """
         answer, step = answers[0], self.queries[0].step
-        return Estimates.around(answer.values, answer.noise.margin(confidence), step)
+        return Estimates.around(answer.values, answer.noise.margins(confidence), step)
 
     def shown_incomplete(self, answers: Sequence[NoisyAnswer]) -> str:
         """Why noisy answers show that numbers are about less than all rows; empty if not."""

@@ -164,6 +164,12 @@ CHANGED = {
     "counts with a public sum": AuditedDesign(
         "statistic: histogram, column: k", FEW * 8, (5, True, False), (-1.0, 1.0)
     ),
+    "one-way tables of exchanged rows": AuditedDesign(
+        "statistic: marginals, columns: [a, b], ways: 1",
+        FEW * 8,
+        (5, True, False),
+        (-1.0, 1.0, 1.0, -1.0),
+    ),
     "ratio of products": AuditedDesign(
         "statistic: ratio, numerator: x, denominator: y", FEW * 8, FAR
     ),

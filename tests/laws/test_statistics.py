@@ -27,7 +27,6 @@ from dpcli.privacy.unit import Neighbors, Relation, RowUnit
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.scaled import ScaledSumsQuery
 from dpcli.queries.scores import ScoreQuery, SelectionQuery
-from dpcli.queries.vectors import VectorQuery
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.design import MEASURES, Design, Inputs, NoisyAnswer
 from dpcli.statistics.quantiles.recursion import QuantilesQuery
@@ -214,7 +213,7 @@ def greatest_changes(
         changes = changes_of_all(query, answer - after)
         sizes = (changes != 0, changes, changes**2)
         norms.append([*(int(part.sum(axis=1).max()) for part in sizes), int(changes.max())])
-        if isinstance(query, VectorQuery):
+        if query.vectors:
             rows = zip(changes.tolist(), after.tolist(), strict=True)
             norms[-1][1] = max(
                 total_change(query, part, answer.tolist(), row) for part, row in rows

@@ -41,6 +41,7 @@ from dpcli.statistics.tables.agreement import (
     summed_counts,
 )
 from dpcli.statistics.tables.effects import EffectQuery
+from dpcli.statistics.tables.one_way import OneWayTables
 from dpcli.statistics.tables.shares import (
     EPSILON,
     RHO,
@@ -256,12 +257,13 @@ class Marginals(Statistic):
     tables that are measured need not be those that are published (as in Li, Hay, Rastogi, Miklau
     and McGregor 2010). With shares of epsilon, one table of all columns can be measured, of which
     the published tables are sums; or the columns are divided into blocks, and a table is measured
-    for every `ways` blocks; or each published table is measured, but for small ones that are better
-    summed from larger ones. With Gaussian noise, the effects of the columns can be measured: the
-    number of rows, how the counts of each column deviate from equal ones, how those of two columns
-    deviate from what the single ones say, and so on (Xiao, He, Zhang and Kifer 2023). The plan
-    takes what has the least expected error, which depends on public facts alone, with the best
-    shares of epsilon or rho; and never a table of too many cells. `dpcli plan` says what it took.
+    for every `ways` blocks; or each published table is measured, but for small ones that are
+    better summed from larger ones. Tables of single columns can have K-norm noise together. With
+    Gaussian noise, the effects of the columns can be measured: the number of rows, how the counts
+    of each column deviate from equal ones, how those of two columns deviate from what the single
+    ones say, and so on (Xiao, He, Zhang and Kifer 2023). The plan takes what has the least
+    expected error, which depends on public facts alone, with the best shares of epsilon or rho;
+    and never a table of too many cells. `dpcli plan` says what it took.
 
     Measured tables that share columns contain the same totals, with different noise. The step
     `consistent`, which is the default of `post`, makes all totals agree: each becomes the mean
@@ -324,10 +326,12 @@ class Marginals(Statistic):
             else epsilon_design(sizes, ways, inputs.groups)
         )
         effects = measured_effects(inputs, relation)
+        tables = MeasuredTables.of(inputs, by_epsilon, ("l1",), "epsilon")
         return (
             *effects,
+            *OneWayTables.of(inputs, tables, relation),
             MeasuredTables.of(inputs, by_rho, ("l1",) if effects else ADDITIVE, "rho"),
-            MeasuredTables.of(inputs, by_epsilon, ("l1",), "epsilon"),
+            tables,
         )
 
     def names(self, inputs: Inputs) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from dpcli.numeric.arrays import Array, Floats, Ints, integer_array
 from dpcli.numeric.exact import rounded_text
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.problems.errors import SpecError
+from dpcli.queries.one_way import OneWayQuery
 from dpcli.queries.query import Query
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import Estimates
@@ -376,6 +377,8 @@ def table(joint: Ints, query: Query) -> Array:
 
     Those of an effect are, along each axis, its size times each number minus their sum.
     """
+    if isinstance(query, OneWayQuery):
+        return np.concatenate([table(joint, part) for part in query.parts])
     kept = {int(axis.column.name[1:]) for axis in query.items}
     counts: Ints = joint.sum(axis=tuple(set(range(joint.ndim)) - kept))
     if isinstance(query, EffectQuery):

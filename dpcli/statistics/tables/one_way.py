@@ -1,0 +1,77 @@
+"""A table for each of several columns, with K-norm noise for all tables together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from math import sqrt
+from typing import ClassVar
+
+from dpcli.privacy.norms import TABLES_NORMS
+from dpcli.privacy.unit import Neighbors, Relation
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.queries.one_way import OneWayQuery
+from dpcli.statistics.counts.vectors import MAX_RELATIVE_DEVIATION
+from dpcli.statistics.design import Design, Inputs, LinearDesign, WeightedQuery
+
+MAX_CELLS = 64
+"""The most cells of a group.
+
+Noise for more takes long, and for large tables it is hardly smaller.
+"""
+
+REASON = (
+    "all tables have K-norm noise together: one row counts once in each, and the noise of all "
+    "tables has the same sum. So totals agree, and counts have less noise than with a part of "
+    "epsilon for each table"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneWayTables(LinearDesign):
+    """The tables of single columns with K-norm noise, whose totals agree."""
+
+    answered_by: ClassVar[str] = "k_norm"
+
+    @classmethod
+    def of(cls, inputs: Inputs, separate: Design, relation: Relation) -> tuple[OneWayTables, ...]:
+        """The design instead of `separate` tables; empty unless it has less noise."""
+        from dpcli.noise.tables import TablesBody, body_named
+
+        if inputs.ways != (1,) or inputs.sample:
+            return ()
+        changes = (part.query.sensitivity(relation).l1 / part.weight for part in separate.queries)
+        best = separate.expected_error([sqrt(2) * float(change) for change in changes])
+        best, found = best * MAX_RELATIVE_DEVIATION, None
+        for query in _possible(inputs, relation):
+            body = body_named(query.vectors[1])
+            assert isinstance(body, TablesBody)
+            sizes = [*map(len, query.items)]
+            square = sum(size * body.variance_in(size) for size in sizes) / sum(sizes)
+            error = sqrt(square) * query.sensitivity(relation).l1
+            if error < best:
+                best, found = error, query
+        if found is None:
+            return ()
+        names = ", ".join(axis.column.name for axis in found.items)
+        whole = (WeightedQuery(f"tables of {names}", found),)
+        return (cls(inputs, whole, ("l1", "vector"), reason=REASON, gains_by_epsilon=True),)
+
+
+def _possible(inputs: Inputs, relation: Relation) -> Iterator[OneWayQuery]:
+    """The query with each norm that is proven and gains by it.
+
+    Under change-one, a row may leave the rows of an entry with a filter and enter those of another
+    one. Then noise for a removal and an addition is needed in any case.
+    """
+    exchanged = relation.neighbors is Neighbors.CHANGE_ONE
+    for norm in TABLES_NORMS:
+        is_moved = norm != "tables"
+        if is_moved and (not exchanged or inputs.where):
+            continue
+        # A bound may not be proven for these tables, or for this norm.
+        with suppress(ValueError):
+            query = OneWayQuery(by=inputs.by, items=inputs.margins, where=inputs.where, norm=norm)
+            if query.cells_per_group <= MAX_CELLS:
+                query.sensitivity(relation)
+                yield query
