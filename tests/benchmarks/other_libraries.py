@@ -100,6 +100,9 @@ class OpenDP(Library):
             sized = (dp.vector_domain(numbers, size=size), dp.symmetric_distance())
             then = dp.t.then_mean() if kind == "mean" else dp.t.then_variance(ddof=0)
             return [self.calibrated(sized >> then, self.epsilon)]
+        if kind == "marginals":
+            space = self.whole >> dp.t.then_count_by_categories([*range(self.question.labels)])
+            return [self.calibrated(space, self.epsilon / len(self.question.table))]
         if self.question.labels or kind == "proportion":
             labels = list(range(self.question.labels or 2))
             space = self.whole >> dp.t.then_count_by_categories(labels)
@@ -150,6 +153,11 @@ class OpenDP(Library):
         """The counts of all labels."""
         counts: Sequence[float] = self.measured[0](table["x"].tolist())
         return counts[: self.question.labels]
+
+    def marginals(self, table: Table) -> Sequence[float]:
+        """The counts of all labels of each column; the last count is that of others."""
+        tables = (self.measured[0](values.tolist())[:-1] for values in table.values())
+        return [count for counts in tables for count in counts]
 
     def proportion(self, table: Table) -> Sequence[float]:
         """The count of one answer over that of both."""

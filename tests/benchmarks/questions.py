@@ -157,6 +157,7 @@ def questions() -> Iterator[Question]:
     yield from _quantiles()
     yield from _pairs()
     yield from _labels()
+    yield from _tables()
     yield from _two_cells()
 
 
@@ -238,6 +239,20 @@ def _labels() -> Iterator[Question]:
         entry = f"statistic: selections, columns: [{', '.join(chosen)}]"
         yield Question(
             f"counts of {count} answers", entry, chosen, judge, upper=1, items=tuple(chosen)
+        )
+
+
+def _tables() -> Iterator[Question]:
+    """A table for each of several columns with the same number of labels."""
+    generator = np.random.default_rng(25)
+    for columns, labels in ((4, 3), (6, 2), (2, 10)):
+        drawn = {f"x{at}": generator.integers(0, labels, ROWS) for at in range(columns)}
+        counts = (np.bincount(values, minlength=labels) for values in drawn.values())
+        judge = RootMeanSquare(tuple(float(count) for table in counts for count in table))
+        entry = f"statistic: marginals, columns: [{', '.join(drawn)}], ways: 1"
+        items = tuple(f"{name}={label(at)}" for name in drawn for at in range(labels))
+        yield Question(
+            f"{columns} tables of {labels} labels", entry, drawn, judge, labels=labels, items=items
         )
 
 
