@@ -26,7 +26,7 @@ from dpcli.problems.errors import DataError, QualityError, UsageError, make_prob
 from dpcli.specification.model import Spec
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import SUPPRESSED, Estimates
-from dpcli.statistics.postprocessing import apply_steps
+from dpcli.statistics.postprocessing import COMBINED, LINEAR, Consistent, apply_steps
 
 if TYPE_CHECKING:
     from dpcli.engine.sums.aggregate import ConfidentialAnswer
@@ -237,11 +237,18 @@ def estimate_statistic(noisy: NoisyStatistic, confidence: Fraction) -> Estimated
     entry = planned.entry
     estimates = entry.statistic.possible_estimate(planned.design, answers, confidence)
 
-    def agree(changed: Estimates) -> Estimates:
+    def agree(changed: Estimates, step: Consistent) -> Estimates:
         consistent = planned.design.make_consistent(answers, changed, confidence)
-        return consistent.within(changed.limits)
+        agreed = consistent.within(changed.limits)
+        if step.units is None:
+            return agreed
+        numbers = planned.design.make_additive(answers, step.units, nonnegative=step.nonnegative)
+        return agreed.with_values(numbers, Fraction(1, step.units))
 
-    raw = estimates.before_postprocessing if entry.raw else None
+    raw = None
+    if entry.raw:
+        adds_up = any(isinstance(step, COMBINED) for step in entry.post)
+        raw = (agree(estimates, LINEAR) if adds_up else estimates).before_postprocessing
     processed, population = apply_steps(entry.post, estimates, agree), None
     if planned.design.has_population:
         population = planned.design.population(answers, confidence).around_values()

@@ -81,7 +81,7 @@ def _resolve_entry(section: EntryModel, context: SpecContext) -> Entry:
     )
     steps = attempt(read_steps, section, statistic, relation.unit)
     raw = attempt(read_raw, section, statistic, steps)
-    reader.require_consistent(inputs.value)
+    reader.require_consistent(inputs.value, steps.value)
     mechanisms, (design, *_) = settings.value.mechanisms, reader.designs(inputs.value)
     # Which choice decides the answers to its queries, or their noise.
     queries = [part.query for part in design.queries]

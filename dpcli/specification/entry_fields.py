@@ -49,7 +49,14 @@ from dpcli.problems.reference import advice, synonyms
 from dpcli.specification.context import SpecContext
 from dpcli.specification.privacy import Limit
 from dpcli.statistics.design import Design
-from dpcli.statistics.postprocessing import STEPS, PostProcessingStep, SuppressWide
+from dpcli.statistics.postprocessing import (
+    STEPS,
+    Consistent,
+    PostProcessingStep,
+    SuppressBelow,
+    SuppressWide,
+    combined,
+)
 from dpcli.statistics.statistic import NUMERIC_STEPS, Statistic
 
 AUTO = "auto"
@@ -439,8 +446,14 @@ def read_steps(
     withhold, post = section.withhold, section.node.sequence("post")
     if post is not None:
         steps = read_all(lambda node: _read_step(node, statistic), post.items)
-        if any(step.name == "consistent" for step in steps[1:]):
-            raise section.report_key("step-order", "post")
+        for step in steps[1:]:
+            if isinstance(step, Consistent):
+                raise section.report_key("step-order", "post", step=step.name)
+        if statistic.adds_up and steps and isinstance(steps[0], Consistent):
+            steps = [*combined(steps)]
+            for step in steps[1:]:
+                if step.name != SuppressBelow.name:
+                    raise section.report_key("step-breaks", "post", step=step.name)
     else:
         # With limits on groups, tables use different rows of a person and need not agree.
         names = () if unit.limits_groups else statistic.default_steps
@@ -499,7 +512,8 @@ def read_raw(
 ) -> bool:
     """Whether the noisy answers before post-processing are published too.
 
-    The default is true if the only step makes totals consistent. If numbers are withheld, raw
+    The default is true if the only step makes totals consistent. If numbers add up otherwise, the
+    answers that are published are linear ones that agree. If numbers are withheld, raw
     answers cannot be published: the table would contain the withheld numbers under another name.
     """
     raw: bool | None = section.raw
@@ -507,7 +521,8 @@ def read_raw(
         raise section.report_key("raw-not-taken", "raw")
     names = {step.name for step in steps.value}
     if raw is None:
-        return bool(statistic.default_steps) and names == {"consistent"}
+        only = len(steps.value) == 1 and isinstance(steps.value[0], Consistent)
+        return bool(statistic.default_steps) and only
     if raw and SuppressWide.name in names:
         raise section.report_key("raw-of-withheld", "raw")
     return raw

@@ -32,6 +32,7 @@ from dpcli.queries.query import MAX_PRODUCT
 from dpcli.specification.context import SpecContext
 from dpcli.specification.entry_fields import EntryModel
 from dpcli.statistics.design import Design, Inputs
+from dpcli.statistics.postprocessing import PostProcessingStep
 from dpcli.statistics.statistic import Statistic
 
 if TYPE_CHECKING:
@@ -312,14 +313,16 @@ class InputsReader:
             raise self._section.report_key("too-many-candidates", key, count=count, most=limit)
         return points
 
-    def require_consistent(self, inputs: Inputs) -> None:
-        """Checks that valid fields fit together, and that inputs are within the limits.
+    def require_consistent(self, inputs: Inputs, steps: Sequence[PostProcessingStep]) -> None:
+        """Checks that fields and steps fit together, and inputs are within limits.
 
         Raises `AlreadyReportedError` after the problems are recorded.
         """
         section, context, statistic = self._section, self._context, self._statistic
         faults = [fault for fault in statistic.unused(inputs) if section.has(fault.key)]
-        faults += statistic.faults(inputs, self._relation)
+        faults += (
+            *statistic.faults(inputs, self._relation), *statistic.step_faults(inputs, steps)
+        )  # fmt: skip
         for fault in faults:
             report = section.report if fault.at_value else section.report_key
             report(fault.code, fault.key, **fault.arguments)

@@ -377,6 +377,15 @@ class Design:
         """The estimates after the step `consistent`: all numbers agree with each other."""
         return estimates
 
+    def make_additive(
+        self, answers: Sequence[NoisyAnswer], units: int, *, nonnegative: bool
+    ) -> Array:
+        """The published numbers as whole numbers of 1/`units` that add up.
+
+        Raises TypeError unless numbers are those of tables.
+        """
+        raise TypeError("only tables add up")
+
 
 @dataclass(frozen=True)
 class PublishedAnswer(Design):

@@ -196,6 +196,11 @@ class Estimates:
             return self
         return replace(self.map_numbers(lambda numbers: multiply_exact(numbers, factor)), step=step)
 
+    def with_values(self, values: Array, step: Fraction) -> Estimates:
+        """The estimates with other values, in this step, and the same intervals."""
+        fine = self.refined(step)
+        return replace(fine, value=multiply_exact(values, int(step / fine.step)))
+
     def shifted(self, by: Fraction) -> Estimates:
         """The estimates with `by` added to every number."""
         fine = self.refined(by)

@@ -28,8 +28,8 @@ from dpcli.statistics.estimates import (
     intersection,
 )
 
-Reconcile = Callable[[Estimates], Estimates]
-"""Makes the numbers of an entry agree (`Design.make_consistent`)."""
+Reconcile = Callable[[Estimates, "Consistent"], Estimates]
+"""Makes the numbers of an entry agree, as a step says (`Design.make_consistent`)."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,7 @@ class PostProcessingStep(ABC):
 
     name: ClassVar[str]
     parameters: ClassVar[int] = 0
+    fits_joint_table: ClassVar[bool] = False
     description: ClassVar[str]
     unbiased: ClassVar[bool] = False
 
@@ -161,9 +162,87 @@ class Consistent(PostProcessingStep):
     name = "consistent"
     description = "made to agree with each other"
     unbiased = True
+    made_of: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    """Names of steps that together are this one, where numbers are those of tables."""
+    units: ClassVar[int | None] = None
+    """Numbers add up in whole numbers of 1/`units`; None for linear numbers."""
+    nonnegative: ClassVar[bool] = False
 
     def apply(self, estimates: Estimates, reconcile: Reconcile) -> Estimates:
-        return reconcile(estimates)
+        return reconcile(estimates, self)
+
+
+@dataclass(frozen=True)
+class ConsistentIntegers(Consistent):
+    """Rounds tables that agree to whole numbers, which agree too and may be negative."""
+
+    name = "consistent-integer"
+    description = "rounded to whole numbers that agree with each other"
+    unbiased = False
+    made_of = (("consistent", "integer"),)
+    units = 1
+
+    def apply(self, estimates: Estimates, reconcile: Reconcile) -> Estimates:
+        return Integer().apply(reconcile(estimates, self), reconcile)
+
+
+@dataclass(frozen=True)
+class ConsistentNonnegative(Consistent):
+    """Takes the non-negative tables that fit best, with an unbiased total.
+
+    Intervals are those of linear numbers, without what is below zero.
+    """
+
+    name = "consistent-nonnegative"
+    description = "made to agree with each other, without negative numbers and with unbiased totals"
+    unbiased = False
+    made_of: ClassVar[tuple[tuple[str, ...], ...]] = (("consistent", "nonnegative"),)
+    units = 100
+    nonnegative = True
+    fits_joint_table = True
+
+    def apply(self, estimates: Estimates, reconcile: Reconcile) -> Estimates:
+        return Nonnegative().apply(reconcile(estimates, self), reconcile)
+
+
+@dataclass(frozen=True)
+class Whole(ConsistentNonnegative):
+    """Makes tables for people: whole, not negative, and with totals that add up.
+
+    `post: [whole]`. The tables fit the noisy answers best, with an unbiased total. The linear
+    numbers, which are unbiased, stand beside as NAME.raw: sums and comparisons use these. Most
+    cells that are empty become zero. What they had is taken from other cells, so if nine of ten
+    are empty, a large number is too small by about one standard deviation of its noise.
+    """
+
+    name = "whole"
+    description = (
+        "made whole and not negative, and to add up; where most cells are empty, large numbers are "
+        "too small by about one standard deviation of their noise"
+    )
+    made_of = (("consistent", "nonnegative", "integer"), ("consistent", "integer", "nonnegative"))
+    units = 1
+
+    def apply(self, estimates: Estimates, reconcile: Reconcile) -> Estimates:
+        return Integer().apply(super().apply(estimates, reconcile), reconcile)
+
+
+COMBINED: tuple[type[Consistent], ...] = (ConsistentIntegers, ConsistentNonnegative, Whole)
+"""Steps that stand for several, where these would break agreement one by one."""
+
+
+LINEAR = Consistent()
+"""The step that makes linear, unbiased numbers agree."""
+
+
+def combined(steps: Sequence[PostProcessingStep]) -> tuple[PostProcessingStep, ...]:
+    """The steps, with one in place of the first ones that mean the same."""
+    names, found = tuple(step.name for step in steps), tuple(steps)
+    for step in COMBINED:
+        for parts in step.made_of:
+            if names[: len(parts)] == parts:
+                found = (step(), *steps[len(parts) :])
+    return found
 
 
 STEPS: tuple[type[PostProcessingStep], ...] = (
@@ -172,6 +251,7 @@ STEPS: tuple[type[PostProcessingStep], ...] = (
     Clamp,
     SuppressBelow,
     Consistent,
+    Whole,
 )
 """Every step that a spec may name."""
 

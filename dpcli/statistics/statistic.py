@@ -19,6 +19,7 @@ from dpcli.noise.distribution import ADDITIVE, Family
 from dpcli.privacy.unit import Relation
 from dpcli.statistics.design import INPUT_FIELDS, Design, Inputs, NoisyAnswer
 from dpcli.statistics.estimates import ANY, NONNEGATIVE, Estimates, Limits
+from dpcli.statistics.postprocessing import PostProcessingStep
 
 NUMERIC_STEPS = ("nonnegative", "integer", "clamp", "suppress_below")
 """Steps of `post` for statistics whose numbers are whole or real."""
@@ -39,6 +40,7 @@ class Statistic(ABC):
         chooses_labels: Whether the items are labels that were chosen, and the numbers their ranks.
         selects_labels: Whether these labels are private, and its noisy counts select them.
         steps: The steps of `post` that it allows. `default_steps` apply if `post` is absent.
+        adds_up: Whether numbers are those of tables, which add up after some steps.
         has_raw: Whether there is one noisy number behind each estimate.
         derivation: How the published numbers are computed from the noisy answers.
         warning: What readers of the numbers must know.
@@ -58,6 +60,7 @@ class Statistic(ABC):
     families: ClassVar[tuple[Family, ...]] = ADDITIVE
     steps: ClassVar[tuple[str, ...]] = NUMERIC_STEPS
     default_steps: ClassVar[tuple[str, ...]] = ()
+    adds_up: ClassVar[bool] = False
     has_raw: ClassVar[bool] = True
     chooses_labels: ClassVar[bool] = False
     selects_labels: ClassVar[bool] = False
@@ -124,6 +127,12 @@ class Statistic(ABC):
 
     def faults(self, inputs: Inputs, relation: Relation) -> Iterable[FieldFault]:
         """The faults of the inputs: combinations of fields that are each valid alone."""
+        return ()
+
+    def step_faults(
+        self, inputs: Inputs, steps: Sequence[PostProcessingStep]
+    ) -> Iterable[FieldFault]:
+        """The faults of steps next to the inputs."""
         return ()
 
     def unused(self, inputs: Inputs) -> Iterable[FieldFault]:

@@ -11,7 +11,7 @@ from dpcli.noise.sums import weighted_margin
 from dpcli.numeric.arrays import integer_array, largest_magnitude, widened
 from dpcli.privacy.unit import Neighbors, Relation, RowUnit
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.queries.query import LinearQuery
+from dpcli.queries.query import LinearQuery, Query
 from dpcli.statistics.design import Inputs, LinearDesign, NoisyAnswer, WeightedQuery
 from dpcli.statistics.estimates import Estimates
 
@@ -27,6 +27,12 @@ REASON = (
 )
 
 
+def sum_is_public(query: Query, relation: Relation) -> bool:
+    """Whether the sum of all numbers of a query is the public number of rows."""
+    is_public = relation == Relation(RowUnit(), Neighbors.CHANGE_ONE)
+    return is_public and query.sum_of_row == 1 and not query.may_skip
+
+
 @dataclass(frozen=True, kw_only=True)
 class CountsOfAllRows(LinearDesign):
     """Counts c of k cells, and the public sum n: each is c - (sum of c - n) / k.
@@ -40,9 +46,7 @@ class CountsOfAllRows(LinearDesign):
     ) -> tuple[CountsOfAllRows, ...]:
         """The design; empty unless the counts have the number of rows as their sum."""
         query = separate.query
-        is_public = relation == Relation(RowUnit(), Neighbors.CHANGE_ONE)
-        counts_each = query.sum_of_row == 1 and not query.may_skip
-        if not is_public or not counts_each or inputs.sample:
+        if not sum_is_public(query, relation) or inputs.sample:
             return ()
         if not query.cells or not 1 < query.cells <= MAX_CELLS:
             return ()

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
-from math import ceil, lcm, prod
+from math import ceil, prod
 
 from dpcli.data.kinds import Axis
 from dpcli.noise.distribution import Margin, Noise
@@ -135,13 +135,10 @@ def agreed_counts(
     wanted: Sequence[Axes], measured: Sequence[Measured], confidence: Fraction
 ) -> Estimates:
     """The wanted tables by generalized least squares, so that their totals agree."""
-    agreement = _Agreement(wanted, measured)
-    # All numbers and half-widths, which are rounded up to printed decimals, are steps of this.
-    common = lcm(10**DECIMALS, *(cells(axes) ** 2 for axes in wanted))
-    step = Fraction(1, common * WEIGHT_UNITS)
-    values = [agreement.table(axes) * (common // cells(axes) ** 2) for axes in wanted]
-    margins = [agreement.margin(axes, confidence, step) for axes in wanted]
-    return _around(wanted, values, margins, step, DECIMALS)
+    agreement, units = Agreement(wanted, measured), 10**DECIMALS
+    values = [agreement.rounded(axes, units) for axes in wanted]
+    margins = [agreement.margin(axes, confidence) for axes in wanted]
+    return _around(wanted, values, margins, Fraction(1, units), DECIMALS)
 
 
 def _around(
@@ -158,42 +155,61 @@ def _around(
     return Estimates.around(integer_array(values.ravel()), each, step, (decimals,))
 
 
-class _Agreement:
-    """The weighted mean of each effect over the measured tables that contain it."""
+class Agreement:
+    """The weighted mean of each effect over the measured tables that contain it.
+
+    Attributes:
+        effects: Each effect, times the squared number of its cells and times `WEIGHT_UNITS`.
+        precisions: The inverse variance of a total in a cell of its axes.
+    """
 
     def __init__(self, wanted: Sequence[Axes], measured: Sequence[Measured]) -> None:
         self._measured = measured
         self._weights: dict[Axes, list[int]] = {}
-        self._precisions: dict[Axes, float] = {}
-        self._effects: dict[Axes, Array] = {}
+        self.precisions: dict[Axes, float] = {}
+        self.effects: dict[Axes, Array] = {}
         for axes in dict.fromkeys(inner for table in wanted for inner in effects_of(table)):
             own = [table.precision(axes) for table in measured]
-            self._precisions[axes] = sum(own)
-            units = _units([part / self._precisions[axes] for part in own])
+            self.precisions[axes] = sum(own)
+            units = _units([part / self.precisions[axes] for part in own])
             self._weights[axes] = units
             pairs = zip(units, measured, strict=True)
             weighted = [
                 unit * table.effect_times_squared_scale(axes) for unit, table in pairs if unit
             ]
-            self._effects[axes] = np.sum(weighted, axis=0)
+            self.effects[axes] = np.sum(weighted, axis=0)
 
     def table(self, axes: Axes) -> Array:
         """The agreed counts, times the squared number of cells and times `WEIGHT_UNITS`."""
         total: Array = np.zeros((1, *map(len, axes)), dtype=object)
         for inner in effects_of(axes):
             shape = [len(axis) if axis in inner else 1 for axis in axes]
-            total = total + cells(axes, inner) * self._effects[inner].reshape(-1, *shape)
+            total = total + cells(axes, inner) * self.effects[inner].reshape(-1, *shape)
         return total
+
+    def rounded(self, axes: Axes, units: int) -> Array:
+        """The agreed counts, rounded to 1/`units`, so that all totals still agree.
+
+        What is rounded are the numbers of all labels but the last of each axis, and totals. The
+        others are what is left of the totals.
+        """
+        scale = cells(axes) ** 2 * WEIGHT_UNITS
+        rounded: Array = (2 * units * self.table(axes) + scale) // (2 * scale)
+        for index, axis in enumerate(axes, 1):
+            totals = self.rounded(tuple(key for key in axes if key != axis), units)
+            inner, last = np.split(rounded, [len(axis) - 1], axis=index)
+            last[...] = np.expand_dims(totals, index) - inner.sum(axis=index, keepdims=True)
+        return rounded
 
     def variance(self, axes: Axes) -> float:
         """The variance of the noise in a cell of a table."""
         parts = _parts(axes)
         return sum(
-            part / cells(axes, inner) / self._precisions[inner] for inner, part in parts.items()
+            part / cells(axes, inner) / self.precisions[inner] for inner, part in parts.items()
         )
 
-    def margin(self, axes: Axes, confidence: Fraction, step: Fraction) -> Margin:
-        """The margin of a cell of a table; printed decimals hold the width."""
+    def margin(self, axes: Axes, confidence: Fraction) -> Margin:
+        """The margin of a cell of a table, in printed decimals."""
         weighted = [(part, self._weights[inner]) for inner, part in _parts(axes).items()]
         fourth = 0.0
         for index, table in enumerate(self._measured):
@@ -202,8 +218,7 @@ class _Agreement:
             fourth += table.fourth_cumulant(axes, units / WEIGHT_UNITS)
         variance = self.variance(axes)
         width = blended_half_width(fourth, variance, confidence)
-        rounded = Fraction(ceil(width * 10**DECIMALS), 10**DECIMALS)
-        return Margin(int(rounded / step), variance / float(step) ** 2)
+        return Margin(ceil(width * 10**DECIMALS), variance * 10 ** (2 * DECIMALS))
 
 
 def _parts(axes: Axes) -> dict[Axes, float]:

@@ -16,11 +16,13 @@ from dpcli.data.column import Column
 from dpcli.fields.section import field_types
 from dpcli.fields.statistic_fields import AxesPerTable, FieldFault, TableColumns, check_max
 from dpcli.noise.distribution import ADDITIVE, Family, Noise
+from dpcli.numeric.arrays import Array
 from dpcli.numeric.exact import rounded_text
 from dpcli.privacy.sensitivity import MAX_AXES, effect_sensitivity, sensitivity
 from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery, Query
+from dpcli.statistics.counts.known_sum import sum_is_public
 from dpcli.statistics.design import (
     Design,
     Inputs,
@@ -30,7 +32,9 @@ from dpcli.statistics.design import (
     WeightedQuery,
 )
 from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.postprocessing import PostProcessingStep
 from dpcli.statistics.statistic import NUMERIC_STEPS, Statistic
+from dpcli.statistics.tables.additive import additive_counts, joint_cells
 from dpcli.statistics.tables.agreement import (
     Axes,
     Measured,
@@ -41,6 +45,7 @@ from dpcli.statistics.tables.agreement import (
     summed_counts,
 )
 from dpcli.statistics.tables.effects import EffectQuery
+from dpcli.statistics.tables.fitting import MAX_JOINT_CELLS
 from dpcli.statistics.tables.one_way import OneWayTables
 from dpcli.statistics.tables.shares import (
     EPSILON,
@@ -81,9 +86,17 @@ class MeasuredTables(LinearDesign):
 
     @classmethod
     def of(
-        cls, inputs: Inputs, shares: Shares, families: tuple[Family, ...], measure: Measure
+        cls,
+        inputs: Inputs,
+        shares: Shares,
+        families: tuple[Family, ...],
+        measure: Measure,
+        relation: Relation,
     ) -> MeasuredTables:
-        """The design that measures tables with these shares of the loss, in this measure."""
+        """The design that measures tables with these shares of the loss, in this measure.
+
+        If the number of rows is public, it is a table without an axis.
+        """
         queries, present, summed = [], _columns(inputs), 1
         if len(shares) == 1:
             # A published count sums at most as many cells as the columns have that the smallest
@@ -94,6 +107,8 @@ class MeasuredTables(LinearDesign):
             table = tuple(inputs.margins[index] for index in indexes)
             query = LinearQuery(by=inputs.by, items=table, where=inputs.where, present=present)
             queries.append(WeightedQuery(f"table of {_names(table)}", query, share, summed=summed))
+        if not inputs.by and sum_is_public(queries[0].query, relation):
+            queries.append(WeightedQuery("rows", LinearQuery(), Fraction(0)))
         return cls(inputs, tuple(queries), families, (measure,))
 
     def measures_effect(self, query: Query) -> bool:
@@ -186,6 +201,14 @@ class MeasuredTables(LinearDesign):
         if not len(estimates):  # No group was selected.
             return estimates
         return (self.estimate if self.agrees else self.agreed)(answers, confidence)
+
+    def make_additive(
+        self, answers: Sequence[NoisyAnswer], units: int, *, nonnegative: bool
+    ) -> Array:
+        measured, wanted = tuple(self.measured(answers)), published_tables(self.inputs)
+        return additive_counts(
+            self.inputs.margins, wanted, measured, units, nonnegative=nonnegative
+        )
 
 
 class MeasuredEffects(MeasuredTables):
@@ -293,7 +316,8 @@ class Marginals(Statistic):
     noun = "tables"
     takes = field_types(columns=TableColumns, ways=AxesPerTable)
     measure = "counts"
-    steps = ("consistent", *NUMERIC_STEPS)
+    steps = ("consistent", "whole", *NUMERIC_STEPS)
+    adds_up = True
     default_steps = ("consistent",)
     item = "cell"
 
@@ -311,6 +335,14 @@ class Marginals(Statistic):
             yield FieldFault("several-ways", "ways")
         yield from check_max(inputs.ways[-1], "ways", columns, "of the columns each table has")
 
+    def step_faults(
+        self, inputs: Inputs, steps: Sequence[PostProcessingStep]
+    ) -> Iterable[FieldFault]:
+        """A fault for a joint table that is too large to fit."""
+        count = joint_cells(sizes_of(inputs), inputs.ways)
+        if count > MAX_JOINT_CELLS and any(step.fits_joint_table for step in steps):
+            yield FieldFault("joint-table", "post", count=count, most=MAX_JOINT_CELLS)
+
     def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
         """Designs of effects and of tables for rho, and a design of tables for epsilon.
 
@@ -326,11 +358,11 @@ class Marginals(Statistic):
             else epsilon_design(sizes, ways, inputs.groups)
         )
         effects = measured_effects(inputs, relation)
-        tables = MeasuredTables.of(inputs, by_epsilon, ("l1",), "epsilon")
+        tables = MeasuredTables.of(inputs, by_epsilon, ("l1",), "epsilon", relation)
         return (
             *effects,
             *OneWayTables.of(inputs, tables, relation),
-            MeasuredTables.of(inputs, by_rho, ("l1",) if effects else ADDITIVE, "rho"),
+            MeasuredTables.of(inputs, by_rho, ("l1",) if effects else ADDITIVE, "rho", relation),
             tables,
         )
 

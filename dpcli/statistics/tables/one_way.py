@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from math import sqrt
 from typing import ClassVar
 
+from dpcli.numeric.arrays import Array, np
 from dpcli.privacy.norms import TABLES_NORMS
 from dpcli.privacy.unit import Neighbors, Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.one_way import OneWayQuery
 from dpcli.statistics.counts.vectors import MAX_RELATIVE_DEVIATION
-from dpcli.statistics.design import Design, Inputs, LinearDesign, WeightedQuery
+from dpcli.statistics.design import Design, Inputs, LinearDesign, NoisyAnswer, WeightedQuery
+from dpcli.statistics.tables.additive import additive_counts
+from dpcli.statistics.tables.agreement import MeasuredTable
 
 MAX_CELLS = 64
 """The most cells of a group.
@@ -40,7 +43,10 @@ class OneWayTables(LinearDesign):
 
         if inputs.ways != (1,) or inputs.sample:
             return ()
-        changes = (part.query.sensitivity(relation).l1 / part.weight for part in separate.queries)
+        # The public number of rows has no weight and no noise.
+        changes = (
+            part.query.sensitivity(relation).l1 / (part.weight or 1) for part in separate.queries
+        )
         best = separate.expected_error([sqrt(2) * float(change) for change in changes])
         best, found = best * MAX_RELATIVE_DEVIATION, None
         for query in _possible(inputs, relation):
@@ -56,6 +62,17 @@ class OneWayTables(LinearDesign):
         names = ", ".join(axis.column.name for axis in found.items)
         whole = (WeightedQuery(f"tables of {names}", found),)
         return (cls(inputs, whole, ("l1", "vector"), reason=REASON, gains_by_epsilon=True),)
+
+    def make_additive(
+        self, answers: Sequence[NoisyAnswer], units: int, *, nonnegative: bool
+    ) -> Array:
+        margins, noise = self.inputs.margins, answers[0].noise
+        ends = np.cumsum([*map(len, margins)])[:-1]
+        cells = answers[0].values.astype(object).reshape(-1, self.block[0])
+        pairs = zip(margins, np.split(cells, ends, axis=1), strict=True)
+        measured = [MeasuredTable((axis,), counts, noise) for axis, counts in pairs]
+        wanted = [(axis,) for axis in margins]
+        return additive_counts(margins, wanted, measured, units, nonnegative=nonnegative)
 
 
 def _possible(inputs: Inputs, relation: Relation) -> Iterator[OneWayQuery]:

@@ -105,7 +105,7 @@ def truth(planned: PlannedStatistic, exact: Sequence[list[int]]) -> Estimates:
     noise = DiscreteLaplace(Fraction(1))
     loud = [NoisyAnswer(integer_array(values), noise) for values in exact]
     return apply_steps(
-        planned.entry.post, estimates, lambda e: design.make_consistent(loud, e, sure)
+        planned.entry.post, estimates, lambda e, _: design.make_consistent(loud, e, sure)
     )
 
 

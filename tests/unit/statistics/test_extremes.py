@@ -49,7 +49,7 @@ def test_steps_of_post_take_numbers_of_any_size(power: int) -> None:
     (design,) = (one for one in designs if len(one.queries) == len(given))
     found = design.estimate(given, Fraction(19, 20))
     steps = [Clamp(Fraction(1, 3), Fraction(10 ** (2 * power), 3)), Integer()]
-    (one,) = apply_steps(steps, found, lambda same: same)
+    (one,) = apply_steps(steps, found, lambda same, _: same)
 
     assert one.value is not None
     assert one.value.denominator == 1

@@ -103,7 +103,7 @@ def test_a_published_value_lies_in_its_interval(
     low, high = (str(Fraction(value) + by) for by in (-7, 7))
     made = estimate(value, low, high).within([(Fraction(0), Fraction(45))])
     made = replace(made, raw=made.value, value=made.value.clip(0, 45_000)).around_values()
-    found = made.before_postprocessing if raw else apply_steps(steps, made, lambda one: one)
+    found = made.before_postprocessing if raw else apply_steps(steps, made, lambda one, _: one)
     (shown,) = found
 
     assert shown.lower is not None and shown.value is not None and shown.upper is not None
@@ -189,7 +189,7 @@ def test_a_choice_has_no_flag_and_an_unbounded_value_has_no_information() -> Non
 def test_clamp_defines_the_possible_values() -> None:
     """An interval that fills the range of `clamp` has no information."""
     wide = estimate("40", "-30", "120")
-    clamped = apply_steps([Clamp(Fraction(0), Fraction(100))], wide, lambda one: one)
+    clamped = apply_steps([Clamp(Fraction(0), Fraction(100))], wide, lambda one, _: one)
 
     assert flag_of(clamped) is Flag.NO_INFORMATION
 
@@ -198,13 +198,13 @@ def test_nonnegative_keeps_a_known_upper_limit() -> None:
     """A nonnegative mean of values up to 10 still lies between zero and 10."""
     wide = estimate("4", "-5", "10", (Fraction(-5), Fraction(10)))
 
-    assert flag_of(apply_steps([Nonnegative()], wide, lambda one: one)) is Flag.NO_INFORMATION
+    assert flag_of(apply_steps([Nonnegative()], wide, lambda one, _: one)) is Flag.NO_INFORMATION
 
 
 def test_flags_of_numbers_beyond_a_machine_word() -> None:
     """The digits of a tiny step are rounded like all others."""
     tiny = Estimates.around(integer_array([-1]), Margin(2), Fraction(1, 10**30))
-    (found,) = apply_steps([Integer()], tiny, lambda one: one)
+    (found,) = apply_steps([Integer()], tiny, lambda one, _: one)
 
     assert (found.lower, found.value, found.upper) == (Fraction(-1), Fraction(0), Fraction(1))
 
@@ -212,7 +212,7 @@ def test_flags_of_numbers_beyond_a_machine_word() -> None:
 @pytest.mark.parametrize("step", [SuppressBelow(Fraction(200)), SuppressWide(UNRELIABLE)])
 def test_numbers_left_out_are_suppressed(step: PostProcessingStep) -> None:
     """Value and interval are blank after any step that leaves them out."""
-    found = apply_steps([step], estimate("100", "40", "160"), lambda one: one)
+    found = apply_steps([step], estimate("100", "40", "160"), lambda one, _: one)
     (left,) = found
 
     assert (left.value, left.lower, left.upper) == (None, None, None)
@@ -225,7 +225,7 @@ def test_withholding_uses_the_measure_of_the_flag(
 ) -> None:
     """With the share of the flag, exactly the unreliable numbers are withheld."""
     one = estimate(value, lower, upper)
-    (left,) = apply_steps([SuppressWide(UNRELIABLE)], one, lambda same: same)
+    (left,) = apply_steps([SuppressWide(UNRELIABLE)], one, lambda same, _: same)
 
     assert (left.value is None) == (flag is Flag.UNRELIABLE)
     assert one.wider_than(UNRELIABLE) == (flag is Flag.UNRELIABLE)

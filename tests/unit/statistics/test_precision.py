@@ -230,19 +230,19 @@ def test_an_interval_of_everything_possible_gives_no_estimate() -> None:
 
 def test_a_number_at_a_limit_gives_no_estimate() -> None:
     """It may have been moved there, with an interval of which a part is left."""
-    moved = Nonnegative().apply(around([-2, 1], 4), lambda same: same)
+    moved = Nonnegative().apply(around([-2, 1], 4), lambda same, _: same)
     assert moved.upper.tolist() == [2, 5]
     assert columns_of(moved) == (["", "2.041"], ["", "2.0410"])
     limits = (Fraction(0), Fraction(12))
     assert columns_of(around([12, 11], 4).within([limits]))[0] == ["", "2.041"]
-    half = Clamp(Fraction(1, 2), None).apply(around([-2, 3], 4), lambda same: same)
-    whole = Integer().apply(half, lambda same: same)
+    half = Clamp(Fraction(1, 2), None).apply(around([-2, 3], 4), lambda same, _: same)
+    whole = Integer().apply(half, lambda same, _: same)
     assert columns_of(whole)[0] == ["", "2.041"]
 
 
 def test_postprocessing_leaves_the_deviation_of_the_noise() -> None:
     """A count of zero that was negative has the noise of the others, and no share."""
-    estimates = Nonnegative().apply(around([-5, 50], 20, 100.0), lambda same: same)
+    estimates = Nonnegative().apply(around([-5, 50], 20, 100.0), lambda same, _: same)
     assert columns_of(estimates) == (["10.000", "10.000"], ["", "0.2000"])
 
 

@@ -75,9 +75,11 @@ LAPLACE, GAUSSIAN = "epsilon: 0.2", "mechanism: gaussian, epsilon: 0.2, delta: 1
 
 def planned(sizes: Sequence[int], ways: Ways, loss: str, **changes: str) -> PlannedStatistic:
     """The plan of all tables of this number of these columns."""
-    texts = {"unit": "row", "neighbors": "add-remove", "rule": "sequential", **changes}
+    texts = {"unit": "row", "neighbors": "add-remove", "rule": "sequential", "missing": ""}
+    texts |= changes
+    missing = f", missing: {texts['missing']}" if texts["missing"] else ""
     columns = "".join(
-        f"  c{place}: {{type: category, values: {[f'v{n}' for n in range(size)]}}}\n"
+        f"  c{place}: {{type: category, values: {[f'v{n}' for n in range(size)]}{missing}}}\n"
         for place, size in enumerate(sizes)
     )
     names = ", ".join(f"c{place}" for place in range(len(sizes)))

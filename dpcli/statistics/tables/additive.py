@@ -1,0 +1,90 @@
+"""Numbers of tables that are not negative, and add up exactly.
+
+The joint table that fits all measured answers best (`fitting`) has margins that agree. Printed
+numbers are rounded together (`rounding`), to whole numbers or to decimals, so that they still do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from dpcli.numeric.arrays import Array, Floats, Ints, np
+from dpcli.statistics.tables.agreement import WEIGHT_UNITS, Agreement, Axes, Measured, cells
+from dpcli.statistics.tables.fitting import (
+    MAX_JOINT_CELLS,
+    MeasuredEffectOfTable,
+    Table,
+    fitted_joint,
+    projected,
+)
+from dpcli.statistics.tables.rounding import whole_margins, whole_parts
+
+
+def joint_cells(sizes: Sequence[int], ways: Sequence[int]) -> int:
+    """The cells of the joint table that a fit needs; zero for single axes."""
+    return prod(sizes) if ways[-1] > 1 else 0
+
+
+def additive_counts(
+    margins: Axes,
+    wanted: Sequence[Axes],
+    measured: Sequence[Measured],
+    units: int,
+    nonnegative: bool,
+) -> Array:
+    """The wanted tables in whole numbers of 1/`units`, by groups, then tables.
+
+    They are linear estimates, or those without negative numbers that fit best: then the total of
+    each group is its linear, unbiased estimate, or zero if that is below zero.
+    """
+    ways, places = max(map(len, wanted)), {axis: at for at, axis in enumerate(margins)}
+    agreement = Agreement([*wanted, *(table.axes for table in measured)], measured)
+    if not nonnegative:
+        linear = (agreement.rounded(axes, units) for axes in wanted)
+        return np.hstack([table.reshape(len(table), -1) for table in linear]).ravel()
+    totals: Ints = np.maximum(agreement.rounded((), units).ravel(), 0).astype(np.int64)
+    effects = {
+        tuple(places[axis] for axis in axes): MeasuredEffectOfTable(
+            agreement.effects[axes].astype(np.float64) * (units / WEIGHT_UNITS / cells(axes) ** 2),
+            precision / units**2,
+        )
+        for axes, precision in agreement.precisions.items()
+        # Tables of one axis are independent, but for their sum.
+        if axes and (ways > 1 or len(axes) == 1)
+    }
+    tables = [tuple(places[axis] for axis in axes) for axes in wanted]
+    sizes = [*map(len, margins)]
+    at_once = max(1, MAX_JOINT_CELLS // max(joint_cells(sizes, [ways]), 1))
+    found = [
+        _whole(
+            sizes, _of_groups(effects, slice(at, at + at_once)), totals[at : at + at_once], tables
+        )
+        for at in range(0, len(totals), at_once)
+    ]
+    return np.vstack(found).ravel()
+
+
+Effects = dict[Table, MeasuredEffectOfTable]
+
+
+def _of_groups(effects: Effects, groups: slice) -> Effects:
+    return {
+        table: MeasuredEffectOfTable(part.numbers[groups], part.precision)
+        for table, part in effects.items()
+    }
+
+
+def _whole(sizes: Sequence[int], effects: Effects, totals: Ints, tables: Sequence[Table]) -> Ints:
+    """The numbers of each group, shape (groups, numbers)."""
+    sums: Floats = totals.astype(np.float64)
+    if max(map(len, tables)) > 1:
+        joint = zip(fitted_joint(sizes, effects, sums), totals.tolist(), strict=True)
+        rounded = (whole_margins(table, total, tables) for table, total in joint)
+        return np.array([np.concatenate(numbers) for numbers in rounded])
+    found = [totals[:, None]] * (() in tables)
+    for (axis,) in filter(None, tables):
+        even = np.repeat(sums[:, None] / sizes[axis], sizes[axis], axis=1)
+        moved = effects[axis,].numbers if (axis,) in effects else 0.0
+        found.append(whole_parts(projected(even + moved, sums), totals))
+    return np.hstack(found)
