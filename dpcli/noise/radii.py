@@ -84,6 +84,8 @@ def _thresholds(weights: tuple[int, ...], scale: Fraction) -> tuple[Threshold, .
 
 def _offsets(thresholds: Sequence[Threshold], count: int) -> Ints:
     """Independent numbers j, the first whose threshold is above a uniform number."""
+    if not thresholds:  # There is a single number.
+        return np.zeros(count, np.int64)
     digits = np.array([threshold.digits(STEP) for threshold in thresholds], np.uint64)
     words = np.frombuffer(random_bytes(count * STEP // 8), np.uint64)
     offsets: Ints = np.searchsorted(digits, words)

@@ -134,6 +134,13 @@ def test_errors_are_those_of_hit_and_run_samples(sizes: tuple[int, ...], deviati
     assert sqrt(square) == pytest.approx(deviation, rel=0.01)
 
 
+def test_tables_of_one_cell_and_a_public_sum_have_no_noise() -> None:
+    """Their only number is the public number of rows."""
+    noise = noise_of("exchanged-tables", (1, 1), Fraction(3))
+    assert noise.sample(6) == [0] * 6
+    assert {margin.width for margin in noise.margins(Fraction(19, 20))} == {0}
+
+
 @pytest.mark.parametrize("name", ["table-2-2", "tables", "tables-", "tables-0-2", "tables-2-x"])
 def test_unknown_bodies_are_refused(name: str) -> None:
     """A name states a norm and the cells of each table."""
