@@ -43,11 +43,14 @@ class Body(ABC):
     """
 
     norm: ClassVar[type[Norm]]
-    finest: ClassVar[int] = FINEST
 
     @abstractmethod
     def draw(self, scale: Fraction, size: int, count: int) -> Array:
         """Independent vectors, exactly from the distribution, shape (count, size)."""
+
+    def coarse(self, scale: Fraction, size: int) -> int:
+        """How many steps of the noise one step of its tails stands for."""
+        return max(1, ceil(scale * size / FINEST))
 
     @abstractmethod
     def tails(self, scale: Fraction, size: int) -> Floats:

@@ -24,7 +24,10 @@ TYPICAL_SCALE = Fraction(2)
 """The scale at which noise is about as continuous noise."""
 
 FINEST = 50
-"""Scale times cells above which tails and variances are those of coarser noise."""
+"""Scale times cells above which tails and variances are those of coarser noise.
+
+Not where its scale would be below half the `TYPICAL_SCALE`: it would have a smaller variance.
+"""
 
 
 @final
@@ -38,8 +41,6 @@ class TablesBody(Body):
     has whole h_j >= 0 (Stanley 1980). So r is drawn by these, then s, then each table. Draws
     depend on no data.
     """
-
-    finest = FINEST
 
     def __init__(self, norm: TablesNorm, sizes: tuple[int, ...]) -> None:
         self._norm, self.sizes = norm, sizes
@@ -100,6 +101,9 @@ class TablesBody(Body):
         decrease, sign = self._decrease(radius, total), 1 - 2 * random_bits(1)
         tables = (draw_table(size, decrease, total) for size in self.sizes)
         return [sign * number for table in tables for number in table]
+
+    def coarse(self, scale: Fraction, size: int) -> int:
+        return max(1, min(ceil(scale * size / FINEST), ceil(scale / TYPICAL_SCALE)))
 
     def tails(self, scale: Fraction, size: int) -> Floats:  # noqa: ARG002 - the sum of sizes
         return self.tails_of(scale, self.widest)

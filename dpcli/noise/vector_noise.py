@@ -121,5 +121,5 @@ class VectorNoise(Noise):
 @lru_cache(maxsize=64)
 def _coarse_tails(body: Body, size: int, scale: Fraction) -> tuple[int, Floats]:
     """How many steps one of the tails counts, and the tails."""
-    coarse = max(1, ceil(scale * size / body.finest))
+    coarse = body.coarse(scale, size)
     return coarse, body.tails(scale / coarse, size)

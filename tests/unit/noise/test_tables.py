@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
+from dpcli.noise.bodies import variance_of
 from dpcli.noise.tables import TablesBody, body_named, count_tables, draw_subset
 from dpcli.noise.vector_noise import VectorNoise
 from dpcli.privacy.norms import TABLES_NORMS, tables_name
@@ -139,6 +140,22 @@ def test_tables_of_one_cell_and_a_public_sum_have_no_noise() -> None:
     noise = noise_of("exchanged-tables", (1, 1), Fraction(3))
     assert noise.sample(6) == [0] * 6
     assert {margin.width for margin in noise.margins(Fraction(19, 20))} == {0}
+
+
+@pytest.mark.parametrize("scale", [Fraction(1), Fraction(5, 2), Fraction(400)])
+@pytest.mark.parametrize("sizes", [(12, 12, 12, 20, 2), (2, 2, 8, 20, 8, 8)])
+def test_variances_of_many_cells_are_those_of_the_noise(
+    sizes: tuple[int, ...], scale: Fraction
+) -> None:
+    """Also of a small table beside a large one: within a few percent at any scale."""
+    noise, finer = noise_of("tables", sizes, scale), min(scale, Fraction(4))
+    body = body_named(noise.body)
+    assert isinstance(body, TablesBody)
+    cells = [cells for cells in sizes for _ in range(cells)]
+    for at in (0, len(cells) - 1):
+        exact = variance_of(body.tails_of(finer, cells[at])) * float(scale / finer) ** 2
+        margin = noise.margins(Fraction(19, 20))[at]
+        assert margin.variance == pytest.approx(exact, rel=0.025)
 
 
 @pytest.mark.parametrize("name", ["table-2-2", "tables", "tables-", "tables-0-2", "tables-2-x"])
