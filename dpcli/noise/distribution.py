@@ -156,6 +156,11 @@ class Noise(Unchangeable, ABC):
         """The margins of successive samples; one if it is the same for all."""
         return (self.margin(confidence),)
 
+    @property
+    def resolution(self) -> int:
+        """Half-widths are the least ones or larger by less than this, in steps."""
+        return 1
+
     def width(self, outside: float) -> int:
         """The least k with P[|noise| > k] <= `outside`, in steps."""
         return search_min(lambda width: 2 * self.positive_tail(width + 1) <= outside, -1, 1)

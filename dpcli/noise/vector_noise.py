@@ -86,6 +86,11 @@ class VectorNoise(Noise):
             for tails in self.shape.tails_of_each(self.scale / coarse, self.size)
         )
 
+    @property
+    def resolution(self) -> int:
+        coarse, _ = _coarse_tails(self.shape, self.size, self.scale)
+        return coarse
+
     def fourth_cumulant(self, times: float) -> float:
         """That of Laplace noise with the same variance, which has heavier tails."""
         return 3 * (times * times * self.discrete_variance) ** 2

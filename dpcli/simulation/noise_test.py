@@ -1,7 +1,8 @@
 """Tests of whether observed errors can come from the noise of the plan.
 
 Noise is independent from cell to cell, so the number of errors above a limit is binomial, with a
-probability that the plan states. A verdict against a correct plan has a probability below 1e-9.
+probability that the plan states. Of numbers that share noise, the share of those above their limits
+is independent from vector to vector. A verdict against a correct plan has a probability below 1e-9.
 """
 
 from __future__ import annotations
@@ -141,13 +142,18 @@ class QueryTrial:
             failed = sum(error > max_error for error in self._largest_errors)
             large, _ = binomial_test(failed, len(self._largest_errors), 1 - self._confidence)
             return NoiseVerdict.LARGER if large else NoiseVerdict.AS_PREDICTED
+        noise, (together, _) = self.part.calibrated.noise, self._query.vectors or (1, "")
+        vectors = len(sizes) // together
         for confidence in (Fraction(1, 2), self._confidence):
-            width = self.part.calibrated.noise.half_width(confidence)
-            outside = 1 - confidence
-            # The half-width is the least with P[|noise| > width] <= outside < P[|noise| >= width].
-            if binomial_test(int((sizes > width).sum()), len(sizes), outside)[0]:
+            margins, outside = noise.margins(confidence), 1 - confidence
+            widths = np.resize([float(margin.width) for margin in margins], len(sizes))
+            # The half-width is the least with P[|noise| > width] <= outside < P[|noise| >= width],
+            # or a little more than that.
+            least = widths - (noise.resolution - 1)
+            beyond, reached = ((sizes > widths).sum(), (sizes >= least).sum())
+            if binomial_test(float(beyond) / together, vectors, outside)[0]:
                 return NoiseVerdict.LARGER
-            if width and binomial_test(int((sizes >= width).sum()), len(sizes), outside)[1]:
+            if binomial_test(float(reached) / together, vectors, outside)[1]:
                 return NoiseVerdict.SMALLER
         return NoiseVerdict.AS_PREDICTED
 
@@ -157,11 +163,12 @@ def fraction(part: int, whole: int) -> Fraction | None:
     return Fraction(part, whole) if whole else None
 
 
-def binomial_test(successes: int, trials: int, probability: Fraction) -> tuple[bool, bool]:
+def binomial_test(successes: float, trials: int, probability: Fraction) -> tuple[bool, bool]:
     """Whether there are too many successes for this probability, and whether too few.
 
-    P[X >= x] <= exp(-n KL(x/n || p)) for x >= n p, and P[X <= x] likewise below (Chernoff 1952).
-    The first test is also valid if the true probability is smaller, the second if it is larger.
+    P[X >= x] <= exp(-n KL(x/n || p)) for x >= n p, and P[X <= x] likewise below (Chernoff 1952),
+    also for sums of shares between zero and one (Hoeffding 1963). The first test is also valid if
+    the true probability is smaller, the second if it is larger.
     """
     if not trials:
         return False, False

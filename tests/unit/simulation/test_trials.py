@@ -12,11 +12,13 @@ import pytest
 
 from dpcli.data.number_columns import IntegerColumn
 from dpcli.mechanisms.gaussian import Gaussian
+from dpcli.mechanisms.k_norm import KNorm
 from dpcli.mechanisms.pure import Laplace
 from dpcli.noise import entropy
 from dpcli.noise.candidate_choice import PermuteAndFlipChoice
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import Noise
+from dpcli.noise.vector_noise import VectorNoise
 from dpcli.numeric.arrays import Array, integer_array
 from dpcli.planning.plan import CentralPlan
 from dpcli.privacy.confidential import Cells, Confidential
@@ -301,6 +303,50 @@ def test_default_runs_detect_halved_noise_of_a_table(
     )
     broken = {name for name, _ in simulate(plan, dataset, 100).violations}
     assert {"by_sex", "earned", "ages", "town_ages"} <= broken
+
+
+TABLES = """
+dpcli: 1
+dataset: d
+privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 10}}
+columns:
+  a: {type: boolean}
+  b: {type: boolean}
+  c: {type: boolean}
+  d: {type: boolean}
+  e: {type: boolean}
+  f: {type: boolean}
+  part: {type: integer, bounds: [0, 4]}
+statistics:
+  - {name: few, statistic: marginals, columns: [a, b, c, d, e, f], ways: 1, epsilon: 1}
+  - {name: grouped, statistic: marginals, columns: [a, b, part], ways: 1, by: [c], epsilon: 1}
+"""
+
+
+@pytest.mark.parametrize(
+    ("factor", "verdict"),
+    [
+        (Fraction(1), NoiseVerdict.AS_PREDICTED),
+        (Fraction(1, 4), NoiseVerdict.SMALLER),
+        (Fraction(2), NoiseVerdict.LARGER),
+    ],
+)
+def test_numbers_that_share_noise_are_compared_by_their_own_widths(
+    factor: Fraction, verdict: NoiseVerdict, dummy: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tables of several sizes have several widths, and each vector is a single trial."""
+    real = KNorm.add_noise
+    plan = plan_of(TABLES)
+    dataset = dummy(plan, 50, 1)
+
+    def scaled(self: KNorm, noise: VectorNoise, values: Array) -> Array:
+        return real(self, replace(noise, scale=noise.scale * factor), values)
+
+    monkeypatch.setattr(KNorm, "add_noise", scaled)
+    result = simulate(plan, dataset, 400)
+    for name in ("few", "grouped"):
+        (query,) = entry(result, name).query_trials
+        assert query.verdict is verdict
 
 
 def test_choices_worse_than_planned_are_detected(
