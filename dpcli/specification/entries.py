@@ -56,10 +56,10 @@ def require_entry(node: Node, section: str, example: str) -> MappingNode:
 
 def _resolve_entry(section: EntryModel, context: SpecContext) -> Entry:
     statistic, node = section.statistic_of, section.node
-    if statistic and (column := node.scalar("column")):
-        method = node.scalar("method")
-        named = method.text if method else ""
-        statistic = statistic.variant(context.columns.get(column.text), named)
+    if statistic:
+        column, method = map(node.scalar, ("column", "method"))
+        declared = context.columns.get(column.text) if column else None
+        statistic = statistic.variant(declared, method.text if method else "", node.pairs)
     attempt(_require_new_name, section, context)
     by = attempt(read_keys, section, "by", context)
     where = attempt(_read_where, section, context)

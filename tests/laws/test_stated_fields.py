@@ -153,6 +153,15 @@ PAIRS: dict[str, list[Pair]] = {
         ({"column": "job", "values": "[part]"}, {"column": "job", "values": "[part, full]"}),
         ({**SHARE, "values": "[part]"}, {**SHARE, "values": "[part, full]"}),
     ],
+    "percent": [
+        ({}, {"by": "[sex]", "percent": "total"}),
+        ({"percent": "total"}, {"percent": "total", "by": "[sex]"}),
+        (
+            {"by": "[sex, job]", "percent": "row"},
+            {"by": "[sex, job]", "percent": "column"},
+        ),
+        ({"ways": 2, "percent": "row"}, {"ways": 2, "percent": "column"}),
+    ],
     "per": [({"per": 100}, {"per": 1000}), ({**RATIO, "per": 100}, {**RATIO, "per": 1000})],
     "numerator": [
         ({"numerator": "paid"}, {"numerator": "age"}),

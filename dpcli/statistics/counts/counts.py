@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from fractions import Fraction
+from typing import ClassVar
 
+from dpcli.data.column import Column
 from dpcli.data.kinds import Axis
 from dpcli.fields.section import field_types
 from dpcli.fields.statistic_fields import (
@@ -23,6 +26,8 @@ from dpcli.statistics.counts.vectors import NumbersTogether
 from dpcli.statistics.design import Design, Inputs, PublishedAnswer, WeightedQuery
 from dpcli.statistics.estimates import Limits
 from dpcli.statistics.samples.population import sampled_counts, sampled_sum
+from dpcli.statistics.statistic import NumbersMeasure, Statistic
+from dpcli.statistics.tables.percent import Percent, Percents
 from dpcli.statistics.weights import WeightedStatistic, weight_factors, weight_step
 
 
@@ -34,7 +39,8 @@ class Count(PersonCounts, WeightedStatistic):
     `bound: sum`, all rows of a person in a group are counted, up to `unit_bounds`. With
     `weight`, each row counts by its value in that column, and the answer is the sum of the
     weights. If a `sample` of public size is declared, a count of a part of the rows is also
-    estimated for the population.
+    estimated for the population. With `percent`, counts by groups are published as percent of the
+    noisy total of all, of their row or of their column.
 
     Privacy: a row adds one to one cell, so adding or removing a row changes the counts by 1
     in L1 and L2. Changing a row moves it from one cell to another: 2 in L1, sqrt(2) in L2;
@@ -64,8 +70,14 @@ class Count(PersonCounts, WeightedStatistic):
         bound=BoundName | None,
         unit_bounds=UnitBounds | None,
         keys=PrivateKeys | None,
+        percent=Percent | None,
     )
-    measure = "counts"
+    measure: ClassVar[NumbersMeasure] = "counts"
+
+    def variant(
+        self, column: Column | None, method: str = "", stated: Collection[str] = ()
+    ) -> Statistic:
+        return COUNT_PERCENTS if "percent" in stated else self
 
     def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
         query = LinearQuery(
@@ -160,7 +172,8 @@ class Histogram(PersonCounts):
     whole numbers, of days and of few numbers are closed ranges such as `18-29`, `30-64`,
     `65-100`. Every bin that rows can be in is published, even if it is empty. Rows without a
     value are in no bin. If a `sample` of public size is declared, the bins are also estimated
-    for the population.
+    for the population. With `percent`, they are percent of the noisy total, or of that of a row or
+    column of the table of groups and bins.
 
     Privacy: the bins are disjoint, so adding or removing a row changes one of them by one:
     1 in L1 and in L2. Changing a row moves it from one bin to another: 2 in L1 and sqrt(2)
@@ -173,9 +186,14 @@ class Histogram(PersonCounts):
     """
 
     name = "histogram"
-    takes = field_types(column=ValuedColumnName, bins=BinForms | None)
-    measure = "counts"
+    takes = field_types(column=ValuedColumnName, bins=BinForms | None, percent=Percent | None)
+    measure: ClassVar[NumbersMeasure] = "counts"
     item = "bin"
+
+    def variant(
+        self, column: Column | None, method: str = "", stated: Collection[str] = ()
+    ) -> Statistic:
+        return HISTOGRAM_PERCENTS if "percent" in stated else self
 
     def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
         query = LinearQuery(by=inputs.by, items=(histogram_axis(inputs),), where=inputs.where)
@@ -183,7 +201,7 @@ class Histogram(PersonCounts):
             return (sampled_counts(inputs, query, is_part=True),)
         return self.by_people(inputs, query, "count", relation)
 
-    def row_range(self, inputs: Inputs) -> tuple[Fraction, Fraction]:
+    def row_range(self, inputs: Inputs) -> tuple[Fraction, Fraction] | None:
         return Fraction(0), Fraction(1)
 
     def names(self, inputs: Inputs) -> tuple[str, ...]:
@@ -194,6 +212,21 @@ class Histogram(PersonCounts):
 
     def item_heading(self, inputs: Inputs) -> str:
         return histogram_axis(inputs).column.name
+
+
+class CountPercents(Percents, Count):
+    """Counts by groups as percent of their total."""
+
+    counts = Count()
+
+
+class HistogramPercents(Percents, Histogram):
+    """The counts of bins as percent of their total."""
+
+    counts = Histogram()
+
+
+COUNT_PERCENTS, HISTOGRAM_PERCENTS = CountPercents(), HistogramPercents()
 
 
 def histogram_axis(inputs: Inputs) -> Axis:
