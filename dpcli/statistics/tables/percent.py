@@ -282,7 +282,7 @@ class Percents(Statistic):
     counts: ClassVar[Statistic]
 
     def tables(self, inputs: Inputs) -> tuple[Table, ...]:
-        """The rows and columns of each table: groups and items, or other keys and the last."""
+        """The rows and columns of each table: groups and items, or keys and the last."""
         items = self.item_count(inputs)
         columns = items if self.item or not inputs.by else len(inputs.by[-1])
         return ((inputs.groups * items // columns, columns),)
