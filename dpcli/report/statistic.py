@@ -220,6 +220,7 @@ class StatisticReport(JsonObject):
     )
     per: Positive | None = own("per", words="per {}")
     percent: str | None = own("percent", words="in percent of the {}")
+    rate: str | None = own("rate", lambda _, rate: str(rate), "{}")
     unit_bounds: list[JsonNumber] | None = field(
         default=None, metadata={"words": "with the total of a person within [{}]"}
     )

@@ -250,12 +250,12 @@ class Design:
     measures: tuple[Measure, ...] = MEASURES
     reason: str = ""
     replaces_counts: bool = False
+    answered_by: str = ""
     gains_by_epsilon: bool = False
     population_of: PopulationOf | None = None
     publishes_answers: ClassVar[bool] = False
     derivation: ClassVar[str] = ""
     is_compared_by_error: ClassVar[bool] = False
-    answered_by: ClassVar[str] = ""
     has_typical: ClassVar[bool] = False
     noise_of_numbers: ClassVar[NoiseOfNumbers] = NoiseOfNumbers.UNKNOWN
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from fractions import Fraction
 from typing import ClassVar
 
@@ -12,8 +12,10 @@ from dpcli.fields.section import field_types
 from dpcli.fields.statistic_fields import (
     BinForms,
     BoundName,
+    FieldFault,
     NumericColumnName,
     PrivateKeys,
+    RateForm,
     UnitBounds,
     ValuedColumnName,
     WeightColumnName,
@@ -22,6 +24,7 @@ from dpcli.privacy.unit import Relation
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from dpcli.statistics.counts.person_counts import PersonCounts
+from dpcli.statistics.counts.rates import PublicRates
 from dpcli.statistics.counts.vectors import NumbersTogether
 from dpcli.statistics.design import Design, Inputs, PublishedAnswer, WeightedQuery
 from dpcli.statistics.estimates import Limits
@@ -40,7 +43,10 @@ class Count(PersonCounts, WeightedStatistic):
     `weight`, each row counts by its value in that column, and the answer is the sum of the
     weights. If a `sample` of public size is declared, a count of a part of the rows is also
     estimated for the population. With `percent`, counts by groups are published as percent of the
-    noisy total of all, of their row or of their column.
+    noisy total of all, of their row or of their column. With `rate`, they are per a number of
+    people of public populations. With the `strata` and the `standard` of a rate, the rates of the
+    strata are weighted by public weights: each row counts by the weight of its stratum over the
+    population of it, in one weighted count.
 
     Privacy: a row adds one to one cell, so adding or removing a row changes the counts by 1
     in L1 and L2. Changing a row moves it from one cell to another: 2 in L1, sqrt(2) in L2;
@@ -52,7 +58,9 @@ class Count(PersonCounts, WeightedStatistic):
     k_norm`), which is 1.06 times smaller for twenty groups, 1.6 for two, and 2.1 for two if each
     row counts. With Gaussian noise, counts of which the public number of rows is the sum are moved
     until they have it. A `sum` by groups and a `histogram` have the same noise. A weighted row
-    adds its weight, clamped to [0, W], so the sensitivities are W times as large.
+    adds its weight, clamped to [0, W], so the sensitivities are W times as large; so does a row
+    of a standardized rate, of which W is the greatest weight. Percent and rates are functions of
+    noisy counts.
 
     >>> l1("statistic: count")
     {'add-remove': [1], 'change-one': [0]}
@@ -60,6 +68,9 @@ class Count(PersonCounts, WeightedStatistic):
     {'add-remove': [1], 'change-one': [1]}
     >>> l1("statistic: count, weight: w", w="{type: number, bounds: [0, 12.5], step: 0.5}")
     {'add-remove': [12.5], 'change-one': [12.5]}
+    >>> rate = "{per: 10, strata: s, population: {a: 5, b: 2}, standard: {a: 1, b: 1}}"
+    >>> l1(f"statistic: count, rate: {rate}", s="{type: category, values: [a, b]}")
+    {'add-remove': [2.5], 'change-one': [2.5]}
     """
 
     name = "count"
@@ -71,13 +82,15 @@ class Count(PersonCounts, WeightedStatistic):
         unit_bounds=UnitBounds | None,
         keys=PrivateKeys | None,
         percent=Percent | None,
+        rate=RateForm | None,
     )
     measure: ClassVar[NumbersMeasure] = "counts"
 
     def variant(
         self, column: Column | None, method: str = "", stated: Collection[str] = ()
     ) -> Statistic:
-        return COUNT_PERCENTS if "percent" in stated else self
+        variants: dict[str, Statistic] = {"percent": COUNT_PERCENTS, "rate": COUNT_RATES}
+        return next((one for key, one in variants.items() if key in stated), self)
 
     def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
         query = LinearQuery(
@@ -219,6 +232,18 @@ class CountPercents(Percents, Count):
 
     counts = Count()
 
+    def faults(self, inputs: Inputs, relation: Relation) -> Iterator[FieldFault]:
+        """The fault of a rate besides the percent, and those of percent."""
+        yield from super().faults(inputs, relation)
+        if dict(inputs.options).get("rate"):
+            yield FieldFault("rate-form.percent", "rate")
+
+
+class CountRates(PublicRates, Count):
+    """Counts per a number of people of public populations."""
+
+    counts = Count()
+
 
 class HistogramPercents(Percents, Histogram):
     """The counts of bins as percent of their total."""
@@ -227,6 +252,7 @@ class HistogramPercents(Percents, Histogram):
 
 
 COUNT_PERCENTS, HISTOGRAM_PERCENTS = CountPercents(), HistogramPercents()
+COUNT_RATES = CountRates()
 
 
 def histogram_axis(inputs: Inputs) -> Axis:
