@@ -140,6 +140,10 @@ class Rates(Design):
         error = self.of.error(noises, confidence)
         return None if error is None else error * max(self.factors)
 
+    def noisy_rows(self, answers: Sequence[NoisyAnswer]) -> Array:
+        counts = self.of.estimate(answers, Fraction(1, 2))
+        return integer_array(np.floor(counts.value * float(counts.step)))
+
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         counts = self.of.estimate(answers, confidence)
         last = Fraction(1, 10**self.decimals)
@@ -201,7 +205,7 @@ class PublicRates(Statistic):
             Rates(
                 of.inputs, of.queries, of.families, of.measures, of.reason,
                 gains_by_epsilon=of.gains_by_epsilon, answered_by=of.answered_by,
-                of=of, factors=factors, decimals=decimals,
+                of=of, factors=factors, decimals=decimals, counts_rows=rate.standard is None,
             )
             for of in found
         )  # fmt: skip

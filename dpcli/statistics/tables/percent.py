@@ -145,6 +145,7 @@ class Shares(Design):
     percent: str
     tables: tuple[Table, ...]
     noises_of: NoisesOf | None = None
+    counts_rows: bool = True
 
     has_typical = True
 
@@ -172,6 +173,11 @@ class Shares(Design):
             size = round(total / count) if part.query.sum_of_row else 0
             answers.append(NoisyAnswer(integer_array([size] * count), noise))
         return answers
+
+    def noisy_rows(self, answers: Sequence[NoisyAnswer]) -> Array:
+        """The counts themselves, without those of a rest of rows."""
+        counts = self.of.estimate(answers[: len(self.of.queries)], Fraction(1, 2))
+        return integer_array(np.floor(counts.value * float(counts.step)))
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         counts = self.of.estimate(answers[: len(self.of.queries)], confidence)
