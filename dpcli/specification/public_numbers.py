@@ -103,7 +103,7 @@ def _from_file(
     for name in names:
         if name.text not in known:
             raise name.span.report("rate-form.key", word=name.text, choices=known)
-    lines = read_list(file, (*names, value), context, "population")
+    lines = read_list(file, (*names, value), context, "rate-population")
     pairs = ((tuple(cells[:-1]), cells[-1], file.span, line) for line, cells in lines)
     own = [known[name.text] for name in names]
     found = _checked(pairs, own, key.text, file.text, least, file.span)
@@ -120,21 +120,19 @@ def _checked(
         arguments = {"key": key, "file": file, "line": line}
         if label not in wanted:
             names = " and ".join(axis.column.name for axis in axes)
-            raise span.report(f"population.unknown{kind}", column=names, **arguments)
+            raise span.report(f"rate-population.unknown{kind}", column=names, **arguments)
         if label in first:
-            raise span.report("population.twice", first=first[label], **arguments)
+            raise span.report("rate-population.twice", first=first[label], **arguments)
         first[label] = line
         try:
             found[label] = parse_number(text)
         except NumberSyntaxError:
-            raise span.report(f"population.number{kind}", **arguments) from None
+            raise span.report(f"rate-population.number{kind}", **arguments) from None
         if found[label] < 0 or (not found[label] and least is None):
-            raise span.report(f"population.zero{kind}", **arguments)
+            raise span.report(f"rate-population.zero{kind}", **arguments)
     lacking = [label for label in wanted if label not in found]
     if lacking:
-        shown, more = ", ".join(lacking[0]), len(lacking) - 1
-        code = "population.missing" if not more else "population.missing-more"
-        raise whole.report(code, key=key, label=shown, more=more)
+        raise whole.report("rate-population.missing", key=key, label=", ".join(lacking[0]))
     if not any(found.values()):
-        raise whole.report("population.zero", key=key)
+        raise whole.report("rate-population.zero", key=key)
     return tuple((label, found[label]) for label in wanted)

@@ -197,7 +197,7 @@ def test_a_file_of_populations_has_the_stated_columns(tmp_path: Path) -> None:
     """Columns and files that are not there are problems with names."""
     (tmp_path / "n.csv").write_text("band,n\nyoung,500\n")
     for given, code in (
-        ("{file: absent.csv, key: band, value: n}", "population"),
+        ("{file: absent.csv, key: band, value: n}", "rate-population"),
         ("{file: n.csv, key: band, value: people}", "code-list"),
         ("{file: n.csv, key: sex, value: n}", "rate-form"),
     ):
