@@ -83,9 +83,7 @@ NONE: Fields = {"epsilon": None}
 SHARE: Fields = {"of": "proportion", "column": "job"}
 RATIO: Fields = {"of": "ratio", "numerator": "paid", "denominator": "hours"}
 
-STANDARDIZED = (
-    "{{per: 100, strata: well, population: {{true: 50, false: 60}}, standard: {{{}}}}}"
-)
+STANDARDIZED = "{{per: 100, strata: well, population: {{true: 50, false: 60}}, standard: {{{}}}}}"
 
 PAIRS: dict[str, list[Pair]] = {
     "by": [
@@ -160,10 +158,7 @@ PAIRS: dict[str, list[Pair]] = {
     "percent": [
         ({}, {"by": "[sex]", "percent": "total"}),
         ({"percent": "total"}, {"percent": "total", "by": "[sex]"}),
-        (
-            {"by": "[sex, job]", "percent": "row"},
-            {"by": "[sex, job]", "percent": "column"},
-        ),
+        ({"by": "[sex, job]", "percent": "row"}, {"by": "[sex, job]", "percent": "column"}),
         ({"ways": 2, "percent": "row"}, {"ways": 2, "percent": "column"}),
     ],
     "rate": [
