@@ -97,17 +97,16 @@ class PartNoise:
 
     @classmethod
     def of_cells(cls, noise: Noise, own: int, parts: int) -> PartNoise:
-        """That of sums of `own` cells each; a single part has a total without noise."""
-        variance = own * noise.discrete_variance
-        of_total = variance * parts if parts > 1 else 0.0
-        return cls(parts, variance, of_total, own * noise.fourth_cumulant(1.0), noise, own)
+        """That of sums of `own` cells each."""
+        variance, fourth = own * noise.discrete_variance, own * noise.fourth_cumulant(1.0)
+        return cls(parts, variance, parts * variance, fourth, noise, own)
 
     def margins(self, confidence: Fraction) -> Floats:
         """The margin of x - q t for each tried q, in steps."""
         if self.noise is not None and self.noise.scale < ROUNDED_BELOW:
             # That numbers are whole matters.
             return _exact_margins(self.noise, self.own, self.parts, confidence)
-        shares = np.array(TRIED) / PARTS_OF_SHARE if self.of_total else np.zeros(len(TRIED))
+        shares = np.array(TRIED) / PARTS_OF_SHARE
         variance = self.variance + (shares**2 - 2 * shares / self.parts) * self.of_total
         fourth = self.fourth * ((1 - shares) ** 4 + (self.parts - 1) * shares**4)
         # Of one part, x - t is zero.
@@ -121,8 +120,6 @@ NEAR_ZERO = 1e-12
 @lru_cache(maxsize=256)
 def _exact_margins(noise: Noise, own: int, parts: int, confidence: Fraction) -> Floats:
     def margin(share: int) -> float:
-        if parts == 1:
-            share = 0
         weights = (PARTS_OF_SHARE - share, own), (share, own * (parts - 1))
         terms = tuple((noise, weight, count) for weight, count in weights if weight and count)
         return weighted_margin(terms, confidence).width / PARTS_OF_SHARE
@@ -145,6 +142,7 @@ class Shares(Design):
     percent: str
     tables: tuple[Table, ...]
     noises_of: NoisesOf | None = None
+    is_public: bool = False
     counts_rows: bool = True
 
     has_typical = True
@@ -153,16 +151,12 @@ class Shares(Design):
     def agrees(self) -> bool:
         return self.of.agrees
 
-    @property
-    def _is_public(self) -> bool:
-        return len(self.queries) > len(self.of.queries)
-
     def expected_error(self, errors: Sequence[float]) -> float:
         return self.of.expected_error(errors[: len(self.of.queries)])
 
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
         reason = self.of.sentences(noises, confidence)
-        return (*reason, PUBLIC) if self._is_public else reason
+        return (*reason, PUBLIC) if self.is_public else reason
 
     def typical_answers(self, noises: Sequence[Noise], rows: Fraction) -> list[NoisyAnswer]:
         """Counts of groups and items of equal size."""
@@ -189,12 +183,23 @@ class Shares(Design):
         counts = self.of.make_consistent(answers, estimates, confidence)
         return self._shares(counts, answers, confidence, consistent=True)
 
-    def _noises(self, answers: Sequence[NoisyAnswer], *, consistent: bool) -> Iterable[PartNoise]:
+    def _margins(
+        self,
+        counts: Estimates,
+        answers: Sequence[NoisyAnswer],
+        confidence: Fraction,
+        *,
+        consistent: bool,
+    ) -> Iterator[Floats]:
+        """The margins of the numbers of each table, in counts."""
+        step = float(counts.step)
         if self.noises_of is not None:
-            return self.noises_of(answers, consistent)
-        noise, (table,) = answers[0].noise, self.tables
-        parts = 1 if self._is_public else parts_of(table, self.percent)
-        return (PartNoise.of_cells(noise, 1, parts),)
+            yield from (one.margins(confidence) for one in self.noises_of(answers, consistent))
+        elif self.is_public:
+            yield np.full(len(TRIED), float(counts.upper[0] - counts.lower[0]) / 2 * step)
+        else:
+            parts = parts_of(self.tables[0], self.percent)
+            yield PartNoise.of_cells(answers[0].noise, 1, parts).margins(confidence) * step
 
     def _shares(
         self,
@@ -205,18 +210,17 @@ class Shares(Design):
         consistent: bool,
     ) -> Estimates:
         step, sizes = float(counts.step), list(map(prod, self.tables))
-        # Margins of several tables are those of counts.
-        unit = step if self.noises_of is None else 1.0
         tables = np.split(counts.value.reshape(-1, sum(sizes)), np.cumsum(sizes)[:-1], axis=1)
-        noises, found = self._noises(answers, consistent=consistent), []
-        for shape, cells, noise in zip(self.tables, tables, noises, strict=True):
+        margins, found = self._margins(counts, answers, confidence, consistent=consistent), []
+        for shape, cells, margin in zip(self.tables, tables, margins, strict=True):
             numbers = widened(cells, largest_magnitude(cells) * sum(sizes))
             numbers = numbers.reshape(-1, *shape)
             total = numbers.sum(axis=_SUMMED[self.percent], keepdims=True)
-            total = answers[-1].values.reshape(-1, 1, 1) if self._is_public else total
+            if self.is_public:
+                total = answers[-1].values.reshape(-1, 1, 1) * round(1 / counts.step)
             total = np.broadcast_to(total, numbers.shape)
             floats = [one.astype(np.float64) * step for one in (numbers, total)]
-            ends = share_ends(floats[0], floats[1], noise.margins(confidence) * unit)
+            ends = share_ends(floats[0], floats[1], margin)
             found.append([one.reshape(cells.shape) for one in (numbers, total, *ends)])
         number, total, lower, upper = (
             np.hstack(list(parts)).ravel() for parts in zip(*found, strict=True)
@@ -308,17 +312,16 @@ class Percents(Statistic):
 
     def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
         """The designs in which each count has noise of its own, at the same cost."""
-        percent, tables = inputs.option("percent"), self.tables(inputs)
+        percent, tables, rows = inputs.option("percent"), self.tables(inputs), LinearQuery()
         found = []
         for design in self.counts.designs(replace(inputs, sample=None), relation):
-            queries = design.queries
-            if design.noise_of_numbers is not NoiseOfNumbers.OWN:
-                continue
-            counts = queries[0].query
+            queries, counts = design.queries, design.queries[0].query
             counts_each = counts.sum_of_row == 1 and not counts.may_skip
-            if relation.size_is_public and counts_each and percent == TOTAL:
-                queries = (*queries, WeightedQuery("rows", LinearQuery(), Fraction(0)))
-            found.append(shares(design, queries, percent, tables))
+            is_public = relation.size_is_public and counts_each and percent == TOTAL
+            if is_public and queries[-1].query != rows:
+                queries = (*queries, WeightedQuery("rows", rows, Fraction(0), supports=True))
+            if is_public or design.noise_of_numbers is NoiseOfNumbers.OWN:
+                found.append(shares(design, queries, percent, tables, is_public=is_public))
         return tuple(found)
 
     def limits(self, inputs: Inputs) -> tuple[Limits, ...]:
@@ -347,10 +350,12 @@ def shares(
     percent: str,
     tables: tuple[Table, ...],
     noises_of: NoisesOf | None = None,
+    *,
+    is_public: bool = False,
 ) -> Shares:
     """The design of shares of the counts of the design `of`."""
     return Shares(
         of.inputs, queries, of.families, of.measures, of.reason,
-        gains_by_epsilon=of.gains_by_epsilon,
-        of=of, percent=percent, tables=tables, noises_of=noises_of,
+        gains_by_epsilon=of.gains_by_epsilon, answered_by=of.answered_by,
+        of=of, percent=percent, tables=tables, noises_of=noises_of, is_public=is_public,
     )  # fmt: skip
