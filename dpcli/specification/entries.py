@@ -18,7 +18,6 @@ from dpcli.specification.captions import entry_caption
 from dpcli.specification.context import SpecContext
 from dpcli.specification.entry_fields import (
     EntryModel,
-    by_rows_of_groups,
     entry_model,
     read_answer_settings,
     read_budget_key,
@@ -27,6 +26,7 @@ from dpcli.specification.entry_fields import (
     read_steps,
     refuse_for_dates,
     statistics_with_field,
+    steps_of_groups,
 )
 from dpcli.specification.inputs import InputsReader, count_numbers_and_scores, read_keys
 from dpcli.specification.model import Entry
@@ -98,7 +98,6 @@ def _resolve_entry(section: EntryModel, context: SpecContext) -> Entry:
         mechanisms = mechanisms[:1]
     if statistic.publishes_dates(inputs.value):
         refuse_for_dates(section, steps.value)
-    post = by_rows_of_groups(section, statistic, reader.designs(inputs.value), steps.value)
     bounded, alternative = reader.with_bounds(inputs.value)
     _require_rows_or_people(section, reader.designs(bounded)[0], limits, context)
     section.require()
@@ -112,7 +111,7 @@ def _resolve_entry(section: EntryModel, context: SpecContext) -> Entry:
         calibration=settings.value.calibration,
         selected_by=selected_by,
         alternative_bounding=reader.designs(alternative) if alternative else (),
-        post=post,
+        post=steps_of_groups(section, statistic, reader.designs(bounded), steps.value),
         raw=raw.value,
         caption=entry_caption(section, bounded, statistic, context.captions),
         limits=own,

@@ -448,13 +448,13 @@ def read_steps(
     return (*steps, *([SuppressWide(withhold.wider_than)] if withhold else []))
 
 
-def by_rows_of_groups(
+def steps_of_groups(
     section: EntryModel,
     statistic: Statistic,
     designs: Sequence[Design],
     steps: Sequence[PostProcessingStep],
 ) -> tuple[PostProcessingStep, ...]:
-    """The steps; numbers that are no counts are suppressed by the rows of their groups."""
+    """The steps; numbers that are no counts are suppressed by the rows of groups."""
     if statistic.measure == "counts":
         return tuple(steps)
     found = tuple(step.of_groups() for step in steps)
