@@ -22,6 +22,14 @@ from dpcli.statistics.counts.rates import PublicNumbers, PublicRate
 
 FILE_KEYS = {"file", "key", "value"}
 
+CODES = "rate-population.unknown", "rate-population.number", "rate-population.zero"
+CODES_OF_LINES = (
+    "rate-population.unknown-line",
+    "rate-population.number-line",
+    "rate-population.zero-line",
+)
+"""The problems of labels that are not known, of unreadable numbers, and of zeros."""
+
 Label = tuple[str, ...]
 
 Line = tuple[Label, str, Span, int]
@@ -115,21 +123,22 @@ def _checked(
 ) -> tuple[tuple[Label, Fraction], ...]:
     """The number of each combination of labels; a problem names the line of a file."""
     wanted, found = dict.fromkeys(product(*(axis.labels for axis in axes))), dict[Label, Fraction]()
-    kind, first = "-line" if file else "", dict[Label, int]()
+    first = dict[Label, int]()
+    unknown, unreadable, zero = CODES_OF_LINES if file else CODES
     for label, text, span, line in lines:
         arguments = {"key": key, "file": file, "line": line}
         if label not in wanted:
             names = " and ".join(axis.column.name for axis in axes)
-            raise span.report(f"rate-population.unknown{kind}", column=names, **arguments)
+            raise span.report(unknown, column=names, **arguments)
         if label in first:
             raise span.report("rate-population.twice", first=first[label], **arguments)
         first[label] = line
         try:
             found[label] = parse_number(text)
         except NumberSyntaxError:
-            raise span.report(f"rate-population.number{kind}", **arguments) from None
+            raise span.report(unreadable, **arguments) from None
         if found[label] < 0 or (not found[label] and least is None):
-            raise span.report(f"rate-population.zero{kind}", **arguments)
+            raise span.report(zero, **arguments)
     lacking = [label for label in wanted if label not in found]
     if lacking:
         raise whole.report("rate-population.missing", key=key, label=", ".join(lacking[0]))
