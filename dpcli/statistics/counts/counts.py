@@ -58,9 +58,9 @@ class Count(PersonCounts, WeightedStatistic):
     k_norm`), which is 1.06 times smaller for twenty groups, 1.6 for two, and 2.1 for two if each
     row counts. With Gaussian noise, counts of which the public number of rows is the sum are moved
     until they have it. A `sum` by groups and a `histogram` have the same noise. A weighted row
-    adds its weight, clamped to [0, W], so the sensitivities are W times as large; so does a row
-    of a standardized rate, of which W is the greatest weight. Percent and rates are functions of
-    noisy counts.
+    adds its weight, clamped to [0, W], so the sensitivities are W times as large. Of a standardized
+    rate, the greatest public weight in each group is one, and the noisy sum is multiplied by what
+    it stands for. Percent and rates are functions of noisy counts.
 
     >>> l1("statistic: count")
     {'add-remove': [1], 'change-one': [0]}
@@ -70,7 +70,7 @@ class Count(PersonCounts, WeightedStatistic):
     {'add-remove': [12.5], 'change-one': [12.5]}
     >>> rate = "{per: 10, strata: s, population: {a: 5, b: 2}, standard: {a: 1, b: 1}}"
     >>> l1(f"statistic: count, rate: {rate}", s="{type: category, values: [a, b]}")
-    {'add-remove': [2.5], 'change-one': [2.5]}
+    {'add-remove': [1], 'change-one': [1]}
     """
 
     name = "count"

@@ -15,7 +15,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from math import ceil, floor, log10
+from math import ceil, log10
 from typing import TYPE_CHECKING, ClassVar
 
 from dpcli.data.column import Column
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from dpcli.data.number_columns import NumberColumn
 
 WEIGHT_DIGITS = 9
-"""Digits of the greatest weight after its first one, to which all are rounded."""
+"""The digits to which weights are rounded, of which the greatest is one."""
 
 DIGITS = 2
 """Printed digits of a rate beyond that of one row."""
@@ -82,24 +82,56 @@ class PublicRate:
         return f"per {self.per:,} of a population of {self.population}{by}"
 
     @cached_property
-    def weights(self) -> NumberColumn | None:
-        """What each row adds to the rate; None unless it is standardized.
-
-        Privacy: a weight is a public whole number of steps, so the sensitivity is exact. It is
-        rounded to such steps, of which the greatest weight has at least 10^`WEIGHT_DIGITS`.
-        """
+    def of_rows(self) -> dict[tuple[str, ...], Fraction]:
+        """What a row adds to the rate, by the labels of the keys of the population."""
+        people = dict(self.population.numbers)
         if self.standard is None or self.strata is None:
+            return {labels: self.per / number for labels, number in people.items()}
+        shares, at = dict(self.standard.numbers), self.population.keys.index(self.strata.name)
+        total = sum(shares.values())
+        return {
+            labels: self.per * shares[labels[at],] / total / number
+            for labels, number in people.items()
+        }
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of the population that are keys of groups."""
+        strata = self.strata and self.strata.name
+        return tuple(key for key in self.population.keys if key != strata)
+
+    @cached_property
+    def largest(self) -> dict[tuple[str, ...], Fraction]:
+        """The most that a row adds to the rate of its group, by the labels of `keys`."""
+        found: dict[tuple[str, ...], Fraction] = {}
+        for labels, number in self.of_rows.items():
+            group = self._group(labels)
+            found[group] = max(found.get(group, number), number)
+        return found
+
+    def _group(self, labels: tuple[str, ...]) -> tuple[str, ...]:
+        pairs = zip(self.population.keys, labels, strict=True)
+        return tuple(label for key, label in pairs if key in self.keys)
+
+    @cached_property
+    def weights(self) -> NumberColumn | None:
+        """The weight of each row, up to one; None unless the rate is standardized.
+
+        Privacy: in each group, the greatest weight is one, so moving a row between groups changes
+        no more than it can. Weights are rounded to public whole numbers of steps of
+        10^-`WEIGHT_DIGITS`, so the sensitivity is exact.
+        """
+        if self.strata is None:
             return None
         from dpcli.data.derived.positions import NumberOfLabels
         from dpcli.data.number_columns import NumberColumn
 
-        shares, population = dict(self.standard.numbers), dict(self.population.numbers)
-        total, at = sum(shares.values()), self.population.keys.index(self.strata.name)
+        step, largest = Fraction(1, 10**WEIGHT_DIGITS), self.largest
         cells = product(*(column.labels for column in self.columns))
         positions = product(*(range(len(column.labels)) for column in self.columns))
-        exact = [self.per * shares[cell[at],] / total / population[cell] for cell in cells]
-        step = 1 / Fraction(10) ** (WEIGHT_DIGITS - floor(log10(max(exact))))
-        steps = tuple(round(weight / step) for weight in exact)
+        steps = tuple(
+            round(self.of_rows[cell] / largest[self._group(cell)] / step) for cell in cells
+        )
         # If no label is ever missing, no weight is, and each row is counted.
         constants = tuple(one.missing for one in self.columns if one.missing is not None)
         missing = dict(zip(positions, steps, strict=True)).get(constants)
@@ -108,16 +140,11 @@ class PublicRate:
         return NumberColumn(name, step, bounds, missing, derivation=derivation)
 
     def factors(self, inputs: Inputs) -> tuple[Fraction, ...]:
-        """What a row adds to the rate of each group; one for each if rows have weights."""
-        if self.standard is not None:
-            return (Fraction(1),) * inputs.groups
+        """What a row of the greatest weight adds to the rate of each group."""
         names = [key.column.name for key in inputs.by]
-        indexes = [names.index(key) for key in self.population.keys]
-        population = dict(self.population.numbers)
+        indexes = [names.index(key) for key in self.keys]
         groups = product(*(key.labels for key in inputs.by))
-        return tuple(
-            self.per / population[tuple(group[index] for index in indexes)] for group in groups
-        )
+        return tuple(self.largest[tuple(group[index] for index in indexes)] for group in groups)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,7 +214,7 @@ class PublicRates(Statistic):
         """The designs of the counts, or of one weighted count."""
         rate: PublicRate = inputs.option("rate")
         bare, factors = replace(inputs, sample=None), rate.factors(inputs)
-        of_row, found = min(factors), self.counts.designs(bare, relation)
+        found = self.counts.designs(bare, relation)
         if (weights := rate.weights) is not None:
             query = LinearQuery(
                 factors=(Factor(weights), *weight_factors(inputs)),
@@ -199,8 +226,7 @@ class PublicRates(Statistic):
             total = WeightedQuery("weighted count", query, step=step)
             plain = PublishedAnswer(bare, (total,))
             found = (*NumbersTogether.of(bare, total, relation), plain)
-            of_row = weights.upper * step
-        decimals = min(max(DIGITS - ceil(log10(of_row)) + 1, 0), MAX_DECIMALS)
+        decimals = min(max(DIGITS - ceil(log10(min(factors))) + 1, 0), MAX_DECIMALS)
         return tuple(
             Rates(
                 of.inputs, of.queries, of.families, of.measures, of.reason,

@@ -150,7 +150,9 @@ statistics:
   - {{name: many, statistic: count, by: [band], epsilon: 1}}
 """
     one, many = make_plan(parse_central_spec(text, "bands")).statistics
-    step = float(one.queries[0].weighted.step)
+    step = float(one.queries[0].weighted.step) * float(
+        max(one.entry.inputs.option("rate").factors(one.entry.inputs))
+    )
     single = step * np.sqrt(one.noises[0].discrete_variance)
     parts = 100_000 / 18 / people
     summed = np.sqrt((parts**2).sum() * many.noises[0].discrete_variance)
