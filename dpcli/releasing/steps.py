@@ -238,7 +238,7 @@ def estimate_statistic(noisy: NoisyStatistic, confidence: Fraction) -> Estimated
     entry = planned.entry
     design = planned.design
     estimates = entry.statistic.possible_estimate(design, answers, confidence)
-    if design.counts_rows and any(step.name == "suppress_below" for step in entry.post):
+    if entry.post and design.counts_rows:
         estimates = replace(estimates, rows=design.noisy_rows(answers))
 
     def agree(changed: Estimates) -> Estimates:

@@ -455,7 +455,7 @@ def steps_of_groups(
     steps: Sequence[PostProcessingStep],
 ) -> tuple[PostProcessingStep, ...]:
     """The steps; numbers that are no counts are suppressed by the rows of groups."""
-    if statistic.measure == "counts":
+    if not steps or statistic.measure == "counts":
         return tuple(steps)
     found = tuple(step.of_groups() for step in steps)
     count = all(design.counts_rows and design.inputs.weight is None for design in designs)
