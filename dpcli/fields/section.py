@@ -119,11 +119,12 @@ class ColumnRole:
     - `labels`: labels of the field `column`.
     - `between`: a column and two of its labels or values.
     - `part`: a column of one of the `kinds`, or `rows`.
+    - `rate`: public numbers by labels of keys of `by`.
     - `candidates`: increasing values of the field `column`; the default is all of its values.
     """
 
     refers_to: Literal[
-        "column", "columns", "axes", "bins", "candidates", "labels", "part", "between"
+        "column", "columns", "axes", "bins", "candidates", "labels", "part", "between", "rate"
     ]
     kinds: tuple[str, ...] = ()
     min_columns: int = 1

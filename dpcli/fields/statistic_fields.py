@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, WithJsonSchema
 
 from dpcli.fields.section import ColumnRole, SectionModel
 from dpcli.fields.values import (
@@ -149,6 +149,28 @@ AxesPerTable = Annotated[
 
 UnitBounds = Annotated[NumberPair, Field(examples=[[0, 80]])]
 
+
+Numbers = Annotated[Any, WithJsonSchema({"type": ["object", "number", "string"]})]
+"""A number, numbers by label, or a file of them.
+
+`dpcli.specification.public_numbers` reads it.
+"""
+
+
+class RateModel(SectionModel):
+    """A rate of public populations, and the weights of a standardized one."""
+
+    per: Annotated[int, whole_number(10**8, "people a rate is for")]
+    population: Numbers
+    strata: Text | None = None
+    standard: Numbers | None = None
+
+
+RateForm = Annotated[
+    RateModel,
+    ColumnRole("rate"),
+    Field(examples=[{"per": 1000, "population": {"north": 1200, "south": 3400}}]),
+]
 
 BoundName = Annotated[str, Choice("unknown-bound", ("rows", "sum"))]
 """What is clamped: each row of a person, or the total of their rows."""

@@ -6,6 +6,7 @@ import json
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
@@ -235,11 +236,14 @@ def estimate_statistic(noisy: NoisyStatistic, confidence: Fraction) -> Estimated
     """The estimates from the noisy answers to one statistic, after post-processing."""
     planned, answers = noisy.planned, noisy.answers
     entry = planned.entry
-    estimates = entry.statistic.possible_estimate(planned.design, answers, confidence)
+    design = planned.design
+    estimates = entry.statistic.possible_estimate(design, answers, confidence)
+    if entry.post and design.counts_rows:
+        estimates = replace(estimates, rows=design.noisy_rows(answers))
 
     def agree(changed: Estimates, step: Consistent) -> Estimates:
         consistent = planned.design.make_consistent(answers, changed, confidence)
-        agreed = consistent.within(changed.limits)
+        agreed = replace(consistent.within(changed.limits), rows=changed.rows)
         if step.units is None:
             return agreed
         numbers = planned.design.make_additive(answers, step.units, nonnegative=step.nonnegative)

@@ -219,6 +219,8 @@ class StatisticReport(JsonObject):
         "max_selected", lambda inputs, most: most and most < len(inputs.checked) and most
     )
     per: Positive | None = own("per", words="per {}")
+    percent: str | None = own("percent", words="in percent of the {}")
+    rate: str | None = own("rate", lambda _, rate: str(rate), "{}")
     unit_bounds: list[JsonNumber] | None = field(
         default=None, metadata={"words": "with the total of a person within [{}]"}
     )

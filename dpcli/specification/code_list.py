@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from dpcli.data.declared_texts import look, text_fault
@@ -57,25 +57,45 @@ def with_code_list(node: MappingNode, context: SpecContext) -> MappingNode:
 def _read(
     file: ScalarNode, key: ScalarNode, label: ScalarNode, context: SpecContext
 ) -> list[tuple[str, str]]:
+    return list(_pairs(read_list(file, (key, label), context, "code-list"), file.text, file.span))
+
+
+def read_list(
+    file: ScalarNode, columns: Sequence[ScalarNode], context: SpecContext, code: str
+) -> Iterator[tuple[int, list[str]]]:
+    """The cells of some columns in each line of a named CSV file, with its number.
+
+    The file is added to those of the context. Raises `AlreadyReportedError` after a problem is
+    recorded; `code` is that of a file that cannot be read.
+    """
     span = file.span
-    raw, named = read_named_file(file, context, MAX_BYTES, "code-list")
+    raw, named = read_named_file(file, context, MAX_BYTES, code)
     if len(raw) > MAX_BYTES:
         raise span.report("code-list.large", file=file.text, most=MAX_CODES)
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise span.report("code-list", file=file.text) from None
+        raise span.report(code, file=file.text) from None
     csv.field_size_limit(sys.maxsize)
-    names = {key.text, label.text}
+    names = {column.text for column in columns}
     every = [_lines(text, mark) for mark in DELIMITERS]
     readings = [(lines, next(lines, (1, []))[1]) for lines in every]
     lines, header = max(readings, key=lambda reading: len(names.intersection(reading[1])))
     context.files.append(replace(named, header=tuple(header)))
-    for column in (key, label):
+    for column in columns:
         if header.count(column.text) != 1:
             raise column.span.report("code-list.column", file=file.text, word=column.text)
-    indices = header.index(key.text), header.index(label.text)
-    return list(_pairs(lines, indices, file.text, span))
+    indices = [header.index(column.text) for column in columns]
+    return _cells(lines, indices, file)
+
+
+def _cells(
+    lines: Iterator[tuple[int, list[str]]], indices: Sequence[int], file: ScalarNode
+) -> Iterator[tuple[int, list[str]]]:
+    for count, (line, row) in enumerate(lines):
+        if count == MAX_CODES:
+            raise file.span.report("code-list.large", file=file.text, most=MAX_CODES)
+        yield line, [row[index].strip() if index < len(row) else "" for index in indices]
 
 
 def _lines(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -84,16 +104,12 @@ def _lines(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _pairs(
-    lines: Iterator[tuple[int, list[str]]], indices: tuple[int, int], file: str, span: Span
+    lines: Iterator[tuple[int, list[str]]], file: str, span: Span
 ) -> Iterator[tuple[str, str]]:
-    """The code and the label in each line, by `indices`; a wrong one is a problem."""
+    """The code and the label in each line; a wrong one is a problem."""
     known: dict[str, int] = {}
     seen: dict[tuple[str, int], tuple[str, int]] = {}
-    for line, row in lines:
-        if len(known) == MAX_CODES:
-            raise span.report("code-list.large", file=file, most=MAX_CODES)
-        cells = [row[index].strip() if index < len(row) else "" for index in indices]
-        code, label = cells
+    for line, (code, label) in lines:
         if text_fault(code) or text_fault(label, published=True):
             raise span.report("code-list.text", file=file, line=line)
         if code in known:

@@ -26,6 +26,7 @@ from dpcli.specification.entry_fields import (
     read_steps,
     refuse_for_dates,
     statistics_with_field,
+    steps_of_groups,
 )
 from dpcli.specification.inputs import InputsReader, count_numbers_and_scores, read_keys
 from dpcli.specification.model import Entry
@@ -56,10 +57,10 @@ def require_entry(node: Node, section: str, example: str) -> MappingNode:
 
 def _resolve_entry(section: EntryModel, context: SpecContext) -> Entry:
     statistic, node = section.statistic_of, section.node
-    if statistic and (column := node.scalar("column")):
-        method = node.scalar("method")
-        named = method.text if method else ""
-        statistic = statistic.variant(context.columns.get(column.text), named)
+    if statistic:
+        column, method = map(node.scalar, ("column", "method"))
+        declared = context.columns.get(column.text) if column else None
+        statistic = statistic.variant(declared, method.text if method else "", node.pairs)
     attempt(_require_new_name, section, context)
     by = attempt(read_keys, section, "by", context)
     where = attempt(_read_where, section, context)
@@ -110,7 +111,7 @@ def _resolve_entry(section: EntryModel, context: SpecContext) -> Entry:
         calibration=settings.value.calibration,
         selected_by=selected_by,
         alternative_bounding=reader.designs(alternative) if alternative else (),
-        post=steps.value,
+        post=steps_of_groups(section, statistic, reader.designs(bounded), steps.value),
         raw=raw.value,
         caption=entry_caption(section, bounded, statistic, context.captions),
         limits=own,

@@ -15,6 +15,7 @@ from dpcli.data.filters import Filter, InRanges
 from dpcli.data.kinds import Axis
 from dpcli.data.steps import MAX_STEPS, require_whole_steps
 from dpcli.fields.section import MAX_COLUMNS_TOGETHER, ColumnRole, SectionModel, column_role
+from dpcli.fields.statistic_fields import RateModel
 from dpcli.fields.tree import (
     Attempt,
     MappingNode,
@@ -37,6 +38,7 @@ from dpcli.statistics.statistic import Statistic
 
 if TYPE_CHECKING:
     from dpcli.queries.scores import Points
+    from dpcli.statistics.counts.rates import PublicRate
 
 RESERVED_COLUMNS = ("statistic", "item", "value", "lower", "upper")
 """The columns that every published table has."""
@@ -187,8 +189,8 @@ class InputsReader:
                 return self._labels(key, self._fields["column"].value, scalars_of(node))
             case "part" if isinstance(node, ScalarNode):
                 return self._part(node, role)
-            case "between" if isinstance(node, MappingNode):
-                return self._between(node)
+            case "between" | "rate" if isinstance(node, MappingNode):
+                return self._rate(value) if role.refers_to == "rate" else self._between(node)
             case "columns" if node:
                 return self._columns(key, scalars_of(node), role)
             case "axes":
@@ -246,6 +248,12 @@ class InputsReader:
             arguments = {"column": column.name, "key": "between"}
             raise name.span.report("duplicate-key-column.both", **arguments)
         return compared_values(column, positions)
+
+    def _rate(self, rate: RateModel) -> PublicRate:
+        from dpcli.specification.public_numbers import read_rate
+
+        rate.require()
+        return read_rate(rate, self._by.value, self._section, self._context)
 
     def _part(self, scalar: ScalarNode, role: ColumnRole) -> Column | None:
         """The column of a part of a ratio; None for the number of rows, or of people."""

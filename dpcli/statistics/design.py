@@ -241,6 +241,7 @@ class Design:
         has_typical: Whether errors depend on the answers, and `typical_sums` gives typical ones.
         noise_of_numbers: What is known of the noise of several published numbers together.
         answered_by: The mechanism that answers its queries, if it is not the one of the entry.
+        counts_rows: Whether the answers have a noisy number of the rows of each group.
         replaces_counts: Whether it is only for entries that counts could answer as well.
     """
 
@@ -250,12 +251,13 @@ class Design:
     measures: tuple[Measure, ...] = MEASURES
     reason: str = ""
     replaces_counts: bool = False
+    answered_by: str = ""
+    counts_rows: bool = False
     gains_by_epsilon: bool = False
     population_of: PopulationOf | None = None
     publishes_answers: ClassVar[bool] = False
     derivation: ClassVar[str] = ""
     is_compared_by_error: ClassVar[bool] = False
-    answered_by: ClassVar[str] = ""
     has_typical: ClassVar[bool] = False
     noise_of_numbers: ClassVar[NoiseOfNumbers] = NoiseOfNumbers.UNKNOWN
 
@@ -352,6 +354,13 @@ class Design:
         """
         answer, step = answers[0], self.queries[0].step
         return Estimates.around(answer.values, answer.noise.margins(confidence), step)
+
+    def noisy_rows(self, answers: Sequence[NoisyAnswer]) -> Array:
+        """The noisy numbers of rows, of each group or behind each published number.
+
+        Raises TypeError unless `counts_rows` is true.
+        """
+        raise TypeError("no answer counts the rows of a group")
 
     def shown_incomplete(self, answers: Sequence[NoisyAnswer]) -> str:
         """Why noisy answers show that numbers are about less than all rows; empty if not."""

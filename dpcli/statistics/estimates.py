@@ -92,6 +92,7 @@ class Estimates:
         date_range: The days between the bounds of a column of dates. The numbers are then days
             since 1970-01-01, and published as dates. None for other numbers.
         uncut: The widths of the intervals before they were cut; None if none was.
+        rows: Noisy numbers of rows, of each group or behind each number, if there are steps.
         variances: The variance of the noise in a number, before steps of `post`, for each item or
             for all; None if it depends on the answers, or no formula is known.
     """
@@ -110,6 +111,7 @@ class Estimates:
     limits: tuple[Limits, ...] = (ANY,)
     date_range: int | None = None
     uncut: Array | None = None
+    rows: Array | None = None
     variances: tuple[float | None, ...] = (None,)
 
     @classmethod

@@ -54,6 +54,10 @@ class PostProcessingStep(ABC):
             *("..." if value is None else readable_text(value) for value in values)
         )
 
+    def of_groups(self) -> PostProcessingStep:
+        """The step for numbers that are no counts."""
+        return self
+
     @abstractmethod
     def apply(self, estimates: Estimates, reconcile: Reconcile) -> Estimates:
         """The numbers after the step; only `consistent` calls `reconcile`."""
@@ -121,10 +125,11 @@ class Integer(PostProcessingStep):
 
 @dataclass(frozen=True)
 class SuppressBelow(PostProcessingStep):
-    """Leaves out noisy numbers below a threshold.
+    """Leaves out numbers where a noisy count of rows is below a threshold.
 
-    `post: [{suppress_below: 10}]`. The exact numbers play no part. Near the threshold, the
-    numbers that are left are too large on average.
+    `post: [{suppress_below: 10}]`. Of counts, the noisy number itself is compared; of means, shares
+    and all others, the noisy number of rows in their group, which is part of their answers. The
+    exact numbers play no part. Near the threshold, counts that are left are too large on average.
     """
 
     name = "suppress_below"
@@ -134,6 +139,25 @@ class SuppressBelow(PostProcessingStep):
 
     def apply(self, estimates: Estimates, reconcile: Reconcile) -> Estimates:
         return estimates.suppressed(estimates.value < ceil(self.threshold / estimates.step))
+
+    def of_groups(self) -> PostProcessingStep:
+        return SuppressSmallGroups(self.threshold)
+
+
+@dataclass(frozen=True)
+class SuppressSmallGroups(SuppressBelow):
+    """Leaves out numbers of groups with fewer rows, by their noisy number of rows.
+
+    That number is part of the answers of the statistic, and costs no more.
+    """
+
+    description = "left out where a group has fewer than {} rows, by its noisy number of rows"
+
+    def apply(self, estimates: Estimates, reconcile: Reconcile) -> Estimates:
+        if estimates.rows is None:
+            raise TypeError("no answer counts the rows of a group")
+        rows = estimates.rows.repeat(len(estimates) // max(len(estimates.rows), 1))
+        return estimates.suppressed(rows < ceil(self.threshold))
 
 
 @dataclass(frozen=True)

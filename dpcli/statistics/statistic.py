@@ -6,7 +6,7 @@ Rows of a `WeightedStatistic` may have survey weights: a column by whose value e
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
@@ -20,6 +20,9 @@ from dpcli.privacy.unit import Relation
 from dpcli.statistics.design import INPUT_FIELDS, Design, Inputs, NoisyAnswer
 from dpcli.statistics.estimates import ANY, NONNEGATIVE, Estimates, Limits
 from dpcli.statistics.postprocessing import PostProcessingStep
+
+NumbersMeasure = Literal["counts", "amounts", "values"]
+"""What published numbers measure."""
 
 NUMERIC_STEPS = ("nonnegative", "integer", "clamp", "suppress_below")
 """Steps of `post` for statistics whose numbers are whole or real."""
@@ -64,7 +67,7 @@ class Statistic(ABC):
     has_raw: ClassVar[bool] = True
     chooses_labels: ClassVar[bool] = False
     selects_labels: ClassVar[bool] = False
-    measure: ClassVar[Literal["counts", "amounts", "values"]] = "values"
+    measure: ClassVar[NumbersMeasure] = "values"
     mixed_units: ClassVar[bool] = False
     gives_dates: ClassVar[bool] = False
     in_column_unit: ClassVar[bool] = False
@@ -89,8 +92,10 @@ class Statistic(ABC):
         """The pydantic model of the fields in `takes`."""
         return extended_model(self.takes)
 
-    def variant(self, column: Column | None, method: str = "") -> Statistic:
-        """The statistic that answers for this column and method; by default, this one."""
+    def variant(
+        self, column: Column | None, method: str = "", stated: Collection[str] = ()
+    ) -> Statistic:
+        """The statistic for this column, method and stated keys; by default, this one."""
         return self
 
     @abstractmethod

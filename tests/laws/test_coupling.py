@@ -75,7 +75,7 @@ def test_a_mean_passes_few_functions() -> None:
     trace = trace_of_a_mean()
 
     assert trace.designs_built == 1
-    assert trace.functions <= 823
+    assert trace.functions <= 825
     assert trace.modules <= 107
     assert trace.changes <= 1_410
     assert trace.classes <= 110
@@ -92,4 +92,4 @@ def test_a_release_loads_few_modules() -> None:
 
 def test_designs_are_few() -> None:
     """Statistics share designs, so that a new one seldom needs a class for its answers."""
-    assert len(subclasses(trees(), "Design")) <= 26
+    assert len(subclasses(trees(), "Design")) <= 28

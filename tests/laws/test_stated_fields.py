@@ -83,6 +83,8 @@ NONE: Fields = {"epsilon": None}
 SHARE: Fields = {"of": "proportion", "column": "job"}
 RATIO: Fields = {"of": "ratio", "numerator": "paid", "denominator": "hours"}
 
+STANDARDIZED = "{{per: 100, strata: well, population: {{true: 50, false: 60}}, standard: {{{}}}}}"
+
 PAIRS: dict[str, list[Pair]] = {
     "by": [
         ({"by": "[sex]"}, {"by": "[job]"}),
@@ -152,6 +154,25 @@ PAIRS: dict[str, list[Pair]] = {
     "values": [
         ({"column": "job", "values": "[part]"}, {"column": "job", "values": "[part, full]"}),
         ({**SHARE, "values": "[part]"}, {**SHARE, "values": "[part, full]"}),
+    ],
+    "percent": [
+        ({}, {"by": "[sex]", "percent": "total"}),
+        ({"percent": "total"}, {"percent": "total", "by": "[sex]"}),
+        ({"by": "[sex, job]", "percent": "row"}, {"by": "[sex, job]", "percent": "column"}),
+        ({"ways": 2, "percent": "row"}, {"ways": 2, "percent": "column"}),
+    ],
+    "rate": [
+        ({}, {"rate": "{per: 100, population: 5000}"}),
+        ({"rate": "{per: 100, population: 5000}"}, {"rate": "{per: 1000, population: 5000}"}),
+        ({"rate": "{per: 100, population: 5000}"}, {"rate": "{per: 100, population: 6000}"}),
+        (
+            {"by": "[well]", "rate": "{per: 100, population: {true: 50, false: 60}}"},
+            {"by": "[well]", "rate": "{per: 100, population: {true: 60, false: 50}}"},
+        ),
+        (
+            {"rate": STANDARDIZED.format("true: 3, false: 4")},
+            {"rate": STANDARDIZED.format("true: 4, false: 3")},
+        ),
     ],
     "per": [({"per": 100}, {"per": 1000}), ({**RATIO, "per": 100}, {**RATIO, "per": 1000})],
     "numerator": [

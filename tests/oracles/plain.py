@@ -29,7 +29,7 @@ from dpcli.data.derived.arithmetic import Arithmetic, Difference, FirstNumber, P
 from dpcli.data.derived.calendar import Age, DatePart
 from dpcli.data.derived.cell_states import CellState
 from dpcli.data.derived.labels import Bands, FirstLabel, Satisfies
-from dpcli.data.derived.positions import FirstTrue, PositionAmong
+from dpcli.data.derived.positions import FirstTrue, NumberOfLabels, PositionAmong
 from dpcli.data.filters import (
     AllOf,
     AnyOf,
@@ -242,6 +242,10 @@ def derived(column: Column, row: Row) -> int | None:
             stated = enumerate(tests)
             passed = (place for place, test in stated if test and truth(test, row))
             return next(passed, None)
+        case NumberOfLabels(columns, numbers):
+            cells = product(*(range(len(one.labels)) for one in columns))
+            by_labels = dict(zip(cells, numbers, strict=True))
+            return by_labels.get(tuple(row[one] or 0 for one in columns if row[one] is not None))
         case PositionAmong(texts_column, texts):
             text = row[texts_column]
             places = [place for place, one in enumerate(texts) if spelled(one, ()) == text]

@@ -249,6 +249,18 @@ def _weighted(drawn: Drawn) -> str | None:
     return f"statistic: {statistic}, column: {column}, weight: {weight}"
 
 
+def _standardized(drawn: Drawn) -> str | None:
+    """A count that is standardized by a boolean."""
+    if not drawn.flags:
+        return None
+    random, name = drawn.random, drawn.random.choice(drawn.flags)
+    people, weights = (
+        f"{{false: {random.randint(1, 5)}, true: {random.randint(1, 5)}}}" for _ in range(2)
+    )
+    rate = f"{{per: 10, strata: {name}, population: {people}, standard: {weights}}}"
+    return f"statistic: count, rate: {rate}"
+
+
 FORMS: tuple[Form, ...] = (
     lambda _: "statistic: count",
     _weighted,
@@ -264,6 +276,8 @@ FORMS: tuple[Form, ...] = (
     _of("numbers", "histogram", ", bins: {width: 1}"),
     _of("dates", "histogram", ", bins: {width: 2}"),
     _of("labels", "histogram"),
+    _of("labels", "histogram", ", percent: total"),
+    _standardized,
     _of("numbers", "median"),
     _of("dates", "median"),
     _of("dates", "quantile", ", quantiles: [0.9], candidates: {step: 2}"),

@@ -61,6 +61,7 @@ UNDECLARED: Final[Classes[Derivation]] = Classes(
     "derived.labels:FirstLabel",
     "derived.positions:FirstTrue",
     "derived.positions:PositionAmong",
+    "derived.positions:NumberOfLabels",
     "derived.cell_states:CellState",
     "derived.joined_ids:JoinedIds",
     "people.counts:RowsThatCount",

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dpcli.data.column import Column, Derivation, Names
 from dpcli.data.filters import Filter, all_implied, filtered_columns
 from dpcli.data.polars_text import pl
 from dpcli.problems.light_dataclasses import dataclass
+
+if TYPE_CHECKING:
+    from dpcli.data.labels import LabeledColumn
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +68,30 @@ class PositionAmong(Derivation):
         indices = {one: index for index, one in enumerate(self.column.compared(self.texts))}
         index = text.replace_strict(indices, default=len(self.texts), return_dtype=pl.Int64)
         return pl.when(text.is_not_null()).then(index)
+
+
+@dataclass(frozen=True, slots=True)
+class NumberOfLabels(Derivation):
+    """A public number of each combination of labels, in steps.
+
+    The labels of the last column change first.
+    """
+
+    columns: tuple[LabeledColumn, ...]
+    numbers: tuple[int, ...]
+
+    @property
+    def inputs(self) -> tuple[Column, ...]:
+        return self.columns
+
+    @property
+    def text(self) -> str:
+        return f"the number of {', '.join(column.name for column in self.columns)}"
+
+    def value(self, names: Names) -> pl.Expr:
+        index = pl.lit(0, dtype=pl.Int64)
+        for column in self.columns:
+            index = index * len(column.labels) + pl.col(names[column])
+        return index.replace_strict(
+            dict(enumerate(self.numbers)), default=None, return_dtype=pl.Int64
+        )

@@ -18,7 +18,7 @@ from typing import NamedTuple, Self
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import Axis
 from dpcli.noise.distribution import Noise, one_sided_width
-from dpcli.numeric.arrays import Ints, integer_array, multiply_exact, np
+from dpcli.numeric.arrays import Array, Ints, integer_array, multiply_exact, np
 from dpcli.numeric.exact import exact_or_up, short_up
 from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
@@ -148,6 +148,7 @@ class Choices(Design):
     """A design of choices; the last query counts the scored rows per group."""
 
     choices: tuple[SelectionQuery, ...]
+    counts_rows: bool = True
 
     @classmethod
     def of(
@@ -209,6 +210,12 @@ class Choices(Design):
         status = np.where(rows < limits.precise, IMPRECISE, NO_INTERVAL)
         status[(rows < limits.informative).astype(np.bool_)] = UNBOUNDED
         return replace(estimates, status=status.astype(np.int8))
+
+    def noisy_rows(self, answers: Sequence[NoisyAnswer]) -> Array:
+        """Those of the last answer, which may count them in several ranges."""
+        ranges = self.queries[-1].query.cells_per_group
+        total: Array = answers[-1].values.reshape(-1, ranges).sum(axis=1)
+        return total
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         chosen = np.stack([answer.values for answer in answers[:-1]], axis=1).ravel()

@@ -5,7 +5,7 @@ Of a column without declared values, the most frequent categories are selected b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -179,7 +179,9 @@ class TopK(Statistic):
     families: ClassVar[tuple[Family, ...]] = ("choice", *ADDITIVE)
     steps = ()
 
-    def variant(self, column: Column | None, method: str = "") -> Statistic:
+    def variant(
+        self, column: Column | None, method: str = "", stated: Collection[str] = ()
+    ) -> Statistic:
         return PRIVATE_LABELS[self.name] if column and column.is_private else self
 
     def complete_inputs(self, bare: Inputs, given: Mapping[str, Any]) -> Inputs:

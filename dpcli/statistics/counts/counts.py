@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from fractions import Fraction
+from typing import ClassVar
 
+from dpcli.data.column import Column
 from dpcli.data.kinds import Axis
 from dpcli.fields.section import field_types
 from dpcli.fields.statistic_fields import (
     BinForms,
     BoundName,
+    FieldFault,
     NumericColumnName,
     PrivateKeys,
+    RateForm,
     UnitBounds,
     ValuedColumnName,
     WeightColumnName,
@@ -19,10 +24,13 @@ from dpcli.privacy.unit import Relation
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from dpcli.statistics.counts.person_counts import PersonCounts
+from dpcli.statistics.counts.rates import PublicRates
 from dpcli.statistics.counts.vectors import NumbersTogether
 from dpcli.statistics.design import Design, Inputs, PublishedAnswer, WeightedQuery
 from dpcli.statistics.estimates import Limits
 from dpcli.statistics.samples.population import sampled_counts, sampled_sum
+from dpcli.statistics.statistic import NumbersMeasure, Statistic
+from dpcli.statistics.tables.percent import Percent, Percents
 from dpcli.statistics.weights import WeightedStatistic, weight_factors, weight_step
 
 
@@ -34,7 +42,11 @@ class Count(PersonCounts, WeightedStatistic):
     `bound: sum`, all rows of a person in a group are counted, up to `unit_bounds`. With
     `weight`, each row counts by its value in that column, and the answer is the sum of the
     weights. If a `sample` of public size is declared, a count of a part of the rows is also
-    estimated for the population.
+    estimated for the population. With `percent`, counts by groups are published as percent of the
+    noisy total of all, of their row or of their column. With `rate`, they are per a number of
+    people of public populations. With the `strata` and the `standard` of a rate, the rates of the
+    strata are weighted by public weights: each row counts by the weight of its stratum over the
+    population of it, in one weighted count.
 
     Privacy: a row adds one to one cell, so adding or removing a row changes the counts by 1
     in L1 and L2. Changing a row moves it from one cell to another: 2 in L1, sqrt(2) in L2;
@@ -46,7 +58,9 @@ class Count(PersonCounts, WeightedStatistic):
     k_norm`), which is 1.06 times smaller for twenty groups, 1.6 for two, and 2.1 for two if each
     row counts. With Gaussian noise, counts of which the public number of rows is the sum are moved
     until they have it. A `sum` by groups and a `histogram` have the same noise. A weighted row
-    adds its weight, clamped to [0, W], so the sensitivities are W times as large.
+    adds its weight, clamped to [0, W], so the sensitivities are W times as large. Of a standardized
+    rate, the greatest public weight in each group is one, and the noisy sum is multiplied by what
+    it stands for. Percent and rates are functions of noisy counts.
 
     >>> l1("statistic: count")
     {'add-remove': [1], 'change-one': [0]}
@@ -54,6 +68,9 @@ class Count(PersonCounts, WeightedStatistic):
     {'add-remove': [1], 'change-one': [1]}
     >>> l1("statistic: count, weight: w", w="{type: number, bounds: [0, 12.5], step: 0.5}")
     {'add-remove': [12.5], 'change-one': [12.5]}
+    >>> rate = "{per: 10, strata: s, population: {a: 5, b: 2}, standard: {a: 1, b: 1}}"
+    >>> l1(f"statistic: count, rate: {rate}", s="{type: category, values: [a, b]}")
+    {'add-remove': [1], 'change-one': [1]}
     """
 
     name = "count"
@@ -64,8 +81,16 @@ class Count(PersonCounts, WeightedStatistic):
         bound=BoundName | None,
         unit_bounds=UnitBounds | None,
         keys=PrivateKeys | None,
+        percent=Percent | None,
+        rate=RateForm | None,
     )
-    measure = "counts"
+    measure: ClassVar[NumbersMeasure] = "counts"
+
+    def variant(
+        self, column: Column | None, method: str = "", stated: Collection[str] = ()
+    ) -> Statistic:
+        variants: dict[str, Statistic] = {"percent": COUNT_PERCENTS, "rate": COUNT_RATES}
+        return next((one for key, one in variants.items() if key in stated), self)
 
     def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
         query = LinearQuery(
@@ -160,7 +185,8 @@ class Histogram(PersonCounts):
     whole numbers, of days and of few numbers are closed ranges such as `18-29`, `30-64`,
     `65-100`. Every bin that rows can be in is published, even if it is empty. Rows without a
     value are in no bin. If a `sample` of public size is declared, the bins are also estimated
-    for the population.
+    for the population. With `percent`, they are percent of the noisy total, or of that of a row or
+    column of the table of groups and bins.
 
     Privacy: the bins are disjoint, so adding or removing a row changes one of them by one:
     1 in L1 and in L2. Changing a row moves it from one bin to another: 2 in L1 and sqrt(2)
@@ -173,9 +199,14 @@ class Histogram(PersonCounts):
     """
 
     name = "histogram"
-    takes = field_types(column=ValuedColumnName, bins=BinForms | None)
-    measure = "counts"
+    takes = field_types(column=ValuedColumnName, bins=BinForms | None, percent=Percent | None)
+    measure: ClassVar[NumbersMeasure] = "counts"
     item = "bin"
+
+    def variant(
+        self, column: Column | None, method: str = "", stated: Collection[str] = ()
+    ) -> Statistic:
+        return HISTOGRAM_PERCENTS if "percent" in stated else self
 
     def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
         query = LinearQuery(by=inputs.by, items=(histogram_axis(inputs),), where=inputs.where)
@@ -183,7 +214,7 @@ class Histogram(PersonCounts):
             return (sampled_counts(inputs, query, is_part=True),)
         return self.by_people(inputs, query, "count", relation)
 
-    def row_range(self, inputs: Inputs) -> tuple[Fraction, Fraction]:
+    def row_range(self, inputs: Inputs) -> tuple[Fraction, Fraction] | None:
         return Fraction(0), Fraction(1)
 
     def names(self, inputs: Inputs) -> tuple[str, ...]:
@@ -194,6 +225,34 @@ class Histogram(PersonCounts):
 
     def item_heading(self, inputs: Inputs) -> str:
         return histogram_axis(inputs).column.name
+
+
+class CountPercents(Percents, Count):
+    """Counts by groups as percent of their total."""
+
+    counts = Count()
+
+    def faults(self, inputs: Inputs, relation: Relation) -> Iterator[FieldFault]:
+        """The fault of a rate besides the percent, and those of percent."""
+        yield from super().faults(inputs, relation)
+        if dict(inputs.options).get("rate"):
+            yield FieldFault("rate-form.percent", "rate")
+
+
+class CountRates(PublicRates, Count):
+    """Counts per a number of people of public populations."""
+
+    counts = Count()
+
+
+class HistogramPercents(Percents, Histogram):
+    """The counts of bins as percent of their total."""
+
+    counts = Histogram()
+
+
+COUNT_PERCENTS, HISTOGRAM_PERCENTS = CountPercents(), HistogramPercents()
+COUNT_RATES = CountRates()
 
 
 def histogram_axis(inputs: Inputs) -> Axis:

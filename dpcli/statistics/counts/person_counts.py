@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import ceil, hypot, sqrt
+from typing import Any
 
 from dpcli.noise.distribution import Family, Margin, Noise
 from dpcli.noise.sums import blended_margin
@@ -27,6 +28,9 @@ from dpcli.statistics.design import (
 )
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.statistic import Statistic
+
+OWN = ("percent", "rate")
+"""Options in which counts are published otherwise."""
 
 PARTS = (2, 4)
 """The denominators of the multiple: r/2 or r/4 per person, for r rows per group."""
@@ -57,6 +61,11 @@ class PersonCounts(Statistic):
     Under change-one, the number of people stays the same, and centering does not help: one person
     may leave some groups, and the other enter different ones. K-norm noise does.
     """
+
+    def complete_inputs(self, bare: Inputs, given: Mapping[str, Any]) -> Inputs:
+        """The inputs without an option that is not stated."""
+        own = {key: value for key, value in given.items() if key not in OWN or value is not None}
+        return super().complete_inputs(bare, own)
 
     def by_people(
         self,

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from math import sqrt
-from typing import ClassVar
 
 from dpcli.noise.bodies import BODIES
 from dpcli.privacy.norms import NORMS
@@ -34,7 +33,7 @@ class NumbersTogether(LinearDesign):
     At the same rho, other designs have less noise.
     """
 
-    answered_by: ClassVar[str] = "k_norm"
+    answered_by: str = "k_norm"
 
     @classmethod
     def of(

@@ -76,7 +76,7 @@ class Description(Statistic):
     noun = "description"
     takes = field_types(column=NumericColumnName)
     item = "number"
-    steps = ()
+    steps = ("suppress_below",)
     has_raw = False
     mixed_units = True
     derivation = (

@@ -17,7 +17,7 @@ from math import prod, sqrt
 
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.noise.distribution import Noise
-from dpcli.numeric.arrays import Floats, np
+from dpcli.numeric.arrays import Array, Floats, integer_array, np
 from dpcli.privacy.unit import Neighbors, Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.scaled import ScaledSumsQuery
@@ -89,6 +89,7 @@ class MomentsDesign(Design):
 
     has_typical = True
 
+    counts_rows: bool = True
     moments: PublishedMoments
     pairs: tuple[Pair, ...]
 
@@ -212,6 +213,10 @@ class MomentsDesign(Design):
         noises = [answer.noise.discrete_variance for answer in self.divided(answers)]
         return float((self.matrix[0] ** 2 * noises).sum())
 
+    def noisy_rows(self, answers: Sequence[NoisyAnswer]) -> Array:
+        sums = np.array([answer.values for answer in self.divided(answers)], np.float64)
+        return integer_array(np.rint(self.to_moments(sums)[0]))
+
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         return self.moments.estimate(self, answers, confidence)
 
@@ -301,7 +306,9 @@ def ratio_of_sums(
     value = sum(above.limits) - Fraction(TYPICAL_MEAN) * (above.upper - above.lower)
     typical = printed.unit * quotient.step * value / sum(below.limits)
     row = typical_value((above.lower, above.upper)), typical_value((below.lower, below.upper))
-    separate = QuotientDesign(inputs, queries, quotient=quotient, typical_row=row, typical=typical)
+    separate = QuotientDesign(
+        inputs, queries, quotient=quotient, typical_row=row, typical=typical, counts_rows=False
+    )
     if relation.neighbors is Neighbors.CHANGE_ONE:
         return (*_scaled_pair(separate, relation), separate)
     query = BernsteinQuery.of(inputs, parts, degree=1)
@@ -319,6 +326,7 @@ def ratio_of_sums(
         quotient=replace(quotient, above=of_above, below=of_below, min_below=query.largest),
         typical_row=row,
         typical=typical,
+        counts_rows=False,
     )
     return _chosen(joint, separate, relation)
 

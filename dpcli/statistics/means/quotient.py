@@ -222,6 +222,12 @@ class QuotientDesign(Design):
     quotient: Quotient
     typical_row: tuple[Fraction, Fraction]
     typical: Fraction | None = None
+    counts_rows: bool = True
+
+    def noisy_rows(self, answers: Sequence[NoisyAnswer]) -> Array:
+        quotient = self.quotient
+        numbers = self.divided(answers)[: len(quotient.below)]
+        return _combined(quotient.below, numbers) // quotient.min_below
 
     def in_pairs(self, relation: Relation) -> tuple[Self, ...]:
         """The design that answers both cells as a pair; empty unless it has less noise."""

@@ -183,7 +183,10 @@ class Ratio(WeightedStatistic):
 
     def _design(self, inputs: Inputs, queries: Queries, quotient: Quotient) -> QuotientDesign:
         above, below = (_Summed.of(part).typical for part in self.parts(inputs))
-        return QuotientDesign(inputs, queries, quotient=quotient, typical_row=(above, below))
+        of_rows = self.parts(inputs)[1] is None
+        return QuotientDesign(
+            inputs, queries, quotient=quotient, typical_row=(above, below), counts_rows=of_rows
+        )
 
     def _quotient_of_kinds(self, inputs: Inputs) -> Quotient:
         """The quotient of numbers of rows of each kind.

@@ -11,7 +11,7 @@ from typing import ClassVar
 from dpcli.fields.section import field_types
 from dpcli.fields.statistic_fields import Candidates, OrderedColumnName, Quantiles
 from dpcli.noise.distribution import ADDITIVE, Family, Noise
-from dpcli.numeric.arrays import np
+from dpcli.numeric.arrays import Array, np
 from dpcli.numeric.exact import plain_text, rounded_text
 from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
@@ -72,6 +72,7 @@ class TreeOfCounts(Design):
     """A design of counts in the nodes of a tree of classes, one query for each level."""
 
     quantiles: tuple[Fraction, ...]
+    counts_rows: bool = True
 
     @classmethod
     def of(
@@ -136,6 +137,11 @@ class TreeOfCounts(Design):
             margin = float(errors.margins(float(quantile), STATED).max())
             needed = max(needed, ceil(margin / min(quantile, 1 - quantile)))
         return needed
+
+    def noisy_rows(self, answers: Sequence[NoisyAnswer]) -> Array:
+        """The sums of the first level, which has the fewest ranges."""
+        total: Array = answers[0].values.reshape(self.inputs.groups, -1).sum(axis=1)
+        return total
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         inputs, column = self.inputs, self.inputs.numeric
@@ -242,7 +248,7 @@ class Quantile(Statistic):
     families = ("choice", *ADDITIVE)
     gives_dates = True
     in_column_unit = True
-    steps: ClassVar[tuple[str, ...]] = ("consistent",)
+    steps: ClassVar[tuple[str, ...]] = ("consistent", "suppress_below")
     quantile: ClassVar[Fraction | None] = None
     """The one that a statistic with another name stands for."""
 
@@ -340,7 +346,7 @@ class Median(Quantile):
     noun = "median"
     item = ""
     takes = field_types(column=OrderedColumnName, candidates=Candidates | None)
-    steps = ()
+    steps = ("suppress_below",)
     quantile = Fraction(1, 2)
 
 

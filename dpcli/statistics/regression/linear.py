@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
@@ -276,7 +276,9 @@ class LinearRegression(Statistic):
     mixed_units = True
     derivation = "least squares of noisy moments, with a ridge where noise could leave no slope"
 
-    def variant(self, column: Column | None, method: str = "") -> Statistic:
+    def variant(
+        self, column: Column | None, method: str = "", stated: Collection[str] = ()
+    ) -> Statistic:
         return OBJECTIVE if method == "objective" else self
 
     def complete_inputs(self, bare: Inputs, given: Mapping[str, Any]) -> Inputs:

@@ -28,6 +28,7 @@ from dpcli.numeric.arrays import Array, integer_array, np
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.tables.effects import scaled_effect
+from dpcli.statistics.tables.percent import COLUMN, ROW, TOTAL, PartNoise
 
 Axes = tuple[Axis, ...]
 
@@ -123,12 +124,29 @@ def summed_counts(
     """Each wanted table, summed from the measured table that gives the least noise."""
     values, margins = [], []
     for axes in wanted:
-        sources = (table for table in tables if table.covers(axes))
-        source = min(sources, key=lambda table: table.variance * cells(table.axes, axes))
+        source = best_source(axes, tables)
         values.append(source.totals(axes))
         summed = cells(source.axes, axes)
         margins.append(summed_margin(source.noise, summed, confidence))
     return _around(wanted, values, margins, Fraction(1), 0)
+
+
+def best_source(axes: Axes, tables: Sequence[MeasuredTable]) -> MeasuredTable:
+    """The measured table from which these axes are summed with the least noise."""
+    sources = (table for table in tables if table.covers(axes))
+    return min(sources, key=lambda table: table.variance * cells(table.axes, axes))
+
+
+def agreed_part_noises(
+    wanted: Sequence[Axes], measured: Sequence[Measured], percent: str
+) -> list[PartNoise]:
+    """The noise of agreed numbers next to the totals of their tables, in counts."""
+    agreement, found = Agreement(wanted, measured), []
+    for axes in wanted:
+        total = {TOTAL: (), ROW: axes[:-1], COLUMN: axes[-1:]}[percent]
+        variances = agreement.variance(axes), agreement.variance(total)
+        found.append(PartNoise(cells(axes, total), *variances, agreement.fourth_cumulant(axes)))
+    return found
 
 
 def agreed_counts(
@@ -208,16 +226,20 @@ class Agreement:
             part / cells(axes, inner) / self.precisions[inner] for inner, part in parts.items()
         )
 
-    def margin(self, axes: Axes, confidence: Fraction) -> Margin:
-        """The margin of a cell of a table, in printed decimals."""
+    def fourth_cumulant(self, axes: Axes) -> float:
+        """About the fourth cumulant of the noise in a cell of a table."""
         weighted = [(part, self._weights[inner]) for inner, part in _parts(axes).items()]
         fourth = 0.0
         for index, table in enumerate(self._measured):
             # Most of the excess kurtosis is that of the measured cells that lie in this one.
             units = sum(part * weights[index] for part, weights in weighted)
             fourth += table.fourth_cumulant(axes, units / WEIGHT_UNITS)
+        return fourth
+
+    def margin(self, axes: Axes, confidence: Fraction) -> Margin:
+        """The margin of a cell of a table, in printed decimals."""
         variance = self.variance(axes)
-        width = blended_half_width(fourth, variance, confidence)
+        width = blended_half_width(self.fourth_cumulant(axes), variance, confidence)
         return Margin(ceil(width * 10**DECIMALS), variance * 10 ** (2 * DECIMALS))
 
 

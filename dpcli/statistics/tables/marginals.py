@@ -5,12 +5,13 @@ The designs measure tables or effects, which `agreement` makes consistent.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import combinations, product
 from math import prod, sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 from dpcli.data.column import Column
 from dpcli.fields.section import field_types
@@ -33,7 +34,7 @@ from dpcli.statistics.design import (
 )
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.postprocessing import PostProcessingStep
-from dpcli.statistics.statistic import NUMERIC_STEPS, Statistic
+from dpcli.statistics.statistic import NUMERIC_STEPS, NumbersMeasure, Statistic
 from dpcli.statistics.tables.additive import additive_counts, joint_cells
 from dpcli.statistics.tables.agreement import (
     Axes,
@@ -41,12 +42,15 @@ from dpcli.statistics.tables.agreement import (
     MeasuredEffect,
     MeasuredTable,
     agreed_counts,
+    agreed_part_noises,
+    best_source,
     cells,
     summed_counts,
 )
 from dpcli.statistics.tables.effects import EffectQuery
 from dpcli.statistics.tables.fitting import MAX_JOINT_CELLS
 from dpcli.statistics.tables.one_way import OneWayTables
+from dpcli.statistics.tables.percent import PartNoise, Percent, Percents, parts_of, shares
 from dpcli.statistics.tables.shares import (
     EPSILON,
     RHO,
@@ -195,6 +199,22 @@ class MeasuredTables(LinearDesign):
         wanted = published_tables(self.inputs)
         return agreed_counts(wanted, tuple(self.measured(answers)), confidence)
 
+    def part_noises(
+        self, percent: str, answers: Sequence[NoisyAnswer], consistent: bool
+    ) -> list[PartNoise]:
+        """The noise of the numbers of each published table next to their totals."""
+        wanted, measured = published_tables(self.inputs), tuple(self.measured(answers))
+        if consistent and not self.agrees:
+            return agreed_part_noises(wanted, measured, percent)
+        tables = [part for part in measured if isinstance(part, MeasuredTable)]
+        sources = [best_source(axes, tables) for axes in wanted]
+        return [
+            PartNoise.of_cells(
+                source.noise, cells(source.axes, axes), parts_of(shape(axes), percent)
+            )
+            for axes, source in zip(wanted, sources, strict=True)
+        ]
+
     def make_consistent(
         self, answers: Sequence[NoisyAnswer], estimates: Estimates, confidence: Fraction
     ) -> Estimates:
@@ -229,6 +249,12 @@ class MeasuredEffects(MeasuredTables):
             f"{wanted:,} published tables follow. With the part of the loss that each has, all "
             "counts together are expected to be closest to the exact ones"
         )
+
+    def part_noises(
+        self, percent: str, answers: Sequence[NoisyAnswer], consistent: bool
+    ) -> list[PartNoise]:
+        wanted = published_tables(self.inputs)
+        return agreed_part_noises(wanted, tuple(self.measured(answers)), percent)
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         return self.agreed(answers, confidence)
@@ -276,7 +302,8 @@ class Marginals(Statistic):
     """The number of rows in each cell of every table of `ways` of the `columns`.
 
     With several numbers of `ways`, the tables with the fewest columns come first. All tables are
-    answered together, overall or for each group of `by`. Items are called `sex=f; ward=A`. The
+    answered together, overall or for each group of `by`. Items are called `sex=f; ward=A`. With
+    `percent`, they are percent of the total of their table, or of a row or column of it. The
     tables that are measured need not be those that are published (as in Li, Hay, Rastogi, Miklau
     and McGregor 2010). With shares of epsilon, one table of all columns can be measured, of which
     the published tables are sums; or the columns are divided into blocks, and a table is measured
@@ -314,15 +341,22 @@ class Marginals(Statistic):
 
     name = "marginals"
     noun = "tables"
-    takes = field_types(columns=TableColumns, ways=AxesPerTable)
-    measure = "counts"
-    steps = ("consistent", "whole", *NUMERIC_STEPS)
+    takes = field_types(columns=TableColumns, ways=AxesPerTable, percent=Percent | None)
+    measure: ClassVar[NumbersMeasure] = "counts"
+    steps: ClassVar[tuple[str, ...]] = ("consistent", "whole", *NUMERIC_STEPS)
     adds_up = True
     default_steps = ("consistent",)
     item = "cell"
 
     def complete_inputs(self, bare: Inputs, given: Mapping[str, Any]) -> Inputs:
-        return replace(bare, margins=given["columns"], ways=given["ways"])
+        own = {"percent": given["percent"]} if given["percent"] else {}
+        inputs = super().complete_inputs(bare, own)
+        return replace(inputs, margins=given["columns"], ways=given["ways"])
+
+    def variant(
+        self, column: Column | None, method: str = "", stated: Collection[str] = ()
+    ) -> Statistic:
+        return MARGINAL_PERCENTS if "percent" in stated else self
 
     def faults(self, inputs: Inputs, relation: Relation) -> Iterable[FieldFault]:
         """Faults for too many `ways`, and for several `ways` under a limit on groups.
@@ -344,6 +378,10 @@ class Marginals(Statistic):
             yield FieldFault("joint-table", "post", count=count, most=MAX_JOINT_CELLS)
 
     def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
+        designs = self.of_tables(inputs, relation)
+        return (*OneWayTables.of(inputs, designs[-1], relation), *designs)
+
+    def of_tables(self, inputs: Inputs, relation: Relation) -> tuple[MeasuredTables, ...]:
         """Designs of effects and of tables for rho, and a design of tables for epsilon.
 
         If a limit on groups applies, each wanted table is measured by itself: a finer table would
@@ -361,7 +399,6 @@ class Marginals(Statistic):
         tables = MeasuredTables.of(inputs, by_epsilon, ("l1",), "epsilon", relation)
         return (
             *effects,
-            *OneWayTables.of(inputs, tables, relation),
             MeasuredTables.of(inputs, by_rho, ("l1",) if effects else ADDITIVE, "rho", relation),
             tables,
         )
@@ -375,3 +412,30 @@ class Marginals(Statistic):
 
     def item_count(self, inputs: Inputs) -> int:
         return count_cells(sizes_of(inputs), inputs.ways)
+
+
+class MarginalPercents(Percents, Marginals):
+    """Marginal tables in percent of all of a table, of its rows or of its columns.
+
+    The last column of a table is that of its columns; a table is about a group.
+    """
+
+    counts = Marginals()
+    steps = ("consistent", *NUMERIC_STEPS)
+    adds_up = False
+
+    def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
+        percent, tables = inputs.option("percent"), map(shape, published_tables(inputs))
+        of_counts, shapes = self.of_tables(inputs, relation), tuple(tables)
+        return tuple(
+            shares(design, design.queries, percent, shapes, partial(design.part_noises, percent))
+            for design in of_counts
+        )
+
+
+def shape(axes: Axes) -> tuple[int, int]:
+    """The rows and columns of a table: the last axis, and all others."""
+    return cells(axes[:-1]), len(axes[-1])
+
+
+MARGINAL_PERCENTS = MarginalPercents()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from math import sqrt
-from typing import ClassVar
 
 from dpcli.numeric.arrays import Array, np
 from dpcli.privacy.norms import TABLES_NORMS
@@ -34,7 +33,7 @@ REASON = (
 class OneWayTables(LinearDesign):
     """The tables of single columns with K-norm noise, whose totals agree."""
 
-    answered_by: ClassVar[str] = "k_norm"
+    answered_by: str = "k_norm"
 
     @classmethod
     def of(cls, inputs: Inputs, separate: Design, relation: Relation) -> tuple[OneWayTables, ...]:

@@ -164,7 +164,7 @@ REFUSED = {
     "statistic: mean, column: day, post: [nonnegative]": "step-not-taken",
     "statistic: mean, column: day, post: [{clamp: [0, 5]}]": "step-not-taken",
     "statistic: mean, column: day, post: [integer]": "step-not-taken",
-    "statistic: mean, column: day, post: [{suppress_below: 5}]": "step-not-taken",
+    "statistic: mean, column: day, post: [{suppress_below: 5}]": "",
     "statistic: median, column: day, candidates: {step: 2020-01-01}": "not-a-number",
     "statistic: median, column: day, candidates: {step: 0.5}": "off-grid",
     "statistic: median, column: day, candidates: [5, 10]": "not-a-date",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+import shutil
 from contextlib import closing
 from itertools import product
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from dpcli.data.declared_texts import FORMULA_STARTS
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.report.statistic import LayoutReport
+from dpcli.specification.load import read_spec_file
 from tests.support.cli import PEOPLE, SPECS, Command, sample_of
 from tests.support.rules import mostly_extended
 
@@ -135,6 +137,8 @@ def test_every_reader_finds_the_same_table(
     """
     copy = tmp_path / spec.name
     copy.write_text(spec.read_text(encoding="utf-8"), encoding="utf-8")
+    for file in read_spec_file(spec).named_files:
+        shutil.copy(file.path, tmp_path)
     for ending in ("csv", "parquet"):
         done = dpcli(
             "release", copy, sample_of(spec), "-q", "-o", tmp_path / f"out.{ending}",

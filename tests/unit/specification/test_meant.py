@@ -18,7 +18,6 @@ MEANT = {
     f"{COUNT}, filter: {{age: 3}}": "`where: {age: {min: 18}}`",
     f"{COUNT}, having: 10": "`post: [{suppress_below: 10}]`",
     f"{COUNT}, limit: 10": "`statistic: top_k`",
-    f"{COUNT}, rate: {{per: 1000}}": "`statistic: ratio`",
     "statistic: crosstab, columns: [sex, flag]": "`statistic: marginals`",
     "statistic: t_test, column: income, by: [sex]": "`statistic: comparison`",
     "statistic: t-test, column: income, by: [sex]": "`statistic: comparison`",
