@@ -218,6 +218,8 @@ class StatisticReport(JsonObject):
     max_selected: Positive | None = own(
         "max_selected", lambda inputs, most: most and most < len(inputs.checked) and most
     )
+    points: Positive | None = own("bins", words="in {} bins")
+    """The bins that both numbers of an `inequality` follow from."""
     per: Positive | None = own("per", words="per {}")
     unit_bounds: list[JsonNumber] | None = field(
         default=None, metadata={"words": "with the total of a person within [{}]"}
