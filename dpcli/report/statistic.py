@@ -363,7 +363,7 @@ OPTION_WORDS: dict[str, str] = {
 }
 """How a request states each optional field, by its name; empty for the usual way."""
 
-SHOWN_BINS = 8
+SHOWN_BINS = 10
 """Bins of one width are listed up to this number."""
 
 MAX_CHART_BINS = 5_000
