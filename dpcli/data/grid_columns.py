@@ -248,7 +248,9 @@ class NumericColumn(ValuedColumn):
         return tuple(chain.from_iterable(values))
 
     def read_bins(self, bins: Node) -> tuple[int, ...]:
-        """The starts of the bins of a mapping with `width` or `edges`, in steps."""
+        """The starts of bins by their number, or by a `width` or `edges`, in steps."""
+        if isinstance(bins, ScalarNode):
+            return tuple(self._starts_by_count(bins))
         width, edges = node_at(bins, "width"), node_at(bins, "edges")
         if isinstance(width, ScalarNode) == isinstance(edges, SequenceNode):
             found = "both" if isinstance(width, ScalarNode) else "neither"
@@ -260,6 +262,18 @@ class NumericColumn(ValuedColumn):
         if len(starts) > MAX_BINS:
             raise span.report("too-many-bins", count=len(starts), most=MAX_BINS)
         return tuple(starts)
+
+    def _starts_by_count(self, scalar: ScalarNode) -> Sequence[int]:
+        """The starts of a number of bins, in steps, as equal as the steps allow.
+
+        Some bins may be a step wider than others: each starts at the last step that is not above
+        its equal share of the range, so that of 0 to 100 the last of ten bins has 90 to 100.
+        """
+        size = self.upper - self.lower + int(self.closed_bins)
+        count, max_count = int(read_number(scalar, "`bins`")), min(size, MAX_BINS)
+        if count > max_count:
+            raise scalar.span.report("too-many-bins.number", count=count, most=max_count)
+        return [self.lower + index * size // count for index in range(count)]
 
     def _starts_by_width(self, scalar: ScalarNode) -> Sequence[int]:
         """The starts of bins of equal width, in steps; the last bin may be narrower.

@@ -377,14 +377,15 @@ class SectionModel(BaseModel):
             example = self._example(path) if NUMBER.fullmatch(node.text) else ""
             line = f"`{example}`" if example.endswith("]") else f"`[{items}]`"
         elif "single value" in form and (
-            isinstance(node, SequenceNode) or isinstance(path[-1], int)
+            isinstance(path[-1], int)
+            or (isinstance(node, SequenceNode) and (len(node.items) < 2 or "mapping" not in form))
         ):
             line = "one value, without brackets"
         else:
             usual = {"a list": "[..., ...]", "a mapping": "{key: value}"}.get(form, "...")
             example = self._example(path, usual)
             if isinstance(node, ScalarNode) and NUMBER.fullmatch(node.text):
-                # `budget: 3` means an epsilon, and `bins: 10` a width.
+                # `budget: 3` means an epsilon.
                 example = re.sub(ONE_NUMBER, rf"\g<1>{node.text}}}", example)
             line = f"`{example}`"
         code = variant_code("wrong-shape", str(path[-1]))

@@ -45,11 +45,15 @@ class BinsModel(SectionModel):
     edges: Annotated[list[Text], Field(min_length=2)] | None = None
 
 
+BinCount = Annotated[int, whole_number(NO_FIXED_LIMIT, "bins")]
+Bins = Annotated[BinCount | BinsModel, ByForm]
+
+
 class BinnedKeyModel(SectionModel):
     """A numeric column whose bins are groups."""
 
     column: Text
-    bins: BinsModel | None = None
+    bins: Bins | None = None
 
 
 class CandidateStepModel(SectionModel):
@@ -107,7 +111,7 @@ TableColumns = Annotated[
     list[KeyForm], Field(min_length=1, examples=[["sex", "region"]]), ColumnRole("axes")
 ]
 BinForms = Annotated[
-    BinsModel, ColumnRole("bins"), Field(examples=[{"width": 10}, {"edges": [0, 18, 65, 110]}])
+    Bins, ColumnRole("bins"), Field(examples=[{"width": 10}, {"edges": [0, 18, 65, 110]}])
 ]
 Candidates = Annotated[CandidateForms, ColumnRole("candidates"), Field(examples=[{"step": 5}])]
 

@@ -35,6 +35,7 @@ QUERIES: Final[Classes[Query]] = Classes(
     "statistics.tables.effects:EffectQuery",
     "statistics.counts.centered_counts:CenteredCountQuery",
     "queries.paired:PairedQuery",
+    "queries.points:PointsQuery",
     "queries.scaled:ScaledSumsQuery",
     "queries.vectors:VectorQuery",
     "queries.one_way:OneWayQuery",

@@ -244,7 +244,7 @@ def _texts(cells: pl.DataFrame, estimates: Estimates) -> pl.DataFrame:
     has_ends = pl.Series(estimates.status == HAS_INTERVAL)
     masks = {
         # A rank stands also where no label is left for it.
-        "value": pl.Series((estimates.status != SUPPRESSED) | (estimates.items is not None)),
+        "value": pl.Series((estimates.status != SUPPRESSED) | estimates.are_ranks),
         "lower": has_ends,
         "upper": has_ends,
     }

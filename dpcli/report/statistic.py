@@ -218,6 +218,8 @@ class StatisticReport(JsonObject):
     max_selected: Positive | None = own(
         "max_selected", lambda inputs, most: most and most < len(inputs.checked) and most
     )
+    points: Positive | None = own("bins", words="in {} bins")
+    """The bins that both numbers of an `inequality` follow from."""
     per: Positive | None = own("per", words="per {}")
     percent: str | None = own("percent", words="in percent of the {}")
     rate: str | None = own("rate", lambda _, rate: str(rate), "{}")
@@ -363,7 +365,7 @@ OPTION_WORDS: dict[str, str] = {
 }
 """How a request states each optional field, by its name; empty for the usual way."""
 
-SHOWN_BINS = 8
+SHOWN_BINS = 10
 """Bins of one width are listed up to this number."""
 
 MAX_CHART_BINS = 5_000

@@ -28,6 +28,7 @@ STATISTICS: Registry[Statistic] = Registry(
         "std": "means.spread:StandardDeviation",
         "describe": "means.description:Description",
         "histogram": "counts.counts:Histogram",
+        "inequality": "means.inequality:Inequality",
         "marginals": "tables.marginals:Marginals",
         "count_distinct": "counts.distinct:CountDistinct",
         "selections": "counts.multiple_answers:Selections",

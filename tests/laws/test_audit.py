@@ -71,6 +71,7 @@ DESIGNS = {
     "gaussian count": AuditedDesign(f"statistic: count, {GAUSSIAN}"),
     "sum": AuditedDesign("statistic: sum, column: x", FEW, FAR),
     "mean by distances from both bounds": AuditedDesign("statistic: mean, column: x", FEW * 8, FAR),
+    "rows near points": AuditedDesign("statistic: inequality, column: x", FEW * 8, FAR, (0.0, 1.0)),
     "gaussian mean": AuditedDesign(f"statistic: mean, column: x, {GAUSSIAN}", FEW * 8, FAR),
     "variance by Bernstein sums": AuditedDesign("statistic: variance, column: x", FEW * 8, FAR),
     "gaussian variance": AuditedDesign(

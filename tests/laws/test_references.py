@@ -19,7 +19,9 @@ NOT_AUTHORS = re.compile(r"Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|Visit
 """Months, and a name that a test gives to a dataset."""
 
 ELSEWHERE = {
+    "Gini 1912",
     "Groeneboom 1985",
+    "Jones and Lotwick 1984",
     "Kifer, Smith and Thakurta 2012",
     "Rao 1961",
     "Sandelius 1962",

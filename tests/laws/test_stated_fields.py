@@ -57,6 +57,7 @@ BASES: dict[str, Fields] = {
     "comparison": {"between": "{sex: [f, m]}"},
     "variance": {"column": "paid"},
     "std": {"column": "paid"},
+    "inequality": {"column": "paid"},
     "describe": {"column": "paid"},
     "histogram": {"column": "age", "bins": "{width: 50}"},
     "marginals": {"columns": "[job, well, rich]", "ways": 1},
@@ -197,6 +198,7 @@ PAIRS: dict[str, list[Pair]] = {
     "bins": [
         ({"bins": "{edges: [0, 10, 30, 100]}"}, {"bins": "{edges: [0, 10, 40, 100]}"}),
         ({"bins": "{width: 5}"}, {"bins": "{width: 6}"}),
+        ({"bins": 5}, {"bins": 6}),
     ],
     "columns": [
         ({"columns": "[age, paid]"}, {"columns": "[age, hours]"}),

@@ -49,6 +49,7 @@ from dpcli.data.people.amounts import ChangeOfPerson
 from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.queries.paired import PairedQuery
+from dpcli.queries.points import PointsQuery
 from dpcli.queries.query import LinearQuery, Query, RowsPerUserQuery
 from dpcli.queries.scaled import ScaledSumsQuery
 from dpcli.queries.scores import Accuracy, Frequency, Rank, Revenue, ScoreQuery, SelectionQuery
@@ -114,6 +115,7 @@ OWN_FORMULAS = (
     RowsPerUserQuery,
     IndicatorQuery,
     BernsteinQuery,
+    PointsQuery,
     QuadraticPairQuery,
     ScaledSumsQuery,
     EffectQuery,
@@ -122,7 +124,7 @@ OWN_FORMULAS = (
 )
 """The kinds of queries that are answered here, each by its definition."""
 
-RowParts = IndicatorQuery | BernsteinQuery | QuadraticPairQuery | ScaledSumsQuery
+RowParts = IndicatorQuery | BernsteinQuery | PointsQuery | QuadraticPairQuery | ScaledSumsQuery
 """Queries of several numbers, to which a row adds parts."""
 
 
@@ -605,6 +607,10 @@ def _parts(query: RowParts, row: Row) -> Iterator[tuple[int, int]]:
     if isinstance(query, ScaledSumsQuery):
         pairs = zip(query.times, query.sums, strict=True)
         return enumerate(times * _term(cast("LinearQuery", one), row) for times, one in pairs)
+    if isinstance(query, PointsQuery):
+        found = cast("int", row[query.column]) - query.column.lower
+        distances = (abs(found - place * query.width) for place in range(query.cells_per_group))
+        return enumerate(max(query.width - distance, 0) for distance in distances)
     return _counted_parts(query, row)
 
 

@@ -261,6 +261,19 @@ def _standardized(drawn: Drawn) -> str | None:
     return f"statistic: count, rate: {rate}"
 
 
+def _inequality(drawn: Drawn) -> str | None:
+    """The inequality of a column that is never negative, between two points or more."""
+    names = [
+        name
+        for name in drawn.numbers
+        if any(line.startswith(f"  {name}:") and "[-" not in line for line in drawn.columns)
+    ]
+    if not names:
+        return None
+    bins = drawn.random.choice(("", ", bins: 1"))
+    return f"statistic: inequality, column: {drawn.random.choice(names)}{bins}"
+
+
 FORMS: tuple[Form, ...] = (
     lambda _: "statistic: count",
     _weighted,
@@ -273,6 +286,7 @@ FORMS: tuple[Form, ...] = (
     _comparison,
     _of("numbers", "variance"),
     _of("numbers", "describe"),
+    _inequality,
     _of("numbers", "histogram", ", bins: {width: 1}"),
     _of("dates", "histogram", ", bins: {width: 2}"),
     _of("labels", "histogram"),

@@ -54,7 +54,9 @@ def _single(statistic: Statistic, bare: Inputs, columns: Columns) -> Iterator[In
     fields = statistic.fields.model_fields
     for column in _asked(statistic, columns):
         inputs = replace(bare, column=column)
-        if "bins" in fields:
+        if "bins" in fields and statistic.name == "inequality":
+            yield from (replace(inputs, options=(("bins", bins),)) for bins in (10, 1))
+        elif "bins" in fields:
             yield from _binned(inputs, columns, bare.by)
         elif "utility" in fields:
             yield from _judged(inputs, columns)

@@ -106,11 +106,12 @@ def derived_notes(plan: CentralPlan) -> Iterator[str]:
 
 def selection_notes(plan: CentralPlan) -> Iterator[str]:
     """The noisy count that a private group or label needs, and the bias it causes."""
-    unit = plan.spec.unit_noun
+    unit, selects = plan.spec.unit_noun, False
     for planned in plan.statistics:
         # The first query is the count that selects.
         selection = planned.queries[0].calibrated.partition_selection
         if selection is not None:
+            selects = True
             rule, shown = "a group is shown when its noisy value", "group"
             if not planned.entry.has_private_groups:
                 rule, shown = "a label can be chosen when its noisy count", "label"
@@ -119,7 +120,7 @@ def selection_notes(plan: CentralPlan) -> Iterator[str]:
                 f"data because of one {unit} alone is shown with a probability of at most "
                 f"{exact_or_up(selection.delta)}"
             )
-    if any(planned.entry.has_private_groups for planned in plan.statistics):
+    if selects:
         yield SELECTION_BIAS
 
 
@@ -137,8 +138,8 @@ def unreachable_thresholds(plan: CentralPlan, rows: int | None) -> Iterator[str]
 
 
 SELECTION_BIAS = (
-    "groups near a threshold are shown when their noise is high: the values that select them "
-    "tend to be too large there, and their intervals contain the noise-free value less often "
+    "groups or labels near a threshold are shown when their noise is high: the values that select "
+    "them tend to be too large there, and their intervals contain the noise-free value less often "
     "than stated"
 )
 """Why numbers of groups that their own noise selects are biased."""

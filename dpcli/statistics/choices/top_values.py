@@ -25,8 +25,8 @@ from dpcli.fields.statistic_fields import (
     check_max,
 )
 from dpcli.fields.values import NO_FIXED_LIMIT, Choice, whole_number
-from dpcli.noise.distribution import ADDITIVE, Family
-from dpcli.numeric.arrays import np
+from dpcli.noise.distribution import ADDITIVE, Family, Margin
+from dpcli.numeric.arrays import integer_array, np
 from dpcli.privacy.confidential import Group
 from dpcli.privacy.unit import Relation
 from dpcli.queries.query import LinearQuery
@@ -34,7 +34,7 @@ from dpcli.queries.scores import Accuracy, Frequency, Revenue, ScoreFunction, Sc
 from dpcli.statistics.choices.candidates import Choices, classes_from_each
 from dpcli.statistics.choices.ranked_counts import RankedCounts, may_rank
 from dpcli.statistics.design import Design, Inputs, NoisyAnswer, WeightedQuery
-from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.estimates import NONNEGATIVE, Estimates
 from dpcli.statistics.statistic import Statistic, public_groups
 
 SCORE_FUNCTIONS: dict[str, type[ScoreFunction]] = {"revenue": Revenue, "accuracy": Accuracy}
@@ -134,8 +134,11 @@ class TopK(Statistic):
 
     Labels that are not declared are as private as the rows, and a `delta` is needed. Every
     label in the data gets a noisy count. Of those that reach a threshold, the k greatest
-    are published, as many as there are: the other ranks are blank and flagged `suppressed`.
-    Equal noisy counts are ordered by label. The expected error is that of a count.
+    are published with their counts, NAME.raw, as many as there are: the other ranks are blank and
+    flagged `suppressed`. In 95% of cases all intervals of the counts of a group hold together,
+    except near the threshold, where counts tend to be too large. Equal noisy counts are ordered by
+    label. The expected error is that of a count. What is left of all rows is not published: the
+    labels below the threshold are private, so charge a `count` for it.
 
     Privacy: the counts of declared labels are a `histogram`: a row that is added or removed
     changes one count by 1, and a row that is changed two. Order, ranks and intervals are
@@ -153,18 +156,19 @@ class TopK(Statistic):
     >>> l1(two + "permute_and_flip", sex=sex)
     {'add-remove': [2, 1], 'change-one': [4, 1]}
 
-    Labels that are not declared are selected as private keys are. A row has one label, so
-    it changes one count by 1, or two if it is changed, and all of epsilon is for that count,
-    whatever k is. A label that is in the data because of one row alone reaches the threshold
-    with a probability of at most delta, and there is no rank for a label below it. Ranks
-    depend on noisy counts and on labels that passed. A person changes as many counts as
-    `max_groups` allows; Durfee and Rogers 2019 let people have any number of labels, and pay
-    for the k that are shown instead, which is better only if that number is above k.
+    Labels that are not declared are selected as private keys are. A row has one label, so it
+    changes one count by 1, or two if it is changed, and all of epsilon is for that count,
+    whatever k is. The counts that are shown are those that were paid for. A label that is in the
+    data because of one row alone reaches the threshold with a probability of at most delta, and
+    there is no rank for a label below it. Ranks depend on noisy counts and on labels that passed.
+    A person changes as many counts as `max_groups` allows; Durfee and Rogers 2019 let people have
+    any number of labels, and pay for the k that are shown instead, which is better only if that
+    number is above k.
 
     >>> l1("statistic: top_k, column: city, k: 9, delta: 1e-6", city="{type: category}")
     {'add-remove': [1], 'change-one': [2]}
 
-    No interval is given for choices and for labels that are not declared: how much less
+    No interval is given for choices and for ranks of labels that are not declared: how much less
     frequent the other labels are is private. For choices, a noisy number of rows, with a tenth
     of the loss, flags what noise may have chosen, as for `median`. Labels that are not declared
     have reached a threshold.
@@ -255,22 +259,36 @@ MAX_PRIVATE_LABELS = 1_000
 
 
 class SelectedLabels(Design):
-    """The labels with the greatest of the noisy counts that reach the threshold."""
+    """The labels with the greatest of the noisy counts that reach the threshold.
+
+    Intervals: if M counts of a group reach the threshold, each has a margin with which all M hold
+    together with the confidence p (union bound), so those of the k greatest do as well. It is not
+    known how many labels were below the threshold, and noise may have led one of them above it:
+    such labels, near the threshold, are covered less often, as private groups are.
+    """
+
+    publishes_answers = True
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         """Labels of each group by falling noisy count, then by label; blank if too few."""
-        (answer,), inputs = answers, self.inputs
+        (answer,), k = answers, self.inputs.k
         counted = zip(answer.values.tolist(), answer.groups or (), strict=True)
-        labels: dict[Group, list[str]] = {}
-        for _, (*keys, label) in sorted(counted, key=lambda pair: (-pair[0], pair[1])):
-            labels.setdefault(tuple(keys), []).append(label)
-        items: list[str] = []
-        for group in product(*(key.labels for key in inputs.by)):
-            shown = labels.get(group, [])[: inputs.k]
-            items += [*shown, *[""] * (inputs.k - len(shown))]
-        ranks = np.arange(len(items)) % inputs.k + 1
-        chosen = np.array(items, object)
-        return Estimates.chosen(ranks, items=chosen).suppressed(chosen == "")
+        labels: dict[Group, list[tuple[int, str]]] = {}
+        for count, (*keys, label) in sorted(counted, key=lambda pair: (-pair[0], pair[1])):
+            labels.setdefault(tuple(keys), []).append((count, label))
+        shown: list[tuple[int, str]] = []
+        margins: list[Margin] = []
+        for group in product(*(key.labels for key in self.inputs.by)):
+            own = labels.get(group, [])
+            shown += [*own, *[(0, "")] * k][:k]
+            margins += [answer.noise.margin(1 - (1 - confidence) / max(len(own), 1))] * k
+        items = np.array([label for _, label in shown], object)
+        counts = integer_array([count for count, _ in shown])
+        before = Estimates.around(counts, margins, Fraction(1)).within((NONNEGATIVE,))
+        before = replace(before, items=items, variances=before.variances[:1])
+        ranks = Estimates.chosen(np.arange(len(items)) % k + 1, items=items)
+        ranks = replace(ranks, before=before.suppressed(items == ""), are_ranks=True)
+        return ranks.suppressed(items == "")
 
 
 class TopKPrivate(TopK):
@@ -282,7 +300,10 @@ class TopKPrivate(TopK):
 
     families = ADDITIVE
     selects_labels = True
-    derivation = "labels whose noisy count reaches the threshold, the greatest counts first"
+    derivation = (
+        "labels whose noisy count reaches the threshold, the greatest counts first; the intervals "
+        "of all counts of a group that reach it hold together"
+    )
 
     def faults(self, inputs: Inputs, relation: Relation) -> Iterable[FieldFault]:
         """Faults for private groups, and for a `k` above `MAX_PRIVATE_LABELS`."""

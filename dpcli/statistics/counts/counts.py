@@ -180,11 +180,11 @@ class Sum(WeightedStatistic):
 class Histogram(PersonCounts):
     """The number of rows in each bin of a numeric column, or in each category.
 
-    Numbers are divided by `bins: {width: 10}` from the lower bound on, or by `bins: {edges:
-    [18, 30, 65, 100]}`; a category or a column of at most 200 numbers needs no bins. Bins of
-    whole numbers, of days and of few numbers are closed ranges such as `18-29`, `30-64`,
-    `65-100`. Every bin that rows can be in is published, even if it is empty. Rows without a
-    value are in no bin. If a `sample` of public size is declared, the bins are also estimated
+    Numbers are divided into equal `bins: 10`, by `bins: {width: 10}` from the lower bound on, or
+    by `bins: {edges: [18, 30, 65, 100]}`; a category or a column of at most 200 numbers needs no
+    bins. Bins of whole numbers, of days and of few numbers are closed ranges such as `18-29`,
+    `30-64`, `65-100`. Every bin that rows can be in is published, even if it is empty. Rows without
+    a value are in no bin. If a `sample` of public size is declared, the bins are also estimated
     for the population. With `percent`, they are percent of the noisy total, or of that of a row or
     column of the table of groups and bins.
 

@@ -65,6 +65,7 @@ statistics:
   - {name: gaps, statistic: count_missing, columns: [hours, income], epsilon: 1}
   - {name: spread, statistic: variance, column: income, by: [sex], epsilon: 1}
   - {name: described, statistic: describe, column: hours, by: [sex], epsilon: 1}
+  - {name: unequal, statistic: inequality, column: hours, bins: 60, by: [sex], epsilon: 1}
   - {name: soft, statistic: variance, column: age, mechanism: gaussian, epsilon: 1, delta: 1e-6}
   - {name: root, statistic: std, column: age, by: [insured], epsilon: 1}
   - {name: covary, statistic: covariance, columns: [age, hours, income], epsilon: 1}

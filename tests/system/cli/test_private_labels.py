@@ -56,10 +56,20 @@ def test_the_table_has_every_rank_and_no_rare_label(
     lines = table(tmp_path / "out.csv")
     ranked = [(line["item"], line["value"], line["flag"]) for line in lines[:4]]
 
+    counted = [(line["item"], line["value"], line["flag"]) for line in lines[4:8]]
+    lines = lines[:4] + lines[8:]
+
+    assert [item for item, _, _ in counted] == [item for item, _, _ in ranked]
+    assert all(abs(int(value) - count) < 5 for (_, value, _), count in zip(
+        counted, (300, 200, 100), strict=False))  # fmt: skip
+    assert counted[3] == ("", "", "suppressed")
     assert ranked == [
         ("'=cmd|calc", "1", ""), ("-7", "2", ""), ("late, again", "3", ""), ("", "4", "suppressed"),
     ]  # fmt: skip
-    groups = [(line["sex"], line["item"], line["flag"]) for line in lines[4:]]
+    groups = [
+        (line["sex"], line["item"], line["flag"])
+        for line in lines[4:] if "raw" not in line["statistic"]
+    ]  # fmt: skip
     assert groups == [("f", "'=cmd|calc", ""), ("f", "", ""), ("m", "", "")]
     assert "secret" not in printed + (tmp_path / "out.csv").read_text("utf-8")
 
@@ -73,12 +83,15 @@ def test_other_formats_have_the_same_labels(
     released(dpcli, notes, "-o", tmp_path / "out.parquet", *options)
     stated = reported(names[0])
     (entry,) = (entry for entry in stated["statistics"] if entry["name"] == "notes")
+    ranks, raw = entry["cells"][:4], entry["cells"][4:]
     frame = pl.read_parquet(tmp_path / "out.parquet")
 
     assert Draft202012Validator(json.loads(report_schema())).is_valid(stated)
-    assert [cell["item"] or "" for cell in entry["cells"]] == EXPECTED
-    assert [cell["value"] for cell in entry["cells"]] == [1, 2, 3, 4]
-    assert [cell["flag"] for cell in entry["cells"]] == [None, None, None, "suppressed"]
+    assert [cell["item"] or "" for cell in ranks] == EXPECTED
+    assert [cell["value"] for cell in ranks] == [1, 2, 3, 4]
+    assert [cell["flag"] for cell in ranks] == [None, None, None, "suppressed"]
+    assert [cell["item"] or "" for cell in raw] == EXPECTED
+    assert raw[3]["value"] is None
     assert entry["keys"]["threshold"] > 1
     assert frame["item"].head(4).fill_null("").to_list() == EXPECTED
     assert any("a label can be chosen when" in sentence for sentence in stated["selections"])

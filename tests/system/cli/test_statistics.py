@@ -37,6 +37,7 @@ statistics:
   - {name: v, statistic: variance, column: x, by: [city], epsilon: 1, raw: true}
   - {name: sd, statistic: std, column: y, where: {y: {min: 1000000050}}, epsilon: 1}
   - {name: de, statistic: describe, column: x, by: [city], epsilon: 1}
+  - {name: gi, statistic: inequality, column: y, bins: 4, by: [city], epsilon: 1}
   - {name: h, statistic: histogram, column: d, by: [city], post: [{suppress_below: 30}], epsilon: 1}
   - {name: med, statistic: median, column: x, by: [city], epsilon: 5}
   - {name: low, statistic: min, column: x, epsilon: 5}

@@ -56,6 +56,7 @@ UNITS = {
     "statistic: proportion, column: late, per: 100": ["%"],
     "statistic: ratio, numerator: cost, denominator: rows": ["EUR per visits"],
     "statistic: ratio, numerator: late, denominator: wait, per: 1000": ["late per 1,000 wait"],
+    "statistic: inequality, column: cost": ["", "share"],
     "statistic: describe, column: cost": ["visits", "EUR", "EUR"],
     "statistic: comparison, between: {sex: [f, m]}": ["visits", "visits", "visits", "%"],
     "statistic: comparison, of: sum, column: cost, between: {sex: [f, m]}": [

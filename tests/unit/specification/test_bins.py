@@ -74,6 +74,21 @@ def test_widths_of_whole_numbers(low: int, count: int, step: int, width: int, ki
     assert all(high - low == (width - 1) * step for low, high in ranges[:-1])
 
 
+@given(lows, counts, steps, st.integers(1, 90))
+def test_numbers_of_bins(low: int, count: int, step: int, bins: int) -> None:
+    """A number of bins divides the range, and their sizes differ by at most one step."""
+    assume(abs(low) + count < 10**17 // step and bins <= count)
+    grid = range(low * step, (low + count) * step, step)
+    ends = f"bounds: [{grid[0]}, {grid[-1]}], step: {step}"
+    labels = axis(f"{{type: integer, {ends}}}", str(bins)).labels
+
+    assert_partition(labels, grid)
+    sizes = [(high - low) // step + 1 for low, high in map(held, labels)]
+    assert len(sizes) == bins
+    assert max(sizes) - min(sizes) == (1 if count % bins else 0)
+    assert [sum(sizes[:at]) for at in range(bins)] == [at * count // bins for at in range(bins)]
+
+
 @given(st.dates(), counts, widths)
 def test_widths_of_days(first: datetime.date, count: int, width: int) -> None:
     """Bins of days are ranges of that many days, also at the ends of the calendar."""
@@ -138,6 +153,11 @@ def test_intervals_of_finer_numbers(low: int, count: int, step: str, width: int)
 @pytest.mark.parametrize(
     ("declaration", "bins", "labels"),
     [
+        ("{type: integer, bounds: [0, 100]}", "4", ["0-24", "25-49", "50-74", "75-100"]),
+        ("{type: integer, bounds: [1, 5]}", "1", ["1-5"]),
+        ("{type: number, bounds: [0, 1000], step: 0.5}", "2", ["[0.0,500.0)", "[500.0,1000.0]"]),
+        ("{type: date, bounds: [2024-01-01, 2024-01-31]}", "2",
+         ["2024-01-01..2024-01-15", "2024-01-16..2024-01-31"]),
         ("{type: integer, bounds: [1, 5]}", "{width: 1}", ["1", "2", "3", "4", "5"]),
         ("{type: integer, bounds: [1, 5]}", "{width: 2}", ["1-2", "3-4", "5"]),
         ("{type: integer, bounds: [0, 30], step: 5}", "{width: 10}",

@@ -27,7 +27,7 @@ MEANT = {
     "statistic: value_counts, column: sex": "`statistic: histogram`",
     "statistic: mean, column: Income": "`income`",
     f"{COUNT}, by: [SEX]": "`sex`",
-    "statistic: histogram, column: age, bins: 10": "`bins: {width: 10}`",
+    "statistic: histogram, column: age, bins: 200": "`bins: 101`",
     "statistic: histogram, column: age, bins: [0, 50, 100]": "`bins: {edges: ",
     "statistic: comparison, between: {day: [2023, 2024]}": "`between: {year: [2023, 2024]}`",
     f"{COUNT}, where: {{day: 2023}}": "`{part: year, of: ...}`",

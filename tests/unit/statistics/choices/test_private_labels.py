@@ -16,6 +16,7 @@ from dpcli.engine.files.source import open_dataset
 from dpcli.engine.sums.aggregate import aggregate
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.noise import entropy
+from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import NO_NOISE
 from dpcli.numeric.arrays import integer_array
 from dpcli.planning.plan import CentralPlan
@@ -35,6 +36,7 @@ CITY = PrivatePartitionColumn("city")
 SEX = CategoryColumn("sex", (("f", "f"), ("m", "m")))
 SURE = Fraction(19, 20)
 RUNS = 3000
+NOISE = DiscreteLaplace(Fraction(2))
 
 SPEC = """
 dpcli: 1
@@ -101,6 +103,39 @@ def test_only_columns_without_values_have_another_statistic(name: str) -> None:
     assert declared.variant(CITY) is PRIVATE_LABELS[name]
     assert PRIVATE_LABELS[name].takes == declared.takes
     assert PRIVATE_LABELS[name].item == declared.item
+
+
+def test_the_noisy_counts_stand_beside_the_labels() -> None:
+    """The counts are published in the order of the labels; a rank without a label has none."""
+    noisy = {("a",): 20, ("b",): 50}
+    (design,) = TOP.designs(Inputs("t", CITY, k=3), Relation(RowUnit(), Neighbors.ADD_REMOVE))
+    answer = NoisyAnswer(integer_array(list(noisy.values())), NOISE, tuple(noisy))
+    ranks = design.estimate([answer], SURE)
+    before = ranks.before_postprocessing
+    width = NOISE.half_width(Fraction(39, 40))
+
+    assert design.publishes_answers
+    assert [(number.value, number.lower) for number in before] == [
+        (50, 50 - width), (20, 20 - width), (None, None),
+    ]  # fmt: skip
+    assert [number.item for number in before] == ["b", "a", ""]
+
+
+@pytest.mark.parametrize("k", [1, 5, 20])
+def test_all_intervals_of_selected_counts_hold_together(
+    k: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The greatest of 20 equal counts have high noise, and still are in their intervals."""
+    monkeypatch.setattr(entropy, "source", Stream("selected counts"))
+    names: list[Group] = [(f"v{number:02}",) for number in range(20)]
+    (design,) = TOP.designs(Inputs("t", CITY, k=k), Relation(RowUnit(), Neighbors.ADD_REMOVE))
+    held = 0
+    for _ in range(RUNS):
+        noisy = NoisyAnswer(integer_array(NOISE.sample(20)) + 1000, NOISE, tuple(names))
+        before = design.estimate([noisy], SURE).before_postprocessing
+        held += bool(((before.lower <= 1000) & (before.upper >= 1000)).all())
+
+    assert held > RUNS * 0.95 - 3 * sqrt(RUNS * 0.95 * 0.05)
 
 
 def files() -> Iterator[tuple[str, ...]]:
