@@ -221,7 +221,7 @@ def _ratio(drawn: Drawn) -> str | None:
 
 
 def _comparison(drawn: Drawn) -> str | None:
-    """Labels of a column compared, by counts, totals, means, shares or ratios."""
+    """Labels of a column compared, by counts, totals, means, medians, shares or ratios."""
     names = [name for name, labels in drawn.labels.items() if len(labels) > 1]
     if not names:
         return None
@@ -232,12 +232,18 @@ def _comparison(drawn: Drawn) -> str | None:
     of = random.choice(
         [
             "",
-            *(f", of: {kind}, column: {one}" for one in drawn.numbers for kind in ("sum", "mean")),
+            *(
+                f", of: {kind}, column: {one}"
+                for one in drawn.numbers
+                for kind in ("sum", "mean", "median")
+            ),
             *(f", of: proportion, column: {one}" for one in drawn.flags),
             *(f", of: ratio, numerator: {one}, denominator: rows" for one in parts),
         ]
     )
-    return f"statistic: comparison, between: {{{name}: [{compared}]}}{of}"
+    groups = random.choice((f"{{{name}: [{compared}]}}", name))
+    reference = random.choice(("", ", reference: previous"))
+    return f"statistic: comparison, between: {groups}{reference}{of}"
 
 
 def _weighted(drawn: Drawn) -> str | None:
