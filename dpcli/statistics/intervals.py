@@ -80,8 +80,8 @@ class FiducialInterval:
         denominator: The index of the query that counts rows, if there is one. Draws with fewer than
             one row, or with an outcome that is not a number, allow any value. An interval that must
             include such draws has no bound on either side.
-        sampled: Whether the outcome also depends on the error of a sample. Its answers then end
-            with draws of a standard normal number, which is zero at the noisy answers.
+        sampled: On how many errors of samples the outcome also depends. Its answers then end with
+            draws of as many standard normal numbers, which are zero at the noisy answers.
         draws: How many draws of each noise there are, up to a confidence of 0.99.
         uniform: How many independent uniform numbers from 0 to 1 the outcome also depends on. Its
             answers then end with draws of these, which are zero at the noisy answers.
@@ -94,7 +94,7 @@ class FiducialInterval:
         confidence: Fraction,
         denominator: int | None = None,
         *,
-        sampled: bool = False,
+        sampled: int = 0,
         draws: int = DRAWS,
         uniform: int = 0,
     ) -> None:
@@ -107,10 +107,10 @@ class FiducialInterval:
         self._noises = np.stack(
             [_draws(answer.noise, index, draws) for index, answer in enumerate(answers)]
         )
-        if sampled:
+        for _ in range(sampled):
             from dpcli.noise.discrete_gaussian import DiscreteGaussian
 
-            normal = _quantiles(DiscreteGaussian, draws)[_order(len(answers), draws)]
+            normal = _quantiles(DiscreteGaussian, draws)[_order(len(self.noisy), draws)]
             self.noisy = np.vstack([self.noisy, np.zeros(self.noisy.shape[1])])
             self._noises = np.vstack([self._noises, normal])
         for _ in range(uniform):

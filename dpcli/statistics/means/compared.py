@@ -72,7 +72,7 @@ def is_number(column: Column | None) -> bool:
 
 def of_groups(inputs: Inputs) -> Inputs:
     """The inputs of the compared statistic: the compared labels are the last key."""
-    return replace(inputs, by=(*inputs.by, inputs.option("between")), sample=None)
+    return replace(inputs, by=(*inputs.by, inputs.option("between")))
 
 
 def pairs_of(inputs: Inputs) -> list[tuple[int, int]]:
@@ -135,11 +135,12 @@ def with_pairs(
     numbers: Sequence[Estimates],
     compared: Sequence[Sequence[Estimates]],
     unit: Fraction,
+    per: int = 1,
 ) -> Estimates:
     """The numbers of all groups, and the differences and ratios of pairs.
 
     `compared` has the intervals of each pair: of the difference, and of the ratio if there is one.
-    The divisor of a ratio is at least one `unit`.
+    The divisor of a ratio is at least one `unit`, and the ratio is printed `per` so many.
     """
     step = numbers[0].refined(compared[0][0].step).step
     values = [number.refined(step).value for number in numbers]
@@ -150,7 +151,7 @@ def with_pairs(
     for (_, *ratios), (base, other) in zip(compared, pairs_of(inputs), strict=True):
         for found in ratios:
             divisor = clip_exact(values[base], int(unit / step), None)
-            ratio = divide_exact(values[other], divisor, int(1 / step))
+            ratio = divide_exact(values[other], divisor, int(per / step))
             items.append(with_value(found.refined(step), ratio, ratio))
     return refined(items, step)
 

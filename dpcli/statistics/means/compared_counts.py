@@ -27,11 +27,14 @@ from dpcli.statistics.means.compared import (
     ComparedNumbers,
     differences,
     is_number,
+    items_of,
     pairs_of,
     refined,
+    with_pairs,
     with_value,
 )
 from dpcli.statistics.means.quotient import Quotient, QuotientDesign
+from dpcli.statistics.samples.population import compared_counts_of_population, counts_of_population
 
 INDEX_DECIMALS = 2
 
@@ -66,7 +69,11 @@ class Counts(ComparedNumbers):
         # Typical rows are in each group equally often.
         part = typical_value((summed.lower, summed.upper) if summed else (1, 1)) / len(between)
         cells = (WeightedQuery(self.role, query, step=summed.step if summed else ONE),)
-        apart = ComparedCells(inputs, cells, quotient=index, typical_row=(part, part))
+        has_size = inputs.sample and inputs.sample.size and not summed
+        population = _population if has_size else None
+        apart = ComparedCells(
+            inputs, cells, quotient=index, typical_row=(part, part), population_of=population
+        )
         return (*(apart.in_pairs(relation) if is_pair else ()), apart)
 
     def limits(self, inputs: Inputs) -> Limits:
@@ -125,6 +132,25 @@ class ComparedCells(QuotientDesign):
             ratio = self.quotient.estimates([numbers[base], numbers[other]], confidence)
             items.append(replace(ratio, sizes=abs(ratio.value)))
         return refined(items, items[-1].refined(unit).step)
+
+
+def _population(
+    design: ComparedCells, answers: Sequence[NoisyAnswer], confidence: Fraction
+) -> Estimates:
+    """The numbers of the population in all groups, and pairs of them."""
+    numbers = items_of(counts_of_population(design, answers, confidence), design.labels)
+    parts, printed = answers[0].divided(design.labels), design.quotient.printed
+    items = Printed(ONE, 0), printed
+    compared = [
+        items_of(
+            compared_counts_of_population(
+                design.inputs, [parts[base], parts[other]], confidence
+            ).estimates(*items),
+            len(items),
+        )
+        for base, other in pairs_of(design.inputs)
+    ]
+    return with_pairs(design.inputs, numbers, compared, ONE, int(printed.unit))
 
 
 def _margins(query: Query, noise: Noise, confidence: Fraction) -> tuple[Margin, Margin]:

@@ -28,6 +28,7 @@ from dpcli.statistics.means.compared import (
 from dpcli.statistics.means.mean import Mean
 from dpcli.statistics.means.quotient import QuotientDesign
 from dpcli.statistics.means.ratio import PROPORTION, Ratio
+from dpcli.statistics.samples.population import SampledNumber
 from dpcli.statistics.statistic import public_groups
 
 PAIR_DRAWS = 4000
@@ -125,41 +126,66 @@ class QuotientsOfGroups(Design):
         return [replace(one, values=np.tile(one.values, self.labels)) for one in answers]
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        printed = self.of.quotient.printed
-        limits, of_ratios = limits_of_pairs(printed.limits)
-        items = [Printed(printed.unit * self.of.quotient.step, printed.decimals, limits)]
+        quotient = self.of.quotient
+        printed = replace(quotient.printed, unit=quotient.printed.unit * quotient.step)
+        numbers = SampledNumber(quotient.outcome, printed, quotient.shift * printed.unit)
+        found = self.of.estimate(answers, confidence)
+        return self._compared(answers, numbers, found, confidence, sampled=0)
+
+    @property
+    def has_population(self) -> bool:
+        return self.of.has_population
+
+    def population(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+        found, numbers = self.of.population(answers, confidence), self.of.sampled
+        if numbers is None:
+            return found
+        return self._compared(answers, numbers, found, confidence, sampled=1)
+
+    def _compared(
+        self,
+        answers: Sequence[NoisyAnswer],
+        number: SampledNumber,
+        found: Estimates,
+        confidence: Fraction,
+        sampled: int,
+    ) -> Estimates:
+        """The numbers that were `found` for all groups, and pairs of them.
+
+        `number` is that of a group from plausible answers, and as many errors of samples.
+        """
+        printed, published = number.printed, self.of.quotient.printed
+        limits, of_ratios = limits_of_pairs(published.limits)
+        items = [Printed(printed.unit, printed.decimals, limits)]
         if of_ratios is not None:
             items.append(Printed(Fraction(1), RATIO_DECIMALS, of_ratios))
-        groups, pairs = self._apart(answers), pairs_of(self.inputs)
-        wide = max(confidence, min(1 - PAIR_RISK * (1 - confidence), MAX_CONFIDENCE))
-        intervals = [
-            FiducialInterval(
-                [*groups[base], *groups[other]], self._outcomes, wide, draws=PAIR_DRAWS
-            )
-            for base, other in pairs
-        ]
-        compared = [items_of(one.estimates(*items), len(items)) for one in intervals]
-        numbers = items_of(self.of.estimate(answers, confidence), self.labels)
-        return with_pairs(self.inputs, numbers, compared, Fraction(1, 10**printed.decimals))
-
-    def _apart(self, answers: Sequence[NoisyAnswer]) -> list[list[NoisyAnswer]]:
-        """For each compared group, the answers about all groups of the entry."""
-        numbers = self.of.divided(answers)[: len(self.of.quotient.above)]
-        return [
-            [NoisyAnswer(one.values[label :: self.labels], one.noise) for one in numbers]
+        count = None if sampled else len(self.of.quotient.above)
+        parts = self.of.divided(answers)[:count]
+        groups = [
+            [NoisyAnswer(one.values[label :: self.labels], one.noise) for one in parts]
             for label in range(self.labels)
         ]
+        shift = float(number.shift / printed.unit)
 
-    def _outcomes(self, answers: Floats) -> Floats:
-        """The difference and the ratio of plausible answers about two groups.
+        def outcomes(values: Floats) -> Floats:
+            """The difference and the ratio of plausible answers about two groups.
 
-        A ratio to a number that is not positive is not a number.
-        """
-        quotient = self.of.quotient
-        first, other = (quotient.outcome(part)[0] for part in np.split(answers, 2))
-        outcomes = [other - first]
-        if limits_of_pairs(quotient.printed.limits)[-1] is not None:
+            A ratio to a number that is not positive is not a number.
+            """
+            known, errors = np.split(values, [2 * len(parts)])
+            halves = zip(np.split(known, 2), np.split(errors, 2), strict=True)
+            first, other = (number.plausible(np.concatenate(half)) for half in halves)
             # Comparisons with what is not a number are false.
-            divisor = np.where(first + quotient.shift > 0, first + quotient.shift, np.nan)
-            outcomes.append((other + quotient.shift) / divisor)
-        return np.array(outcomes)
+            divisor = np.where(first + shift > 0, first + shift, np.nan)
+            return np.array([other - first, (other + shift) / divisor][: len(items)])
+
+        wide = max(confidence, min(1 - PAIR_RISK * (1 - confidence), MAX_CONFIDENCE))
+        compared = []
+        for base, other in pairs_of(self.inputs):
+            pair = [*groups[base], *groups[other]]
+            intervals = FiducialInterval(
+                pair, outcomes, wide, draws=PAIR_DRAWS, sampled=2 * sampled
+            )
+            compared.append(items_of(intervals.estimates(*items), len(items)))
+        numbers = items_of(found, self.labels)
+        return with_pairs(self.inputs, numbers, compared, Fraction(1, 10**printed.decimals))

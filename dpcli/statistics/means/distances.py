@@ -238,7 +238,7 @@ def centered_mean(
         # With the squares, a mean of a sample shows that of the population.
         from dpcli.statistics.samples.population import mean_by_centered_sums
 
-        design = replace(design, population_of=mean_by_centered_sums)
+        design = replace(design, sampled=mean_by_centered_sums(inputs))
     is_public = not queries[1].weight
     return (design,) if is_public or not pure else (replace(design, families=("l2",)), *pure)
 
@@ -271,7 +271,8 @@ def distances_from_bounds(
     if degree > 1:
         from dpcli.statistics.samples.population import mean_by_squared_distances
 
-        design = replace(design, reason=SQUARED_DISTANCES, population_of=mean_by_squared_distances)
+        sampled = mean_by_squared_distances(inputs)
+        design = replace(design, reason=SQUARED_DISTANCES, sampled=sampled)
     return (design,)
 
 
