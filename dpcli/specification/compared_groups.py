@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import combinations
 
-from dpcli.data.column import ValuedColumn
+from dpcli.data.column import ValuedColumn, as_ranges
 from dpcli.data.conditions import read_position, read_tests
 from dpcli.data.declared_texts import require_text
 from dpcli.data.derived.positions import FirstTrue
@@ -81,12 +81,19 @@ def _all(column: ValuedColumn, name: ScalarNode, where: Sequence[Filter]) -> lis
 def compared_values(column: ValuedColumn, positions: Sequence[int]) -> Axis:
     """The axis of labels or values at these `positions`; other rows lie outside."""
     tests = [InRanges(column, ((position, position),)) for position in positions]
-    return _axis(column.name, [column.text(position) for position in positions], tests)
+    missing = column.missing
+    if missing is not None:
+        # If each row has one of the labels, each row counts.
+        is_whole = as_ranges(positions) == column.declared_ranges
+        missing = list(positions).index(missing) if is_whole else None
+    return _axis(column.name, [column.text(position) for position in positions], tests, missing)
 
 
-def _axis(name: str, labels: Sequence[str], tests: Sequence[Filter]) -> Axis:
+def _axis(
+    name: str, labels: Sequence[str], tests: Sequence[Filter], missing: int | None = None
+) -> Axis:
     values = tuple((label, label) for label in labels)
-    return Axis(CategoryColumn(name, values, derivation=FirstTrue(tuple(tests))))
+    return Axis(CategoryColumn(name, values, missing, derivation=FirstTrue(tuple(tests))))
 
 
 def _filtered(

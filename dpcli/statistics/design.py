@@ -252,10 +252,10 @@ class Design:
     replaces_counts: bool = False
     gains_by_epsilon: bool = False
     population_of: PopulationOf | None = None
+    answered_by: str = ""
     publishes_answers: ClassVar[bool] = False
     derivation: ClassVar[str] = ""
     is_compared_by_error: ClassVar[bool] = False
-    answered_by: ClassVar[str] = ""
     has_typical: ClassVar[bool] = False
     noise_of_numbers: ClassVar[NoiseOfNumbers] = NoiseOfNumbers.UNKNOWN
 

@@ -101,11 +101,16 @@ class FiducialInterval:
         self._outcome = outcome
         self._denominator = denominator
         self.noisy = np.array([answer.values for answer in answers], dtype=np.float64)
-        draws = UNIFORM_DRAWS if uniform else draws
+        shared = answers[0].noise.norm == "vector"
+        draws = UNIFORM_DRAWS if uniform or shared else draws
         if confidence > Fraction(99, 100):
             draws = MORE_DRAWS
-        self._noises = np.stack(
-            [_draws(answer.noise, index, draws) for index, answer in enumerate(answers)]
+        self._noises = (
+            _of_vector(answers[0].noise, draws)[: len(answers)]
+            if shared
+            else np.stack(
+                [_draws(answer.noise, index, draws) for index, answer in enumerate(answers)]
+            )
         )
         for _ in range(sampled):
             from dpcli.noise.discrete_gaussian import DiscreteGaussian
@@ -213,6 +218,24 @@ def _draws(noise: Noise, index: int, draws: int) -> Floats:
     """Quantiles of a noise in place of draws, in an order that `index` decides."""
     noises = _quantiles(type(noise), draws)[_order(index, draws)] * float(noise.scale)
     return np.rint(noises) if noise.scale < ROUNDED_BELOW else noises
+
+
+@lru_cache(maxsize=4)
+def _of_vector(noise: Noise, draws: int) -> Floats:
+    """Draws of the coordinates of a vector, and their negatives; shape (size, draws).
+
+    Any coordinates have the same distribution together.
+    """
+    levels = _levels(draws // 2)
+
+    def uniform(rows: int) -> Floats:
+        return np.stack([levels[_order(row, draws // 2)] for row in range(rows)])
+
+    drawn = noise.together(uniform)
+    if drawn is None:
+        raise TypeError("these samples are independent")
+    both = np.concatenate([drawn, -drawn], axis=1) * float(noise.scale)
+    return np.rint(both) if noise.scale < ROUNDED_BELOW else both
 
 
 @lru_cache(maxsize=4)

@@ -97,7 +97,7 @@ class Comparison(Statistic):
     >>> l1("statistic: comparison, of: sum, column: h, between: {sex: [f, m]}", sex=sex, h=hours)
     {'add-remove': [60], 'change-one': [120]}
     >>> l1("statistic: comparison, of: mean, column: h, between: {sex: [f, m]}", sex=sex, h=hours)
-    {'add-remove': [60], 'change-one': [120]}
+    {'add-remove': [60], 'change-one': [60]}
     >>> flag = "{type: boolean}"
     >>> l1("statistic: comparison, of: mean, column: b, between: {sex: [f, m, x]}", sex=sex, b=flag)
     {'add-remove': [1], 'change-one': [2]}

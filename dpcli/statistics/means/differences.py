@@ -92,6 +92,7 @@ def _compared(inputs: Inputs, designs: Iterable[Design]) -> Iterable[Design]:
             design.measures,
             design.reason,
             gains_by_epsilon=design.gains_by_epsilon,
+            answered_by=design.answered_by,
             of=design,
         )
 
@@ -137,10 +138,10 @@ class QuotientsOfGroups(Design):
         return self.of.has_population
 
     def population(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        found, numbers = self.of.population(answers, confidence), self.of.sampled
-        if numbers is None:
+        found, number = self.of.population(answers, confidence), self.of.sampled
+        if number is None:
             return found
-        return self._compared(answers, numbers, found, confidence, sampled=1)
+        return self._compared(answers, number(self.of), found, confidence, sampled=1)
 
     def _compared(
         self,

@@ -218,7 +218,7 @@ class QuotientDesign(Design):
         typical_row: What a typical row adds to the dividend and to the divisor, in units of the
             least divisor; without its weight.
         typical: A typical published number, for which the plan compares designs.
-        sampled: The number of the population of a declared sample, if it follows.
+        sampled: How the number of the population of a declared sample follows, if it does.
     """
 
     has_typical = True
@@ -226,7 +226,7 @@ class QuotientDesign(Design):
     quotient: Quotient
     typical_row: tuple[Fraction, Fraction]
     typical: Fraction | None = None
-    sampled: SampledNumber | None = None
+    sampled: Callable[[QuotientDesign], SampledNumber] | None = None
 
     def in_pairs(self, relation: Relation) -> tuple[Self, ...]:
         """The design that answers both cells as a pair; empty unless it has less noise."""
@@ -277,4 +277,4 @@ class QuotientDesign(Design):
     def population(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         if self.sampled is None:
             return super().population(answers, confidence)
-        return self.sampled.estimates(self.divided(answers), confidence)
+        return self.sampled(self).estimates(self.divided(answers), confidence)

@@ -37,8 +37,8 @@ from dpcli.statistics.intervals import Printed
 from dpcli.statistics.means.distances import (
     SUM_WEIGHT,
     centered_mean,
-    centered_pair,
     distances_from_bounds,
+    for_changed_rows,
 )
 from dpcli.statistics.means.products import ratio_of_sums
 from dpcli.statistics.means.quotient import Quotient, QuotientDesign
@@ -169,8 +169,8 @@ class Ratio(WeightedStatistic):
             return (self._design(inputs, queries, quotient),)
         column = numerator.factor.column
         pure = distances_from_bounds(inputs, column, printed)
-        if relation.neighbors is Neighbors.CHANGE_ONE and rows.may_skip:
-            pure = tuple(map(centered_pair, pure))
+        if relation.neighbors is Neighbors.CHANGE_ONE:
+            pure = for_changed_rows(pure, rows, relation)
         return centered_mean(inputs, queries, column, printed, pure)
 
     def _design(self, inputs: Inputs, queries: Queries, quotient: Quotient) -> QuotientDesign:
@@ -255,9 +255,9 @@ def faults_of_values(inputs: Inputs) -> Iterator[FieldFault]:
 BOOLEAN_VALUES = (("false", "false"), ("true", "true"))
 
 
-def _sampled_share(inputs: Inputs, quotient: Quotient) -> SampledNumber:
+def _sampled_share(design: QuotientDesign) -> SampledNumber:
     """The share of a population that is true, from the rows of each kind."""
-    sample = sample_of(inputs)
+    sample, quotient = sample_of(design.inputs), design.quotient
 
     def outcome(values: Floats) -> Floats:
         coefficients = quotient.above, quotient.below
@@ -341,7 +341,7 @@ class Proportion(Ratio):
     def _design(self, inputs: Inputs, queries: Queries, quotient: Quotient) -> QuotientDesign:
         design = super()._design(inputs, queries, quotient)
         is_sample = inputs.sample is not None and inputs.weight is None
-        return replace(design, sampled=_sampled_share(inputs, quotient)) if is_sample else design
+        return replace(design, sampled=_sampled_share) if is_sample else design
 
 
 PROPORTION = Proportion()

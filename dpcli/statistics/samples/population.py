@@ -121,28 +121,28 @@ class SampledNumber:
         return found
 
 
-def mean_by_centered_sums(inputs: Inputs) -> SampledNumber:
+def mean_by_centered_sums(design: Design) -> SampledNumber:
     """The mean, from the sum, the number of rows and the squares around the middle."""
-    moments = Moments((inputs.numeric,))
+    moments = Moments((design.inputs.numeric,))
 
     def to_moments(sums: Floats) -> tuple[Floats, Floats, Floats]:
         answered = np.stack([sums[index] for index in (1, 0, 2)])
         rows, (mean,), ((variance,),) = moments.centered(answered, clamp=True)
         return rows, mean, variance
 
-    return replace(_mean(inputs, to_moments), denominator=1)
+    return replace(_mean(design.inputs, to_moments), denominator=1)
 
 
-def mean_by_squared_distances(inputs: Inputs) -> SampledNumber:
+def mean_by_squared_distances(design: Design) -> SampledNumber:
     """The mean, from squared distances from both bounds and twice their product."""
-    column = inputs.numeric
+    column = design.inputs.numeric
 
     def to_moments(sums: Floats) -> tuple[Floats, Floats, Floats]:
         # A mean is not a number where the rows are fewer than one.
         rows, mean, variance = bernstein_moments(sums, column.upper - column.lower)
         return np.maximum(rows, 1.0), np.clip(mean, -1.0, 1.0), variance
 
-    return _mean(inputs, to_moments)
+    return _mean(design.inputs, to_moments)
 
 
 def _mean(
