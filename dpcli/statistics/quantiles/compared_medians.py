@@ -45,6 +45,10 @@ PARTS = 5
 """How many ends are interpolated between those of two successive scores."""
 
 
+BLOCK = 1 << 10
+"""The groups of which all pairs of ends are in memory at once."""
+
+
 def _chance(score: float) -> float:
     """P[N(0, 1) < score]."""
     return erfc(-score / sqrt(2)) / 2
@@ -158,14 +162,13 @@ class ComparedMedians(Design):
         if of_ratios is not None:
             items.append(Printed(Fraction(1), RATIO_DECIMALS, of_ratios))
         labels = len(self.of.inputs.by[-1])
-        lows, highs = (
-            [ends[:, at::labels] for at in range(labels)] for ends in self._ends(answers)
-        )
+        ends, outside = self._ends(answers), float(end_risk(TEST_SHARE, confidence))
+        groups = [[one[:, at::labels] for one in ends] for at in range(labels)]
         compared = [
-            items_of(PairOfMedians(*sides, len(items), confidence).estimates(*items), len(items))
-            for sides in (
-                ((lows[base], highs[base]), (lows[other], highs[other])) for base, other in pairs
+            items_of(
+                PairOfMedians(groups[base], groups[other], outside).estimates(*items), len(items)
             )
+            for base, other in pairs
         ]
         numbers = items_of(self.of.estimate(answers, confidence), labels)
         return with_pairs(self.inputs, numbers, compared, column.step)
@@ -200,35 +203,28 @@ class PairOfMedians(FiducialInterval):
     `base` and `other` are the lower and the upper ends of each, shape (ends, groups).
     """
 
-    def __init__(
-        self,
-        base: tuple[Floats, Floats],
-        other: tuple[Floats, Floats],
-        items: int,
-        confidence: Fraction,
-    ) -> None:
-        outside = float(end_risk(TEST_SHARE, confidence))
+    def __init__(self, base: Sequence[Floats], other: Sequence[Floats], outside: float) -> None:
         (low, high), (other_low, other_high) = base, other
-        lower, upper = (_outcomes(*ends) for ends in ((other_low, high), (other_high, low)))
-        self.lower = np.array([_quantile(one, outside) for one in lower[:items]])
-        self.upper = np.array([-_quantile(-one, outside) for one in upper[:items]])
+        blocks = [slice(at, at + BLOCK) for at in range(0, low.shape[1], BLOCK)]
+        lower = [_quantiles(other_low[:, one], high[:, one], 1, outside) for one in blocks]
+        upper = [_quantiles(other_high[:, one], low[:, one], -1, outside) for one in blocks]
+        self.lower, self.upper = np.hstack(lower), np.hstack(upper)
         self.values = self.lower
 
 
-def _outcomes(ends: Floats, of_base: Floats) -> tuple[Floats, Floats]:
-    """Differences and ratios of all pairs of ends; a ratio has a positive divisor."""
-    others, bases = ends[:, None], of_base[None]
-    return others - bases, others / np.where(bases > 0, bases, np.nan)
+def _quantiles(ends: Floats, of_base: Floats, side: int, outside: float) -> Floats:
+    """A lower or, of the `side` -1, an upper quantile of differences and of ratios.
 
-
-def _quantile(outcomes: Floats, outside: float) -> Floats:
-    """The quantile of outcomes of pairs of ends in each group.
-
-    An outcome that is not a number allows any other.
+    They are of all pairs of ends, in each group. A divisor that is not positive allows any ratio.
     """
-    known = np.where(np.isnan(outcomes), -np.inf, outcomes).reshape(-1, outcomes.shape[-1])
-    order = np.argsort(known, axis=0)
-    chances = np.cumsum(_masses()[order], axis=0)
-    index = (chances <= outside).sum(axis=0)
-    found: Floats = np.take_along_axis(known, order, axis=0)[index, np.arange(len(index))]
-    return found
+    others, bases = ends[:, None], of_base[None]
+    pairs = others - bases, others / np.where(bases > 0, bases, np.nan)
+    found = []
+    for outcomes in pairs:
+        known = np.where(np.isnan(outcomes), -np.inf, side * outcomes)
+        known = known.reshape(-1, outcomes.shape[-1])
+        order = np.argsort(known, axis=0)
+        index = (np.cumsum(_masses()[order], axis=0) <= outside).sum(axis=0)
+        ordered = np.take_along_axis(known, order, axis=0)
+        found.append(side * ordered[index, np.arange(len(index))])
+    return np.array(found)
