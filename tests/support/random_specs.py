@@ -241,7 +241,10 @@ def _comparison(drawn: Drawn) -> str | None:
             *(f", of: ratio, numerator: {one}, denominator: rows" for one in parts),
         ]
     )
-    groups = random.choice((f"{{{name}: [{compared}]}}", name))
+    one = f"{{{name}: {drawn.labels[name][0]}}}"
+    groups = random.choice(
+        (f"{{{name}: [{compared}]}}", name, f"{{one: {one}, rest: {{not: {one}}}}}")
+    )
     reference = random.choice(("", ", reference: previous"))
     return f"statistic: comparison, between: {groups}{reference}{of}"
 
