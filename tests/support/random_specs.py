@@ -232,20 +232,18 @@ def _comparison(drawn: Drawn) -> str | None:
     of = random.choice(
         [
             "",
-            *(
-                f", of: {kind}, column: {one}"
-                for one in drawn.numbers
-                for kind in ("sum", "mean", "median")
-            ),
+            *(f", of: {kind}, column: {one}" for one in drawn.numbers for kind in ("sum", "mean")),
             *(f", of: proportion, column: {one}" for one in drawn.flags),
             *(f", of: ratio, numerator: {one}, denominator: rows" for one in parts),
         ]
     )
-    one = f"{{{name}: {drawn.labels[name][0]}}}"
-    groups = random.choice(
+    one, own = f"{{{name}: {drawn.labels[name][0]}}}", Random(f"{name} {compared} {of}")
+    if own.random() < 0.3:
+        of = of.replace("of: mean", "of: median")
+    groups = own.choice(
         (f"{{{name}: [{compared}]}}", name, f"{{one: {one}, rest: {{not: {one}}}}}")
     )
-    reference = random.choice(("", ", reference: previous"))
+    reference = own.choice(("", ", reference: previous"))
     return f"statistic: comparison, between: {groups}{reference}{of}"
 
 
