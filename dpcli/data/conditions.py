@@ -190,10 +190,17 @@ def read_where(
     where = section.node.mapping(key)
     if where is None:
         return ()
-    filters = _Reader(section, context, key).conjuncts(where, 0)
+    filters = read_tests(section, context, key, where)
     if possible_values(filters) is None:
         raise section.report_key("impossible-condition.together", key)
     return filters
+
+
+def read_tests(
+    section: SectionModel, context: DeclaredColumns, key: str, node: MappingNode
+) -> tuple[Filter, ...]:
+    """The filters of a mapping of conditions within the field `key`."""
+    return _Reader(section, context, key).conjuncts(node, 0)
 
 
 @dataclass(frozen=True)

@@ -117,7 +117,7 @@ class ColumnRole:
     - `axes`: the axes of tables: columns divided by their labels or into bins.
     - `bins`: the bins of the field `column`; a column with labels needs none.
     - `labels`: labels of the field `column`.
-    - `between`: a column and two of its labels or values.
+    - `between`: a column, labels or values of it, or groups with conditions.
     - `part`: a column of one of the `kinds`, or `rows`.
     - `rate`: public numbers by labels of keys of `by`.
     - `candidates`: increasing values of the field `column`; the default is all of its values.

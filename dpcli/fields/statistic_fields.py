@@ -81,15 +81,14 @@ BooleanColumnName = Annotated[Text, ColumnRole("column", ("boolean",)), Field(ex
 RatioPart = Annotated[Text, ColumnRole("part", (*NUMERIC, "boolean")), Field(examples=["income"])]
 RatioBase = Annotated[RatioPart, Field(examples=["rows"])]
 LabelsOfColumn = Annotated[Texts, ListOrItem(), ColumnRole("labels"), Field(examples=[["retired"]])]
-ComparedLabels = Annotated[
-    dict[Text, Texts],
-    Field(
-        examples=[{"year": [2023, 2024]}, {"sex": ["f", "m", "x"]}],
-        json_schema_extra={"minProperties": 1, "maxProperties": 1},
-    ),
+LabelsOrFilter = Annotated[Texts | dict[Text, Any], ByForm]
+GroupForms = Annotated[Text | Annotated[dict[Text, LabelsOrFilter], Field(min_length=1)], ByForm]
+ComparedGroups = Annotated[
+    GroupForms,
+    Field(examples=[{"year": [2023, 2024]}, {"sex": ["f", "m", "x"]}, "month"]),
     ColumnRole("between"),
 ]
-ReferenceLabel = Annotated[Text, Field(examples=["2023"])]
+ReferenceLabel = Annotated[Text, Field(examples=["2023", "previous"])]
 NumericColumns = Annotated[
     Texts, ColumnRole("columns", NUMERIC, 2), Field(examples=[["hours", "age"]])
 ]

@@ -9,10 +9,11 @@ To add a body, write its norm and a class here, and add both to their registries
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil, sqrt
+from math import ceil, exp, log, sqrt
+from operator import mul
 from typing import ClassVar, Final, final
 
 from dpcli.noise.bernoulli import bernoulli_exp, uniforms
@@ -21,9 +22,6 @@ from dpcli.noise.entropy import uniform_below
 from dpcli.noise.radii import draw_radii, series_weights
 from dpcli.numeric.arrays import Array, Floats, Ints, np
 from dpcli.privacy.norms import ExchangeNorm, FixedSumNorm, LargestNorm, Norm, ZeroOneNorm
-
-LARGE = 1e200
-"""Relative probabilities above this are made smaller, so that none overflows."""
 
 FINEST = 1000
 """Scale times size above which tails and variances are those of coarser noise.
@@ -76,6 +74,14 @@ class Body(ABC):
     @abstractmethod
     def variance(self, size: int) -> float:
         """About the variance of a coordinate for scale one, if noise were continuous."""
+
+    def continuous(self, uniform: Callable[[int], Floats], size: int) -> Floats:  # noqa: ARG002 - of others
+        """Vectors of continuous noise of scale one, shape (size, draws).
+
+        `uniform` gives as many rows of independent uniform numbers, shape (rows, draws). Raises
+        TypeError for tables, of which nothing else is estimated.
+        """
+        raise TypeError("no continuous noise of this body is known")
 
 
 class RadialBody(Body):
@@ -156,6 +162,11 @@ class ZeroOneBody(RadialBody):
     def variance(self, size: int) -> float:
         return (size + 2) * (size + 3) / 6
 
+    def continuous(self, uniform: Callable[[int], Floats], size: int) -> Floats:
+        drawn = uniform(2 * size + 3)
+        vectors: Floats = _gamma(drawn[size + 1 :]) * (drawn[1 : size + 1] - drawn[0])
+        return vectors
+
 
 @final
 class CubeBody(RadialBody):
@@ -185,6 +196,11 @@ class CubeBody(RadialBody):
 
     def variance(self, size: int) -> float:
         return (size + 1) * (size + 2) / 3
+
+    def continuous(self, uniform: Callable[[int], Floats], size: int) -> Floats:
+        drawn = uniform(2 * size + 1)
+        vectors: Floats = _gamma(drawn[size:]) * (2 * drawn[:size] - 1)
+        return vectors
 
 
 class ExchangeBody(Body):
@@ -226,17 +242,24 @@ class ExchangeBody(Body):
         Of continuous noise on K coordinates, the norm has the gamma distribution of shape K - 1.
         The p positive ones are uniform with the norm as their sum, and so are the others.
         """
+        count, chances = size + self.extra, _chances_of_positive(size + self.extra)
+        # Of p uniform numbers with sum one, the squares have the mean 2 / (p + 1) together.
+        squares = (2 / (at + 1) + 2 / (count - at + 1) for at in range(1, count))
+        mean: float = sum(map(mul, chances, squares))
+        return (count - 1) * mean
+
+    @final
+    def continuous(self, uniform: Callable[[int], Floats], size: int) -> Floats:
+        """Vectors by the number of positive coordinates, as for `variance`."""
         count = size + self.extra
-        chance, total, squares = 1.0, 0.0, 0.0
-        for positive in range(1, count):
-            total += chance
-            # Of p uniform numbers with sum one, the squares have the mean 2 / (p + 1) together.
-            squares += chance * (2 / (positive + 1) + 2 / (count - positive + 1))
-            # The ways to choose these coordinates, and the dimensions of both parts.
-            chance *= (count - positive) / (positive + 1) * (count - 1 - positive) / positive
-            if chance > LARGE:
-                chance, total, squares = chance / LARGE, total / LARGE, squares / LARGE
-        return (count - 1) * squares / total
+        drawn = uniform(3 * count)
+        positive = 1 + np.searchsorted(np.cumsum(_chances_of_positive(count))[:-1], drawn[-1])
+        parts, is_positive = -np.log(drawn[:count]), np.arange(count)[:, None] < positive
+        up, down = ((parts * some).sum(axis=0) for some in (is_positive, ~is_positive))
+        parts = np.where(is_positive, parts / up, -parts / down)
+        order = np.argsort(drawn[count : 2 * count], axis=0)
+        vectors: Floats = np.take_along_axis(parts, order, axis=0)[:size]
+        return _gamma(drawn[2 * count : -1]) * vectors
 
 
 @final
@@ -254,6 +277,27 @@ BODIES: Final[dict[str, Body]] = {
     body.norm.name: body for body in (ZeroOneBody(), CubeBody(), ExchangeBody(), FixedSumBody())
 }
 """Every body, by the name of its norm."""
+
+
+@lru_cache(maxsize=64)
+def _chances_of_positive(count: int) -> list[float]:
+    """P[1, 2, ... of `count` continuous noises with the sum zero are positive]."""
+    logarithms = [0.0]
+    for at in range(1, count - 1):
+        # The ways to choose these coordinates, and the dimensions of both parts.
+        factor = (count - at) / (at + 1) * (count - 1 - at) / at
+        logarithms.append(logarithms[-1] + log(factor))
+    largest = max(logarithms)
+    chances = [exp(one - largest) for one in logarithms]
+    total = sum(chances)
+    return [chance / total for chance in chances]
+
+
+def _gamma(uniform: Floats) -> Floats:
+    """Draws of a gamma distribution, whose shape is the number of rows."""
+    drawn: Floats = -np.log(uniform).sum(axis=0)
+    return drawn
+
 
 WIDEST_ARRAY = 1 << 32
 """The greatest limit of uniform numbers that are drawn as an array."""

@@ -169,6 +169,13 @@ class Noise(Unchangeable, ABC):
         """The margin of a sum of successive samples; None if they are independent."""
         return None
 
+    def together(self, uniform: Callable[[int], Floats]) -> Floats | None:  # noqa: ARG002 - of vectors
+        """Successive samples of continuous noise of scale one; None if independent.
+
+        `uniform` gives as many rows of independent uniform numbers.
+        """
+        return None
+
     @classmethod
     def quantiles(cls, levels: Floats) -> Floats:
         """Quantiles of the continuous distribution of scale one, at `levels` in (0, 1)."""

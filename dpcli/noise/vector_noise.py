@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, sqrt
@@ -109,6 +110,9 @@ class VectorNoise(Noise):
             return sqrt(3) * (1 - outside)
         gauss = 2 / (3 * sqrt(outside))
         return gauss if outside > 0.1 else min(gauss, 1.03 * laplace_sum_quantile(outside))
+
+    def together(self, uniform: Callable[[int], Floats]) -> Floats:
+        return self.shape.continuous(uniform, self.size)
 
     def margin_of_sum(self, count: int, confidence: Fraction) -> Margin:
         whole, rest = divmod(count, self.size)

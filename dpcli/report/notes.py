@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from dpcli.report.numbers import POPULATION
 from dpcli.statistics.quality.completeness import Complete
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def left_out_notes(report: Report) -> Iterator[str]:
 def comparison_notes(report: Report) -> Iterator[str]:
     """Whether published differences are more than noise."""
     for statistic, numbers in zip(report.release.statistics, report.numbers, strict=True):
-        for sentence in comparison_sentences(statistic, numbers[0], report.percent):
+        for sentence in comparison_sentences(statistic, numbers, report.percent):
             yield f"{statistic.name}: {sentence}"
 
 
@@ -60,16 +61,24 @@ def release_notes(report: Report) -> Iterator[str]:
 
 
 def comparison_sentences(
-    stated: StatisticReport, numbers: NumberTable, percent: str
+    stated: StatisticReport, tables: Sequence[NumberTable], percent: str
 ) -> Iterator[str]:
     """For each compared label, whether its difference is more than noise.
 
     There is no final point. Sentences follow from published intervals alone, of the confidence
-    `percent`. Nothing for statistics that compare nothing.
+    `percent`. Nothing for statistics that compare nothing. In a population, chance decides as well.
     """
-    frame = numbers.frame
-    if stated.between is None or not len(frame):
-        return
+    for numbers in tables if stated.between else ():
+        if len(numbers.frame):
+            is_population = numbers.name.endswith(POPULATION)
+            yield from _sentences(stated, numbers.frame, percent, is_population=is_population)
+
+
+def _sentences(
+    stated: StatisticReport, frame: pl.DataFrame, percent: str, *, is_population: bool
+) -> Iterator[str]:
+    assert stated.between is not None
+    cause, place = ("noise and chance", " in the population") if is_population else ("noise", "")
     items = frame["item"].unique(maintain_order=True).to_list()
     others = len(stated.between.labels) - 1
     differences, ratios = items[others + 1 : 2 * others + 1], items[2 * others + 1 :]
@@ -77,15 +86,15 @@ def comparison_sentences(
         seen, groups = _excluding(frame, item, 0)
         if not groups:
             continue
-        name = f"the difference {item}".removesuffix(" difference")
+        name = f"the difference {item}".removesuffix(" difference") + place
         excludes, not_excludes = "excludes", "does not exclude"
         if stated.by:
             where = f"in {seen:,} of {groups:,} groups: there"
-            sentence = f"{name} is more than noise {where} its {percent} interval excludes zero"
+            sentence = f"{name} is more than {cause} {where} its {percent} interval excludes zero"
         elif seen:
-            sentence = f"{name} is more than noise: its {percent} interval excludes zero"
+            sentence = f"{name} is more than {cause}: its {percent} interval excludes zero"
         else:
-            sentence = f"{name} may be noise alone: its {percent} interval does not exclude zero"
+            sentence = f"{name} may be {cause} alone: its {percent} interval does not exclude zero"
         if ratios:
             equal = EQUAL.get(ratios[index], 1)
             seen, _ = _excluding(frame, ratios[index], equal)

@@ -450,7 +450,7 @@ class StatisticView:
             yield f"The interval contains {number} in {self.percent} of cases."
             if self._any_cut:
                 yield "Intervals end where the spec makes no further numbers possible."
-        for sentence in comparison_sentences(self.statistic, self._numbers[0], self.percent):
+        for sentence in comparison_sentences(self.statistic, self._numbers, self.percent):
             yield f"{capitalized(sentence)}."
         if self._sample and self.statistic.population:
             yield (

@@ -49,10 +49,25 @@ class BetweenReport(JsonObject):
 
     column: str
     labels: list[str]
+    filters: str | None = None
+    """The conditions of groups that are no labels of a column, in words."""
+    reference: str | None = None
+    """`previous` if each label is compared with the one before it."""
+
+    @classmethod
+    def of(cls, inputs: Inputs, axis: Axis) -> BetweenReport:
+        """The compared labels of an axis."""
+        column, derivation = axis.column, axis.column.derivation
+        is_named = derivation is None or {one.name for one in derivation.inputs} == {column.name}
+        filters = None if derivation is None or is_named else derivation.text
+        reference = dict(inputs.options).get("reference")
+        return cls(column=column.name, labels=[*axis.labels], filters=filters, reference=reference)
 
     def __str__(self) -> str:
         *others, last = self.labels
-        return f"{', '.join(others)} and {last} of {self.column}"
+        of = f"({self.filters})" if self.filters else f"of {self.column}"
+        each = ", each with the one before it" if self.reference else ""
+        return f"{', '.join(others)} and {last} {of}{each}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,9 +226,7 @@ class StatisticReport(JsonObject):
     """The statistic that is compared."""
     values: list[str] | None = own("values", _range_texts)
     between: BetweenReport | None = own(
-        "between",
-        lambda _, axis: axis and BetweenReport(column=axis.column.name, labels=[*axis.labels]),
-        "between {}",
+        "between", lambda inputs, axis: axis and BetweenReport.of(inputs, axis), "between {}"
     )
     max_selected: Positive | None = own(
         "max_selected", lambda inputs, most: most and most < len(inputs.checked) and most

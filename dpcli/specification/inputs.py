@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from dpcli.data.column import Column, Ranges, ValuedColumn
 from dpcli.data.declared_texts import FORMULA_STARTS
-from dpcli.data.filters import Filter, InRanges
+from dpcli.data.filters import Filter
 from dpcli.data.kinds import Axis
 from dpcli.data.steps import MAX_STEPS, require_whole_steps
 from dpcli.fields.section import MAX_COLUMNS_TOGETHER, ColumnRole, SectionModel, column_role
@@ -27,7 +26,7 @@ from dpcli.fields.tree import (
     read_all,
     scalars_of,
 )
-from dpcli.fields.values import AlreadyReportedError, is_year
+from dpcli.fields.values import AlreadyReportedError
 from dpcli.privacy.unit import PersonUnit, Relation, RowUnit
 from dpcli.queries.query import MAX_PRODUCT
 from dpcli.specification.context import SpecContext
@@ -113,17 +112,6 @@ def with_possible_groups(inputs: Inputs) -> Inputs:
     )
 
 
-def compared_values(column: ValuedColumn, positions: Sequence[int]) -> Axis:
-    """The axis of labels or values at these `positions`; other rows lie outside."""
-    from dpcli.data.derived.positions import FirstTrue
-    from dpcli.data.labels import CategoryColumn
-
-    names = (column.text(position) for position in positions)
-    tests = tuple(InRanges(column, ((position, position),)) for position in positions)
-    values = tuple((name, name) for name in names)
-    return Axis(CategoryColumn(column.name, values, derivation=FirstTrue(tests)))
-
-
 MAX_CANDIDATES = 1_000_001
 """The most candidates: every value of a column of a million steps."""
 
@@ -152,12 +140,14 @@ class InputsReader:
     ) -> None:
         self._section, self._statistic, self._context, self._by = section, statistic, context, by
         self._relation = relation
+        self._where: Attempt[tuple[Filter, ...]] = attempt(tuple)
         self._fields: dict[str, Attempt[Any]] = {}
         self._designs: dict[int, tuple[Design, ...]] = {}
 
     def inputs(self, where: Attempt[tuple[Filter, ...]]) -> Inputs:
         """The inputs of all fields; raises `AlreadyReportedError` if any is invalid."""
         section, fields = self._section, type(self._section).model_fields
+        self._where = where
         for key in self._statistic.takes:
             if key not in NOT_INPUTS:
                 self._fields[key] = attempt(self._field, key, column_role(fields[key]))
@@ -189,8 +179,8 @@ class InputsReader:
                 return self._labels(key, self._fields["column"].value, scalars_of(node))
             case "part" if isinstance(node, ScalarNode):
                 return self._part(node, role)
-            case "between" | "rate" if isinstance(node, MappingNode):
-                return self._rate(value) if role.refers_to == "rate" else self._between(node)
+            case "between" | "rate" if node:
+                return self._rate(value) if role.refers_to == "rate" else self._between()
             case "columns" if node:
                 return self._columns(key, scalars_of(node), role)
             case "axes":
@@ -218,36 +208,10 @@ class InputsReader:
             raise self._section.report_key("comparison-form.column", key)
         return read_positions(column, scalars)
 
-    def _between(self, node: MappingNode) -> Axis:
-        """The axis of different labels or values of a column, the reference first."""
-        from dpcli.data.conditions import read_position
+    def _between(self) -> Axis:
+        from dpcli.specification.compared_groups import read_groups
 
-        pairs = list(node.pairs.values())
-        if len(pairs) != 1 or not scalars_of(pairs[0][1]):
-            raise node.span.report("comparison-form.two")
-        ((name, listed),) = pairs
-        labels = scalars_of(listed)
-        column = self._context.valued_column(name, self._section.subject)
-        if len(labels) == 1:
-            raise listed.span.report("comparison-form.one", column=column.name)
-        years = [scalar.text for scalar in labels if is_year(scalar.text)]
-        if column.is_date and len(years) > 1:
-            arguments = {"column": column.name, "first": years[0], "second": years[1]}
-            raise listed.span.report("not-a-date.years", **arguments)
-        read = partial(read_position, column)
-        positions = read_all(read, labels)
-        for index, scalar in enumerate(labels):
-            if positions[index] in positions[:index]:
-                raise scalar.span.report("comparison-form.twice", column=column.name)
-        if reference := self._section.node.scalar("reference"):
-            first = read(reference)
-            if first not in positions:
-                raise reference.span.report("comparison-form.reference", column=column.name)
-            positions.sort(key=lambda position: position != first)
-        if any(key.column.name == column.name for key in self._by.value):
-            arguments = {"column": column.name, "key": "between"}
-            raise name.span.report("duplicate-key-column.both", **arguments)
-        return compared_values(column, positions)
+        return read_groups(self._section, self._context, self._by.value, self._where.value)
 
     def _rate(self, rate: RateModel) -> PublicRate:
         from dpcli.specification.public_numbers import read_rate

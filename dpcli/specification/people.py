@@ -94,7 +94,9 @@ def is_of_people(section: EntryModel, statistic: Statistic, context: SpecContext
     fields = type(section).model_fields
     roles = {key: role for key in statistic.takes if (role := column_role(fields[key]))}
     named = chain.from_iterable(
-        scalars_of(section.node.value(key)) for key in roles if roles[key].refers_to != "labels"
+        scalars_of(section.node.value(key))
+        for key in roles
+        if roles[key].refers_to not in ("labels", "between")
     )
     columns = [context.columns.get(scalar.text) for scalar in named]
     found = [column for column in columns if column is not None]

@@ -80,8 +80,8 @@ class FiducialInterval:
         denominator: The index of the query that counts rows, if there is one. Draws with fewer than
             one row, or with an outcome that is not a number, allow any value. An interval that must
             include such draws has no bound on either side.
-        sampled: Whether the outcome also depends on the error of a sample. Its answers then end
-            with draws of a standard normal number, which is zero at the noisy answers.
+        sampled: On how many errors of samples the outcome also depends. Its answers then end with
+            draws of as many standard normal numbers, which are zero at the noisy answers.
         draws: How many draws of each noise there are, up to a confidence of 0.99.
         uniform: How many independent uniform numbers from 0 to 1 the outcome also depends on. Its
             answers then end with draws of these, which are zero at the noisy answers.
@@ -94,23 +94,28 @@ class FiducialInterval:
         confidence: Fraction,
         denominator: int | None = None,
         *,
-        sampled: bool = False,
+        sampled: int = 0,
         draws: int = DRAWS,
         uniform: int = 0,
     ) -> None:
         self._outcome = outcome
         self._denominator = denominator
         self.noisy = np.array([answer.values for answer in answers], dtype=np.float64)
-        draws = UNIFORM_DRAWS if uniform else draws
+        shared = answers[0].noise.norm == "vector"
+        draws = UNIFORM_DRAWS if uniform or shared else draws
         if confidence > Fraction(99, 100):
             draws = MORE_DRAWS
-        self._noises = np.stack(
-            [_draws(answer.noise, index, draws) for index, answer in enumerate(answers)]
+        self._noises = (
+            _of_vector(answers[0].noise, draws)[: len(answers)]
+            if shared
+            else np.stack(
+                [_draws(answer.noise, index, draws) for index, answer in enumerate(answers)]
+            )
         )
-        if sampled:
+        for _ in range(sampled):
             from dpcli.noise.discrete_gaussian import DiscreteGaussian
 
-            normal = _quantiles(DiscreteGaussian, draws)[_order(len(answers), draws)]
+            normal = _quantiles(DiscreteGaussian, draws)[_order(len(self.noisy), draws)]
             self.noisy = np.vstack([self.noisy, np.zeros(self.noisy.shape[1])])
             self._noises = np.vstack([self._noises, normal])
         for _ in range(uniform):
@@ -213,6 +218,24 @@ def _draws(noise: Noise, index: int, draws: int) -> Floats:
     """Quantiles of a noise in place of draws, in an order that `index` decides."""
     noises = _quantiles(type(noise), draws)[_order(index, draws)] * float(noise.scale)
     return np.rint(noises) if noise.scale < ROUNDED_BELOW else noises
+
+
+@lru_cache(maxsize=4)
+def _of_vector(noise: Noise, draws: int) -> Floats:
+    """Draws of the coordinates of a vector, and their negatives; shape (size, draws).
+
+    Any coordinates have the same distribution together.
+    """
+    levels = _levels(draws // 2)
+
+    def uniform(rows: int) -> Floats:
+        return np.stack([levels[_order(row, draws // 2)] for row in range(rows)])
+
+    drawn = noise.together(uniform)
+    if drawn is None:
+        raise TypeError("these samples are independent")
+    both = np.concatenate([drawn, -drawn], axis=1) * float(noise.scale)
+    return np.rint(both) if noise.scale < ROUNDED_BELOW else both
 
 
 @lru_cache(maxsize=4)

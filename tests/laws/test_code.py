@@ -56,7 +56,6 @@ USER_TEXTS = {
     "report/privacy.py": {"first_release", "after_check"},
     "data/conditions.py": {"ConditionModel"},
     "statistics/means/ratio.py": {"Ratio"},
-    "statistics/means/comparison.py": {"Comparison"},
     "statistics/means/spread.py": {"Covariance"},
     "statistics/postprocessing.py": {"Clamp", "Integer", "Consistent"},
     "statistics/quantiles/quantile.py": {"Quantile"},

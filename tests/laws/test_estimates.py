@@ -187,9 +187,10 @@ def quotient(inputs: Inputs, rows: Sequence[Row]) -> list[float]:
 
 
 def compared(inputs: Inputs, rows: Sequence[Row]) -> list[float]:
-    """The number of each label, the differences from the first, and the ratios to it.
+    """The number of each label, and the differences and ratios of pairs.
 
-    Two counts or sums have one ratio, in percent.
+    Labels are compared with the first, or with the one before. Two counts or sums have one ratio,
+    in percent.
     """
     tests, of = inputs.option("between").column.derivation.tests, inputs.option("of") or "count"
     column, options = inputs.column, {"values": None, "per": 1, **dict(inputs.options)}
@@ -204,12 +205,14 @@ def compared(inputs: Inputs, rows: Sequence[Row]) -> list[float]:
         of = "proportion" if isinstance(column, LabeledColumn) else of
         asked = replace(inputs, options=(*options.items(),))
         found = [PLAIN[of](asked, some)[0] for some in own]
-    first, *others = found
-    unit, least = (1 if others[1:] else 100, 1) if is_total else (1, 1e-6)
+    bases = found[:-1] if options.get("reference") else found[:1] * (len(found) - 1)
+    pairs = [*zip(found[1:], bases, strict=True)]
+    least = float(inputs.numeric.step) if of == "median" else 1 if is_total else 1e-6
+    unit = 100 if is_total and len(pairs) == 1 else 1
     summed = (column, options.get("numerator"))
     is_signed = any(isinstance(part, NumericColumn) and part.lower < 0 for part in summed)
-    ratios = [unit * other / max(first, least) for other in others]
-    differences = [other - first for other in others]
+    ratios = [unit * other / max(base, least) for other, base in pairs]
+    differences = [other - base for other, base in pairs]
     return [*found, *differences, *([] if is_signed and not is_total else ratios)]
 
 
@@ -229,6 +232,9 @@ PLAIN: dict[str, Callable[[Inputs, Sequence[Row]], list[float]]] = {
     "count": lambda inputs, rows: [sum(weights(inputs, rows))],
     "sum": lambda inputs, rows: [weighted_sum(inputs, rows)],
     "mean": lambda inputs, rows: [weighted_sum(inputs, rows) / sum(weights(inputs, rows))],
+    "median": lambda inputs, rows: [
+        sorted(numbers(inputs.column, rows))[(len(rows) - 1) // 2] * float(inputs.numeric.step)
+    ],
     "proportion": share,
     "ratio": quotient,
     "comparison": compared,

@@ -43,7 +43,7 @@ from dpcli.privacy.unit import Neighbors, Relation, RowUnit
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import Factor
 from dpcli.queries.vectors import VectorQuery
-from dpcli.specification.inputs import compared_values
+from dpcli.specification.compared_groups import compared_values
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.counts.multiple_answers import IndicatorQuery
 from dpcli.statistics.design import Inputs

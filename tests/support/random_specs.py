@@ -221,7 +221,7 @@ def _ratio(drawn: Drawn) -> str | None:
 
 
 def _comparison(drawn: Drawn) -> str | None:
-    """Labels of a column compared, by counts, totals, means, shares or ratios."""
+    """Labels of a column compared, by counts, totals, means, medians, shares or ratios."""
     names = [name for name, labels in drawn.labels.items() if len(labels) > 1]
     if not names:
         return None
@@ -237,7 +237,14 @@ def _comparison(drawn: Drawn) -> str | None:
             *(f", of: ratio, numerator: {one}, denominator: rows" for one in parts),
         ]
     )
-    return f"statistic: comparison, between: {{{name}: [{compared}]}}{of}"
+    one, own = f"{{{name}: {drawn.labels[name][0]}}}", Random(f"{name} {compared} {of}")
+    if own.random() < 0.3:
+        of = of.replace("of: mean", "of: median")
+    groups = own.choice(
+        (f"{{{name}: [{compared}]}}", name, f"{{one: {one}, rest: {{not: {one}}}}}")
+    )
+    reference = own.choice(("", ", reference: previous"))
+    return f"statistic: comparison, between: {groups}{reference}{of}"
 
 
 def _weighted(drawn: Drawn) -> str | None:

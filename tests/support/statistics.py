@@ -16,9 +16,10 @@ from dpcli.data.labels import BooleanColumn, LabeledColumn
 from dpcli.fields.section import column_role
 from dpcli.privacy.unit import Neighbors, Relation, RowUnit
 from dpcli.queries.scores import Points
-from dpcli.specification.inputs import compared_values
+from dpcli.specification.compared_groups import compared_values
 from dpcli.statistics.choices.top_values import SCORE_FUNCTIONS
 from dpcli.statistics.design import INPUT_FIELDS, Inputs, SampleDesign
+from dpcli.statistics.means.compared import PREVIOUS
 from dpcli.statistics.statistic import Statistic
 
 
@@ -111,7 +112,7 @@ def _divided(fields: Collection[str], bare: Inputs, columns: Columns) -> Iterato
 
 
 def _compared(bare: Inputs, columns: Columns) -> Iterator[Inputs]:
-    """Comparisons of counts, totals, means, shares and ratios, of two or more groups.
+    """Comparisons of counts, totals, means, medians, shares and ratios, of two or more groups.
 
     The boolean is compared only where no filter is about it.
     """
@@ -133,7 +134,8 @@ def _compared(bare: Inputs, columns: Columns) -> Iterator[Inputs]:
     yield replace(bare, options=(("of", None), every))
     if number.lower >= 0:
         yield replace(bare, column=number, options=(("of", "sum"), between))
-    yield replace(bare, column=number, options=(("of", "mean"), every))
+    yield replace(bare, column=number, options=(("of", "mean"), every, ("reference", PREVIOUS)))
+    yield replace(bare, column=number, options=(("of", "median"), every))
     yield replace(bare, options=(("of", "ratio"), between, *parts))
     if bare.where:
         return

@@ -47,7 +47,7 @@ def noisy_answers(
     """
     exact = []
     for planned_query in planned.queries:
-        terms = _terms(planned_query.weighted.query, files)
+        terms = row_terms(planned_query.weighted.query, files)
         numbers = [np.broadcast_to(one.sum(axis=1), runs) for one in terms]
         exact.append(np.stack(numbers, axis=1))
     return with_noise(planned, exact)
@@ -76,7 +76,7 @@ def released(planned: PlannedStatistic, exact: Sequence[ArrayLike], runs: int) -
     return planned.design.estimate(with_noise(planned, exact, runs), CONFIDENCE)
 
 
-def _terms(query: Query, files: Mapping[str, Ints]) -> list[Array]:
+def row_terms(query: Query, files: Mapping[str, Ints]) -> list[Array]:
     """What each row adds to each number of a query."""
     if isinstance(query, BernsteinQuery):
         ones = np.ones_like(files[query.numeric_columns[0].name])
@@ -90,11 +90,11 @@ def _terms(query: Query, files: Mapping[str, Ints]) -> list[Array]:
             ]
         return terms
     if isinstance(query, PairedQuery):
-        one, other = _terms(query.of, files)
+        one, other = row_terms(query.of, files)
         return [one - other, one + other]
     if isinstance(query, ScaledSumsQuery):
         pairs = zip(query.times, query.sums, strict=True)
-        return [times * _terms(one, files)[0] for times, one in pairs]
+        return [times * row_terms(one, files)[0] for times, one in pairs]
     if isinstance(query, QuadraticPairQuery):
         column, width = query.column, query.width
         above, below = files[column.name] - column.lower, column.upper - files[column.name]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from math import sqrt
+from math import inf, sqrt
+from operator import itemgetter
+from typing import Any
 
 from dpcli.noise.bodies import BODIES
 from dpcli.privacy.norms import NORMS
@@ -33,8 +35,6 @@ class NumbersTogether(LinearDesign):
     At the same rho, other designs have less noise.
     """
 
-    answered_by: str = "k_norm"
-
     @classmethod
     def of(
         cls, inputs: Inputs, separate: WeightedQuery, relation: Relation
@@ -43,16 +43,9 @@ class NumbersTogether(LinearDesign):
 
         Empty also for a sample, whose numbers are estimated from separate ones.
         """
-        query = separate.query
-        possible = [] if query.cells is None else [*_possible(separate, relation)]
-        if inputs.sample or not possible:
+        if inputs.sample or (together := vectors_instead(separate, relation)) is None:
             return ()
-        deviation, best = min(possible, key=lambda one: one[0])
-        if deviation > MAX_RELATIVE_DEVIATION * sqrt(2) * query.sensitivity(relation).l1:
-            return ()
-        together = replace(separate, query=best)
-        reason = REASON.format(change=NORMS[best.norm].change)
-        return (cls(inputs, (together,), ("l1", "vector"), reason=reason, gains_by_epsilon=True),)
+        return (cls(inputs, (together[0],), **in_vectors(together[1])),)
 
     @property
     def block(self) -> tuple[int, ...]:
@@ -60,8 +53,42 @@ class NumbersTogether(LinearDesign):
         return (size,)
 
 
-def _possible(separate: WeightedQuery, relation: Relation) -> Iterator[tuple[float, VectorQuery]]:
-    """Each way to divide the numbers into vectors, with the deviation of its noise.
+def in_vectors(reason: str) -> dict[str, Any]:
+    """What designs with K-norm noise have in common."""
+    return {
+        "families": ("l1", "vector"), "reason": reason,
+        "gains_by_epsilon": True, "answered_by": "k_norm",
+    }  # fmt: skip
+
+
+def vectors_instead(
+    separate: WeightedQuery, relation: Relation, *, of_differences: bool = False
+) -> tuple[WeightedQuery, str] | None:
+    """Vectors in place of `separate` numbers, and the reason.
+
+    None unless they have less noise. With `of_differences`, there is one vector, and that is the
+    noise of the difference of two of its numbers.
+    """
+    query = separate.query
+    possible = () if query.cells is None else _possible(separate, relation)
+    found = [
+        (sqrt(1 - correlation) * deviation if of_differences else deviation, vectors)
+        for deviation, correlation, vectors in possible
+        if not (of_differences and vectors.by_group)
+    ]
+    deviation, best = min(found, key=itemgetter(0), default=(inf, None))
+    if (
+        best is None
+        or deviation > MAX_RELATIVE_DEVIATION * sqrt(2) * query.sensitivity(relation).l1
+    ):
+        return None
+    return replace(separate, query=best), REASON.format(change=NORMS[best.norm].change)
+
+
+def _possible(
+    separate: WeightedQuery, relation: Relation
+) -> Iterator[tuple[float, float, VectorQuery]]:
+    """Each way to divide the numbers into vectors, with deviation and correlation.
 
     Under change-one, a row may leave the rows of an entry with a filter and enter those of another.
     Separate counts by groups of disjoint entries then cost no more than those of one: a removal and
@@ -83,4 +110,5 @@ def _possible(separate: WeightedQuery, relation: Relation) -> Iterator[tuple[flo
                     change = query.sensitivity(relation).l1
                     removed = query.sensitivity(added).l1 if moves else 0
                     if change * of.sensitivity(added).l1 >= of.sensitivity(relation).l1 * removed:
-                        yield sqrt(body.variance(query.size)) * change, query
+                        deviation = sqrt(body.variance(query.size)) * change
+                        yield deviation, body.correlation(query.size), query

@@ -238,7 +238,7 @@ def centered_mean(
         # With the squares, a mean of a sample shows that of the population.
         from dpcli.statistics.samples.population import mean_by_centered_sums
 
-        design = replace(design, population_of=mean_by_centered_sums)
+        design = replace(design, sampled=mean_by_centered_sums)
     is_public = not queries[1].weight
     return (design,) if is_public or not pure else (replace(design, families=("l2",)), *pure)
 
@@ -271,11 +271,37 @@ def distances_from_bounds(
     if degree > 1:
         from dpcli.statistics.samples.population import mean_by_squared_distances
 
-        design = replace(design, reason=SQUARED_DISTANCES, population_of=mean_by_squared_distances)
+        design = replace(design, reason=SQUARED_DISTANCES, sampled=mean_by_squared_distances)
     return (design,)
 
 
-def centered_pair(distances: QuotientDesign) -> QuotientDesign:
+def for_changed_rows(
+    distances: tuple[QuotientDesign, ...], rows: Query, relation: Relation
+) -> tuple[QuotientDesign, ...]:
+    """The designs with the least noise, under change-one, of means of these `rows`."""
+    vectors = (together for one in distances for together in _together(one, relation))
+    return (*vectors, *(map(_centered_pair, distances) if rows.may_skip else distances))
+
+
+def _together(distances: QuotientDesign, relation: Relation) -> tuple[QuotientDesign, ...]:
+    """Distances of all groups as one vector; empty unless that has less noise.
+
+    Privacy: the numbers are not negative, and a row adds the width of the bounds to all of them
+    together. So a changed row moves at most that from some to others: half of the L1 of separate
+    numbers, and the norm of K-norm noise. `VectorQuery` has the proof.
+    """
+    if not distances.inputs.by:
+        return ()
+    from dpcli.statistics.counts.vectors import in_vectors, vectors_instead
+
+    (sums,) = distances.queries
+    found = vectors_instead(sums, relation, of_differences=True)
+    if found is None:
+        return ()
+    return (replace(distances, queries=(found[0],), **in_vectors(found[1])),)
+
+
+def _centered_pair(distances: QuotientDesign) -> QuotientDesign:
     """A centered sum and the number of rows, for pure noise under change-one.
 
     In half steps, they are the difference and the sum of the sums of distances from both bounds.

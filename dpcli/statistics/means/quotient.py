@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial, reduce
 from math import hypot
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from dpcli.noise.distribution import NO_NOISE
 from dpcli.numeric.arrays import (
@@ -27,6 +27,9 @@ from dpcli.statistics.design import Design, NoisyAnswer
 from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.intervals import ROUNDED_BELOW, FiducialInterval, Printed
 from dpcli.statistics.weights import typical_weight
+
+if TYPE_CHECKING:
+    from dpcli.statistics.samples.population import SampledNumber
 
 Coefficients = tuple[int, ...]
 """Whole coefficients of answers, or of the powers of a value from zero on."""
@@ -215,6 +218,7 @@ class QuotientDesign(Design):
         typical_row: What a typical row adds to the dividend and to the divisor, in units of the
             least divisor; without its weight.
         typical: A typical published number, for which the plan compares designs.
+        sampled: How the number of the population of a declared sample follows, if it does.
     """
 
     has_typical = True
@@ -222,6 +226,7 @@ class QuotientDesign(Design):
     quotient: Quotient
     typical_row: tuple[Fraction, Fraction]
     typical: Fraction | None = None
+    sampled: Callable[[QuotientDesign], SampledNumber] | None = None
     counts_rows: bool = True
 
     def noisy_rows(self, answers: Sequence[NoisyAnswer]) -> Array:
@@ -270,3 +275,12 @@ class QuotientDesign(Design):
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         quotient = self.quotient
         return quotient.estimates(self.divided(answers)[: len(quotient.above)], confidence)
+
+    @property
+    def has_population(self) -> bool:
+        return self.sampled is not None or super().has_population
+
+    def population(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+        if self.sampled is None:
+            return super().population(answers, confidence)
+        return self.sampled(self).estimates(self.divided(answers), confidence)

@@ -32,25 +32,17 @@ from dpcli.privacy.unit import Neighbors, Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
-from dpcli.statistics.design import (
-    Design,
-    Inputs,
-    NoisyAnswer,
-    Queries,
-    WeightedQuery,
-    typical_value,
-)
-from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.intervals import FiducialInterval, Printed
+from dpcli.statistics.design import Design, Inputs, Queries, WeightedQuery, typical_value
+from dpcli.statistics.intervals import Printed
 from dpcli.statistics.means.distances import (
     SUM_WEIGHT,
     centered_mean,
-    centered_pair,
     distances_from_bounds,
+    for_changed_rows,
 )
 from dpcli.statistics.means.products import ratio_of_sums
 from dpcli.statistics.means.quotient import Quotient, QuotientDesign
-from dpcli.statistics.samples.population import sample_of, share_of_population
+from dpcli.statistics.samples.population import SampledNumber, sample_of, share_of_population
 from dpcli.statistics.weights import WeightedStatistic, min_denominator, weight_factors, weight_step
 
 HALF = Fraction(1, 2)
@@ -177,8 +169,8 @@ class Ratio(WeightedStatistic):
             return (self._design(inputs, queries, quotient),)
         column = numerator.factor.column
         pure = distances_from_bounds(inputs, column, printed)
-        if relation.neighbors is Neighbors.CHANGE_ONE and rows.may_skip:
-            pure = tuple(map(centered_pair, pure))
+        if relation.neighbors is Neighbors.CHANGE_ONE:
+            pure = for_changed_rows(pure, rows, relation)
         return centered_mean(inputs, queries, column, printed, pure)
 
     def _design(self, inputs: Inputs, queries: Queries, quotient: Quotient) -> QuotientDesign:
@@ -266,9 +258,7 @@ def faults_of_values(inputs: Inputs) -> Iterator[FieldFault]:
 BOOLEAN_VALUES = (("false", "false"), ("true", "true"))
 
 
-def _population_share(
-    design: QuotientDesign, answers: Sequence[NoisyAnswer], confidence: Fraction
-) -> Estimates:
+def _sampled_share(design: QuotientDesign) -> SampledNumber:
     """The share of a population that is true, from the rows of each kind."""
     sample, quotient = sample_of(design.inputs), design.quotient
 
@@ -280,8 +270,7 @@ def _population_share(
         usable: Floats = np.where(rows >= 1.0, shares, np.nan)[None]
         return usable
 
-    intervals = FiducialInterval(design.divided(answers), outcome, confidence, sampled=True)
-    return intervals.estimates(quotient.printed)
+    return SampledNumber(outcome, quotient.printed)
 
 
 class Proportion(Ratio):
@@ -355,7 +344,7 @@ class Proportion(Ratio):
     def _design(self, inputs: Inputs, queries: Queries, quotient: Quotient) -> QuotientDesign:
         design = super()._design(inputs, queries, quotient)
         is_sample = inputs.sample is not None and inputs.weight is None
-        return replace(design, population_of=_population_share) if is_sample else design
+        return replace(design, sampled=_sampled_share) if is_sample else design
 
 
 PROPORTION = Proportion()

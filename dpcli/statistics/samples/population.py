@@ -17,6 +17,7 @@ from fractions import Fraction
 from dpcli.numeric.arrays import Floats, np
 from dpcli.numeric.exact import decimal_places
 from dpcli.privacy.unit import Relation
+from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import Factor
 from dpcli.statistics.design import (
@@ -28,7 +29,7 @@ from dpcli.statistics.design import (
     WeightedQuery,
 )
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.intervals import FiducialInterval, Printed
+from dpcli.statistics.intervals import FiducialInterval, Outcome, Printed
 from dpcli.statistics.moments import Moments, bernstein_moments
 
 MEAN_SQUARES, SUM_SQUARES = Fraction(1, 10), Fraction(1, 5)
@@ -69,11 +70,14 @@ def sampled_counts(inputs: Inputs, query: Query, *, is_part: bool) -> PublishedA
     They follow if they are of a part of the rows, and the number of all rows is public.
     """
     has_size = sample_of(inputs).size is not None and inputs.user_clamp is None
-    found = _counts if is_part and has_size else None
+    found = counts_of_population if is_part and has_size else None
     return PublishedAnswer(inputs, (WeightedQuery("count", query),), population_of=found)
 
 
-def _counts(design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+def counts_of_population(
+    design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
+) -> Estimates:
+    """The numbers of the population in cells, from counts of a sample."""
     sample = sample_of(design.inputs)
     size = float(sample.size or sample.population)
 
@@ -84,15 +88,40 @@ def _counts(design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
         numbers: Floats = (share * sample.population)[None]
         return numbers
 
-    intervals = FiducialInterval(answers, outcome, confidence, sampled=True)
+    intervals = FiducialInterval(answers, outcome, confidence, sampled=1)
     _unbound_private(intervals, design.inputs)
     limits = Fraction(0), Fraction(sample.population)
     return intervals.estimates(Printed(Fraction(1), 0, limits))
 
 
-def mean_by_centered_sums(
-    design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
-) -> Estimates:
+@dataclass(frozen=True)
+class SampledNumber:
+    """A number of each population group, from plausible answers about a sample.
+
+    `outcome` also takes a draw of a standard normal number, after the answers. The number is as it
+    is `printed`, plus `shift`. Draws with less than one row in the answer `denominator` allow any
+    number.
+    """
+
+    outcome: Outcome
+    printed: Printed
+    shift: Fraction = Fraction(0)
+    denominator: int | None = None
+
+    def estimates(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+        """The numbers, with intervals for the noise and the error of the sample."""
+        intervals = FiducialInterval(answers, self.outcome, confidence, self.denominator, sampled=1)
+        return intervals.estimates(self.printed).shifted(self.shift)
+
+    def plausible(self, values: Floats) -> Floats:
+        """The numbers of plausible answers; not a number where any number is allowed."""
+        found: Floats = self.outcome(values)[0]
+        if self.denominator is not None:
+            found = np.where(values[self.denominator] >= 1, found, np.nan)
+        return found
+
+
+def mean_by_centered_sums(design: Design) -> SampledNumber:
     """The mean, from the sum, the number of rows and the squares around the middle."""
     moments = Moments((design.inputs.numeric,))
 
@@ -101,12 +130,10 @@ def mean_by_centered_sums(
         rows, (mean,), ((variance,),) = moments.centered(answered, clamp=True)
         return rows, mean, variance
 
-    return _means(design.inputs, answers, to_moments, confidence, denominator=1)
+    return replace(_mean(design.inputs, to_moments), denominator=1)
 
 
-def mean_by_squared_distances(
-    design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
-) -> Estimates:
+def mean_by_squared_distances(design: Design) -> SampledNumber:
     """The mean, from squared distances from both bounds and twice their product."""
     column = design.inputs.numeric
 
@@ -115,21 +142,17 @@ def mean_by_squared_distances(
         rows, mean, variance = bernstein_moments(sums, column.upper - column.lower)
         return np.maximum(rows, 1.0), np.clip(mean, -1.0, 1.0), variance
 
-    return _means(design.inputs, design.divided(answers), to_moments, confidence)
+    return _mean(design.inputs, to_moments)
 
 
-def _means(
-    inputs: Inputs,
-    answers: Sequence[NoisyAnswer],
-    to_moments: Callable[[Floats], tuple[Floats, Floats, Floats]],
-    confidence: Fraction,
-    denominator: int | None = None,
-) -> Estimates:
+def _mean(
+    inputs: Inputs, to_moments: Callable[[Floats], tuple[Floats, Floats, Floats]]
+) -> SampledNumber:
     """The mean of each population group, from noisy answers about a sample.
 
     `to_moments` gives the number of rows, their mean and their variance, in half-widths from the
     middle of the bounds. The variance is clamped to the range from zero to the greatest that the
-    bounds allow. Draws with less than one row in the answer `denominator` allow any mean.
+    bounds allow.
     """
     column, sample = inputs.numeric, sample_of(inputs)
 
@@ -139,11 +162,34 @@ def _means(
         numbers: Floats = mean_of_population(sample, mean, variance, rows, values[-1])[None]
         return numbers
 
-    intervals = FiducialInterval(answers, outcome, confidence, denominator, sampled=True)
     half = (column.upper - column.lower) * column.step / 2
-    middle = column.lower * column.step + half
     printed = Printed(half, column.mean_decimals, (-half, half), column.date_range)
-    return intervals.estimates(printed).shifted(middle)
+    return SampledNumber(outcome, printed, column.lower * column.step + half)
+
+
+def compared_counts_of_population(
+    inputs: Inputs, answers: Sequence[NoisyAnswer], confidence: Fraction
+) -> FiducialInterval:
+    """The difference and the ratio of numbers of the population in two groups.
+
+    `answers` are the counts of both groups. The units in one of them are a part of the population,
+    and those in the second a part of these. Of a random sample, the errors of both parts do not
+    depend on each other, though those of the counts do.
+    """
+    sample = sample_of(inputs)
+    size = float(sample.size or sample.population)
+
+    def outcome(values: Floats) -> Floats:
+        first, other, *errors = values
+        both = np.maximum(first + other, 1.0)
+        either = share_of_population(sample, both / size, np.full_like(both, size), errors[0])
+        part = share_of_population(sample, other / both, both, errors[1])
+        ratio = part / np.where(part < 1, 1 - part, np.nan)
+        return np.array([either * (2 * part - 1) * sample.population, ratio])
+
+    intervals = FiducialInterval(answers, outcome, confidence, sampled=2)
+    _unbound_private(intervals, inputs)
+    return intervals
 
 
 def sampled_sum(inputs: Inputs, total: WeightedQuery) -> PublishedAnswer:
@@ -183,7 +229,7 @@ def _total(design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction)
         numbers: Floats = mean_of_population(sample, mean, variance, rows, normal)[None]
         return numbers
 
-    intervals = FiducialInterval(answers, outcome, confidence, sampled=True)
+    intervals = FiducialInterval(answers, outcome, confidence, sampled=1)
     _unbound_private(intervals, design.inputs)
     unit, decimals = column.step * sample.population, decimal_places(column.step)
     return intervals.estimates(Printed(unit, decimals, (low * unit, high * unit)))

@@ -103,6 +103,51 @@ def test_a_reference_comes_first_wherever_it_stands(dpcli: Command, spec: Path) 
     assert items == ["x", "f", "m", "f - x", "m - x", "f / x", "m / x"]
 
 
+def items_of(spec: Path) -> list[str]:
+    """The items of the published table."""
+    return [row["item"] for row in table(spec.with_name("out.csv"))]
+
+
+def test_each_label_is_compared_with_the_one_before(dpcli: Command, spec: Path) -> None:
+    """`reference: previous` is for periods: all labels of a column, in order."""
+    shown, report = release(dpcli, spec, f"{MEAN}, between: sex, reference: previous")
+
+    assert items_of(spec) == ["f", "m", "x", "m - f", "x - m", "m / f", "x / m"]
+    assert "between f, m and x of sex, each with the one before it" in report
+    assert "the difference x - m is more than noise" in shown
+
+
+def test_a_condition_leaves_out_labels(dpcli: Command, spec: Path) -> None:
+    """Of all labels of a column, those that no row can have are not compared."""
+    release(dpcli, spec, f"{MEAN}, between: sex, where: {{sex: [x, m]}}")
+
+    assert items_of(spec) == ["m", "x", "x - m", "x / m"]
+
+
+def test_groups_are_named_by_conditions(dpcli: Command, spec: Path) -> None:
+    """The report says which rows are in each group."""
+    groups = "{rest: {sex: [f, x], town: A}, men: {sex: m, town: A}}"
+    _, report = release(dpcli, spec, f"{MEAN}, between: {groups}, reference: men")
+    value = {row["item"]: float(row["value"]) for row in table(spec.with_name("out.csv"))}
+
+    assert [*value] == ["men", "rest", "rest - men", "rest / men"]
+    assert abs(value["men"] - 60) < 1
+    assert abs(value["rest - men"] + 40) < 1
+    assert "men and rest (the first of sex is m and town is A," in report
+
+
+def test_medians_are_compared(dpcli: Command, spec: Path) -> None:
+    """They have differences and ratios, and plans say which difference would be seen."""
+    entry = "of: median, column: pay, between: {sex: [f, m]}"
+    shown, _ = release(dpcli, spec, entry)
+    value = {row["item"]: row["value"] for row in table(spec.with_name("out.csv"))}
+    plan = dpcli("plan", write(spec, entry), "--rows", 3000).succeeded().out
+
+    assert value == {"f": "20", "m": "60", "m - f": "40", "m / f": "3.0000"}
+    assert "the difference m - f is more than noise" in shown
+    assert "s0: a difference of about" in plan
+
+
 def test_signed_numbers_have_differences_alone(dpcli: Command, spec: Path) -> None:
     """A sentence about a mean that may be negative names no ratio."""
     shown, _ = release(dpcli, spec, "of: mean, column: change, between: {sex: [f, m]}")

@@ -124,6 +124,19 @@ def test_the_variance_for_plans_is_that_of_continuous_noise(body: str, size: int
 
 
 @pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize("size", [2, 5])
+def test_continuous_vectors_have_the_moments_of_plans(body: str, size: int) -> None:
+    """Intervals of numbers that share noise follow from such vectors."""
+    noise, generator = VectorNoise(Fraction(3), size, body), np.random.default_rng(4)
+    drawn = noise.together(lambda rows: generator.random((rows, 40_000)))
+    covariance = noise.shape.variance(size) * np.full((size, size), noise.shape.correlation(size))
+    np.fill_diagonal(covariance, noise.shape.variance(size))
+    assert drawn.shape == (size, 40_000)
+    assert np.cov(drawn) == pytest.approx(covariance, abs=0.04 * covariance.max())
+    assert abs(drawn.mean(axis=1)).max() < 0.03 * sqrt(covariance.max())
+
+
+@pytest.mark.parametrize("body", BODIES)
 def test_sums_of_any_number_of_coordinates_have_the_variance_of_their_covariance(body: str) -> None:
     """Whole vectors and a part of one; a large number needs no matrix of that size."""
     noise, confidence = VectorNoise(Fraction(2), 5, body), Fraction(19, 20)

@@ -9,6 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from dpcli.noise.vector_noise import VectorNoise
 from dpcli.numeric.arrays import Floats
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
@@ -173,3 +174,40 @@ def test_noise_that_hides_the_reference_leaves_no_ratio() -> None:
 
     assert has_interval[-1] < 0.2
     assert (has_interval[:-1] == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("missing", "body", "part"), [("", "exchange", 0.866), (", missing: ", "fixed-sum", 0.837)]
+)
+def test_a_changed_row_moves_little_from_group_to_group(
+    missing: str, body: str, part: float
+) -> None:
+    """A difference has 0.87 of the noise of separate sums, and 0.84 if each row counts."""
+    fields = f"statistic: comparison, {OF['mean']}, between: {{sex: [f, m]}}, epsilon: 1"
+    spec = SPEC.format(unit="row", neighbors="change-one", fields=fields, low=0)
+    spec = spec.replace("100]}", f"100]{missing and missing + '0'}}}")
+    spec = spec.replace("[f, m, x]}", f"[f, m]{missing and missing + 'f'}}}")
+    statistic = planned_statistic(spec)
+    estimates, truth = released("mean", statistic, [3000, 3000], runs=1000)
+    errors = by_item(estimates, estimates.value, len(truth))[:, 2] - truth[2]
+    # Of values halfway between middle and lower bound, and of Laplace noise of scale 200.
+    shares = (truth[:2] / 100) ** 2 + (1 - truth[:2] / 100) ** 2
+    separate = np.sqrt(2 * 200**2 * shares.sum()) / 3000
+    (noise,) = statistic.noises
+
+    assert isinstance(noise, VectorNoise)
+    assert noise.body == body
+    assert np.sqrt((errors**2).mean()) == pytest.approx(part * separate, rel=0.07)
+
+
+def test_labels_are_listed_or_all() -> None:
+    """With `between: sex`, the groups are all labels, and each is compared with the one before."""
+    text = SPEC.format(
+        unit="row", neighbors="add-remove", low=0,
+        fields="statistic: comparison, between: sex, reference: previous, epsilon: 1",
+    )  # fmt: skip
+    entry = planned_statistic(text).entry
+
+    assert entry.statistic.names(entry.inputs) == (
+        "f", "m", "x", "m - f", "x - m", "m / f", "x / m",
+    )  # fmt: skip

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from operator import itemgetter
 
 import numpy as np
 import pytest
@@ -20,6 +22,7 @@ from tests.support.surveys import (
     assert_covers,
     noisy_answers,
     planned_statistic,
+    row_terms,
     with_noise,
 )
 
@@ -304,3 +307,63 @@ def test_a_report_keeps_the_numbers_of_the_population() -> None:
     assert [part.name for part in again.numbers[0]] == ["n", "n.raw", "n.population"]
     assert [part.frame["value"][0] for part in again.numbers[0]] == ["1", "2", "3"]
     assert json.loads(report.content)["statistics"][0]["cells"][2]["population"] is True
+
+
+GROUPS = np.arange(POPULATION) % 3 == 0
+"""Which units of the population are in the first of two compared groups."""
+
+
+@samples
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian, delta: 1e-6"])
+def test_intervals_of_differences_cover_the_population(
+    mechanism: str, runs: int, least: float, most: float
+) -> None:
+    """They contain the differences and ratios of the means of a population's groups."""
+    entry = f"statistic: comparison, of: mean, column: x, mechanism: {mechanism}"
+    statistic = planned(f"{entry}, between: {{f: [true, false]}}, epsilon: 1")
+    numbers = NUMBERS["even"] // (1 + GROUPS)
+    drawn = draw_samples(np.stack([numbers, GROUPS]).T.copy().view(np.int64), runs, 5)
+    answers = with_noise(statistic, exact_by_group(statistic, drawn[..., 0], drawn[..., 1]))
+    first, other = numbers[GROUPS].mean(), numbers[~GROUPS].mean()
+    found = statistic.design.population(answers, CONFIDENCE)
+
+    assert_covers_items(found, [first, other, other - first, other / first], least, most)
+
+
+@samples
+@pytest.mark.parametrize("labels", ["[true, false]", "[false, true]"])
+def test_intervals_of_compared_counts_cover_the_population(
+    labels: str, runs: int, least: float, most: float
+) -> None:
+    """The errors of two counts of one sample depend on each other."""
+    statistic = planned(f"statistic: comparison, between: {{f: {labels}}}, epsilon: 1")
+    number = int(GROUPS.sum())
+    inside = np.random.default_rng(8).hypergeometric(number, POPULATION - number, SIZE, runs)
+    pairs, exact = [inside, SIZE - inside], [number, POPULATION - number]
+    if labels == "[false, true]":
+        pairs, exact = pairs[::-1], exact[::-1]
+    answers = with_noise(statistic, [np.stack(pairs, axis=1)])
+    first, other = exact
+    found = statistic.design.population(answers, CONFIDENCE)
+
+    assert_covers_items(found, [first, other, other - first, 100 * other / first], least, most)
+
+
+def assert_covers_items(
+    found: Estimates, exact: Sequence[float], least: float, most: float
+) -> None:
+    """Of the intervals of each item, which have limits of their own, enough hold."""
+    for item, number in enumerate(exact):
+        own = found.map_numbers(itemgetter(slice(item, None, len(exact))))
+        status = found.status[item :: len(exact)]
+        assert_covers(replace(own, status=status), number, least, most)
+
+
+def exact_by_group(statistic: PlannedStatistic, x: Ints, groups: Ints) -> list[Ints]:
+    """The exact answers about each run, for rows of the first group and of the second."""
+    exact = []
+    for part in statistic.queries:
+        terms = row_terms(part.weighted.query, {"x": x})
+        sums = [(term * own).sum(axis=1) for own in (groups, 1 - groups) for term in terms]
+        exact.append(np.stack(sums, axis=1))
+    return exact
