@@ -29,7 +29,7 @@ from dpcli.data.derived.cell_states import CellState
 from dpcli.data.derived.declared import Term
 from dpcli.data.derived.joined_ids import JoinedIds
 from dpcli.data.derived.labels import Bands, FirstLabel, Satisfies
-from dpcli.data.derived.positions import FirstTrue, PositionAmong
+from dpcli.data.derived.positions import FirstTrue, NumberOfLabels, PositionAmong
 from dpcli.data.filters import Compared
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import Axis
@@ -291,7 +291,8 @@ def test_every_kind_of_derivation_is_compared() -> None:
         Bands,
     }
     # Texts of private categories are compared in `test_filters.py`, states of cells in
-    # `test_cell_states.py`, ids of several columns in `test_joined_ids.py`, and numbers of rows of
-    # a person in `test_values_of_people.py`.
+    # `test_cell_states.py`, ids of several columns in `test_joined_ids.py`, numbers of rows of a
+    # person in `test_values_of_people.py`, and weights of strata by random specs.
     others = {FirstLabel, FirstTrue, Satisfies, PositionAmong, CellState, JoinedIds, RowsThatCount}
+    others |= {NumberOfLabels}
     assert {*DERIVED, *UNDECLARED} == used | others
