@@ -22,6 +22,9 @@ MAX_CELLS = 64
 Noise for more takes long, and for large tables it is hardly smaller.
 """
 
+MAX_CELLS_OF_GROUPS = 1 << 14
+"""The most cells of all groups: each group has a vector, which is drawn in milliseconds."""
+
 REASON = (
     "all tables have K-norm noise together: one row counts once in each, and the noise of all "
     "tables has the same sum. So totals agree, and counts have less noise than with a part of "
@@ -88,6 +91,6 @@ def _possible(inputs: Inputs, relation: Relation) -> Iterator[OneWayQuery]:
         # A bound may not be proven for these tables, or for this norm.
         with suppress(ValueError):
             query = OneWayQuery(by=inputs.by, items=inputs.margins, where=inputs.where, norm=norm)
-            if query.cells_per_group <= MAX_CELLS:
+            if query.cells_per_group <= MAX_CELLS and query.cells <= MAX_CELLS_OF_GROUPS:
                 query.sensitivity(relation)
                 yield query

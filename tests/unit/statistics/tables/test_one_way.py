@@ -162,6 +162,8 @@ statistics:
         (spec(3, 3, unit="{column: id, max_rows: 2, max_groups: 1}", columns="  id: {type: id}"),
          None),
         (spec(20, 20), "tables-20-20"),
+        (spec(2, 2, of_entry=", by: [g, h]", columns="  g: {type: integer, bounds: [0, 99]}\n"
+              "  h: {type: integer, bounds: [0, 99]}"), None),
         (spec(60, 60), None),
         (spec(5, 4, of_entry=", mechanism: gaussian, delta: 1e-6"), None),
     ],
