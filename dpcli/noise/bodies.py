@@ -67,9 +67,14 @@ class Body(ABC):
         np.fill_diagonal(covariance, variance)
         return covariance
 
+    def variance_of_sum(self, scale: Fraction, size: int, count: int, variance: float) -> float:  # noqa: ARG002 - of tables
+        """The variance of the sum of the first `count` coordinates."""
+        # Each coordinate has its own variance and its share in others'.
+        return max(0.0, count * (1 + (count - 1) * self.correlation(size))) * variance
+
     @abstractmethod
     def correlation(self, size: int) -> float:
-        """The correlation of two coordinates."""
+        """The correlation of two coordinates; of tables, a bound."""
 
     @abstractmethod
     def variance(self, size: int) -> float:

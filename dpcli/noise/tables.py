@@ -130,6 +130,9 @@ class TablesBody(Body):
             covariance[inside, inside][np.diag_indices(cells)] = own
         return covariance
 
+    def variance_of_sum(self, scale: Fraction, size: int, count: int, variance: float) -> float:
+        return float(self.covariance(scale, size, variance)[:count, :count].sum())
+
     def correlation(self, size: int) -> float:  # noqa: ARG002 - a bound for any two
         return 1.0
 

@@ -116,13 +116,14 @@ class VectorNoise(Noise):
 
     def margin_of_sum(self, count: int, confidence: Fraction) -> Margin:
         whole, rest = divmod(count, self.size)
-        # Of a part of a vector, each coordinate has its own variance and its share in others'.
-        shared = self.shape.correlation(self.size)
-        correlated = sum(
-            times * part * (1 + (part - 1) * shared)
+        coarse, tails = _coarse_tails(self.shape, self.size, self.scale)
+        scale, single = self.scale / coarse, variance_of(tails)
+        parts = (
+            times * self.shape.variance_of_sum(scale, self.size, part, single)
             for times, part in ((whole, self.size), (1, rest))
+            if times and part
         )
-        variance = max(correlated, 0.0) * self.discrete_variance
+        variance = sum(parts) * coarse**2
         far = self.deviations_of_sum(float(1 - confidence))
         return Margin(ceil(far * sqrt(variance)), variance)
 

@@ -66,6 +66,11 @@ class OneWayQuery(Query):
         return (self.groups or 0) * self.cells_per_group
 
     @property
+    def sum_of_row(self) -> int:
+        """One in each table."""
+        return len(self.items)
+
+    @property
     def row_contribution(self) -> RowContribution:
         return RowContribution(0, 1)
 

@@ -23,7 +23,7 @@ Noise for more takes long, and for large tables it is hardly smaller.
 """
 
 MAX_CELLS_OF_GROUPS = 1 << 14
-"""The most cells of all groups: each group has a vector, which is drawn in milliseconds."""
+"""The most cells of all groups; a vector of a group takes milliseconds."""
 
 REASON = (
     "all tables have K-norm noise together: one row counts once in each, and the noise of all "

@@ -84,6 +84,10 @@ def test_tails_and_covariances_are_those_of_the_definition(
     assert noise.covariance(count) == pytest.approx(covariance, rel=2e-3, abs=1e-3)
     assert not noise.covariance(2 * count)[:count, count:].any()
     assert noise.discrete_variance == pytest.approx(max(covariance.diagonal()), rel=2e-3)
+    for part in (1, count - 1, count, 2 * count + 1):
+        margin = noise.margin_of_sum(part, Fraction(19, 20))
+        expected_sum = noise.covariance(part).sum()
+        assert margin.variance == pytest.approx(expected_sum, rel=1e-6, abs=1e-9)
     margins = noise.margins(Fraction(19, 20))
     assert len(margins) == count
     for at, margin in enumerate(margins):
