@@ -68,7 +68,8 @@ def test_estimates_are_those_of_least_squares_and_agree(seed: range) -> None:
     for one in seed:
         random = np.random.default_rng(one)
         parents = random_tree(random, int(random.integers(1, 5)))
-        variances, sizes = random.uniform(0.2, 9, len(parents) + 1), sizes_of(parents)
+        variances = random.uniform(0.2, 9, len(parents) + 1).tolist()
+        sizes = sizes_of(parents)
         fit = fit_of(parents, variances)
         matrix, covariance = least_squares(parents, variances)
         measured = random.integers(-50, 200, (3, sum(sizes)))
@@ -78,7 +79,7 @@ def test_estimates_are_those_of_least_squares_and_agree(seed: range) -> None:
         best = measured @ matrix.T
         assert np.abs(np.hstack(found).astype(float) / 100 - best).max() < 0.0125
         assert np.allclose(np.concatenate(fit.variances), np.diag(covariance), rtol=1e-4)
-        fourth = matrix**4 @ np.repeat(variances**2, sizes)
+        fourth = matrix**4 @ np.repeat(np.square(variances), sizes)
         assert np.allclose(np.concatenate(fit.fourth_cumulants), fourth, rtol=1e-3, atol=1e-6)
         assert not misses(found, parents)
 
