@@ -120,12 +120,14 @@ class ColumnRole:
     - `between`: a column, labels or values of it, or groups with conditions.
     - `part`: a column of one of the `kinds`, or `rows`.
     - `rate`: public numbers by labels of keys of `by`.
+    - `hierarchy`: the name of a hierarchy.
     - `candidates`: increasing values of the field `column`; the default is all of its values.
     """
 
     refers_to: Literal[
-        "column", "columns", "axes", "bins", "candidates", "labels", "part", "between", "rate"
-    ]
+        "column", "columns", "axes", "bins", "candidates", "labels", "part", "between", "rate",
+        "hierarchy",
+    ]  # fmt: skip
     kinds: tuple[str, ...] = ()
     min_columns: int = 1
     max_columns: int = MAX_COLUMNS_TOGETHER

@@ -24,6 +24,7 @@ from dpcli.fields.values import (
     Text,
     Texts,
     invalid_value,
+    positive_number,
     whole_number,
 )
 from dpcli.problems.messages import quote
@@ -174,6 +175,14 @@ RateForm = Annotated[
     ColumnRole("rate"),
     Field(examples=[{"per": 1000, "population": {"north": 1200, "south": 3400}}]),
 ]
+
+HierarchyName = Annotated[Text, ColumnRole("hierarchy"), Field(examples=["place"])]
+LevelShares = Annotated[
+    dict[Text, Annotated[Fraction, positive_number("1", 10**6)]],
+    Field(min_length=1, examples=[{"region": 2, "district": 3}]),
+    AfterValidator(lambda shares: tuple(shares.items())),
+]
+"""Shares of the loss of an entry by names of levels."""
 
 BoundName = Annotated[str, Choice("unknown-bound", ("rows", "sum"))]
 """What is clamped: each row of a person, or the total of their rows."""

@@ -39,6 +39,7 @@ QUERIES: Final[Classes[Query]] = Classes(
     "queries.scaled:ScaledSumsQuery",
     "queries.vectors:VectorQuery",
     "queries.one_way:OneWayQuery",
+    "queries.nested:NestedQuery",
     "statistics.regression.queries:LeastSquaresQuery",
     "statistics.regression.queries:LogisticQuery",
     "queries.query:RowsPerUserQuery",

@@ -212,6 +212,67 @@ def centered_sensitivity(times: int, less: int, unit: PersonUnit, cells: int) ->
     return _sensitivity(cells, l1, l2_squared, max(less, abs(times * rows - less)))
 
 
+MAX_EXCHANGED = 24
+"""Up to this number of cells, all ways to share sums are compared."""
+
+
+def nested_sensitivity(
+    contribution: RowContribution,
+    neighbors: Neighbors,
+    unit: Unit,
+    sizes: tuple[int, ...],
+    groups: int,
+) -> Sensitivity:
+    """The sensitivity of sums of cells in each group.
+
+    The limits of the unit are on cells. `sizes` are the numbers of cells of the sums of a group,
+    decreasing. With at most r rows per cell, l cells and t rows in all, a unit has at most min(t, r
+    min(l, n)) rows in a sum of n cells. So the table of this module holds with the greatest of
+    these limits.
+
+    If sums have different sizes and values have one sign, L1 and L2 squared are those of the worst
+    units: each fills the largest sums that are its own, because the sum of squares is convex. A
+    sum of two exchanged units is one of them alone, because the rows of the other would lessen the
+    change. Which sums are whose is found by trying all.
+    """
+    rows, total, touched = limits(unit, groups * sum(sizes))
+    if not isinstance(unit, PersonUnit):
+        return sensitivity(contribution, neighbors, unit, groups * len(sizes))
+    most = min(total, rows * min(touched, sizes[0]))
+    wide = replace(unit, max_rows=total, max_rows_per_group=most, max_groups=touched)
+    bound = sensitivity(contribution, neighbors, wide, groups * len(sizes))
+    filled, largest = -(-total // rows), contribution.max_abs
+    exchanged = neighbors is Neighbors.CHANGE_ONE
+    if sizes[0] == sizes[-1] or rows == total or (exchanged and contribution.span > largest):
+        return bound
+    if exchanged and filled > MAX_EXCHANGED:
+        return bound
+    # No unit has rows in more sums than cells.
+    every = tuple(size for size in sizes[: 2 * filled] for _ in range(min(groups, 2 * filled)))
+    changes, squares = _filled(rows, total, every[: 2 * filled], exchanged=exchanged)
+    return replace(bound, l1=largest * changes, l2_squared=largest**2 * squares)
+
+
+@lru_cache(maxsize=1024)
+def _filled(rows: int, total: int, sizes: tuple[int, ...], *, exchanged: bool) -> tuple[int, int]:
+    """The most rows that change, and the most that their squares sum to.
+
+    One or two units fill sums of these sizes, in this order, each sum by one unit or by none.
+    """
+    cells = -(-total // rows)
+    best: dict[tuple[int, ...], tuple[int, int]] = {(0, 0) if exchanged else (0,): (0, 0)}
+    for size in sizes:
+        for state, found in list(best.items()):
+            for one, used in enumerate(state):
+                now = min(cells, used + size)
+                added = min(total, rows * now) - min(total, rows * used)
+                after = (*state[:one], now, *state[one + 1 :])
+                changes, squares = best.get(after, (0, 0))
+                best[after] = max(changes, found[0] + added), max(squares, found[1] + added**2)
+    changes, squares = map(max, zip(*best.values(), strict=True))
+    return changes, squares
+
+
 def divided_sensitivity(
     numbers: int, neighbors: Neighbors, unit: Unit, groups: int | None
 ) -> Sensitivity:

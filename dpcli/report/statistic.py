@@ -236,6 +236,12 @@ class StatisticReport(JsonObject):
     per: Positive | None = own("per", words="per {}")
     percent: str | None = own("percent", words="in percent of the {}")
     rate: str | None = own("rate", lambda _, rate: str(rate), "{}")
+    hierarchy: str | None = own("hierarchy", lambda _, tree: str(tree), "at the levels of {}")
+    level_shares: list[str] | None = own(
+        "level_shares",
+        lambda _, shares: shares and [f"{name}: {number(share)}" for name, share in shares],
+        "with the shares {}",
+    )
     unit_bounds: list[JsonNumber] | None = field(
         default=None, metadata={"words": "with the total of a person within [{}]"}
     )

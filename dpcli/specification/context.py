@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpcli.data.declared_columns import DeclaredColumns
-from dpcli.fields.tree import Findings, Span
+from dpcli.fields.tree import Findings, ScalarNode, Span
+from dpcli.fields.values import AlreadyReportedError
 from dpcli.privacy.accounting.composition import Composition
 from dpcli.privacy.unit import NO_LIMITS, Limits, Neighbors, Relation, RowUnit, Unit
 from dpcli.problems.light_dataclasses import dataclass
@@ -17,6 +18,7 @@ from dpcli.statistics.design import SampleDesign
 
 if TYPE_CHECKING:
     from dpcli.statistics.bounds.chosen_bounds import BoundsChoice
+    from dpcli.statistics.tables.hierarchy import Hierarchy
 
 
 @dataclass(kw_only=True)
@@ -31,7 +33,8 @@ class SpecContext(DeclaredColumns):
     names; none of them may be among the `data` of the command. `captions` are the stated captions
     of columns. In the columns of `blank_answers`, a blank cell is an answer, and in those of
     `may_be_blank`, it is meant. `choices` has each choice of bounds or of the limit on rows per
-    person, and its place in the spec, by the name of the histogram. A `published` spec is accepted
+    person, and its place in the spec, by the name of the histogram. Of `hierarchies`, those with
+    problems are None. A `published` spec is accepted
     if an earlier version accepted it.
     """
 
@@ -56,6 +59,17 @@ class SpecContext(DeclaredColumns):
     may_be_blank: set[str] = field(default_factory=set)
     possible: Possible = Possible()
     choices: dict[str, tuple[BoundsChoice, Span]] = field(default_factory=dict)
+    hierarchies: dict[str, Hierarchy | None] = field(default_factory=dict)
+
+    def hierarchy(self, scalar: ScalarNode) -> Hierarchy:
+        """The hierarchy that a scalar names."""
+        found = self.hierarchies.get(scalar.text)
+        if scalar.text not in self.hierarchies:
+            names = [*self.hierarchies]
+            raise scalar.span.report("unknown-hierarchy", word=scalar.text, choices=names)
+        if found is None:
+            raise AlreadyReportedError
+        return found
 
     @property
     def relation(self) -> Relation:

@@ -173,8 +173,9 @@ class InputsReader:
             # That an entry is about people is no field of its statistic.
             return None if (key, value) == ("of", "people") else value
         match role.refers_to:
-            case "column" if isinstance(node, ScalarNode):
-                return self._column(node, role)
+            case "column" | "hierarchy" if isinstance(node, ScalarNode):
+                is_column = role.refers_to == "column"
+                return self._column(node, role) if is_column else self._context.hierarchy(node)
             case "labels" if node:
                 return self._labels(key, self._fields["column"].value, scalars_of(node))
             case "part" if isinstance(node, ScalarNode):
@@ -366,7 +367,13 @@ class InputsReader:
 
 def _count_combinations(inputs: Inputs) -> int:
     """How many combinations of cells, missing ones included, the engine may see."""
-    axes = [*inputs.by, *inputs.margins, *([inputs.bins] if inputs.bins else [])]
+    hierarchy = dict(inputs.options).get("hierarchy")
+    axes = [
+        *inputs.by,
+        *inputs.margins,
+        *([hierarchy.axis] if hierarchy else []),
+        *([inputs.bins] if inputs.bins else []),
+    ]
     sizes = [len(key) for key in axes if not key.is_private]
     columns = (inputs.column, inputs.label)
     sizes += [len(column.labels) for column in columns if column is not None and column.labels]

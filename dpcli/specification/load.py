@@ -126,6 +126,12 @@ def _choose_person_value(key: ScalarNode | None, node: Node) -> type[SectionMode
     return choose_person_value(key, node)
 
 
+def _choose_hierarchy(key: ScalarNode | None, node: Node) -> type[SectionModel]:
+    from dpcli.specification.hierarchies import choose_hierarchy
+
+    return choose_hierarchy(key, node)
+
+
 def _choose_response(key: ScalarNode | None, node: Node) -> type[SectionModel]:
     from dpcli.specification.responses import choose_response
 
@@ -187,6 +193,9 @@ class CentralSpecModel(SpecModel):
     ) = None
     period: Annotated[Any, SeparateSection(f"{HERE}.period:PeriodModel")] | None = None
     sample: Annotated[Any, SeparateSection(f"{HERE}.samples:SampleModel")] | None = None
+    hierarchies: (
+        Annotated[dict[str, Any], SeparateSections(_choose_hierarchy, MAX_COLUMNS)] | None
+    ) = None
     statistics: Annotated[list[EntryModel | None], SeparateSections(choose_entry, MAX_STATISTICS)]
 
 
@@ -333,6 +342,10 @@ def _central_spec(
         )
     )
     sample = attempt(lambda: document.sample.resolved(context) if document.sample else None)
+    if document.node.mapping("hierarchies") is not None:
+        from dpcli.specification.hierarchies import resolve_hierarchies
+
+        attempt(resolve_hierarchies, document, context)
     entries = attempt(lambda: resolve_entries(document.statistics, section, context))
     quality = attempt(resolved_quality)
     output_columns = attempt(lambda: document.output.resolved() if document.output else ())

@@ -27,6 +27,7 @@ from dpcli.specification.csv_form import CsvModel
 from dpcli.specification.declarations import DeclarationsModel
 from dpcli.specification.entries import MAX_STATISTICS
 from dpcli.specification.entry_fields import AUTO, BUDGET_KEYS, EntryModel
+from dpcli.specification.hierarchies import HierarchyModel
 from dpcli.specification.load import LOCAL, CentralSpecModel, LocalSpecModel
 from dpcli.specification.output import OutputModel
 from dpcli.specification.privacy import PrivacyModel
@@ -106,6 +107,7 @@ def spec_schema() -> dict[str, object]:
     definitions["statistic"] = _statistic_schema(definitions)
     definitions["derived"] = _computed_schema(DERIVED, "derived", definitions)
     definitions["person"] = _computed_schema(PERSON_VALUES, "person", definitions)
+    definitions["hierarchy"] = _model_schema(HierarchyModel, definitions)
     definitions["column"] = _column_schema()
     fields, own = document["properties"], local["properties"]
     for section in (*SECTIONS, "quality"):
@@ -117,7 +119,9 @@ def spec_schema() -> dict[str, object]:
         "propertyNames": {"minLength": 1},
         "additionalProperties": {"$ref": "#/$defs/column"},
     }
-    for section, definition in (("derive", "derived"), ("people", "person")):
+    for section, definition in (
+        ("derive", "derived"), ("people", "person"), ("hierarchies", "hierarchy")
+    ):  # fmt: skip
         fields[section] |= {
             "propertyNames": {"minLength": 1},
             "additionalProperties": {"$ref": f"#/$defs/{definition}"},

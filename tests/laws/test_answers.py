@@ -45,12 +45,14 @@ from dpcli.queries.sums import (
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.bounds.chosen_bounds import LimitChoice
 from dpcli.statistics.bounds.rule import BoundsGrid
+from dpcli.statistics.counts.counts import COUNT_LEVELS
 from dpcli.statistics.design import Inputs
 from dpcli.statistics.quality.faults import CellFault, FaultOrder
 from dpcli.statistics.quality.quality_counts import QUALITY_COUNTS, quality_inputs
 from dpcli.statistics.quantiles.ranges import RangesQuery
 from dpcli.statistics.regression.linear import OBJECTIVE, ridge_query
 from dpcli.statistics.statistic import Statistic
+from dpcli.statistics.tables.hierarchy import Hierarchy, Level
 from tests.benchmarks.coupling import walked
 from tests.laws import test_statistics
 from tests.laws.test_statistics import OPEN, SECOND, numbers
@@ -90,6 +92,12 @@ def asked() -> Iterator[tuple[Statistic, Inputs, Relation]]:
     limited = replace(order, starts=(4, 7), groups=(limits,))
     yield from (
         (QUALITY_COUNTS, quality_inputs(limited, with_rows=True), relation) for relation in people
+    )
+    bins = Axis(wide, (0, 5, 9))
+    levels = (Level("all", ("a", "b")), Level("bins", ("0", "5", "9"), (0, 0, 1)))
+    tree = (("hierarchy", Hierarchy("h", bins, levels, (0, 1, 2))),)
+    yield from (
+        (COUNT_LEVELS, Inputs("r", options=tree), relation) for relation in (*rows, *people)
     )
     limit = LimitChoice(BoundsGrid(LimitChoice.rows(100), GRID_KINDS[0]), Fraction(1), Fraction(1))
     yield limit.histogram, limit.inputs, people[0]

@@ -36,6 +36,9 @@ columns:
   shop: {type: category}
   well: {type: boolean}
   rich: {type: boolean}
+hierarchies:
+  parts: {levels: [work, job], parents: {none: no, part: yes, full: yes, retired: no}}
+  halves: {column: age, levels: {all: {edges: [0, 100]}, half: {width: 50}}}
 statistics:
 """
 
@@ -173,6 +176,14 @@ PAIRS: dict[str, list[Pair]] = {
         (
             {"rate": STANDARDIZED.format("true: 3, false: 4")},
             {"rate": STANDARDIZED.format("true: 4, false: 3")},
+        ),
+    ],
+    "hierarchy": [({}, {"hierarchy": "parts"}), ({"hierarchy": "parts"}, {"hierarchy": "halves"})],
+    "level_shares": [
+        ({"hierarchy": "parts"}, {"hierarchy": "parts", "level_shares": "{work: 2}"}),
+        (
+            {"hierarchy": "parts", "level_shares": "{work: 3}"},
+            {"hierarchy": "parts", "level_shares": "{work: 2}"},
         ),
     ],
     "per": [({"per": 100}, {"per": 1000}), ({**RATIO, "per": 100}, {**RATIO, "per": 1000})],

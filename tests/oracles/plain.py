@@ -48,6 +48,7 @@ from dpcli.data.number_options import ListedNumbers
 from dpcli.data.people.amounts import ChangeOfPerson
 from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
+from dpcli.queries.nested import NestedQuery
 from dpcli.queries.paired import PairedQuery
 from dpcli.queries.points import PointsQuery
 from dpcli.queries.query import LinearQuery, Query, RowsPerUserQuery
@@ -111,6 +112,7 @@ OWN_FORMULAS = (
     ObjectiveQuery,
     CenteredCountQuery,
     PairedQuery,
+    NestedQuery,
     VectorQuery,
     RowsPerUserQuery,
     IndicatorQuery,
@@ -374,7 +376,7 @@ def _answer(query: Query, people: People, unit: Unit) -> Answer:
         return [faults.count(place) for place in range(query.cells)]
     if isinstance(query, ObjectiveQuery):
         return _objective(query, people, unit)
-    if isinstance(query, CenteredCountQuery | PairedQuery | VectorQuery):
+    if isinstance(query, CenteredCountQuery | PairedQuery | NestedQuery | VectorQuery):
         return _of_cells(query, people, unit)
     if isinstance(query, RowsPerUserQuery):
         places = [query.bin_of(len(rows)) for rows in people if rows]
@@ -397,9 +399,9 @@ def _answer(query: Query, people: People, unit: Unit) -> Answer:
 
 
 def _of_cells(
-    query: CenteredCountQuery | PairedQuery | VectorQuery, people: People, unit: Unit
+    query: CenteredCountQuery | PairedQuery | NestedQuery | VectorQuery, people: People, unit: Unit
 ) -> list[int]:
-    """Numbers made of the cells of another query: less people, or differences and sums."""
+    """Numbers made of the cells of another query: less people, or sums and differences."""
     other = query.counts if isinstance(query, CenteredCountQuery) else query.of
     cells = _any_answer(other, people, unit)
     assert isinstance(cells, list)
@@ -409,6 +411,11 @@ def _of_cells(
         return [query.times * count - query.less * everyone[0] for count in cells]
     if isinstance(query, VectorQuery):
         return cells
+    if isinstance(query, NestedQuery):
+        size, sums = len(query.sum_of_cell), [0] * query.cells
+        for at, cell in enumerate(cells):
+            sums[at // size * query.cells_per_group + query.sum_of_cell[at % size]] += cell
+        return sums
     cells += [0] * (len(cells) % 2)
     pairs = zip(cells[::2], cells[1::2], strict=True)
     return [number for one, other in pairs for number in (one - other, one + other)]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from dpcli.data.column import Column
 from dpcli.data.kinds import Axis
@@ -13,6 +13,8 @@ from dpcli.fields.statistic_fields import (
     BinForms,
     BoundName,
     FieldFault,
+    HierarchyName,
+    LevelShares,
     NumericColumnName,
     PrivateKeys,
     RateForm,
@@ -30,6 +32,7 @@ from dpcli.statistics.design import Design, Inputs, PublishedAnswer, WeightedQue
 from dpcli.statistics.estimates import Limits
 from dpcli.statistics.samples.population import sampled_counts, sampled_sum
 from dpcli.statistics.statistic import NumbersMeasure, Statistic
+from dpcli.statistics.tables.hierarchy import Levels
 from dpcli.statistics.tables.percent import Percent, Percents
 from dpcli.statistics.weights import WeightedStatistic, weight_factors, weight_step
 
@@ -83,23 +86,31 @@ class Count(PersonCounts, WeightedStatistic):
         keys=PrivateKeys | None,
         percent=Percent | None,
         rate=RateForm | None,
+        hierarchy=HierarchyName | None,
+        level_shares=LevelShares | None,
     )
     measure: ClassVar[NumbersMeasure] = "counts"
 
     def variant(
         self, column: Column | None, method: str = "", stated: Collection[str] = ()
     ) -> Statistic:
-        variants: dict[str, Statistic] = {"percent": COUNT_PERCENTS, "rate": COUNT_RATES}
+        variants: dict[str, Statistic] = {
+            "hierarchy": COUNT_LEVELS, "percent": COUNT_PERCENTS, "rate": COUNT_RATES,
+        }  # fmt: skip
         return next((one for key, one in variants.items() if key in stated), self)
 
-    def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
-        query = LinearQuery(
+    def query(self, inputs: Inputs) -> LinearQuery:
+        """The counts of all groups."""
+        return LinearQuery(
             factors=weight_factors(inputs),
             by=inputs.by,
             where=inputs.where,
             present=(inputs.column,) if inputs.column else (),
             user_clamp=inputs.user_clamp,
         )
+
+    def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
+        query = self.query(inputs)
         if inputs.sample and not inputs.weight:
             is_part = bool(inputs.by or inputs.where or inputs.column)
             return (sampled_counts(inputs, query, is_part=is_part),)
@@ -145,19 +156,35 @@ class Sum(WeightedStatistic):
         weight=WeightColumnName | None,
         bound=BoundName | None,
         unit_bounds=UnitBounds | None,
+        hierarchy=HierarchyName | None,
+        level_shares=LevelShares | None,
     )
     measure = "amounts"
     in_column_unit = True
 
-    def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
-        query = LinearQuery(
+    def complete_inputs(self, bare: Inputs, given: Mapping[str, Any]) -> Inputs:
+        """The inputs without an option that is not stated."""
+        return super().complete_inputs(
+            bare, {key: value for key, value in given.items() if value is not None}
+        )
+
+    def variant(
+        self, column: Column | None, method: str = "", stated: Collection[str] = ()
+    ) -> Statistic:
+        return SUM_LEVELS if "hierarchy" in stated else self
+
+    def query(self, inputs: Inputs) -> LinearQuery:
+        """The sums of all groups."""
+        return LinearQuery(
             factors=(Factor(inputs.numeric), *weight_factors(inputs)),
             by=inputs.by,
             where=inputs.where,
             user_clamp=inputs.user_clamp,
         )
+
+    def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
         role = "weighted sum" if inputs.weight else "sum"
-        total = WeightedQuery(role, query, step=self.step(inputs))
+        total = WeightedQuery(role, self.query(inputs), step=self.step(inputs))
         size = inputs.sample and inputs.sample.size
         if size and not inputs.weight and inputs.user_clamp is None:
             return (sampled_sum(inputs, total),)
@@ -245,6 +272,24 @@ class CountRates(PublicRates, Count):
     counts = Count()
 
 
+class CountLevels(Levels, Count):
+    """Counts at every level of a hierarchy."""
+
+    steps = ("consistent", "whole", "suppress_below")
+
+    def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
+        return (self.level_totals(inputs, self.query(inputs), relation),)
+
+
+class SumLevels(Levels, Sum):
+    """Sums at every level of a hierarchy."""
+
+    steps = ("consistent", "whole")
+
+    def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
+        return (self.level_totals(inputs, self.query(inputs), relation),)
+
+
 class HistogramPercents(Percents, Histogram):
     """The counts of bins as percent of their total."""
 
@@ -253,6 +298,7 @@ class HistogramPercents(Percents, Histogram):
 
 COUNT_PERCENTS, HISTOGRAM_PERCENTS = CountPercents(), HistogramPercents()
 COUNT_RATES = CountRates()
+COUNT_LEVELS, SUM_LEVELS = CountLevels(), SumLevels()
 
 
 def histogram_axis(inputs: Inputs) -> Axis:

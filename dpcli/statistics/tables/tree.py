@@ -1,0 +1,199 @@
+"""Numbers of a tree that agree: each is the sum of its parts.
+
+All numbers of a level are measured with independent noise of one variance. The best linear unbiased
+estimate (generalized least squares; Gauss and Markov) has a closed form, that of Hay, Rastogi,
+Miklau and Suciu (2010) for any number of parts. From the leaves up, z is the mean of the measured
+number and the sum of the z of its parts, weighted by inverse variances. From the top down, a part
+is its z, and its share of what the parts lack of the estimate above them; shares are in the ratio
+of the variances of z. Weights are whole multiples of 1/`WEIGHT_UNITS`, so that the numbers are
+exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dpcli.numeric.arrays import Array, Floats, Ints, np
+from dpcli.statistics.tables.agreement import NEAR_ZERO, WEIGHT_UNITS
+
+RANK_BITS = 60
+"""The bits of remainders that are compared."""
+
+TINY = 1e-9
+"""The relative error by floats of a number that is projected."""
+
+
+class Families:
+    """The parts of each number of the level above, one after another.
+
+    Each number has parts, and `parents`, the index above of each part, does not decrease.
+    """
+
+    def __init__(self, parents: Sequence[int]) -> None:
+        self.of: Ints = np.asarray(parents, np.int64)
+        self.starts: Ints = np.flatnonzero(np.diff(self.of, prepend=-1))
+
+    def sums(self, numbers: Array) -> Array:
+        """The sum of each family along the last axis."""
+        return np.asarray(np.add.reduceat(numbers, self.starts, axis=-1))
+
+    def ranks(self, numbers: Array) -> Ints:
+        """The rank of each number in its family, from the largest down."""
+        families = np.broadcast_to(self.of, numbers.shape)
+        order = np.lexsort((-numbers, families), axis=-1)
+        ranks: Ints = np.empty(numbers.shape, np.int64)
+        np.put_along_axis(ranks, order, np.arange(len(self.of)) - self.starts[families], axis=-1)
+        return ranks
+
+    def whole(self, down: Array, remainders: Array, totals: Array) -> Array:
+        """Whole numbers with these totals: `down`, and one for large remainders."""
+        missing = totals - self.sums(down)
+        all_parts = np.diff(self.starts, append=len(self.of))
+        # Floats may leave more than one for each part.
+        each, more = missing // all_parts, (missing % all_parts).astype(np.int64)
+        up = self.ranks(remainders) < more[..., self.of]
+        return np.asarray(down + each[..., self.of] + up)
+
+    def projected(self, numbers: Floats, totals: Array) -> Floats:
+        """The nearest numbers with these totals that are not negative (Michelot 1986)."""
+        ranks = self.ranks(numbers)
+        place = self.starts[self.of] + ranks
+        ordered = np.empty_like(numbers)
+        np.put_along_axis(ordered, np.broadcast_to(place, numbers.shape), numbers, axis=-1)
+        sums = np.cumsum(ordered, axis=-1)
+        before = (sums - ordered)[..., self.starts]
+        wanted = totals.astype(np.float64)
+        counts = np.arange(len(self.of)) - self.starts[self.of] + 1
+        shifts = (sums - (before + wanted)[..., self.of]) / counts
+        positive = self.sums((ordered > shifts).astype(np.int64))
+        last = self.starts + np.maximum(positive - 1, 0)
+        shift = np.take_along_axis(shifts, np.broadcast_to(last, positive.shape), axis=-1)
+        kept: Floats = np.maximum(numbers - shift[..., self.of], 0.0)
+        found = self.sums(kept)
+        scale = np.where(found > 0, wanted / np.where(found > 0, found, 1.0), 0.0)
+        return np.asarray(kept * scale[..., self.of])
+
+
+class TreeFit:
+    """The least squares estimate of the numbers of all levels, the top first.
+
+    `parents` are those of the parts at each level but the first. Each level has the variance and
+    the fourth cumulant of the noise of its numbers.
+
+    Attributes:
+        variances: Those of the estimates, by level.
+        fourth_cumulants: Those of the estimates, by level.
+    """
+
+    def __init__(
+        self,
+        top: int,
+        parents: Sequence[Sequence[int]],
+        variances: Sequence[float],
+        fourth_cumulants: Sequence[float],
+    ) -> None:
+        self.families = [Families(of) for of in parents]
+        own = [
+            np.array([variance or NEAR_ZERO, fourth])
+            for variance, fourth in zip(variances, fourth_cumulants, strict=True)
+        ]
+        sizes, levels = [top, *map(len, parents)], len(own)
+        upward = [np.tile(own[-1][:, None], sizes[-1])]
+        self._of_own: list[Ints] = []
+        self._shares: list[Ints] = []
+        for families, noise in zip(reversed(self.families), own[-2::-1], strict=True):
+            parts = upward[0]
+            below = families.sums(parts)
+            share = parts[0] / below[0, families.of] * WEIGHT_UNITS
+            down = np.floor(share).astype(np.int64)
+            totals: Ints = np.full(len(families.starts), WEIGHT_UNITS, np.int64)
+            self._shares.insert(0, families.whole(down, share - down, totals))
+            units = np.rint(WEIGHT_UNITS * below[0] / (noise[0] + below[0])).astype(np.int64)
+            self._of_own.insert(0, units)
+            mine = units / WEIGHT_UNITS
+            powers = np.array([[2], [4]])
+            upward.insert(0, mine**powers * noise[:, None] + (1 - mine) ** powers * below)
+        self._levels = levels
+        self._downward(own, upward)
+
+    def _downward(self, own: Sequence[Floats], upward: Sequence[Floats]) -> None:
+        """The noise of the estimates: of each z, and of what is independent of it."""
+        powers = np.array([[2], [4]])
+        moments, times = [upward[0]], np.ones(upward[0].shape[1])
+        for level, families in enumerate(self.families):
+            of, mine = families.of, self._of_own[level] / WEIGHT_UNITS
+            share = self._shares[level] / WEIGHT_UNITS
+            rest = (
+                (times * mine) ** powers * own[level][:, None]
+                + moments[-1]
+                - times**powers * upward[level]
+            )
+            # How much the sum of the parts counts above, without the measured number.
+            summed = (times * (1 - mine))[of]
+            parts, others = 1 - share + share * summed, share * (summed - 1)
+            siblings = families.sums(upward[level + 1])[:, of] - upward[level + 1]
+            moments.append(
+                parts**powers * upward[level + 1]
+                + others**powers * siblings
+                + share**powers * np.maximum(rest, 0.0)[:, of]
+            )
+            times = parts
+        self.variances = [part[0] for part in moments]
+        self.fourth_cumulants = [part[1] for part in moments]
+
+    def _estimates(self, measured: Sequence[Array]) -> list[tuple[Array, int]]:
+        """The estimates of each level, as whole numbers of one part of a scale."""
+        upward, sums, scale = [measured[-1].astype(object)], list[Array](), 1
+        for level in range(self._levels - 2, -1, -1):
+            below, mine = self.families[level].sums(upward[0]), self._of_own[level].astype(object)
+            sums.insert(0, below)
+            upward.insert(0, mine * scale * measured[level] + (WEIGHT_UNITS - mine) * below)
+            scale *= WEIGHT_UNITS
+        found, up = [(upward[0], scale)], scale
+        for level, families in enumerate(self.families):
+            numbers, down = found[-1]
+            up //= WEIGHT_UNITS
+            lacking = numbers - sums[level] * (down // up)
+            scale = down * WEIGHT_UNITS
+            shares = self._shares[level].astype(object)
+            part = upward[level + 1] * (scale // up) + shares * lacking[..., families.of]
+            found.append((part, scale))
+        return found
+
+    def rounded(self, measured: Sequence[Array], units: Fraction) -> list[Array]:
+        """The estimates times `units`, each rounded up or down, so that they agree.
+
+        Each of `measured` has the shape (groups, numbers of the level).
+        """
+        rounded: list[Array] = []
+        for families, (numbers, scale) in zip(
+            [None, *self.families], self._estimates(measured), strict=True
+        ):
+            above, below = numbers * units.numerator, scale * units.denominator
+            if families is None:
+                rounded.append((2 * above + below) // (2 * below))
+                continue
+            down, remainders = above // below, above % below
+            ranked = ((remainders << RANK_BITS) // below).astype(np.int64)
+            rounded.append(families.whole(down, ranked, rounded[-1]))
+        return rounded
+
+    def nonnegative(self, measured: Sequence[Array], units: Fraction) -> list[Array]:
+        """Whole numbers that agree, without negative ones.
+
+        They are near the estimates times `units`. From the top down, parts are the nearest
+        non-negative numbers with the total above them, rounded up or down.
+        """
+        found: list[Array] = []
+        for families, (numbers, scale) in zip(
+            [None, *self.families], self._estimates(measured), strict=True
+        ):
+            above, below = numbers * units.numerator, scale * units.denominator
+            if families is None:
+                found.append(np.maximum((2 * above + below) // (2 * below), 0))
+                continue
+            near = families.projected((above / below).astype(np.float64), found[-1])
+            down = np.maximum(np.floor(near * (1 - TINY)), 0.0)
+            found.append(families.whole(down.astype(np.int64), near - down, found[-1]))
+        return found
