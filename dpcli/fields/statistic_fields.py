@@ -145,9 +145,9 @@ def _require_different(values: list[int]) -> tuple[int, ...]:
 
 
 AxesPerTable = Annotated[
-    list[Annotated[int, whole_number(NO_FIXED_LIMIT, "of the columns each table has")]],
+    list[Annotated[int, whole_number(NO_FIXED_LIMIT, "of the columns each table has", 0)]],
     ListOrItem(),
-    Field(min_length=1, examples=[2, [1, 2]]),
+    Field(min_length=1, examples=[2, [0, 1, 2]]),
     AfterValidator(_require_different),
 ]
 

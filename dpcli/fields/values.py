@@ -185,7 +185,8 @@ class ExactNumber(ParsedText):
         self._whole, self._divides, self._percent = whole, divides, percent
         schema: Json = {"type": ["number", "string"], "pattern": NUMBER_SCHEMA}
         if whole and code != "bad-minimum":
-            schema = {"type": ["integer", "string"], "minimum": 1, "pattern": "^[1-9][0-9]*$"}
+            pattern = "^[1-9][0-9]*$" if min_value else "^(0|[1-9][0-9]*)$"
+            schema = {"type": ["integer", "string"], "minimum": 1, "pattern": pattern}
         for key, limit in (
             ("minimum", min_value), ("maximum", max_value),
             ("exclusiveMinimum", above), ("exclusiveMaximum", below),
@@ -346,10 +347,11 @@ NO_FIXED_LIMIT = 10**9
 """The limit of whole numbers whose real limit depends on other fields."""
 
 
-def whole_number(max_value: int, what: str) -> ExactNumber:
-    """A whole number from 1 to a limit; `what` is what it counts, for the hint."""
+def whole_number(max_value: int, what: str, min_value: int = 1) -> ExactNumber:
+    """A whole number from 1 or 0 to a limit; `what` is what it counts, for the hint."""
     code = "not-in-range" if max_value < NO_FIXED_LIMIT else "not-in-range.open"
-    return ExactNumber(code, min_value=1, max_value=max_value, whole=True, what=what)
+    code = code if min_value else "not-in-range.zero"
+    return ExactNumber(code, min_value=min_value, max_value=max_value, whole=True, what=what)
 
 
 Epsilon = Annotated[Fraction, limited_epsilon(MAX_EPSILON)]

@@ -27,7 +27,7 @@ from dpcli.problems.errors import DataError, QualityError, UsageError, make_prob
 from dpcli.specification.model import Spec
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import SUPPRESSED, Estimates
-from dpcli.statistics.postprocessing import COMBINED, LINEAR, Consistent, apply_steps
+from dpcli.statistics.postprocessing import LINEAR, Consistent, apply_steps, raw_agrees
 
 if TYPE_CHECKING:
     from dpcli.engine.sums.aggregate import ConfidentialAnswer
@@ -251,8 +251,8 @@ def estimate_statistic(noisy: NoisyStatistic, confidence: Fraction) -> Estimated
 
     raw = None
     if entry.raw:
-        adds_up = any(isinstance(step, COMBINED) for step in entry.post)
-        raw = (agree(estimates, LINEAR) if adds_up else estimates).before_postprocessing
+        linear = agree(estimates, LINEAR) if raw_agrees(entry.post) else estimates
+        raw = linear.before_postprocessing
     processed, population = apply_steps(entry.post, estimates, agree), None
     if planned.design.has_population:
         population = planned.design.population(answers, confidence).around_values()

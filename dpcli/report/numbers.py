@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from dpcli.planning.plan import CentralPlan
     from dpcli.planning.results import EstimatedStatistic
+    from dpcli.specification.model import Entry
     from dpcli.statistics.columns import ColumnNumbers
 
 
@@ -193,7 +194,7 @@ def published_numbers(
     their own names.
     """
     entry, cells = published.planned.entry, _cell_names(published)
-    keys = tuple(key.column.name for key in entry.inputs.by)
+    keys = key_names(entry)
     named = {published.planned.name: published.estimates}
     if published.raw is not None:
         named[published.planned.name + RAW] = published.raw
@@ -216,6 +217,12 @@ def published_numbers(
     )
 
 
+def key_names(entry: Entry) -> tuple[str, ...]:
+    """The names of the columns that name the numbers of an entry."""
+    own = (name for name, _ in entry.statistic.key_columns(entry.inputs))
+    return (*(key.column.name for key in entry.inputs.by), *own)
+
+
 def _cell_names(published: EstimatedStatistic) -> pl.DataFrame:
     """The group and the item of every number; items change fastest."""
     import polars as pl
@@ -230,8 +237,10 @@ def _cell_names(published: EstimatedStatistic) -> pl.DataFrame:
     if groups is not None:
         count = len(entry.inputs.by)
         labels, indices = [[group[at] for group in groups] for at in range(count)], indices * count
-    columns = {f"key{at}": key for at, key in enumerate(zip(labels, indices, strict=True))}
-    columns["item"] = items, item
+    named, own = [*zip(labels, indices, strict=True)], entry.statistic.key_columns(entry.inputs)
+    named += [(texts, item) for _, texts in own]
+    columns = {f"key{at}": key for at, key in enumerate(named)}
+    columns["item"] = ("",) * len(items) if own else items, item
     return pl.DataFrame(
         [pl.Series(name, texts, pl.String).gather(at) for name, (texts, at) in columns.items()]
     )
@@ -308,8 +317,9 @@ def wide_layout(plan: CentralPlan) -> dict[str, tuple[str, list[str]]]:
     tables: dict[object, tuple[list[str], list[str]]] = {}
     for entry in (planned.entry for planned in plan.statistics):
         inputs, used = entry.inputs, entry.statistic
-        heading = [*(key.column.name for key in inputs.by), used.item_heading(inputs)]
-        lines = (inputs.by, heading[-1], used.items(inputs), entry.selected_by)
+        heading = [*key_names(entry)]
+        heading += [used.item_heading(inputs)] * (len(heading) == len(inputs.by))
+        lines = (inputs.by, *heading, used.items(inputs), entry.selected_by)
         tables.setdefault(lines, (list(filter(None, heading)), []))[1].append(inputs.name)
     words = ["-".join(heading) or "total" for heading, _ in tables.values()]
     plain = ["".join(letter if letter.isalnum() else "-" for letter in word)[:80] for word in words]

@@ -336,7 +336,7 @@ class StatisticView:
     @property
     def keys(self) -> list[str]:
         """The headings of the columns that name a group."""
-        return list(map(self._heading_of, self.statistic.by))
+        return list(map(self._heading_of, self.statistic.key_names))
 
     @property
     def value_heading(self) -> str:

@@ -276,7 +276,7 @@ def _numbers(
     """The numbers of a statistic from their block, in the order of `MARKS`."""
     import polars as pl
 
-    keys, layout = tuple(statistic.by), statistic.layout
+    keys, layout = tuple(statistic.key_names), statistic.layout
     lines = pl.read_lines(block, name="line")
     parts = [_read(part, keys, columns) for part in lines.iter_slices(SLICE)]
     frame = pl.concat([_read(lines.clear(), keys, columns), *parts])

@@ -30,13 +30,13 @@ from dpcli.report.json import (
     if_known,
     number,
 )
-from dpcli.report.numbers import DATE_UNIT, JSON_COLUMNS, NumberTable
+from dpcli.report.numbers import DATE_UNIT, JSON_COLUMNS, NumberTable, key_names
 from dpcli.report.privacy import MechanismReport, QueryReport, SensitivityReport, answers
 from dpcli.specification.model import EXACT, Caption, CentralSpec
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.design import Inputs, NoiseOfNumbers
 from dpcli.statistics.estimates import ANY, Estimates
-from dpcli.statistics.postprocessing import Flag
+from dpcli.statistics.postprocessing import Flag, raw_agrees
 from dpcli.statistics.quality.completeness import Complete, Completeness
 
 if TYPE_CHECKING:
@@ -204,8 +204,8 @@ class StatisticReport(JsonObject):
     weight: str | None = option(lambda inputs: inputs.weight and inputs.weight.name)
     label: str | None = option(lambda inputs: inputs.label and inputs.label.name)
     k: Count | None = option(lambda inputs: inputs.k > 1 and inputs.k, "({} of them)")
-    ways: Positive | list[Positive] | None = option(
-        lambda inputs: [*inputs.ways] if len(inputs.ways) > 1 else next(iter(inputs.ways), None),
+    ways: Positive | list[Count] | None = option(
+        lambda inputs: (len(inputs.ways) == 1 and inputs.ways[0]) or [*inputs.ways],
         "with {} columns each",
     )
     method: str | None = option(lambda inputs: inputs.method)
@@ -235,6 +235,7 @@ class StatisticReport(JsonObject):
     """The bins that both numbers of an `inequality` follow from."""
     per: Positive | None = own("per", words="per {}")
     percent: str | None = own("percent", words="in percent of the {}")
+    totals: str | None = own("totals", words="with totals called {}")
     rate: str | None = own("rate", lambda _, rate: str(rate), "{}")
     hierarchy: str | None = own("hierarchy", lambda _, tree: str(tree), "at the levels of {}")
     level_shares: list[str] | None = own(
@@ -445,6 +446,8 @@ class LayoutReport(JsonObject):
     one each."""
     axis: AxisReport | None
     """Null where there are no bins, or too many to be drawn."""
+    keys: list[str] | None = None
+    """The columns of the keys of each number; absent if these are `by`."""
     unit: Annotated[str, Keywords(const="date")] | None = None
     """Its numbers are dates, written as strings; absent where they are numbers."""
     possible: Possible | None = None
@@ -459,9 +462,11 @@ class LayoutReport(JsonObject):
         statistic, scale = entry.statistic, "each" if entry.statistic.mixed_units else "common"
         if statistic.chooses and entry.inputs.column and entry.inputs.column.bound_texts:
             scale = "bounds"
+        keys = [*key_names(entry)]
         return cls(
             table=table,
             columns=columns,
+            keys=keys if len(keys) > len(entry.inputs.by) else None,
             chosen=statistic.chooses_labels,
             measure=statistic.measure,
             scale=scale,
@@ -497,7 +502,7 @@ class CellReport(JsonObject):
     population: Literal[True] | None = None
     """Of the population of the sample; absent for the file."""
     keys: dict[str, str]
-    """The group, by column."""
+    """The group, or the cell of a table, by column."""
     item: str | None
 
     @classmethod
@@ -557,7 +562,8 @@ class PublishedStatisticReport(StatisticReport):
     """The covariance of the noise in numbers that share noisy answers.
 
     It is a lower triangle. N rows are about the first N numbers of the statistic, in their order;
-    each next N numbers have the same covariance, and are independent of all others. Absent if each
+    each next N numbers have the same covariance, and are independent of all others. After steps
+    with which errors may add up, it is about the numbers that are marked raw. Absent if each
     number has noise of its own, if no covariance is known, or for more than 64 numbers."""
     cells: Cells
 
@@ -576,6 +582,11 @@ class PublishedStatisticReport(StatisticReport):
             noise_covariance=covariance,
             cells=CELLS,
         )
+
+    @property
+    def key_names(self) -> list[str]:
+        """The columns of the keys of each number."""
+        return self.layout.keys or self.by
 
     @property
     def complete(self) -> str:
@@ -629,7 +640,8 @@ def nothing_selected(stated: PublishedStatisticReport, numbers: NumberTable) -> 
 def _covariance(planned: PlannedStatistic) -> list[JsonRow] | None:
     """The covariance of linear functions of answers; None if it is not stated."""
     entry, design = planned.entry, planned.design
-    if not all(step.unbiased for step in entry.post):
+    is_of_raw = entry.raw and raw_agrees(entry.post)
+    if not (is_of_raw or all(step.unbiased for step in entry.post)):
         return None
     from dpcli.statistics.noise_covariance import covariance_of
 

@@ -28,7 +28,7 @@ from dpcli.problems.errors import UsageError
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.messages import closest_match, did_you_mean
 from dpcli.report.collection import CollectionReport
-from dpcli.report.numbers import POPULATION, NumberTable, distinct
+from dpcli.report.numbers import POPULATION, RAW, NumberTable, distinct
 from dpcli.report.report import Report
 from dpcli.report.table import long_table
 from dpcli.statistics.design import NoiseOfNumbers
@@ -138,7 +138,7 @@ class Addends:
     def variance(self) -> float | None:
         """The variance of the noise in their sum; None if no covariance is stated."""
         stated = self.stated.noise_covariance
-        if stated is None or self.table.ending:
+        if stated is None or self.table.ending != (RAW if _is_biased(self.stated) else ""):
             return None
         covariance = _covariance(stated)
         size = len(covariance)
@@ -162,9 +162,11 @@ class Addends:
 def sum_of(report: Report, conditions: Conditions) -> PublishedSum:
     """The sum of the numbers in a report that fit all `conditions`.
 
-    Columns are `statistic`, the keys and `item`. Raises UsageError if the numbers are not of one
-    statistic, or no interval of their sum is known; NotStatedError if the report lacks what a sum
-    needs; ValueError or ArithmeticError if a value is not the number or covariance it should be.
+    Columns are `statistic`, the keys and `item`. Of numbers that post-processing may have biased,
+    the raw ones are added, if they are published and none is suppressed. Raises UsageError if the
+    numbers are not of one statistic, or no interval of their sum is known; NotStatedError if the
+    report lacks what a sum needs; ValueError or ArithmeticError if a value is not the number or
+    covariance it should be.
     """
     if isinstance(report.stated, CollectionReport):
         raise UsageError.about("sum-refused.local")
@@ -224,7 +226,12 @@ def _addends(report: Report, conditions: Conditions) -> Addends:
     names = chosen[columns[0]].unique(maintain_order=True).to_list()
     if len(names) > 1:
         raise UsageError.about("sum-refused.statistics", names=names, name=names[0])
-    stated, table = next(pair for pair in tables if pair[1].name == names[0])
+    named = {table.name: (stated, table) for stated, table in tables}
+    stated, table = named[names[0]]
+    has_suppressed = Flag.SUPPRESSED.value in table.frame["flag"]
+    if names[0] + RAW in named and _is_biased(stated) and not has_suppressed:
+        # Errors of the numbers that are not processed do not add up.
+        return _addends(report, {**conditions, columns[0]: [names[0] + RAW]})
     ends = frame.columns[len(columns) : len(columns) + 3]
     return Addends(
         stated=stated,
@@ -232,8 +239,13 @@ def _addends(report: Report, conditions: Conditions) -> Addends:
         positions=chosen[index].to_numpy(),
         rows=chosen.select(ends).rows(),
         items=chosen[columns[-1]].n_unique(),
-        has_suppressed=Flag.SUPPRESSED.value in table.frame["flag"],
+        has_suppressed=has_suppressed,
     )
+
+
+def _is_biased(stated: PublishedStatisticReport) -> bool:
+    """Whether errors of numbers after post-processing may add up to one side."""
+    return bool(stated.post) and not stated.post_unbiased
 
 
 def _require_values(column: pl.Series, texts: Sequence[str]) -> None:
@@ -258,8 +270,7 @@ def _check(addends: Addends) -> None:
         raise UsageError.about("sum-refused.selected", name=name)
     if stated.layout.measure == "values":
         raise UsageError.about("sum-refused.values", name=name)
-    is_processed = not table.ending and stated.post and not stated.post_unbiased
-    if is_processed or addends.has_suppressed:
+    if (not table.ending and _is_biased(stated)) or addends.has_suppressed:
         raise UsageError.about("sum-refused.post", name=name)
     if not all(low and high for _, low, high in addends.rows):
         raise UsageError.about("sum-refused", name=name)

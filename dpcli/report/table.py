@@ -369,7 +369,7 @@ def _captions(report: Report) -> dict[str, ColumnReport]:
 def long_schema(report: Report, table: Table) -> Json:
     """The schema of the long table: what its columns are."""
     captions, statistics = _captions(report), report.release.statistics
-    names = dict.fromkeys(key for stated in statistics for key in stated.by)
+    names = dict.fromkeys(key for stated in statistics for key in stated.key_names)
     first, *others = table.frame.columns
     keys, (item, *header) = others[: len(names)], others[len(names) :]
     what = "; ".join(f"{stated.name}: {_what(stated)}" for stated in statistics)

@@ -23,7 +23,8 @@ from dpcli.numeric.days import day_of
 from dpcli.specification.code_list import read_list
 from dpcli.specification.context import SpecContext
 from dpcli.specification.inputs import RESERVED_COLUMNS
-from dpcli.statistics.tables.hierarchy import ALL, Hierarchy, Level
+from dpcli.statistics.tables.hierarchy import Hierarchy, Level
+from dpcli.statistics.tables.totals import ALL
 
 Path = tuple[str, ...]
 """The labels of a leaf and of all above it, the top first."""

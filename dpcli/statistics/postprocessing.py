@@ -259,6 +259,11 @@ LINEAR = Consistent()
 """The step that makes linear, unbiased numbers agree."""
 
 
+def raw_agrees(steps: Sequence[PostProcessingStep]) -> bool:
+    """Whether the numbers that are called raw are linear ones that agree."""
+    return any(isinstance(step, COMBINED) for step in steps)
+
+
 def combined(steps: Sequence[PostProcessingStep]) -> tuple[PostProcessingStep, ...]:
     """The steps, with one in place of the first ones that mean the same."""
     names, found = tuple(step.name for step in steps), tuple(steps)

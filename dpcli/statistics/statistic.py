@@ -24,6 +24,9 @@ from dpcli.statistics.postprocessing import PostProcessingStep
 NumbersMeasure = Literal["counts", "amounts", "values"]
 """What published numbers measure."""
 
+KeyColumn = tuple[str, tuple[str, ...]]
+"""A column that names items, with its label for each of them."""
+
 NUMERIC_STEPS = ("nonnegative", "integer", "clamp", "suppress_below")
 """Steps of `post` for statistics whose numbers are whole or real."""
 
@@ -162,6 +165,10 @@ class Statistic(ABC):
     def item_count(self, inputs: Inputs) -> int:
         """How many numbers each group has."""
         return len(self.items(inputs))
+
+    def key_columns(self, inputs: Inputs) -> tuple[KeyColumn, ...]:
+        """The columns that name the items in tables; empty if names of items do."""
+        return ()
 
     def item_heading(self, inputs: Inputs) -> str:
         """The heading of a column of items."""

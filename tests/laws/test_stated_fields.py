@@ -219,7 +219,13 @@ PAIRS: dict[str, list[Pair]] = {
             {"columns": "[well, {column: age, bins: {edges: [0, 10, 40, 100]}}]"},
         ),
     ],
-    "ways": [({"ways": 1}, {"ways": 2}), ({"ways": 2}, {"ways": "[1, 2]"})],
+    "ways": [
+        ({"ways": 1}, {"ways": 2}),
+        ({"ways": 2}, {"ways": "[1, 2]"}),
+        ({"ways": 1}, {"ways": "[0, 1]"}),
+        ({"ways": 0}, {"ways": 1}),
+    ],
+    "totals": [({"ways": 1}, {"ways": 1, "totals": "Total"})],
     "max_selected": [({}, {"max_selected": 1})],
     "quantiles": [({"quantiles": "[0.5]"}, {"quantiles": "[0.5, 0.6]"})],
     "candidates": [

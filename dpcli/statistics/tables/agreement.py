@@ -239,6 +239,8 @@ class Agreement:
     def margin(self, axes: Axes, confidence: Fraction) -> Margin:
         """The margin of a cell of a table, in printed decimals."""
         variance = self.variance(axes)
+        if variance <= NEAR_ZERO:
+            return Margin(0, 0.0)
         width = blended_half_width(self.fourth_cumulant(axes), variance, confidence)
         return Margin(ceil(width * 10**DECIMALS), variance * 10 ** (2 * DECIMALS))
 

@@ -25,8 +25,9 @@ from dpcli.queries.query import LinearQuery
 from dpcli.statistics.design import Inputs, LinearDesign, NoisyAnswer, WeightedQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.postprocessing import PostProcessingStep, Whole
-from dpcli.statistics.statistic import Statistic, public_groups
+from dpcli.statistics.statistic import KeyColumn, Statistic, public_groups
 from dpcli.statistics.tables.agreement import DECIMALS
+from dpcli.statistics.tables.totals import ALL
 from dpcli.statistics.tables.tree import TreeFit
 
 REASON = (
@@ -34,9 +35,6 @@ REASON = (
     "agree by least squares: each is the sum of its parts. Rows of a person are limited once, at "
     "the lowest level, for all levels"
 )
-
-ALL = "all"
-"""What a level is called in the rows of levels above it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +213,7 @@ class Levels(Statistic):
             for path in _hierarchy(inputs).paths
         )
 
-    def key_columns(self, inputs: Inputs) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    def key_columns(self, inputs: Inputs) -> tuple[KeyColumn, ...]:
         """A column for each level, with the label of totals below a number."""
         levels, totals = _hierarchy(inputs).levels, _hierarchy(inputs).totals
         full = [(*path, *[totals] * (len(levels) - len(path))) for path in _hierarchy(inputs).paths]

@@ -34,9 +34,10 @@ from dpcli.statistics.design import (
 )
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.postprocessing import PostProcessingStep
-from dpcli.statistics.statistic import NUMERIC_STEPS, NumbersMeasure, Statistic
+from dpcli.statistics.statistic import NUMERIC_STEPS, KeyColumn, NumbersMeasure, Statistic
 from dpcli.statistics.tables.additive import additive_counts, joint_cells
 from dpcli.statistics.tables.agreement import (
+    NEAR_ZERO,
     Axes,
     Measured,
     MeasuredEffect,
@@ -63,6 +64,14 @@ from dpcli.statistics.tables.shares import (
     separate_design,
     wanted_tables,
 )
+from dpcli.statistics.tables.totals import ALL, TotalsLabel, label_faults
+
+ROWS = "number of rows"
+
+
+def totals_label(inputs: Inputs) -> str:
+    """What a key is called over which a number is a total."""
+    return dict(inputs.options).get("totals") or ALL
 
 
 def sizes_of(inputs: Inputs) -> tuple[int, ...]:
@@ -102,6 +111,12 @@ class MeasuredTables(LinearDesign):
         If the number of rows is public, it is a table without an axis.
         """
         queries, present, summed = [], _columns(inputs), 1
+        rows = LinearQuery(by=inputs.by, where=inputs.where, present=present)
+        is_public = not inputs.by and sum_is_public(rows, relation)
+        if is_public and len(shares) > 1:
+            # What has no noise needs no share.
+            left = 1 - dict(shares).get((), Fraction(0))
+            shares = tuple((table, share / left) for table, share in shares if table)
         if len(shares) == 1:
             # A published count sums at most as many cells as the columns have that the smallest
             # tables leave out.
@@ -110,8 +125,9 @@ class MeasuredTables(LinearDesign):
         for indexes, share in shares:
             table = tuple(inputs.margins[index] for index in indexes)
             query = LinearQuery(by=inputs.by, items=table, where=inputs.where, present=present)
-            queries.append(WeightedQuery(f"table of {_names(table)}", query, share, summed=summed))
-        if not inputs.by and sum_is_public(queries[0].query, relation):
+            role = f"table of {_names(table)}" if table else ROWS
+            queries.append(WeightedQuery(role, query, share, summed=summed))
+        if is_public and shares[0][0]:
             queries.append(WeightedQuery("rows", LinearQuery(), Fraction(0)))
         return cls(inputs, tuple(queries), families, (measure,))
 
@@ -134,7 +150,8 @@ class MeasuredTables(LinearDesign):
 
     def reason_for(self, wanted: int) -> str:
         """Why these tables are measured for this number of published tables."""
-        columns, measured = len(self.inputs.margins), len(self.queries)
+        columns = len(self.inputs.margins)
+        measured = sum(bool(part.query.items) for part in self.queries)
         if measured == 1:
             return (
                 f"one table of all {columns:,} columns is measured, and the {wanted:,} "
@@ -170,15 +187,25 @@ class MeasuredTables(LinearDesign):
 
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
         wanted = len(published_tables(self.inputs))
-        if wanted == 1:
-            return ()
         pairs = zip(self.queries, noises, strict=True)
         errors = [sqrt(noise.discrete_variance) * float(part.step) for part, noise in pairs]
+        total = rounded_text(self._total_error(errors), 3)
+        if wanted == 1:
+            return (f"the expected error of the total of all cells is {total}",)
         error = rounded_text(Fraction(self.expected_error(errors)), 3)
         return self.reason_for(wanted), (
             f"once totals agree, the expected error of a count is {error} (root mean square "
-            "over all cells)"
+            f"over all cells), and that of the total of all cells {total}"
         )
+
+    def _total_error(self, errors: Sequence[float]) -> Fraction:
+        """The standard deviation of the noise in the total of a table that agrees."""
+        precision = 0.0
+        for weighted, error in zip(self.queries, errors, strict=True):
+            axes = weighted.query.items
+            if not (axes and self.measures_effect(weighted.query)):
+                precision += 1 / max(error**2 * cells(axes), NEAR_ZERO)
+        return Fraction(sqrt(1 / precision))
 
     def measured(self, answers: Sequence[NoisyAnswer]) -> Iterator[Measured]:
         """The measured tables and effects with their noisy numbers."""
@@ -289,7 +316,7 @@ def measured_effects(inputs: Inputs, relation: Relation) -> tuple[MeasuredEffect
     for indexes, share in effects_design(sizes, inputs.ways, largest, of_effect) or ():
         axes = tuple(inputs.margins[index] for index in indexes)
         if not axes:
-            queries.append(WeightedQuery("number of rows", counts, share))
+            queries.append(WeightedQuery(ROWS, counts, share))
             continue
         query = EffectQuery(by=inputs.by, items=axes, where=inputs.where, present=counts.present)
         queries.append(
@@ -302,8 +329,9 @@ class Marginals(Statistic):
     """The number of rows in each cell of every table of `ways` of the `columns`.
 
     With several numbers of `ways`, the tables with the fewest columns come first. All tables are
-    answered together, overall or for each group of `by`. Items are called `sex=f; ward=A`. With
-    `percent`, they are percent of the total of their table, or of a row or column of it. The
+    answered together, overall or for each group of `by`. Each column is a key of the numbers, with
+    the label `all` (or `totals`) in tables that lack it; `ways: 0` is the total of all. With
+    `percent`, numbers are percent of the total of their table, or of a row or column of it. The
     tables that are measured need not be those that are published (as in Li, Hay, Rastogi, Miklau
     and McGregor 2010). With shares of epsilon, one table of all columns can be measured, of which
     the published tables are sums; or the columns are divided into blocks, and a table is measured
@@ -341,7 +369,9 @@ class Marginals(Statistic):
 
     name = "marginals"
     noun = "tables"
-    takes = field_types(columns=TableColumns, ways=AxesPerTable, percent=Percent | None)
+    takes = field_types(
+        columns=TableColumns, ways=AxesPerTable, percent=Percent | None, totals=TotalsLabel | None
+    )
     measure: ClassVar[NumbersMeasure] = "counts"
     steps: ClassVar[tuple[str, ...]] = ("consistent", "whole", *NUMERIC_STEPS)
     adds_up = True
@@ -349,7 +379,7 @@ class Marginals(Statistic):
     item = "cell"
 
     def complete_inputs(self, bare: Inputs, given: Mapping[str, Any]) -> Inputs:
-        own = {"percent": given["percent"]} if given["percent"] else {}
+        own = {key: given[key] for key in ("percent", "totals") if given[key]}
         inputs = super().complete_inputs(bare, own)
         return replace(inputs, margins=given["columns"], ways=given["ways"])
 
@@ -368,6 +398,9 @@ class Marginals(Statistic):
         if len(inputs.ways) > 1 and relation.limits_groups:
             yield FieldFault("several-ways", "ways")
         yield from check_max(inputs.ways[-1], "ways", columns, "of the columns each table has")
+        if inputs.ways[0] < columns:
+            key = "totals" if dict(inputs.options).get("totals") else "columns"
+            yield from label_faults(inputs.margins, totals_label(inputs), key)
 
     def step_faults(
         self, inputs: Inputs, steps: Sequence[PostProcessingStep]
@@ -403,9 +436,22 @@ class Marginals(Statistic):
             tables,
         )
 
+    def key_columns(self, inputs: Inputs) -> tuple[KeyColumn, ...]:
+        """The columns of the tables; those that a table lacks have the label of totals."""
+        total, columns = totals_label(inputs), range(len(inputs.margins))
+        labels = [axis.labels for axis in inputs.margins]
+        cells = [
+            cell
+            for table in wanted_tables(len(columns), inputs.ways)
+            for cell in product(*(labels[at] if at in table else (total,) for at in columns))
+        ]
+        names = (axis.column.name for axis in inputs.margins)
+        return tuple(zip(names, zip(*cells, strict=True), strict=True))
+
     def names(self, inputs: Inputs) -> tuple[str, ...]:
         return tuple(
             "; ".join(f"{key.column.name}={label}" for key, label in zip(table, cell, strict=True))
+            or totals_label(inputs)
             for table in published_tables(inputs)
             for cell in product(*(key.labels for key in table))
         )
@@ -435,7 +481,7 @@ class MarginalPercents(Percents, Marginals):
 
 def shape(axes: Axes) -> tuple[int, int]:
     """The rows and columns of a table: the last axis, and all others."""
-    return cells(axes[:-1]), len(axes[-1])
+    return cells(axes[:-1]), cells(axes[-1:])
 
 
 MARGINAL_PERCENTS = MarginalPercents()

@@ -66,6 +66,12 @@ MIN_VARIANCE = 1e-100
 SHARE_UNITS = 1000
 """The units of the largest share; each share is a whole number of units."""
 
+TOTAL_SHARE = 0.1
+"""The share of the total, if it is a wanted table, which errors of cells alone make tiny.
+
+The numbers that people read have that total, and with it are nearer to the exact ones.
+"""
+
 USEFUL_UNITS = 2
 """A table with a smaller share is measured only if it is no sum of another."""
 
@@ -89,7 +95,7 @@ def separate_design(sizes: tuple[int, ...], ways: Ways, power: int) -> Shares:
     larger one.
     """
     _, tables, shares = _separate(sizes, ways, power)
-    return _useful(tables, shares)
+    return _with_total(sizes, ways, power, _useful(tables, shares))
 
 
 @lru_cache(maxsize=256)
@@ -105,7 +111,7 @@ def epsilon_design(sizes: tuple[int, ...], ways: Ways, groups: int) -> Shares:
     max_cells = max(MAX_CELLS, groups * _cells_of(sizes, tables))
     # If the joint table, the first candidate, is a wanted one, it may be all that is needed.
     chosen, min_error = (tables, shares), min_error * (1 if ways[-1] == len(sizes) else MAX_RATIO)
-    for count in range(ways[-1], max(len(sizes), ways[-1] + 1)):
+    for count in range(max(ways[-1], 1), max(len(sizes), ways[-1] + 1)):
         candidate = _tables_of_blocks(_blocks(sizes, count), ways[-1])
         if groups * _cells_of(sizes, candidate) > max_cells:
             continue
@@ -115,7 +121,7 @@ def epsilon_design(sizes: tuple[int, ...], ways: Ways, groups: int) -> Shares:
         # Floats of equally good designs differ in their last digits: the first is taken.
         if error < min_error * (1 - 1e-9):
             chosen, min_error = (candidate, shares), error
-    return _useful(*chosen)
+    return _with_total(sizes, ways, EPSILON, _useful(*chosen))
 
 
 def effects_design(
@@ -139,6 +145,8 @@ def effects_design(
     terms = [sqrt(cost * square_of(effect)) for effect, cost in pairs]
     if sum(terms) ** 2 >= MAX_RATIO * table_square * separate:
         return None
+    if 0 in ways and terms[0]:
+        terms[0] = max(terms[0], sum(terms[1:]) * TOTAL_SHARE / (1 - TOTAL_SHARE))
     return _with_shares(effects.effects, terms)
 
 
@@ -288,6 +296,21 @@ def _useful(tables: Sequence[Table], shares: Sequence[float]) -> Shares:
         if share >= min_share or not any(wider.issuperset(table) for wider in large)
     ]
     return _with_shares([table for table, _ in useful], [share for _, share in useful])
+
+
+def _with_total(sizes: Sequence[int], ways: Ways, power: int, shares: Shares) -> Shares:
+    """The shares, in which a wanted total has a tenth if that at least halves its variance."""
+    tables = [table for table, _ in shares if table]
+    if 0 not in ways or not tables:
+        return shares
+    cells = [prod(sizes[index] for index in table) for table in tables]
+    left = [float(share) for table, share in shares if table]
+    scale = (1 - TOTAL_SHARE) / sum(left)
+    pairs = zip(cells, left, strict=True)
+    summed = sum((scale * share) ** power / count for count, share in pairs)
+    if TOTAL_SHARE**power < summed or dict(shares).get((), 0) >= TOTAL_SHARE:
+        return shares
+    return _with_shares([(), *tables], [TOTAL_SHARE, *(scale * share for share in left)])
 
 
 def _with_shares(tables: Sequence[Table], shares: Sequence[float]) -> Shares:

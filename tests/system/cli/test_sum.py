@@ -51,6 +51,7 @@ statistics:
   - {name: both, statistic: marginals, columns: [sex, ward], ways: 2, epsilon: 1}
   - {name: agreed, statistic: marginals, columns: [sex, ward], ways: [1, 2], GAUSS, epsilon: 1}
   - {name: moved, statistic: marginals, columns: [ward, sex], ways: 1, POST, epsilon: 1}
+  - {name: whole, statistic: marginals, columns: [sex, ward], ways: 2, post: [whole], epsilon: 1}
   - {name: gap, statistic: comparison, of: count, between: {sex: [f, m]}, epsilon: 1}
   - {name: towns, statistic: count, by: [town], keys: private, epsilon: 1, delta: 1e-6}
   - {name: middle, statistic: median, column: day, by: [sex], mechanism: laplace, epsilon: 20}
@@ -250,6 +251,19 @@ def test_raw_numbers_are_added_where_others_were_processed(dpcli: Command, repor
     assert added(dpcli, report, "statistic=few.raw")["noise"]
 
 
+def test_linear_numbers_are_added_where_tables_are_whole(dpcli: Command, report: Path) -> None:
+    """Whole numbers are biased; the report states the covariance of the raw ones next to them."""
+    raw = lines(report.with_name("out.csv"), "whole.raw")
+    found = added(dpcli, report, "statistic=whole", "sex=f")
+    assert found == added(dpcli, report, "statistic=whole.raw", "sex=f")
+    assert found["value"] == total([line for line in raw if line["sex"] == "f"], "value")
+    assert found["confidence"] == Fraction(19, 20)
+    table = stated(report)["whole"]
+    scale = float(table["queries"][0]["mechanism"]["scale"])
+    assert len(table["noise_covariance"]) == 8
+    assert float(table["noise_covariance"][0][0]) == pytest.approx(2 * scale**2, rel=0.1)
+
+
 def test_the_covariance_of_shared_noise_gives_the_interval(dpcli: Command, tmp_path: Path) -> None:
     """A person in all groups: the counts share noise, and an analyst finds how much of it."""
     path = publish(dpcli, tmp_path, PEOPLE)
@@ -269,14 +283,16 @@ def variance_of(rows: list[list[float]]) -> float:
 
 
 def test_a_report_with_covariances_is_read_as_it_was_written(report: Path) -> None:
-    """It has the stated schema; steps of `post` that move numbers leave no covariance."""
+    """It has the stated schema; steps of `post` leave no covariance but that of linear tables."""
     content = report.read_bytes()
     read = Report.parse(content)
 
     assert Draft202012Validator(json.loads(report_schema())).is_valid(json.loads(content))
     assert Report.compose(read.release, read.numbers).content == content
     parts = stated(report).items()
-    assert {name for name, part in parts if "noise_covariance" in part} == {"both", "agreed"}
+    assert {name for name, part in parts if "noise_covariance" in part} == {
+        "both", "agreed", "whole"
+    }  # fmt: skip
 
 
 def test_counts_that_share_gaussian_noise_have_all_half_widths(
@@ -303,20 +319,21 @@ def test_counts_that_share_gaussian_noise_have_all_half_widths(
 
 def test_gaussian_counts_that_agree_are_added(dpcli: Command, report: Path) -> None:
     """Any sum of them is a linear function of the noise."""
-    own = [line for line in lines(report.with_name("out.csv"), "agreed") if ";" in line["item"]]
-    words = [f"item={line['item']}" for line in own]
+    published = lines(report.with_name("out.csv"), "agreed")
+    own = [line for line in published if "all" not in (line["sex"], line["ward"])]
+    words = ["sex=f", "sex=m", *(f"ward={ward}" for ward in "abcd")]
     found = added(dpcli, report, "statistic=agreed", *words)
 
     assert found["numbers"] == len(own) == 8
     assert found["value"] == total(own, "value")
     assert found["confidence"] == Fraction(19, 20)
     assert found["upper"] < total(own, "upper")
-    single = added(dpcli, report, "statistic=agreed", words[0])
+    single = added(dpcli, report, "statistic=agreed", "sex=f", "ward=a")
     assert [single[end] for end in ("value", "lower", "upper")] == [
         Fraction(own[0][end]) for end in ("value", "lower", "upper")
     ]
     # All cells of the table are all rows, whose number has less noise than eight cells.
-    rows = added(dpcli, report, "statistic=agreed", "item=sex=f", "item=sex=m")
+    rows = added(dpcli, report, "statistic=agreed", "sex=f", "sex=m", "ward=all")
     assert abs(rows["upper"] - found["upper"]) <= Fraction(1, 10)
     plain = without_covariance(report)
     assert total(own, "upper") <= added(dpcli, plain, "statistic=agreed", *words)["upper"]
@@ -346,7 +363,7 @@ def test_sums_of_laplace_noise_have_an_interval_for_their_variance(
 def test_counts_of_an_earlier_report_have_the_sum_of_all_intervals(
     dpcli: Command, report: Path
 ) -> None:
-    """It holds if all intervals hold; post-processing is refused, whatever it was."""
+    """It holds if all intervals hold; raw numbers are added after any post-processing."""
     own = lines(report.with_name("out.csv"), "people")
     older = without(report, "people", "noise_of_numbers")
     found = added(dpcli, older, "statistic=people")
@@ -358,7 +375,11 @@ def test_counts_of_an_earlier_report_have_the_sum_of_all_intervals(
     assert not found["noise"]
     assert "8 intervals together" in summed(dpcli, older, "statistic=people").err
     older = without(report, "agreed", "noise_of_numbers", "post_unbiased")
-    assert "post-processing" in refusal(dpcli, older, "statistic=agreed", "item=sex=f")
+    assert "post-processing" in refusal(dpcli, older, "statistic=moved", "ward=a")
+    processed, raw = (
+        added(dpcli, older, f"statistic={name}", "sex=f") for name in ("agreed", "agreed.raw")
+    )
+    assert processed == raw
 
 
 def test_an_interval_is_cut_at_zero(dpcli: Command, report: Path) -> None:

@@ -411,6 +411,46 @@ def test_mixed_tables_follow_their_number_of_columns() -> None:
     assert len(names) == 11
 
 
+def test_tables_lack_columns_by_the_label_of_totals() -> None:
+    """Each number has a key for every column; where a table lacks it, that is `all`."""
+    plan = planned((2, 2), (0, 1, 2), LAPLACE)
+    (name, labels), (_, others) = plan.entry.statistic.key_columns(plan.entry.inputs)
+    assert name == "c0"
+    assert [*zip(labels, others, strict=True)] == [
+        ("all", "all"), ("v0", "all"), ("v1", "all"), ("all", "v0"), ("all", "v1"),
+        ("v0", "v0"), ("v0", "v1"), ("v1", "v0"), ("v1", "v1"),
+    ]  # fmt: skip
+    renamed = planned((2, 2), (0, 2), f"{LAPLACE}, totals: both").entry
+    assert renamed.statistic.key_columns(renamed.inputs)[1][1][:2] == ("both", "v0")
+
+
+@pytest.mark.parametrize("loss", [LAPLACE, GAUSSIAN])
+def test_the_total_has_a_tenth_of_the_loss_where_a_sum_of_cells_is_poor(loss: str) -> None:
+    """The sum of 4,096 cells has three to six times as much noise; that of six cells has less."""
+    sizes, plans = (8, 8, 8, 8), {}
+    for ways in ((3,), (0, 3)):
+        plans[ways] = planned(sizes, ways, loss)
+    total = plans[0, 3].queries[0].weighted
+    assert total.role == "number of rows"
+    assert float(total.weight) == pytest.approx(0.1, rel=0.01)
+    texts = [plan.design.sentences(plan.noises, CONFIDENCE)[-1] for plan in plans.values()]
+    errors = [float(text.rpartition(" ")[2].replace(",", "")) for text in texts]
+    assert errors[1] * 3 < errors[0]
+    few = planned((2, 3), (0, 2), LAPLACE)
+    assert [part.weighted.role for part in few.queries] == ["table of c0, c1"]
+
+
+def test_a_public_total_has_no_share(stream: Stream) -> None:
+    """Under change-one, if each row counts, `ways: 0` is the number of rows, without noise."""
+    plan = planned((3, 4), (0, 1, 2), LAPLACE, neighbors="change-one", missing="v0")
+    assert sum(part.weighted.weight for part in plan.queries) == 1
+    agreed = consistent(plan, noise_alone(plan, 5))
+    assert not agreed.value.reshape(5, -1)[:, 0].any()
+    assert not (agreed.upper - agreed.lower).reshape(5, -1)[:, 0].any()
+    alone = planned((3, 4), (0,), LAPLACE, neighbors="change-one", missing="v0")
+    assert alone.queries[0].is_exact
+
+
 @pytest.mark.parametrize("loss", [LAPLACE, GAUSSIAN])
 def test_mixed_tables_need_less_than_an_entry_for_each_number_of_columns(loss: str) -> None:
     """Two entries share the loss; one answer for both is expected to be closer."""
