@@ -29,7 +29,7 @@ from dpcli.statistics.design import (
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.statistic import Statistic
 
-OWN = ("percent", "rate")
+OWN = ("percent", "rate", "totals")
 """Options in which counts are published otherwise."""
 
 PARTS = (2, 4)
