@@ -55,19 +55,22 @@ class Axis:
     labels of a column without declared values are private: the key has neither labels nor a length.
 
     `chosen` are the positions, increasing, of the only labels or bins that the axis has; None for
-    all. A row in another one lies outside the axis.
+    all. A row in another one lies outside the axis. If there is a `total`, it is the last label, of
+    the totals over all others: such an axis names published numbers, but no query has it.
     """
 
     column: Column
     starts: tuple[int, ...] | range = ()
     chosen: tuple[int, ...] | None = None
+    total: str = ""
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The published labels in order; `TypeError` if they are private."""
+        total = (self.total,) if self.total else ()
         if self.chosen is None:
-            return self.column.axis_labels(self.starts)
-        return tuple(map(self.label, range(len(self.chosen))))
+            return self.column.axis_labels(self.starts) + total
+        return (*map(self.label, range(len(self.chosen))), *total)
 
     def label(self, index: int) -> str:
         """The published label at a position of this axis."""
@@ -75,9 +78,13 @@ class Axis:
         return self.column.axis_label(self.starts, position)
 
     def __len__(self) -> int:
-        if self.chosen is None:
-            return self.column.axis_length(self.starts)
-        return len(self.chosen)
+        chosen, is_more = self.chosen, bool(self.total)
+        return is_more + (self.column.axis_length(self.starts) if chosen is None else len(chosen))
+
+    @property
+    def without_total(self) -> Self:
+        """The axis of the rows themselves."""
+        return replace(self, total="") if self.total else self
 
     def index(self, value: pl.Expr) -> pl.Expr:
         """The position of a value on this axis; null or past the end if it has no label."""

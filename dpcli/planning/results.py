@@ -58,7 +58,8 @@ class EstimatedStatistic:
         key, repeated = inputs.bins, 1
         if key is None and inputs.by and self.groups is None:
             key, repeated = inputs.by[-1], count
-        is_ordered = key is not None and bool(key.starts) and not entry.statistic.chooses_labels
+        is_ordered = key is not None and bool(key.starts) and not key.total
+        is_ordered = is_ordered and not entry.statistic.chooses_labels
         return (key if is_ordered else None), repeated
 
 

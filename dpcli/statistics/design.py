@@ -155,7 +155,7 @@ class Inputs:
         """The axes that divide numbers into bins: of groups, of a histogram, of tables."""
         histogram = (self.bins,) if self.bins else ()
         axes = (*self.by, *histogram, *self.margins)
-        return tuple(key for key in axes if key.starts)
+        return tuple(key.without_total for key in axes if key.starts)
 
 
 COLUMN_FIELDS = ("column", "columns", "weight", "checked", "options")

@@ -225,7 +225,11 @@ PAIRS: dict[str, list[Pair]] = {
         ({"ways": 1}, {"ways": "[0, 1]"}),
         ({"ways": 0}, {"ways": 1}),
     ],
-    "totals": [({"ways": 1}, {"ways": 1, "totals": "Total"})],
+    "totals": [
+        ({"ways": 1}, {"ways": 1, "totals": "Total"}),
+        ({"by": "[sex]"}, {"by": "[sex]", "totals": "all"}),
+        ({"by": "[sex]", "totals": "all"}, {"by": "[sex]", "totals": "Total"}),
+    ],
     "max_selected": [({}, {"max_selected": 1})],
     "quantiles": [({"quantiles": "[0.5]"}, {"quantiles": "[0.5, 0.6]"})],
     "candidates": [

@@ -34,6 +34,7 @@ from dpcli.statistics.samples.population import sampled_counts, sampled_sum
 from dpcli.statistics.statistic import NumbersMeasure, Statistic
 from dpcli.statistics.tables.hierarchy import Levels
 from dpcli.statistics.tables.percent import Percent, Percents
+from dpcli.statistics.tables.totals import TotalsLabel, WithTotals
 from dpcli.statistics.weights import WeightedStatistic, weight_factors, weight_step
 
 
@@ -46,7 +47,8 @@ class Count(PersonCounts, WeightedStatistic):
     `weight`, each row counts by its value in that column, and the answer is the sum of the
     weights. If a `sample` of public size is declared, a count of a part of the rows is also
     estimated for the population. With `percent`, counts by groups are published as percent of the
-    noisy total of all, of their row or of their column. With `rate`, they are per a number of
+    noisy total of all, of their row or of their column; with `totals`, sums of the noisy counts
+    over each key stand next to them. With `rate`, they are per a number of
     people of public populations. With the `strata` and the `standard` of a rate, the rates of the
     strata are weighted by public weights: each row counts by the weight of its stratum over the
     population of it, in one weighted count.
@@ -88,6 +90,7 @@ class Count(PersonCounts, WeightedStatistic):
         rate=RateForm | None,
         hierarchy=HierarchyName | None,
         level_shares=LevelShares | None,
+        totals=TotalsLabel | None,
     )
     measure: ClassVar[NumbersMeasure] = "counts"
 
@@ -95,7 +98,8 @@ class Count(PersonCounts, WeightedStatistic):
         self, column: Column | None, method: str = "", stated: Collection[str] = ()
     ) -> Statistic:
         variants: dict[str, Statistic] = {
-            "hierarchy": COUNT_LEVELS, "percent": COUNT_PERCENTS, "rate": COUNT_RATES,
+            "hierarchy": COUNT_LEVELS, "totals": COUNT_TOTALS,
+            "percent": COUNT_PERCENTS, "rate": COUNT_RATES,
         }  # fmt: skip
         return next((one for key, one in variants.items() if key in stated), self)
 
@@ -131,7 +135,8 @@ class Sum(WeightedStatistic):
     Every value is rounded to the grid of the column and clamped to its bounds before it is
     added, so the total is that of the clamped values. With `bound: sum`, the rows of a
     person in a group are summed first, and their total is clamped to `unit_bounds`. That
-    needs less noise than clamping each row if people have many rows. With `weight`, each
+    needs less noise than clamping each row if people have many rows. With `totals`, sums of the
+    noisy totals over each key of `by` stand next to them. With `weight`, each
     value is multiplied by the weight of its row. If a `sample` of public size is declared, a
     fifth of epsilon goes to the sum of squares, which shows the error of the sample.
 
@@ -158,6 +163,7 @@ class Sum(WeightedStatistic):
         unit_bounds=UnitBounds | None,
         hierarchy=HierarchyName | None,
         level_shares=LevelShares | None,
+        totals=TotalsLabel | None,
     )
     measure = "amounts"
     in_column_unit = True
@@ -171,7 +177,8 @@ class Sum(WeightedStatistic):
     def variant(
         self, column: Column | None, method: str = "", stated: Collection[str] = ()
     ) -> Statistic:
-        return SUM_LEVELS if "hierarchy" in stated else self
+        variants: dict[str, Statistic] = {"hierarchy": SUM_LEVELS, "totals": SUM_TOTALS}
+        return next((one for key, one in variants.items() if key in stated), self)
 
     def query(self, inputs: Inputs) -> LinearQuery:
         """The sums of all groups."""
@@ -290,6 +297,18 @@ class SumLevels(Levels, Sum):
         return (self.level_totals(inputs, self.query(inputs), relation),)
 
 
+class CountTotals(WithTotals, Count):
+    """Counts by groups, with totals over each key."""
+
+    of_cells = Count()
+
+
+class SumTotals(WithTotals, Sum):
+    """Sums by groups, with totals over each key."""
+
+    of_cells = Sum()
+
+
 class HistogramPercents(Percents, Histogram):
     """The counts of bins as percent of their total."""
 
@@ -297,7 +316,7 @@ class HistogramPercents(Percents, Histogram):
 
 
 COUNT_PERCENTS, HISTOGRAM_PERCENTS = CountPercents(), HistogramPercents()
-COUNT_RATES = CountRates()
+COUNT_RATES, COUNT_TOTALS, SUM_TOTALS = CountRates(), CountTotals(), SumTotals()
 COUNT_LEVELS, SUM_LEVELS = CountLevels(), SumLevels()
 
 

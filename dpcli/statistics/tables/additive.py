@@ -7,6 +7,7 @@ numbers are rounded together (`rounding`), to whole numbers or to decimals, so t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from math import prod
 
 from dpcli.numeric.arrays import Array, Floats, Ints, np
@@ -30,7 +31,7 @@ def additive_counts(
     margins: Axes,
     wanted: Sequence[Axes],
     measured: Sequence[Measured],
-    units: int,
+    units: int | Fraction,
     nonnegative: bool,
 ) -> Array:
     """The wanted tables in whole numbers of 1/`units`, by groups, then tables.
@@ -44,10 +45,11 @@ def additive_counts(
         linear = (agreement.rounded(axes, units) for axes in wanted)
         return np.hstack([table.reshape(len(table), -1) for table in linear]).ravel()
     totals: Ints = np.maximum(agreement.rounded((), units).ravel(), 0).astype(np.int64)
+    scale = float(units)
     effects = {
         tuple(places[axis] for axis in axes): MeasuredEffectOfTable(
-            agreement.effects[axes].astype(np.float64) * (units / WEIGHT_UNITS / cells(axes) ** 2),
-            precision / units**2,
+            agreement.effects[axes].astype(np.float64) * (scale / WEIGHT_UNITS / cells(axes) ** 2),
+            precision / scale**2,
         )
         for axes, precision in agreement.precisions.items()
         # Tables of one axis are independent, but for their sum.

@@ -205,14 +205,14 @@ class Agreement:
             total = total + cells(axes, inner) * self.effects[inner].reshape(-1, *shape)
         return total
 
-    def rounded(self, axes: Axes, units: int) -> Array:
+    def rounded(self, axes: Axes, units: int | Fraction) -> Array:
         """The agreed counts, rounded to 1/`units`, so that all totals still agree.
 
         What is rounded are the numbers of all labels but the last of each axis, and totals. The
         others are what is left of the totals.
         """
-        scale = cells(axes) ** 2 * WEIGHT_UNITS
-        rounded: Array = (2 * units * self.table(axes) + scale) // (2 * scale)
+        scale = cells(axes) ** 2 * WEIGHT_UNITS * units.denominator
+        rounded: Array = (2 * units.numerator * self.table(axes) + scale) // (2 * scale)
         for index, axis in enumerate(axes, 1):
             totals = self.rounded(tuple(key for key in axes if key != axis), units)
             inner, last = np.split(rounded, [len(axis) - 1], axis=index)

@@ -102,8 +102,10 @@ def projected(numbers: Floats, totals: Floats) -> Floats:
     flat = numbers.reshape(len(totals), -1)
     shift = (flat.sum(axis=1) - totals) / flat.shape[1]
     above = np.ones(len(totals)) * flat.shape[1]
+    positive = np.ones(flat.shape, np.bool_)
     while True:
-        positive = flat > shift[:, None]
+        # A number that was left out stays out: floats might let it in and out for ever.
+        positive &= flat > shift[:, None]
         counts = positive.sum(axis=1)
         if (counts == above).all():
             break
