@@ -155,13 +155,15 @@ def _from_file(
     """The path of each line of a file with a column for each level."""
     file = node.scalar("file")
     assert file is not None
-    found = []
+    found, known = [], set[str]()
     for line, cells in read_list(file, names, context, "hierarchy-file"):
         for level, label in zip(names, cells, strict=True):
             if not label:
                 arguments = {"file": file.text, "line": line, "level": level.text}
                 raise file.span.report("hierarchy-file.parent", **arguments)
-            _check(label, file, line)
+            if label not in known:
+                _check(label, file, line)
+        known.update(cells)
         found.append((tuple(cells), (file.span, line)))
     return found
 

@@ -21,6 +21,9 @@ MAX_NUMBERS = 64
 MAX_CELLS = 512
 """The most noisy cells from which these numbers are computed."""
 
+IMPULSE = 1 << 20
+"""What stands for one, so that rounded decimals of numbers do not matter."""
+
 ANY_CONFIDENCE = Fraction(1, 2)
 """The confidence of intervals that are not used: only the numbers are."""
 
@@ -46,7 +49,7 @@ def covariance_of(design: Design, noises: Sequence[Noise], *, consistent: bool) 
     units = np.eye(sum(sizes) if sum(sizes) <= MAX_CELLS else 0, dtype=np.int64)
     if not units.size or numbers(units[:1]).size > MAX_NUMBERS:
         return None
-    weights = numbers(units)
+    weights = numbers(units * IMPULSE) / IMPULSE
     parts = zip(np.split(weights, np.cumsum(sizes)[:-1]), noises, sizes, strict=True)
     terms = [part.T @ noise.covariance(size) @ part for part, noise, size in parts]
     covariance: Floats = np.sum(terms, axis=0)
