@@ -155,7 +155,7 @@ def _require_rows_or_people(
 
 def _value_of_person(statistic: str, column: Column | None, name: str) -> str:
     """A column of people that suits the statistic, in place of the column of rows."""
-    if statistic == "sum":
+    if statistic in ("sum", "inequality"):
         return f"sum: {name}, bounds: [0, 100]"
     is_averaged = statistic in _AVERAGES and column is not None and column.kind in _NUMBERS
     return f"{'mean' if is_averaged else 'most'}: {name}"

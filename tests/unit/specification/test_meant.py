@@ -30,6 +30,9 @@ MEANT = {
     "statistic: histogram, column: age, bins: 200": "`bins: 101`",
     "statistic: histogram, column: age, bins: [0, 50, 100]": "`bins: {edges: ",
     "statistic: comparison, between: {day: [2023, 2024]}": "`between: {year: [2023, 2024]}`",
+    "statistic: comparison, between: sex, percent: row": "publishes ratios",
+    f"{COUNT}, by: [sex], per: 1000": "`rate: {per: 1000, population: {LABEL: NUMBER}}`",
+    "statistic: top_k, column: age, k: 3": "declare `type: category`",
     f"{COUNT}, where: {{day: 2023}}": "`{part: year, of: ...}`",
 }
 
@@ -92,6 +95,7 @@ statistics:
     assert len(parse_central_spec(text, "spec.yaml").entries) == 8
 
 
+COUNTED = "statistics: [{name: n, statistic: count, epsilon: 1}]\n"
 PERSONS = """privacy: {unit: {column: who}, neighbors: add-remove, budget: {epsilon: 9}}
 columns:
   who: {type: id}
@@ -147,6 +151,19 @@ def test_the_share_of_a_number_is_that_of_a_condition() -> None:
 
     assert f"`{derived}`" in problem.hint
     assert parse_central_spec(completed(f"{columns}{derived}\n{entry % 'x'}"), "s.yaml").entries
+
+
+@pytest.mark.parametrize("part", ["year", "week", "weekday", "hour"])
+def test_a_part_of_a_date_names_the_date(part: str) -> None:
+    """`{week: visit}` leads to a line that is accepted, not to another word in its place."""
+    columns = "columns: {visit: {type: date, bounds: [2023-01-01, 2023-12-31]}}\n"
+    (problem,) = problems(completed(f"{columns}derive: {{x: {{{part}: visit}}}}\n" + COUNTED))
+    derived = f"x: {{part: {part}, of: visit}}"
+
+    assert problem.hint == f"write `{derived}`"
+    if part != "hour":
+        spec = completed(f"{columns}derive: {{{derived}}}\n" + COUNTED)
+        assert parse_central_spec(spec, "s.yaml").entries
 
 
 def test_percent_of_rows_needs_tables_of_two_columns() -> None:
