@@ -63,7 +63,7 @@ AUTO = "auto"
 """The value of `mechanism` that leaves the choice to the plan."""
 
 _ASKED_FOR = {"percent": "field-not-taken.percent", "per": "field-not-taken.per"}
-"""Keys of few statistics that analysts write in others, each with a hint of its own."""
+"""Keys of few statistics that analysts write in others, and their problems."""
 
 BUDGET_KEYS = ("epsilon", "rho", "error", "share")
 """The keys that can request privacy budget; an entry needs exactly one."""

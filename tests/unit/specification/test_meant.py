@@ -166,6 +166,15 @@ def test_a_part_of_a_date_names_the_date(part: str) -> None:
         assert parse_central_spec(spec, "s.yaml").entries
 
 
+@pytest.mark.parametrize("key", ["any", "all"])
+@pytest.mark.parametrize("wrong", ["done", "[{done: true}]"])
+def test_conditions_of_people_are_a_mapping(key: str, wrong: str) -> None:
+    """Where a name or a list stands, the hint shows a mapping, as the message expects."""
+    problem, *_ = problems(completed(f"{PERSONS}people: {{x: {{{key}: {wrong}}}}}\n{COUNTED}"))
+    assert "expected a mapping" in problem.message
+    assert problem.hint == f"write `{key}: {{age: {{min: 65}}}}`"
+
+
 def test_percent_of_rows_needs_tables_of_two_columns() -> None:
     """For `marginals`, the hint is `ways: 2`, because they take no `by`."""
     entry = "statistic: marginals, columns: [sex, flag], ways: [1, 2], percent: row"
