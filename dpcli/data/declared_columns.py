@@ -90,5 +90,8 @@ class DeclaredColumns:
                 "who": needed_by,
                 "other": "another statistic",
             }
+            ends = column.bound_texts if {"category", "boolean"} <= {*kinds} else None
+            if ends:
+                raise scalar.span.report("wrong-column-type.condition", most=ends[1], **arguments)
             raise scalar.span.report(column.wrong_type, **arguments)
         return column

@@ -37,6 +37,11 @@ LIMITS = {
 }
 """Limits of one row or group of a person, and for whom each is right."""
 
+OF_PEOPLE = {
+    "max_groups: 1": (Limits(max_groups=1, of_people=True), "people with rows in one group")
+}
+"""The limit that an entry about people may have, whose keys are of rows."""
+
 FEWER_SELECTED = 4
 """A limit on the answers of a row is advised to be this part of what it is."""
 
@@ -147,10 +152,12 @@ def _changes(
         if inputs.user_clamp is not None:
             key, right = "bound: rows", "where people have no more rows than the limits"
         yield replace(planned, design=design, queries=queries), key, right
+    choices = LIMITS if isinstance(unit, PersonUnit) else {}
+    if isinstance(unit, PersonUnit) and unit.of_people:
+        choices = OF_PEOPLE if unit.max_groups > 1 else {}
     tried = [
         (key, replace(entry, limits=limits.or_else(entry.limits)), inputs, those)
-        for key, (limits, those) in LIMITS.items()
-        if isinstance(unit, PersonUnit) and not unit.of_people
+        for key, (limits, those) in choices.items()
     ]
     if most := dict(inputs.options).get("max_selected"):
         fewer = max(most // FEWER_SELECTED, 1)

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from typing import get_args
 
 from dpcli.data import derived
 from dpcli.data.column import Column
+from dpcli.data.derived.calendar import PartName
 from dpcli.data.derived.declared import DeclaredDerivation, DerivedSection, derived_section
 from dpcli.fields.tree import MappingNode, Node, ScalarNode, attempt
 from dpcli.fields.values import AlreadyReportedError
@@ -25,7 +27,7 @@ OTHER_WORDS = {
     "mode": "most", "average": "mean", "avg": "mean", "maximum": "max", "minimum": "min",
     "earliest": "first", "latest": "last", "total": "sum", "number": "count", "n": "count",
     "unique": "distinct", "nunique": "distinct", "ever": "any", "always": "all",
-    "change": "difference", "bin": "bands", "month": "part", "year": "part", "if": "is",
+    "change": "difference", "bin": "bands", "decade": "bands", "if": "is",
 }  # fmt: skip
 """Words of other tools, and the keys that mean the same."""
 
@@ -54,6 +56,10 @@ def choose_computed(
             raise node.span.report(several, found=node.shown, **arguments)
         tried = next((key for key in node.pairs if key not in OTHER_KEYS), None)
         found = node.shown if tried is None else f"computed by {quote(tried)}"
+        if tried and tried in get_args(PartName) and "part" in models:
+            date = node.scalar(tried)
+            of = date.text if date else "DATE"
+            raise node.span.report("derived-form.part", found=found, part=tried, of=of, **arguments)
         near = OTHER_WORDS.get(tried or "") or closest_match(tried or "", models)
         if near in models:
             raise node.span.report(like, found=found, meant=near, tried=tried, **arguments)

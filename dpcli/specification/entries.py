@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dpcli import statistics
+from dpcli.data.column import Column
 from dpcli.data.filters import Filter
 from dpcli.data.kinds import Axis
 from dpcli.fields.section import plain_word
@@ -32,6 +33,10 @@ from dpcli.specification.inputs import InputsReader, count_numbers_and_scores, r
 from dpcli.specification.model import Entry
 from dpcli.statistics.design import Design
 from dpcli.statistics.statistic import Statistic
+
+_COUNTS = ("count", "count_distinct")
+_AVERAGES = ("mean", "comparison", "describe", "variance", "std")
+_NUMBERS = ("integer", "number")
 
 
 def choose_entry(_: ScalarNode | None, node: Node) -> type[EntryModel]:
@@ -139,9 +144,21 @@ def _require_rows_or_people(
     ):
         # It is said once, of the first such entry.
         context.limits_rows = True
-        column = section.node.scalar("column")
-        code = "rows-without-limit.column" if column else "rows-without-limit"
-        raise section.report(code, column=column.text if column else "")
+        column, name = section.node.scalar("column"), getattr(section.statistic_of, "name", "")
+        if column:
+            value = _value_of_person(name, context.columns.get(column.text), column.text)
+            raise section.report("rows-without-limit.column", value=value)
+        # Only counts of people may have keys of rows.
+        is_count = name in _COUNTS
+        raise section.report("rows-without-limit" if is_count else "rows-without-limit.values")
+
+
+def _value_of_person(statistic: str, column: Column | None, name: str) -> str:
+    """A column of people that suits the statistic, in place of the column of rows."""
+    if statistic in ("sum", "inequality"):
+        return f"sum: {name}, bounds: [0, 100]"
+    is_averaged = statistic in _AVERAGES and column is not None and column.kind in _NUMBERS
+    return f"{'mean' if is_averaged else 'most'}: {name}"
 
 
 def _limits(

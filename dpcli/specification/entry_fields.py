@@ -62,6 +62,9 @@ from dpcli.statistics.statistic import NUMERIC_STEPS, Statistic
 AUTO = "auto"
 """The value of `mechanism` that leaves the choice to the plan."""
 
+_ASKED_FOR = {"percent": "field-not-taken.percent", "per": "field-not-taken.per"}
+"""Keys of few statistics that analysts write in others, and their problems."""
+
 BUDGET_KEYS = ("epsilon", "rho", "error", "share")
 """The keys that can request privacy budget; an entry needs exactly one."""
 
@@ -392,6 +395,9 @@ class EntryModel(AnsweredModel):
             )
             if key == "keys" and statistic.selects_labels:
                 code = "keys-not-taken.labels"
+            if key in _ASKED_FOR:
+                span.report(_ASKED_FOR[key], what=self.what, key=key)
+                return True
             own = list(statistic.takes)
             arguments = {"what": self.what, "others": names, "takes": own or common}
             span.report(code, word=key, choices=own, key=key, **arguments)

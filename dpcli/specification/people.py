@@ -145,7 +145,8 @@ def require_one_kind(section: EntryModel, queries: Iterable[Query], *, of_people
             mixed = [column for column in keys if column.uses_people and not column.is_of_people]
             for column in (*counted, *query.present, *tested, *mixed):
                 if not column.is_of_people or column in mixed:
-                    raise section.report("column-of-rows", column=column.name)
+                    code = "column-of-rows.stated" if stated else "column-of-rows"
+                    raise section.report(code, column=column.name)
         elif query.total_clamp is not None:
             for column in (one for one in query.columns if one.uses_people):
                 raise section.report("people-in-totals", column=column.name)

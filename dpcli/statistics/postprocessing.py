@@ -234,9 +234,9 @@ class Whole(ConsistentNonnegative):
     """Makes tables for people: whole, not negative, and with totals that add up.
 
     `post: [whole]`. The tables fit the noisy answers best, with an unbiased total. The linear
-    numbers, which are unbiased, are published too, as NAME.raw: sums and comparisons use these.
-    Most cells that are empty become zero. What they had is taken from other cells, so if nine of
-    ten are empty, a large number is too small by about one standard deviation of its noise.
+    numbers, which are unbiased, are published as NAME.raw: sums and comparisons use these. Most
+    cells that are empty become zero. What they had is taken from other cells, so if nine of ten
+    are empty, a large number is too small by about one standard deviation of its noise.
     """
 
     name = "whole"

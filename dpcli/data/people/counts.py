@@ -15,6 +15,7 @@ from dpcli.data.number_columns import IntegerColumn
 from dpcli.data.people.person_value import (
     Conditions,
     CountSection,
+    HeldConditions,
     Kept,
     PersonSection,
     PersonValue,
@@ -92,7 +93,7 @@ class InAnyRow(PersonValue):
     test: Filter
 
     key = "any"
-    fields: ClassVar[Fields] = {"any": Conditions}
+    fields: ClassVar[Fields] = {"any": HeldConditions}
     section: ClassVar[type[DerivedSection]] = TruthSection
     in_all: ClassVar[bool] = False
 
@@ -133,7 +134,7 @@ class InAllRows(InAnyRow):
     __slots__ = ()
 
     key = "all"
-    fields: ClassVar[Fields] = {"all": Conditions}
+    fields: ClassVar[Fields] = {"all": HeldConditions}
     in_all: ClassVar[bool] = True
 
 

@@ -27,6 +27,7 @@ from dpcli.fields.values import ByForm, GridNumber, Text
 from dpcli.problems.light_dataclasses import dataclass
 
 Conditions = Annotated[dict[str, Any], Field(min_length=1)]
+HeldConditions = Annotated[Conditions, Field(examples=[{"age": {"min": 65}}])]
 
 PersonBounds = Annotated[
     Annotated[list[GridNumber], Field(min_length=2, max_length=2)] | ChosenBoundsModel, ByForm

@@ -67,7 +67,8 @@ class Comparison(Statistic):
     `of: count` compares numbers of rows, `of: sum` the totals of a numeric `column` without
     negative values, `of: mean` its means, `of: median` its medians from noisy counts,
     `of: proportion` the shares of a boolean, or of `values` of a category, and `of: ratio` a
-    `numerator` over a `denominator`; overall or in each group of `by`. Items are the number of each
+    `numerator` over a `denominator` (odds, if both are booleans that exclude each other); overall
+    or in each group of `by`. Items are the number of each
     label, differences such as `m - f` and ratios such as `m / f`. For two counts or totals they
     are called `difference` and `index`, which is 100 times the ratio. Numbers that may be negative
     have no ratios.

@@ -306,9 +306,8 @@ class Percents(Statistic):
         if inputs.margins:
             axes = [*inputs.ways[:1]]
         if sum(axes) < (1 if percent == TOTAL else 2):
-            yield FieldFault(
-                "percent-form" if sum(axes) else "percent-form.one", "percent", word=percent
-            )
+            code = "percent-form.ways" if inputs.margins else "percent-form"
+            yield FieldFault(code if sum(axes) else "percent-form.one", "percent", word=percent)
 
     def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
         """The designs in which each count has noise of its own, at the same cost."""

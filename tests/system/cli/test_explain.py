@@ -52,7 +52,10 @@ def test_a_name_with_not_does_not_lead_to_the_key_not() -> None:
     ("words", "page"),
     [("bin", "bins"), ("group by", "by"), ("recover", "recover"), ("cron", "cron"),
      ("join", "join"), ("gdpr", "GDPR"), ("p-value", "p-value"), ("forecast", "forecast"),
-     ("Time series", "forecast"), ("t test", "p-value"), ("release id", "release-id")],
+     ("Time series", "forecast"), ("t test", "p-value"), ("release id", "release-id"),
+     ("odds ratio", "comparison"), ("relative risk", "comparison"), ("row percent", "percent"),
+     ("crosstab", "marginals"), ("IQR", "quantile"), ("retention", "people"),
+     ("moving average", "forecast"), ("Kaplan-Meier", "survival"), ("per capita", "rate")],
 )  # fmt: skip
 def test_words_that_new_users_ask_for_have_pages(words: str, page: str, dpcli: Command) -> None:
     """A word of other tools leads to a page, in any case, and as two words, quoted or not."""

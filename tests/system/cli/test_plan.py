@@ -382,6 +382,29 @@ def test_limits_that_halve_an_error_are_advised(dpcli: Command, old: Path) -> No
     )
 
 
+def test_people_in_one_group_are_advised_to_say_so(dpcli: Command, tmp_path: Path) -> None:
+    """Where a key of rows may put a person in many groups, a plan says what one group gives."""
+    spec = tmp_path / "orders.yaml"
+    text = (
+        "dpcli: 1\ndataset: orders\n"
+        "privacy: {unit: {column: order}, neighbors: add-remove, budget: {epsilon: 3}}\n"
+        "columns:\n  order: {type: id}\n  hour: {type: integer, bounds: [0, 23]}\n"
+        "  price: {type: integer, bounds: [0, 50]}\n"
+        "people: {basket: {sum: price, bounds: [0, 200]}, at: {most: hour}}\n"
+        "statistics:\n"
+        "  - {name: sales, statistic: sum, column: basket, by: [%s], epsilon: 1}\n"
+    )
+    spec.write_text(text % "hour")
+    advised = "advice: sales: `max_groups: 1` in this entry would give an error of about 599 "
+    assert advised in dpcli("plan", spec).succeeded().out
+
+    one_hour = (text % "hour").replace("[hour]", "[hour], max_groups: 1")
+    for one_group in (one_hour, text % "at"):
+        spec.write_text(one_group)
+        out = dpcli("plan", spec).succeeded().out
+        assert "about +-599" in out and "advice:" not in out
+
+
 def test_a_plan_warns_of_a_failed_check_that_leaves_too_little(dpcli: Command, old: Path) -> None:
     """A quality check and the release fit once, but not after a failed check."""
     check = ("statistics:", "quality: {epsilon: 0.2, min_rows: 5}\nstatistics:")
