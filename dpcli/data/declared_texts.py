@@ -171,7 +171,8 @@ def require_text(scalar: ScalarNode, what: str, *, published: bool) -> None:
     code = text_fault(text, published=published)
     if code == "formula-label":
         quoted = text.replace("'", "''")
-        raise span.report(code, label=text, first=text[0], quoted=quoted)
+        variant = code if what in {"label", "value"} else f"{code}.stated"
+        raise span.report(variant, what=what, label=text, first=text[0], quoted=quoted)
     if code:
         unseen = code_point(unseen_character(text))
         raise span.report(code, what=what, text=text, stripped=text.strip(), character=unseen)

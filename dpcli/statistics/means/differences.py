@@ -57,6 +57,10 @@ class ComparedQuotients(ComparedNumbers):
         return is_truth or is_number(column) or "column" not in self.takes
 
     def faults(self, inputs: Inputs, relation: Relation) -> Iterable[FieldFault]:
+        between = inputs.option("between").column.name
+        if "values" in self.takes and inputs.column and inputs.column.name == between:
+            yield FieldFault("duplicate-key-column.compared", "column", column=between)
+            return
         yield from self._statistic.faults(of_groups(inputs), relation)
         yield from public_groups(inputs)
 
