@@ -224,7 +224,7 @@ def key_names(entry: Entry) -> tuple[str, ...]:
 
 
 def is_crossed(entry: Entry) -> bool:
-    """Whether the numbers are those of a table of two keys, with totals or of marginals."""
+    """Whether they are a table of two keys, with totals or of marginals."""
     inputs = entry.inputs
     if inputs.margins:
         return not inputs.by and len(inputs.margins) == inputs.ways[-1] == 2

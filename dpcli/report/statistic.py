@@ -426,7 +426,9 @@ class LayoutReport(JsonObject):
     axis: AxisReport | None
     """Null where there are no bins, or too many to be drawn."""
     across: str | None = None
-    """The key whose labels are columns of the wide table; absent if all keys name its lines."""
+    """The key whose labels are columns of the wide table.
+
+    Absent if all keys name its lines."""
     keys: list[str] | None = None
     """The columns of the keys of each number; absent if these are `by`."""
     unit: Annotated[str, Keywords(const="date")] | None = None
