@@ -17,6 +17,7 @@ from dpcli.report.numbers import NumberTable, distinct
 from dpcli.report.report import Report
 from dpcli.report.table import (
     Table,
+    crossed,
     csvw_metadata,
     long_schema,
     long_table,
@@ -150,8 +151,11 @@ def _wide_parts(report: Report, name: str) -> tuple[list[NumberTable], list[str]
     """The numbers of a wide table, and the headings of its keys."""
     statistics = zip(report.release.statistics, report.numbers, strict=True)
     members = [pair for pair in statistics if pair[0].layout.table == name]
-    heading = members[0][0].layout.columns
-    return [numbers for _, published in members for numbers in published], heading
+    layout = members[0][0].layout
+    found = [numbers for _, published in members for numbers in published]
+    if layout.across:
+        found = [part for numbers in found for part in crossed(numbers)]
+    return found, layout.columns
 
 
 def metadata_name(tables: Mapping[str, str]) -> str:

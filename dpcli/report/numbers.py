@@ -223,6 +223,14 @@ def key_names(entry: Entry) -> tuple[str, ...]:
     return (*(key.column.name for key in entry.inputs.by), *own)
 
 
+def is_crossed(entry: Entry) -> bool:
+    """Whether they are a table of two keys, with totals or of marginals."""
+    inputs = entry.inputs
+    if inputs.margins:
+        return not inputs.by and len(inputs.margins) == inputs.ways[-1] == 2
+    return len(inputs.by) == 2 and bool(inputs.by[-1].total)
+
+
 def _cell_names(published: EstimatedStatistic) -> pl.DataFrame:
     """The group and the item of every number; items change fastest."""
     import polars as pl

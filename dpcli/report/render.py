@@ -329,7 +329,7 @@ class StatisticView:
     @property
     def headings(self) -> list[str]:
         """The headings of the columns that name a line."""
-        names = self._layout.columns
+        names = [*self._layout.columns, *filter(None, [self._layout.across])]
         names = [*self.statistic.by, "chosen"] if self._layout.chosen else names
         return list(map(self._heading_of, names))
 

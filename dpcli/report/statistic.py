@@ -30,7 +30,7 @@ from dpcli.report.json import (
     if_known,
     number,
 )
-from dpcli.report.numbers import DATE_UNIT, JSON_COLUMNS, NumberTable, key_names
+from dpcli.report.numbers import DATE_UNIT, JSON_COLUMNS, NumberTable, is_crossed, key_names
 from dpcli.report.privacy import MechanismReport, QueryReport, SensitivityReport, answers
 from dpcli.specification.model import EXACT, Caption, CentralSpec
 from dpcli.statistics import STATISTICS
@@ -446,6 +446,10 @@ class LayoutReport(JsonObject):
     one each."""
     axis: AxisReport | None
     """Null where there are no bins, or too many to be drawn."""
+    across: str | None = None
+    """The key whose labels are columns of the wide table.
+
+    Absent if all keys name its lines."""
     keys: list[str] | None = None
     """The columns of the keys of each number; absent if these are `by`."""
     unit: Annotated[str, Keywords(const="date")] | None = None
@@ -463,9 +467,11 @@ class LayoutReport(JsonObject):
         if statistic.chooses and entry.inputs.column and entry.inputs.column.bound_texts:
             scale = "bounds"
         keys = [*key_names(entry)]
+        lines = 1 if is_crossed(entry) else len(columns)
         return cls(
             table=table,
-            columns=columns,
+            columns=columns[:lines],
+            across=next(iter(columns[lines:]), None),
             keys=keys if len(keys) > len(entry.inputs.by) else None,
             chosen=statistic.chooses_labels,
             measure=statistic.measure,

@@ -11,6 +11,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil, log10
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -156,6 +157,21 @@ def wide_table(published: Sequence[NumberTable], heading: Sequence[str]) -> Tabl
             (dates if numbers.dates and column.in_unit else numeric).add(name)
     named = (column.alias(name) for column, name in zip(series, header, strict=True))
     return Table(pl.DataFrame(named), frozenset(numeric), frozenset(dates))
+
+
+def crossed(numbers: NumberTable) -> Iterator[NumberTable]:
+    """The numbers of each label of the second key, in lines of the first.
+
+    They are called NAME.LABEL, and blank where there is no number.
+    """
+    import polars as pl
+
+    lines = numbers.frame.select("key0").unique(maintain_order=True)
+    same = [column.name for column in numbers.columns if column.of_lines]
+    for (label,), part in numbers.frame.group_by("key1", maintain_order=True):
+        own = lines.join(part.drop("key1"), on="key0", how="left", maintain_order="left")
+        own = own.with_columns(pl.col(same).forward_fill().backward_fill()).fill_null("")
+        yield replace(numbers, name=f"{numbers.name}.{label}", keys=numbers.keys[:1], frame=own)
 
 
 def wide_columns(

@@ -281,6 +281,13 @@ def _inequality(drawn: Drawn) -> str | None:
     return f"statistic: inequality, column: {drawn.random.choice(names)}{bins}"
 
 
+def _with_totals(drawn: Drawn) -> str | None:
+    """A count with totals over a key, which keeps its own `by`."""
+    if not drawn.labels:
+        return None
+    return f"statistic: count, by: [{drawn.random.choice(list(drawn.labels))}], totals: every"
+
+
 FORMS: tuple[Form, ...] = (
     lambda _: "statistic: count",
     _weighted,
@@ -298,6 +305,7 @@ FORMS: tuple[Form, ...] = (
     _of("dates", "histogram", ", bins: {width: 2}"),
     _of("labels", "histogram"),
     _of("labels", "histogram", ", percent: total"),
+    _with_totals,
     _standardized,
     _of("numbers", "median"),
     _of("dates", "median"),
@@ -309,7 +317,7 @@ FORMS: tuple[Form, ...] = (
     _of("labels", "count_distinct"),
     _several("numbers", "covariance", 2),
     _several("labels", "marginals", 2, ", ways: 2"),
-    _several("labels", "marginals", 2, ", ways: [1, 2]"),
+    _several("labels", "marginals", 2, ", ways: [0, 1, 2]"),
     _several("flags", "selections", 2),
     _several("numbers", "count_missing", 1),
     _several("labels", "count_missing", 1),
@@ -323,7 +331,7 @@ def _entry(drawn: Drawn, place: int) -> str:
     while fields is None:
         fields = random.choice(FORMS)(drawn)
     by = random.sample(list(drawn.labels), random.choice((0, 0, 1)) if drawn.labels else 0)
-    keys = f", by: [{', '.join(by)}]" if by else ""
+    keys = f", by: [{', '.join(by)}]" if by and " by:" not in fields else ""
     tests = filters(drawn) if random.random() < 0.5 else ""
     where = f", where: {tests}" if tests else ""
     return f"  - {{name: s{place}, {fields}{keys}{where}{drawn.limits()}, epsilon: 1}}"

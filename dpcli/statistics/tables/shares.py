@@ -67,7 +67,7 @@ SHARE_UNITS = 1000
 """The units of the largest share; each share is a whole number of units."""
 
 TOTAL_SHARE = 0.1
-"""The share of the total, if it is a wanted table, which errors of cells alone make tiny.
+"""The share of a wanted total, which the errors of all cells would make tiny.
 
 The numbers that people read have that total, and with it are nearer to the exact ones.
 """
@@ -299,7 +299,7 @@ def _useful(tables: Sequence[Table], shares: Sequence[float]) -> Shares:
 
 
 def _with_total(sizes: Sequence[int], ways: Ways, power: int, shares: Shares) -> Shares:
-    """The shares, in which a wanted total has a tenth if that at least halves its variance."""
+    """Shares in which a wanted total has a tenth if that halves its variance."""
     tables = [table for table, _ in shares if table]
     if 0 not in ways or not tables:
         return shares

@@ -1,4 +1,4 @@
-"""Totals next to the cells of a table: what they are called, and sums of noisy cells.
+"""Totals next to the cells of a table: their label, and sums of noisy cells.
 
 Privacy: a function of the noisy cells, and of the number of rows where that is public.
 """
@@ -197,7 +197,7 @@ class WithTotals(Statistic):
     def step_faults(
         self, inputs: Inputs, steps: Sequence[PostProcessingStep]
     ) -> Iterable[FieldFault]:
-        """The faults of steps that break sums, of negative sums, and of large joint tables."""
+        """The faults of steps that break sums, and of what `whole` cannot fit."""
         for step in steps:
             if step.name in NUMERIC_STEPS and step.name != "suppress_below":
                 yield FieldFault("step-breaks", "post", step=step.name)

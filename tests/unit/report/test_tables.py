@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 import shutil
 from contextlib import closing
@@ -232,3 +233,52 @@ def test_a_page_is_refused_if_an_old_report_lacks_its_facts(
     assert not page.exists()
     assert exported.status == 0, exported.err
     assert table.read_text(encoding="utf-8") == released.out
+
+
+CROSSED = """\
+dpcli: 1
+dataset: town
+privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 9}}
+quality: none
+columns:
+  sex: {type: category, values: [f, m]}
+  ward: {type: category, values: [a, b]}
+reference_period: 2024
+output: {columns: [period]}
+statistics:
+  - {name: n, statistic: count, by: [sex, ward], totals: Total, post: [whole], epsilon: 1}
+  - {name: t, statistic: marginals, columns: [sex, ward], ways: [1, 2], epsilon: 1}
+"""
+
+
+def test_the_second_key_of_a_table_stands_across(dpcli: Command, tmp_path: Path) -> None:
+    """Tables of two keys with totals have a line for each label of the first, totals included."""
+    spec, data = tmp_path / "spec.yaml", tmp_path / "data.csv"
+    spec.write_text(CROSSED, encoding="utf-8")
+    data.write_text("sex,ward\n" + "f,a\nm,b\n" * 40, encoding="utf-8")
+    metadata = tmp_path / "m.json"
+    dpcli(
+        "release", spec, data, "-q", "-o", tmp_path / "out.csv", "--layout", "wide",
+        "--release-id", "one", "--metadata", metadata,
+    ).succeeded()  # fmt: skip
+    counts, tables = (
+        pl.read_csv(path, infer_schema=False).fill_null("")
+        for path in sorted(tmp_path.glob("out.sex-ward*.csv"), reverse=True)
+    )
+    if "t.all" in counts.columns:
+        counts, tables = tables, counts
+    assert counts["sex"].to_list() == ["f", "m", "Total"]
+    assert [name for name in counts.columns if name.endswith("_lower")] == [
+        "n.a_lower", "n.b_lower", "n.Total_lower",
+        "n.raw.a_lower", "n.raw.b_lower", "n.raw.Total_lower",
+    ]  # fmt: skip
+    numbers = counts.select(pl.col("n.a", "n.b", "n.Total").cast(int)).to_numpy()
+    assert (numbers[:, :2].sum(axis=1) == numbers[:, 2]).all()
+    assert (numbers[:2].sum(axis=0) == numbers[2]).all()
+    # No table has neither column, so the total of all is blank.
+    assert tables.filter(sex="all")["t.all"].to_list() == [""]
+    assert tables["period"].to_list() == ["2024"] * 3
+    named = json.loads(metadata.read_text(encoding="utf-8"))["tables"]
+    assert {len(one["tableSchema"]["columns"]) for one in named} == {
+        counts.width, tables.width
+    }  # fmt: skip
