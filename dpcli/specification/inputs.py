@@ -39,6 +39,7 @@ from dpcli.statistics.statistic import Statistic
 if TYPE_CHECKING:
     from dpcli.queries.scores import Points
     from dpcli.statistics.counts.rates import PublicRate
+    from dpcli.statistics.tables.hierarchy import KnownNumbers
 
 RESERVED_COLUMNS = ("statistic", "item", "value", "lower", "upper")
 """The columns that every published table has."""
@@ -190,8 +191,10 @@ class InputsReader:
                 return self._labels(key, self._fields["column"].value, scalars_of(node))
             case "part" if isinstance(node, ScalarNode):
                 return self._part(node, role)
-            case "between" | "rate" if isinstance(node, MappingNode):
-                return self._rate(value) if role.refers_to == "rate" else self._between(node)
+            case "between" | "known" | "rate" if isinstance(node, MappingNode):
+                # A rate has a model of its own.
+                readers = {"known": self._known, "between": self._between}
+                return readers.get(role.refers_to, lambda _: self._rate(value))(node)
             case "columns" if node:
                 return self._columns(key, scalars_of(node), role)
             case "axes":
@@ -249,6 +252,13 @@ class InputsReader:
             arguments = {"column": column.name, "key": "between"}
             raise name.span.report("duplicate-key-column.both", **arguments)
         return compared_values(column, positions)
+
+    def _known(self, node: MappingNode) -> KnownNumbers:
+        from dpcli.specification.hierarchies import read_known
+
+        if (hierarchy := self._fields["hierarchy"].value) is None:
+            raise self._section.report_key("known-number.hierarchy", "known")
+        return read_known(node, hierarchy, self._context)
 
     def _rate(self, rate: RateModel) -> PublicRate:
         from dpcli.specification.public_numbers import read_rate

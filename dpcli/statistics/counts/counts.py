@@ -14,6 +14,7 @@ from dpcli.fields.statistic_fields import (
     BoundName,
     FieldFault,
     HierarchyName,
+    KnownForm,
     LevelShares,
     NumericColumnName,
     PrivateKeys,
@@ -88,6 +89,7 @@ class Count(PersonCounts, WeightedStatistic):
         rate=RateForm | None,
         hierarchy=HierarchyName | None,
         level_shares=LevelShares | None,
+        known=KnownForm | None,
     )
     measure: ClassVar[NumbersMeasure] = "counts"
 
@@ -158,6 +160,7 @@ class Sum(WeightedStatistic):
         unit_bounds=UnitBounds | None,
         hierarchy=HierarchyName | None,
         level_shares=LevelShares | None,
+        known=KnownForm | None,
     )
     measure = "amounts"
     in_column_unit = True
