@@ -121,12 +121,13 @@ class ColumnRole:
     - `part`: a column of one of the `kinds`, or `rows`.
     - `rate`: public numbers by labels of keys of `by`.
     - `hierarchy`: the name of a hierarchy.
+    - `known`: public numbers of parts of the hierarchy.
     - `candidates`: increasing values of the field `column`; the default is all of its values.
     """
 
     refers_to: Literal[
         "column", "columns", "axes", "bins", "candidates", "labels", "part", "between", "rate",
-        "hierarchy",
+        "hierarchy", "known",
     ]  # fmt: skip
     kinds: tuple[str, ...] = ()
     min_columns: int = 1

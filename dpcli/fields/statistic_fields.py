@@ -184,6 +184,12 @@ LevelShares = Annotated[
 ]
 """Shares of the loss of an entry by names of levels."""
 
+KnownForm = Annotated[
+    dict[Text, Any],
+    ColumnRole("known"),
+    Field(min_length=1, examples=[{"region": {"north": 1200, "south": 3400}}]),
+]
+
 BoundName = Annotated[str, Choice("unknown-bound", ("rows", "sum"))]
 """What is clamped: each row of a person, or the total of their rows."""
 

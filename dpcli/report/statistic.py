@@ -243,6 +243,9 @@ class StatisticReport(JsonObject):
         lambda _, shares: shares and [f"{name}: {number(share)}" for name, share in shares],
         "with the shares {}",
     )
+    known: str | None = own(
+        "known", lambda _, known: known and str(known), "with public numbers ({})"
+    )
     unit_bounds: list[JsonNumber] | None = field(
         default=None, metadata={"words": "with the total of a person within [{}]"}
     )

@@ -7,6 +7,7 @@ bins of numbers and dates. No message quotes a cell of a file (`code_list`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
@@ -18,12 +19,12 @@ from dpcli.data.labels import require_labeled
 from dpcli.fields.section import SectionModel
 from dpcli.fields.statistic_fields import LABELED, ORDERED, BinsModel, Numbers
 from dpcli.fields.tree import MappingNode, Node, ScalarNode, Span, attempt, scalars_of
-from dpcli.fields.values import AlreadyReportedError, ByForm, Text
+from dpcli.fields.values import AlreadyReportedError, ByForm, NumberSyntaxError, Text, parse_number
 from dpcli.numeric.days import day_of
 from dpcli.specification.code_list import read_list
 from dpcli.specification.context import SpecContext
 from dpcli.specification.inputs import RESERVED_COLUMNS
-from dpcli.statistics.tables.hierarchy import Hierarchy, Level
+from dpcli.statistics.tables.hierarchy import Hierarchy, KnownNumbers, Level
 from dpcli.statistics.tables.totals import ALL
 
 Path = tuple[str, ...]
@@ -42,6 +43,8 @@ CYCLE = "hierarchy-parents.cycle", "hierarchy-parents.cycle-line"
 DEPTH = "hierarchy-parents", "hierarchy-parents.line"
 UNKNOWN = "hierarchy-leaf", "hierarchy-leaf.line"
 PARENTS = "hierarchy-leaf.parents", "hierarchy-leaf.parents-line"
+UNKNOWN_PART = "known-number.label", "known-number.label-line"
+UNREADABLE = "known-number.unreadable", "known-number.unreadable-line"
 """The codes of problems of the spec, and of a line of a file."""
 
 LevelBins = Annotated[Text | BinsModel, ByForm]
@@ -270,3 +273,68 @@ def _of_paths(
         parts = {path: at for at, path in enumerate(own)}
     leaves = tuple(parts[found[at]] for at in range(len(found)))
     return Hierarchy(name, axis, tuple(levels), leaves, totals)
+
+
+def read_known(node: MappingNode, hierarchy: Hierarchy, context: SpecContext) -> KnownNumbers:
+    """The public numbers of parts of a hierarchy: by level and label, or from a file."""
+    found: list[dict[int, Fraction]] = [{} for _ in hierarchy.levels]
+    levels = {level.name: depth for depth, level in enumerate(hierarchy.levels)}
+    for level, label, text, span, line in _known_lines(node, context):
+        if level.text not in levels:
+            raise level.span.report("known-number.level", word=level.text, choices=levels)
+        depth = levels[level.text]
+        labels = hierarchy.levels[depth].labels
+        if label not in labels:
+            raise _report(span, *UNKNOWN_PART, line, level=level.text)
+        at = labels.index(label)
+        if at in found[depth]:
+            raise span.report("known-number.twice", line=line)
+        try:
+            found[depth][at] = parse_number(text)
+        except NumberSyntaxError:
+            raise _report(span, *UNREADABLE, line) from None
+    if not any(found):
+        raise node.span.report("known-number")
+    _require_sums(found, hierarchy, node)
+    ordered = (tuple(sorted(numbers.items())) for numbers in found)
+    return KnownNumbers(tuple(ordered), tuple(levels))
+
+
+def _known_lines(
+    node: MappingNode, context: SpecContext
+) -> Iterator[tuple[ScalarNode, str, str, Span, int]]:
+    """The level, the label and the number of each line."""
+    if node.pairs.keys() == {"file", "key", "value"}:
+        file, level, value = map(node.scalar, ("file", "key", "value"))
+        if file is None or level is None or value is None:
+            raise node.span.report("known-number")
+        for line, (label, text) in read_list(file, (level, value), context, "known-number.file"):
+            yield level, label, text, file.span, line
+        return
+    for name, numbers in node.pairs.values():
+        if not isinstance(numbers, MappingNode):
+            raise name.span.report("known-number")
+        for part, number in numbers.pairs.values():
+            stated = number.text if isinstance(number, ScalarNode) else ""
+            yield name, part.text, stated, part.span, 0
+
+
+def _require_sums(
+    found: Sequence[Mapping[int, Fraction]], hierarchy: Hierarchy, node: MappingNode
+) -> None:
+    """Refuses a known number that is not the sum of parts that are all known."""
+    below: dict[int, Fraction] = {}
+    for depth in reversed(range(len(found))):
+        own = {**below, **found[depth]}
+        level = hierarchy.levels[depth]
+        for at in below.keys() & found[depth].keys():
+            if below[at] != found[depth][at]:
+                raise node.span.report("known-number.sum", level=level.name, label=level.labels[at])
+        parts: dict[int, list[Fraction | None]] = {}
+        for at, parent in enumerate(level.parents):
+            parts.setdefault(parent, []).append(own.get(at))
+        below = {
+            parent: sum(numbers, Fraction(0))
+            for parent, values in parts.items()
+            if len(numbers := [one for one in values if one is not None]) == len(values)
+        }

@@ -38,6 +38,7 @@ from dpcli.statistics.statistic import Statistic
 if TYPE_CHECKING:
     from dpcli.queries.scores import Points
     from dpcli.statistics.counts.rates import PublicRate
+    from dpcli.statistics.tables.hierarchy import KnownNumbers
 
 RESERVED_COLUMNS = ("statistic", "item", "value", "lower", "upper")
 """The columns that every published table has."""
@@ -180,8 +181,10 @@ class InputsReader:
                 return self._labels(key, self._fields["column"].value, scalars_of(node))
             case "part" if isinstance(node, ScalarNode):
                 return self._part(node, role)
-            case "between" | "rate" if node:
-                return self._rate(value) if role.refers_to == "rate" else self._between()
+            case "between" | "known" | "rate" if node:
+                # A rate has a model of its own.
+                readers = {"known": self._known, "between": self._between}
+                return readers.get(role.refers_to, lambda: self._rate(value))()
             case "columns" if node:
                 return self._columns(key, scalars_of(node), role)
             case "axes":
@@ -213,6 +216,14 @@ class InputsReader:
         from dpcli.specification.compared_groups import read_groups
 
         return read_groups(self._section, self._context, self._by.value, self._where.value)
+
+    def _known(self) -> KnownNumbers | None:
+        from dpcli.specification.hierarchies import read_known
+
+        node = self._section.node.mapping("known")
+        if (hierarchy := self._fields["hierarchy"].value) is None:
+            raise self._section.report_key("known-number.hierarchy", "known")
+        return node and read_known(node, hierarchy, self._context)
 
     def _rate(self, rate: RateModel) -> PublicRate:
         from dpcli.specification.public_numbers import read_rate

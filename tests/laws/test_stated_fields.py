@@ -179,6 +179,13 @@ PAIRS: dict[str, list[Pair]] = {
         ),
     ],
     "hierarchy": [({}, {"hierarchy": "parts"}), ({"hierarchy": "parts"}, {"hierarchy": "halves"})],
+    "known": [
+        ({"hierarchy": "parts"}, {"hierarchy": "parts", "known": "{work: {yes: 9}}"}),
+        (
+            {"hierarchy": "parts", "known": "{work: {yes: 9, no: 2}}"},
+            {"hierarchy": "parts", "known": "{work: {yes: 9}}"},
+        ),
+    ],
     "level_shares": [
         ({"hierarchy": "parts"}, {"hierarchy": "parts", "level_shares": "{work: 2}"}),
         (

@@ -14,6 +14,7 @@ from dpcli.fields.statistic_fields import (
     BoundName,
     FieldFault,
     HierarchyName,
+    KnownForm,
     LevelShares,
     NumericColumnName,
     PrivateKeys,
@@ -91,6 +92,7 @@ class Count(PersonCounts, WeightedStatistic):
         hierarchy=HierarchyName | None,
         level_shares=LevelShares | None,
         totals=TotalsLabel | None,
+        known=KnownForm | None,
     )
     measure: ClassVar[NumbersMeasure] = "counts"
 
@@ -164,6 +166,7 @@ class Sum(WeightedStatistic):
         hierarchy=HierarchyName | None,
         level_shares=LevelShares | None,
         totals=TotalsLabel | None,
+        known=KnownForm | None,
     )
     measure = "amounts"
     in_column_unit = True

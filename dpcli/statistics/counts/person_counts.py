@@ -29,7 +29,7 @@ from dpcli.statistics.design import (
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.statistic import Statistic
 
-OWN = ("percent", "rate", "totals", "hierarchy", "level_shares")
+OWN = ("percent", "rate", "totals", "hierarchy", "level_shares", "known")
 """Options in which counts are published otherwise."""
 
 PARTS = (2, 4)

@@ -6,7 +6,7 @@ parent for each of its parts. Each level is measured, and `tree` makes the numbe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil, sqrt
@@ -17,7 +17,7 @@ from dpcli.fields.statistic_fields import FieldFault
 from dpcli.noise.distribution import Margin, Noise
 from dpcli.noise.sums import blended_half_width
 from dpcli.numeric.arrays import Array, integer_array, np
-from dpcli.numeric.exact import decimal_places, rounded_text
+from dpcli.numeric.exact import decimal_places, readable_text, rounded_text
 from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.nested import NestedQuery
@@ -26,14 +26,22 @@ from dpcli.statistics.design import Inputs, LinearDesign, NoisyAnswer, WeightedQ
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.postprocessing import PostProcessingStep, Whole
 from dpcli.statistics.statistic import KeyColumn, Statistic, public_groups
-from dpcli.statistics.tables.agreement import DECIMALS
+from dpcli.statistics.tables.agreement import DECIMALS, NEAR_ZERO
 from dpcli.statistics.tables.totals import ALL
-from dpcli.statistics.tables.tree import TreeFit
+from dpcli.statistics.tables.tree import UNKNOWN, TreeFit
 
 REASON = (
     "the numbers of each level are measured, with a part of the loss for each level, and made to "
     "agree by least squares: each is the sum of its parts. Rows of a person are limited once, at "
     "the lowest level, for all levels"
+)
+
+CONTRADICTION = Fraction(1, 1000)
+"""The probability that noise alone contradicts one of all known numbers."""
+
+CONTRADICTED = (
+    "the noisy number of {} is {}, and {} is known: noise explains a difference of at most {}, so "
+    "what is known is about other rows"
 )
 
 
@@ -90,10 +98,21 @@ class Hierarchy:
             found += above
         return found
 
-    def fit(self, variances: Sequence[float], fourth_cumulants: Sequence[float]) -> TreeFit:
-        """The fit of numbers whose noise has these moments, by level."""
-        top = len(self.levels[0].labels)
-        return TreeFit(top, self.parents, variances, fourth_cumulants)
+
+@dataclass(frozen=True, slots=True)
+class KnownNumbers:
+    """Public numbers of parts: for each level, positions of parts and their numbers."""
+
+    levels: tuple[tuple[tuple[int, Fraction], ...], ...]
+    names: tuple[str, ...]
+
+    def __str__(self) -> str:
+        pairs = zip(self.names, self.levels, strict=True)
+        return ", ".join(f"{len(known):,} of {name}" for name, known in pairs if known)
+
+    def is_whole(self, depth: int, hierarchy: Hierarchy) -> bool:
+        """Whether all numbers of a level are known."""
+        return len(self.levels[depth]) == len(hierarchy.levels[depth].labels)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,10 +130,12 @@ class LevelTotals(LinearDesign):
 
         A level that no neighbor changes has no share.
         """
-        hierarchy = _hierarchy(inputs)
+        hierarchy, known = _hierarchy(inputs), _known(inputs)
         stated = dict(dict(inputs.options).get("level_shares", ()))
         found = []
         for depth, level in enumerate(hierarchy.levels):
+            if known and known.is_whole(depth, hierarchy):
+                continue
             query = NestedQuery(
                 by=leaves.by, items=leaves.items, where=leaves.where, present=leaves.present,
                 of=leaves, sum_of_cell=hierarchy.parts_of(depth),
@@ -132,17 +153,17 @@ class LevelTotals(LinearDesign):
 
     def _errors(self, errors: Sequence[float]) -> list[float]:
         """The errors of the numbers that agree, by level (root mean square)."""
-        fit = self._hierarchy.fit([error**2 for error in errors], [0.0] * len(errors))
+        fit = self._fit([(error**2, 0.0) for error in errors])
         return [sqrt(variances.mean()) for variances in fit.variances]
 
     def expected_error(self, errors: Sequence[float]) -> float:
         each = self._errors(errors)
-        sizes = [part.query.cells_per_group for part in self.queries]
+        sizes = [len(level.labels) for level in self._hierarchy.levels]
         pairs = zip(sizes, each, strict=True)
         return sqrt(sum(size * error**2 for size, error in pairs) / sum(sizes))
 
     def error(self, noises: Sequence[Noise], confidence: Fraction) -> Fraction:
-        margins = self._margins(self._fit(noises), confidence)
+        margins = self._margins(self._fit(map(_moments, noises)), confidence)
         return Fraction(max(margin.width for margin in margins), 10**DECIMALS) * self.step
 
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
@@ -155,22 +176,69 @@ class LevelTotals(LinearDesign):
             f"once they agree, the expected error of a number is {listed} (root mean square)",
         )
 
-    def _measured(self, answers: Sequence[NoisyAnswer]) -> list[Array]:
-        """The noisy numbers of each level, in the shape (groups, numbers)."""
-        pairs = zip(answers, self.queries, strict=True)
-        return [
-            answer.values.astype(object).reshape(-1, part.query.cells_per_group)
-            for answer, part in pairs
-        ]
+    @property
+    def _depths(self) -> list[int]:
+        """The levels that are measured: those with numbers that are not known."""
+        hierarchy, known = self._hierarchy, _known(self.inputs)
+        every = range(len(hierarchy.levels))
+        return [at for at in every if not (known and known.is_whole(at, hierarchy))]
 
-    def _fit(self, noises: Sequence[Noise]) -> TreeFit:
-        return self._hierarchy.fit(
-            [noise.discrete_variance for noise in noises],
-            [noise.fourth_cumulant(1) for noise in noises],
-        )
+    def _measured(self, answers: Sequence[NoisyAnswer], *, known: bool = True) -> list[Array]:
+        """The noisy or known numbers of each level, in steps, shape (groups, numbers)."""
+        by_level = dict(zip(self._depths, answers, strict=True))
+        groups, found = self.inputs.groups, []
+        for depth, level in enumerate(self._hierarchy.levels):
+            size = len(level.labels)
+            answer = by_level.get(depth)
+            found.append(
+                np.zeros((groups, size), dtype=object)
+                if answer is None
+                else answer.values.astype(object).reshape(-1, size)
+            )
+            for at, number in self._known_of(depth) if known else ():
+                found[-1][:, at] = int(number / self.step)
+        return found
+
+    def _known_of(self, depth: int) -> tuple[tuple[int, Fraction], ...]:
+        known = _known(self.inputs)
+        return known.levels[depth] if known else ()
+
+    def _fit(self, noises: Iterable[tuple[float, float]], *, known: bool = True) -> TreeFit:
+        """The fit of what is measured, by the moments of its noise, and known."""
+        by_level, found = dict(zip(self._depths, noises, strict=True)), []
+        for depth, level in enumerate(self._hierarchy.levels):
+            variance, fourth = by_level.get(depth, (UNKNOWN, 0.0))
+            moments = [[max(variance, NEAR_ZERO)], [fourth]]
+            own = np.repeat(np.array(moments), len(level.labels), axis=1)
+            if known:
+                own[:, [at for at, _ in self._known_of(depth)]] = [[NEAR_ZERO], [0.0]]
+            found.append(own)
+        return TreeFit(self._hierarchy.parents, found)
+
+    def shown_incomplete(self, answers: Sequence[NoisyAnswer]) -> str:
+        """That a known number is none that noise explains."""
+        if _known(self.inputs) is None:
+            return ""
+        moments = [_moments(answer.noise) for answer in answers]
+        fit = self._fit(moments, known=False)
+        found = fit.rounded(self._measured(answers, known=False), self.step * 10**DECIMALS)
+        every = [len(self._known_of(depth)) for depth in range(len(found))]
+        confidence, start = 1 - CONTRADICTION / sum(every), 0
+        for depth, numbers in enumerate(found):
+            widths = float(self.step) * blended_half_width(
+                fit.fourth_cumulants[depth], fit.variances[depth], confidence
+            )
+            for at, number in self._known_of(depth):
+                noisy = Fraction(int(numbers[0, at]), 10**DECIMALS)
+                if abs(noisy - number) > widths[at] + 1:
+                    name = self._hierarchy.paths[start + at][-1]
+                    shown = [rounded_text(one, 6) for one in (noisy, number, Fraction(widths[at]))]
+                    return CONTRADICTED.format(name, *shown)
+            start += len(self._hierarchy.levels[depth].labels)
+        return ""
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        fit, units = self._fit([answer.noise for answer in answers]), 10**DECIMALS
+        fit, units = self._fit(_moments(answer.noise) for answer in answers), 10**DECIMALS
         levels, unit = fit.rounded(self._measured(answers), Fraction(units)), self.step / units
         values, margins = integer_array(np.hstack(levels).ravel()), self._margins(fit, confidence)
         return Estimates.around(values, margins, unit, (decimal_places(unit),))
@@ -189,7 +257,7 @@ class LevelTotals(LinearDesign):
     def make_additive(
         self, answers: Sequence[NoisyAnswer], units: int, *, nonnegative: bool
     ) -> Array:
-        fit, measured = self._fit([answer.noise for answer in answers]), self._measured(answers)
+        fit, measured = self._fit(_moments(one.noise) for one in answers), self._measured(answers)
         make = fit.nonnegative if nonnegative else fit.rounded
         return integer_array(np.hstack(make(measured, units * self.step)).ravel())
 
@@ -235,9 +303,26 @@ class Levels(Statistic):
         for name, _ in options.get("level_shares", ()):
             if name not in names:
                 yield FieldFault("hierarchy-entry", "level_shares", word=name, choices=names)
+        yield from self._known_faults(inputs)
         for key in ("percent", "rate"):
             if options.get(key):
                 yield FieldFault("hierarchy-entry.other", key, key=key)
+
+    def _known_faults(self, inputs: Inputs) -> Iterator[FieldFault]:
+        """Faults of known numbers next to other fields."""
+        known, hierarchy, step = _known(inputs), _hierarchy(inputs), self.step(inputs)
+        if known is None:
+            return
+        if inputs.by:
+            yield FieldFault("known-number.by", "known")
+        if known.is_whole(len(hierarchy.levels) - 1, hierarchy):
+            yield FieldFault("known-number.all", "known")
+        low, _ = self.limits(inputs)[0]
+        numbers = [number for level in known.levels for _, number in level]
+        if any((number / step).denominator > 1 for number in numbers):
+            yield FieldFault("known-number.step", "known", step=readable_text(step))
+        if low is not None and min(numbers) < low:
+            yield FieldFault("known-number.negative", "known")
 
     def step_faults(
         self, inputs: Inputs, steps: Sequence[PostProcessingStep]
@@ -246,6 +331,15 @@ class Levels(Statistic):
         low, _ = self.limits(inputs)[0]
         if low != 0 and any(step.name == Whole.name for step in steps):
             yield FieldFault("hierarchy-entry.negative", "post")
+
+
+def _moments(noise: Noise) -> tuple[float, float]:
+    return noise.discrete_variance, noise.fourth_cumulant(1)
+
+
+def _known(inputs: Inputs) -> KnownNumbers | None:
+    known: KnownNumbers | None = dict(inputs.options).get("known")
+    return known
 
 
 def _hierarchy(inputs: Inputs) -> Hierarchy:

@@ -14,11 +14,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dpcli.numeric.arrays import Array, Floats, Ints, np
+from dpcli.numeric.arrays import Array, Bools, Floats, Ints, np
 from dpcli.statistics.tables.agreement import NEAR_ZERO, WEIGHT_UNITS
 
 RANK_BITS = 60
 """The bits of remainders that are compared."""
+
+UNKNOWN = 2.0**100
+"""The variance of a number that is not measured."""
 
 TINY = 1e-9
 """The relative error by floats of a number that is projected."""
@@ -78,28 +81,19 @@ class Families:
 class TreeFit:
     """The least squares estimate of the numbers of all levels, the top first.
 
-    `parents` are those of the parts at each level but the first. Each level has the variance and
-    the fourth cumulant of the noise of its numbers.
+    `parents` are those of the parts at each level but the first. `noises` are the variance and the
+    fourth cumulant of the noise of each number, shape (2, numbers). What is known has `NEAR_ZERO`,
+    and what is not measured `UNKNOWN`.
 
     Attributes:
         variances: Those of the estimates, by level.
         fourth_cumulants: Those of the estimates, by level.
     """
 
-    def __init__(
-        self,
-        top: int,
-        parents: Sequence[Sequence[int]],
-        variances: Sequence[float],
-        fourth_cumulants: Sequence[float],
-    ) -> None:
+    def __init__(self, parents: Sequence[Sequence[int]], noises: Sequence[Floats]) -> None:
         self.families = [Families(of) for of in parents]
-        own = [
-            np.array([variance or NEAR_ZERO, fourth])
-            for variance, fourth in zip(variances, fourth_cumulants, strict=True)
-        ]
-        sizes, levels = [top, *map(len, parents)], len(own)
-        upward = [np.tile(own[-1][:, None], sizes[-1])]
+        own, upward = noises, [noises[-1]]
+        self._is_known = [noise[0] <= NEAR_ZERO for noise in noises]
         self._of_own: list[Ints] = []
         self._shares: list[Ints] = []
         for families, noise in zip(reversed(self.families), own[-2::-1], strict=True):
@@ -113,8 +107,7 @@ class TreeFit:
             self._of_own.insert(0, units)
             mine = units / WEIGHT_UNITS
             powers = np.array([[2], [4]])
-            upward.insert(0, mine**powers * noise[:, None] + (1 - mine) ** powers * below)
-        self._levels = levels
+            upward.insert(0, mine**powers * noise + (1 - mine) ** powers * below)
         self._downward(own, upward)
 
     def _downward(self, own: Sequence[Floats], upward: Sequence[Floats]) -> None:
@@ -125,9 +118,7 @@ class TreeFit:
             of, mine = families.of, self._of_own[level] / WEIGHT_UNITS
             share = self._shares[level] / WEIGHT_UNITS
             rest = (
-                (times * mine) ** powers * own[level][:, None]
-                + moments[-1]
-                - times**powers * upward[level]
+                (times * mine) ** powers * own[level] + moments[-1] - times**powers * upward[level]
             )
             # How much the sum of the parts counts above, without the measured number.
             summed = (times * (1 - mine))[of]
@@ -145,7 +136,7 @@ class TreeFit:
     def _estimates(self, measured: Sequence[Array]) -> list[tuple[Array, int]]:
         """The estimates of each level, as whole numbers of one part of a scale."""
         upward, sums, scale = [measured[-1].astype(object)], list[Array](), 1
-        for level in range(self._levels - 2, -1, -1):
+        for level in reversed(range(len(self.families))):
             below, mine = self.families[level].sums(upward[0]), self._of_own[level].astype(object)
             sums.insert(0, below)
             upward.insert(0, mine * scale * measured[level] + (WEIGHT_UNITS - mine) * below)
@@ -185,15 +176,33 @@ class TreeFit:
         They are near the estimates times `units`. From the top down, parts are the nearest
         non-negative numbers with the total above them, rounded up or down.
         """
-        found: list[Array] = []
-        for families, (numbers, scale) in zip(
-            [None, *self.families], self._estimates(measured), strict=True
+        pairs = [
+            (numbers * units.numerator, scale * units.denominator)
+            for numbers, scale in self._estimates(measured)
+        ]
+        known, least = self._known(pairs)
+        above, below = pairs[0]
+        found = [np.maximum((2 * above + below) // (2 * below), least[0])]
+        for families, (above, below), fixed, low in zip(
+            self.families, pairs[1:], known[1:], least[1:], strict=True
         ):
-            above, below = numbers * units.numerator, scale * units.denominator
-            if families is None:
-                found.append(np.maximum((2 * above + below) // (2 * below), 0))
-                continue
-            near = families.projected((above / below).astype(np.float64), found[-1])
+            fits = (found[-1] >= families.sums(low))[..., families.of]
+            floor, left = np.where(fits, low, 0), found[-1] - families.sums(np.where(fits, low, 0))
+            numbers = (above / below).astype(np.float64) - floor.astype(np.float64)
+            # What is lower than all others by more than their total stays zero.
+            lowest = numbers.min() - float(left.max()) - 1
+            near = families.projected(np.where(fixed & fits, lowest, numbers), left)
             down = np.maximum(np.floor(near * (1 - TINY)), 0.0)
-            found.append(families.whole(down.astype(np.int64), near - down, found[-1]))
+            whole = families.whole(down.astype(np.int64), near - down, left)
+            found.append(whole + floor)
         return found
+
+    def _known(self, pairs: Sequence[tuple[Array, int]]) -> tuple[list[Bools], list[Array]]:
+        """Which numbers are known and whole, and the least that each number is by these."""
+        known, least = list[Bools](), list[Array]()
+        for level, (above, below) in reversed([*enumerate(pairs)]):
+            fixed = self._is_known[level] & (above % below == 0) & (above >= 0)
+            parts = self.families[level].sums(least[0]) if least else np.zeros_like(above)
+            known.insert(0, fixed.astype(np.bool_))
+            least.insert(0, np.where(fixed, above // below, parts))
+        return known, least

@@ -218,3 +218,55 @@ def test_a_file_has_levels_in_its_order_with_the_labels_of_the_column(tmp_path: 
     ]  # fmt: skip
     assert hierarchy.leaf_of == (0, 2, 1)
     assert digest != other
+
+
+KNOWN = "known: {country: {all of it: 210}, region: {r0: 123}, district: {d1_0: 41}}"
+
+
+@pytest.mark.parametrize("noise", [NOISES[0], NOISES[2]])
+def test_known_numbers_are_met_at_no_cost(noise: str) -> None:
+    """What is known is published, and intervals of all others hold; they are narrower."""
+    fields = f"{COUNTS}, {noise}"
+    planned, plain = (
+        planned_statistic(text_of(f"{fields}, {KNOWN}")),
+        planned_statistic(text_of(fields)),
+    )
+    leaves = np.array([40, 42, 41, 41, 30, 16])
+    runs, exact = 3000, levels_of(leaves, SMALL)
+    found = released(planned, exact[1:], runs)
+    values = found.value.reshape(runs, -1) / 100
+    shares = held(found, np.concatenate(exact))
+
+    assert [part.weighted.query.cells for part in planned.queries] == [3, 6]
+    for at, number in ((0, 210), (1, 123), (7, 41)):
+        assert (values[:, at] == number).all()
+    assert shares.min() > 0.93
+    assert shares[[at for at in range(10) if at not in (0, 1, 7)]].max() < 0.97
+    spread = np.square(values - np.concatenate(exact)).mean(axis=0)
+    without = released(plain, exact, runs).value.reshape(runs, -1) / 100
+    assert spread.sum() < 0.6 * np.square(without - np.concatenate(exact)).mean(axis=0).sum()
+
+
+def test_whole_numbers_meet_known_ones() -> None:
+    """Also where noise is large: every number is the sum of its parts, and none is negative."""
+    planned = planned_statistic(text_of(f"{COUNTS}, epsilon: 0.02, {KNOWN}"))
+    for _ in range(50):
+        answers = with_noise(planned, levels_of(np.array([40, 42, 41, 41, 30, 16]), SMALL)[1:])
+        whole = planned.design.make_additive(answers, 1, nonnegative=True)
+
+        assert (whole[0], whole[1], whole[7]) == (210, 123, 41)
+        assert whole.min() >= 0
+        assert whole[1:4].sum() == whole[0]
+        assert np.add.reduceat(whole[4:], [0, 3, 5]).tolist() == whole[1:4].tolist()
+
+
+@pytest.mark.parametrize(("known", "contradicts"), [(210, False), (400, True), (20, True)])
+def test_a_known_number_that_noise_does_not_explain_is_named(known: int, contradicts: bool) -> None:
+    """Numbers are then not complete: what is known is about other rows."""
+    fields = f"{COUNTS}, epsilon: 1, known: {{country: {{all of it: {known}}}}}"
+    planned = planned_statistic(text_of(fields))
+    answers = with_noise(planned, levels_of(np.array([40, 42, 41, 41, 30, 16]), SMALL)[1:])
+    shown = planned.design.shown_incomplete(answers)
+
+    assert bool(shown) == contradicts
+    assert shown.startswith("the noisy number of all of it is") == contradicts

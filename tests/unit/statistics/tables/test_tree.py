@@ -28,9 +28,9 @@ def random_tree(random: np.random.Generator, depth: int, most: int = 4) -> Paren
 
 def fit_of(parents: Parents, variances: Sequence[float]) -> TreeFit:
     """The fit; its noise has an excess kurtosis of one."""
-    top = int(parents[0].max()) + 1
-    lists = [of.tolist() for of in parents]
-    return TreeFit(top, lists, variances, [variance**2 for variance in variances])
+    moments = zip(sizes_of(parents), variances, strict=True)
+    noises = [np.tile([[one], [one**2]], size) for size, one in moments]
+    return TreeFit([of.tolist() for of in parents], noises)
 
 
 def sizes_of(parents: Parents) -> list[int]:
