@@ -41,7 +41,7 @@ def read_groups(
         arguments = {"column": column.name, "key": "between"}
         raise name.span.report("duplicate-key-column.both", **arguments)
     read = partial(read_position, column)
-    positions = _listed(column, pairs[0][1]) if pairs else _all(column, name, where)
+    positions = _listed(column, pairs[0][1], where) if pairs else _all(column, name, where)
     if reference := section.node.scalar("reference"):
         if reference.text == PREVIOUS and PREVIOUS not in map(column.text, positions):
             return compared_values(column, positions)
@@ -52,8 +52,8 @@ def read_groups(
     return compared_values(column, positions)
 
 
-def _listed(column: ValuedColumn, listed: Node) -> list[int]:
-    """The positions of different labels or values, two or more."""
+def _listed(column: ValuedColumn, listed: Node, where: Sequence[Filter]) -> list[int]:
+    """The positions of different labels or values that rows can have, two or more."""
     labels = scalars_of(listed)
     if len(labels) == 1:
         raise listed.span.report("comparison-form.one", column=column.name)
@@ -65,6 +65,9 @@ def _listed(column: ValuedColumn, listed: Node) -> list[int]:
     for index, scalar in enumerate(labels):
         if positions[index] in positions[:index]:
             raise scalar.span.report("comparison-form.twice", column=column.name)
+        position = positions[index]
+        if possible_values((InRanges(column, ((position, position),)), *where)) is None:
+            raise scalar.span.report("comparison-form.empty", group=scalar.text)
     return positions
 
 

@@ -223,7 +223,7 @@ class InputsReader:
         node = self._section.node.mapping("known")
         if (hierarchy := self._fields["hierarchy"].value) is None:
             raise self._section.report_key("known-number.hierarchy", "known")
-        return node and read_known(node, hierarchy, self._context)
+        return read_known(node, hierarchy, self._context) if node else None
 
     def _rate(self, rate: RateModel) -> PublicRate:
         from dpcli.specification.public_numbers import read_rate

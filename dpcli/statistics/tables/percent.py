@@ -36,6 +36,7 @@ from dpcli.numeric.arrays import (
 from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery
+from dpcli.statistics.counts.known_sum import sum_is_public
 from dpcli.statistics.design import (
     Design,
     Inputs,
@@ -308,15 +309,21 @@ class Percents(Statistic):
         if sum(axes) < (1 if percent == TOTAL else 2):
             code = "percent-form.ways" if inputs.margins else "percent-form"
             yield FieldFault(code if sum(axes) else "percent-form.one", "percent", word=percent)
+        elif not inputs.has_private_groups and 1 in self.parts(inputs):
+            yield FieldFault("percent-form.whole", "percent", word=percent)
+
+    def parts(self, inputs: Inputs) -> list[int]:
+        """How many numbers have the same total, in each table of groups and items."""
+        tables = () if inputs.margins else self.tables(inputs)
+        return [parts_of(table, inputs.option("percent")) for table in tables]
 
     def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
         """The designs in which each count has noise of its own, at the same cost."""
         percent, tables, rows = inputs.option("percent"), self.tables(inputs), LinearQuery()
         found = []
         for design in self.counts.designs(replace(inputs, sample=None), relation):
-            queries, counts = design.queries, design.queries[0].query
-            counts_each = counts.sum_of_row == 1 and not counts.may_skip
-            is_public = relation.size_is_public and counts_each and percent == TOTAL
+            queries = design.queries
+            is_public = sum_is_public(queries[0].query, relation) and percent == TOTAL
             if is_public and queries[-1].query != rows:
                 queries = (*queries, WeightedQuery("rows", rows, Fraction(0), supports=True))
             if is_public or design.noise_of_numbers is NoiseOfNumbers.OWN:
