@@ -104,7 +104,7 @@ def projected(numbers: Floats, totals: Floats) -> Floats:
     above = np.ones(len(totals)) * flat.shape[1]
     positive = np.ones(flat.shape, np.bool_)
     while True:
-        # A number that was left out stays out: floats might let it in and out for ever.
+        # A number that was left out stays out: rounding might let it in and out without end.
         positive &= flat > shift[:, None]
         counts = positive.sum(axis=1)
         if (counts == above).all():
