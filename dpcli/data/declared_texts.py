@@ -170,9 +170,10 @@ def require_text(scalar: ScalarNode, what: str, *, published: bool) -> None:
         raise AlreadyReportedError
     code = text_fault(text, published=published)
     if code == "formula-label":
+        if what not in {"label", "value"}:
+            raise span.report("formula-label.stated", what=what, label=text, first=text[0])
         quoted = text.replace("'", "''")
-        variant = code if what in {"label", "value"} else f"{code}.stated"
-        raise span.report(variant, what=what, label=text, first=text[0], quoted=quoted)
+        raise span.report(code, label=text, first=text[0], quoted=quoted)
     if code:
         unseen = code_point(unseen_character(text))
         raise span.report(code, what=what, text=text, stripped=text.strip(), character=unseen)
