@@ -41,7 +41,9 @@ def read_groups(
         arguments = {"column": column.name, "key": "between"}
         raise name.span.report("duplicate-key-column.both", **arguments)
     read = partial(read_position, column)
-    positions = _listed(column, pairs[0][1], where) if pairs else _all(column, name, where)
+    # Earlier versions accepted labels that `where` excludes.
+    known = () if context.published else where
+    positions = _listed(column, pairs[0][1], known) if pairs else _all(column, name, where)
     if reference := section.node.scalar("reference"):
         if reference.text == PREVIOUS and PREVIOUS not in map(column.text, positions):
             return compared_values(column, positions)

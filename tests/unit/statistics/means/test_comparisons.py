@@ -12,6 +12,8 @@ import pytest
 from dpcli.noise.vector_noise import VectorNoise
 from dpcli.numeric.arrays import Floats
 from dpcli.planning.plan import PlannedStatistic
+from dpcli.problems.errors import SpecError
+from dpcli.specification.load import parse_spec
 from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
 from tests.support.rules import mostly_extended
 from tests.support.surveys import CONFIDENCE, by_item, planned_statistic, with_noise
@@ -211,3 +213,15 @@ def test_labels_are_listed_or_all() -> None:
     assert entry.statistic.names(entry.inputs) == (
         "f", "m", "x", "m - f", "x - m", "m / f", "x / m",
     )  # fmt: skip
+
+
+def test_a_published_spec_may_compare_labels_that_no_row_has() -> None:
+    """Reports of earlier versions are read, though a new spec may not list such labels."""
+    text = SPEC.format(
+        unit="row", neighbors="add-remove", low=0,
+        fields="statistic: comparison, between: {sex: [f, m]}, where: {sex: f}, epsilon: 1",
+    )  # fmt: skip
+
+    with pytest.raises(SpecError, match="no row can be in the group `m`"):
+        parse_spec(text, "spec.yaml")
+    assert parse_spec(text, "spec.yaml", published=True).dataset
