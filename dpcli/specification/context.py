@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from dpcli.statistics.bounds.chosen_bounds import BoundsChoice
     from dpcli.statistics.tables.hierarchy import Hierarchy
 
+RESERVED_COLUMNS = ("statistic", "item", "value", "lower", "upper")
+"""The columns that every published table has."""
+
 
 @dataclass(kw_only=True)
 class SpecContext(DeclaredColumns):

@@ -22,8 +22,7 @@ from dpcli.fields.tree import MappingNode, Node, ScalarNode, Span, attempt, scal
 from dpcli.fields.values import AlreadyReportedError, ByForm, NumberSyntaxError, Text, parse_number
 from dpcli.numeric.days import day_of
 from dpcli.specification.code_list import read_list
-from dpcli.specification.context import SpecContext
-from dpcli.specification.inputs import RESERVED_COLUMNS
+from dpcli.specification.context import RESERVED_COLUMNS, SpecContext
 from dpcli.statistics.tables.hierarchy import Hierarchy, KnownNumbers, Level
 from dpcli.statistics.tables.totals import ALL
 

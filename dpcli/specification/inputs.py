@@ -29,7 +29,7 @@ from dpcli.fields.tree import (
 from dpcli.fields.values import AlreadyReportedError
 from dpcli.privacy.unit import PersonUnit, Relation, RowUnit
 from dpcli.queries.query import MAX_PRODUCT
-from dpcli.specification.context import SpecContext
+from dpcli.specification.context import RESERVED_COLUMNS, SpecContext
 from dpcli.specification.entry_fields import EntryModel
 from dpcli.statistics.design import Design, Inputs
 from dpcli.statistics.postprocessing import PostProcessingStep
@@ -39,9 +39,6 @@ if TYPE_CHECKING:
     from dpcli.queries.scores import Points
     from dpcli.statistics.counts.rates import PublicRate
     from dpcli.statistics.tables.hierarchy import KnownNumbers
-
-RESERVED_COLUMNS = ("statistic", "item", "value", "lower", "upper")
-"""The columns that every published table has."""
 
 ESTIMATE_COLUMNS = (
     "column",

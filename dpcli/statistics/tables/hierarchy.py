@@ -18,7 +18,7 @@ from dpcli.noise.distribution import Margin, Noise
 from dpcli.noise.sums import blended_half_width
 from dpcli.numeric.arrays import Array, integer_array, np
 from dpcli.numeric.exact import decimal_places, readable_text, rounded_text
-from dpcli.privacy.unit import Relation
+from dpcli.privacy.unit import PersonUnit, Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.nested import NestedQuery
 from dpcli.queries.query import LinearQuery
@@ -32,9 +32,10 @@ from dpcli.statistics.tables.tree import UNKNOWN, TreeFit
 
 REASON = (
     "the numbers of each level are measured, with a part of the loss for each level, and made to "
-    "agree by least squares: each is the sum of its parts. Rows of a person are limited once, at "
-    "the lowest level, for all levels"
+    "agree by least squares: each is the sum of its parts"
 )
+
+OF_PEOPLE = ". Rows of a person are limited once, at the lowest level, for all levels"
 
 CONTRADICTION = Fraction(1, 1000)
 """The probability that noise alone contradicts one of all known numbers."""
@@ -145,7 +146,8 @@ class LevelTotals(LinearDesign):
             found.append(WeightedQuery(f"{role} by {level.name}", query, share, step))
         total = sum(part.weight for part in found)
         queries = tuple(replace(part, weight=part.weight / (total or 1)) for part in found)
-        return cls(inputs, queries, step=step)
+        reason = REASON + OF_PEOPLE * isinstance(relation.unit, PersonUnit)
+        return cls(inputs, queries, reason=reason, step=step)
 
     @property
     def _hierarchy(self) -> Hierarchy:
@@ -172,7 +174,7 @@ class LevelTotals(LinearDesign):
         named = zip(self._hierarchy.levels, errors, strict=True)
         listed = ", ".join(f"{error} for {level.name}" for level, error in named)
         return (
-            REASON,
+            self.reason,
             f"once they agree, the expected error of a number is {listed} (root mean square)",
         )
 
