@@ -38,7 +38,7 @@ columns:
   rich: {type: boolean}
 hierarchies:
   parts: {levels: [work, job], parents: {none: no, part: yes, full: yes, retired: no}}
-  halves: {column: age, levels: {all: {edges: [0, 100]}, half: {width: 50}}}
+  halves: {column: age, levels: {all: {edges: [0, 100] }, half: {width: 50}}}
 statistics:
 """
 

@@ -47,7 +47,7 @@ PLACES = {
     ),
     **dict.fromkeys(("dpcli", "model", "dataset", "confidence", "declarations", "csv"), "root"),
     **dict.fromkeys(("quality", "sample", "derive", "people", "output"), "root"),
-    **dict.fromkeys(("period", "reference_period"), "root"),
+    **dict.fromkeys(("period", "reference_period", "hierarchies"), "root"),
     **dict.fromkeys(("statistics", "responses", "public"), "root"),
     **dict.fromkeys(("unit", "neighbors", "budget", "composition"), "privacy"),
     **dict.fromkeys(("max_rows", "max_groups", "max_rows_per_group"), "unit"),
