@@ -398,7 +398,9 @@ def long_schema(report: Report, table: Table) -> Json:
     columns = [
         _column(first, "string", "The statistic.", required=True),
         *(
-            _column(key, "string", "A key of the group; empty where it has none.", captions[name])
+            _column(
+                key, "string", "A key of the group; empty where it has none.", captions.get(name)
+            )
             for key, name in zip(keys, names, strict=True)
         ),
         _column(

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -31,6 +32,13 @@ def sample_of(spec: Path) -> Path:
     text = spec.read_text(encoding="utf-8")
     (name,) = set(re.findall(r"sample_data/(\w+\.csv)", text)) or {PEOPLE.name}
     return PEOPLE.with_name(name)
+
+
+def copied_spec(spec: Path, folder: Path) -> Path:
+    """A copy of a spec of `specs/`, next to copies of the public files there."""
+    for file in spec.parent.glob("*.csv"):
+        shutil.copy(file, folder)
+    return Path(shutil.copy(spec, folder))
 
 
 SPEC = """\

@@ -23,6 +23,7 @@ from tests.support.cli import (
     PEOPLE,
     SPECS,
     Command,
+    copied_spec,
     edit,
     remove_ledger,
     reported,
@@ -50,7 +51,7 @@ def test_every_sample_spec_is_released(path: Path, dpcli: Command, tmp_path: Pat
     """Each spec in specs/ gives a table of plain decimals and both reports."""
     reports = ["--report", tmp_path / "r.json", "--report", tmp_path / "r.md"]
     # A copy, so that each test has a ledger of its own.
-    copied = shutil.copy(path, tmp_path)
+    copied = copied_spec(path, tmp_path)
     dpcli("release", copied, sample_of(path), "-o", tmp_path / "out.csv", *reports).succeeded()
 
     header, *rows = lines((tmp_path / "out.csv").read_text(encoding="utf-8"))

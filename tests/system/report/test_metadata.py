@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cli import PEOPLE, SPECS, Command, reported, sample_of, written
+from tests.support.cli import PEOPLE, SPECS, Command, copied_spec, reported, sample_of, written
 from tests.support.rules import mostly_extended
 
 csvw = pytest.importorskip("csvw")
@@ -112,6 +112,7 @@ def test_metadata_of_every_sample_are_valid(dpcli: Command, tmp_path: Path, spec
     for layout in ("long", "wide"):
         folder = tmp_path / layout
         folder.mkdir()
+        copied_spec(spec, folder)
         text, data = spec.read_text(), sample_of(spec)
         accepted(released(dpcli, folder, "--layout", layout, spec=text, data=data))
 
