@@ -287,6 +287,9 @@ class Levels(Statistic):
         full = [(*path, *[totals] * (len(levels) - len(path))) for path in _hierarchy(inputs).paths]
         return tuple(zip((level.name for level in levels), zip(*full, strict=True), strict=True))
 
+    def total_label(self, inputs: Inputs) -> str:
+        return _hierarchy(inputs).totals
+
     def item_count(self, inputs: Inputs) -> int:
         return sum(len(level.labels) for level in _hierarchy(inputs).levels)
 
