@@ -39,7 +39,8 @@ def sum_numbers(
     share noise, it follows from the covariance in the report. Without one, it is the sum of all
     intervals, and the result says how often it holds at least: of noise that is not Gaussian,
     less often than each. Means and other values are refused, and so are numbers of several
-    statistics and numbers that have no interval, that post-processing changed, or that noise chose.
+    statistics, totals next to numbers that are in them, and numbers that have no interval, that
+    post-processing changed, or that noise chose.
 
     Examples:
         dpcli sum published/first.report.json

@@ -455,6 +455,9 @@ class LayoutReport(JsonObject):
     Absent if all keys name its lines."""
     keys: list[str] | None = None
     """The columns of the keys of each number; absent if these are `by`."""
+    totals: str | None = None
+    """What a key is called in numbers that are totals over it: of the `keys` that are not in `by`,
+    or of all in `by`. Absent if no number is a total."""
     unit: Annotated[str, Keywords(const="date")] | None = None
     """Its numbers are dates, written as strings; absent where they are numbers."""
     possible: Possible | None = None
@@ -476,6 +479,7 @@ class LayoutReport(JsonObject):
             columns=columns[:lines],
             across=next(iter(columns[lines:]), None),
             keys=keys if len(keys) > len(entry.inputs.by) else None,
+            totals=statistic.total_label(entry.inputs) or None,
             chosen=statistic.chooses_labels,
             measure=statistic.measure,
             scale=scale,

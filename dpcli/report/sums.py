@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
+from itertools import combinations
 from math import ceil, floor, sqrt
 from typing import TYPE_CHECKING
 
@@ -232,6 +233,7 @@ def _addends(report: Report, conditions: Conditions) -> Addends:
     if names[0] + RAW in named and _is_biased(stated) and not has_suppressed:
         # Errors of the numbers that are not processed do not add up.
         return _addends(report, {**conditions, columns[0]: [names[0] + RAW]})
+    _require_disjoint(stated, chosen.select(columns))
     ends = frame.columns[len(columns) : len(columns) + 3]
     return Addends(
         stated=stated,
@@ -241,6 +243,36 @@ def _addends(report: Report, conditions: Conditions) -> Addends:
         items=chosen[columns[-1]].n_unique(),
         has_suppressed=has_suppressed,
     )
+
+
+def _require_disjoint(stated: PublishedStatisticReport, chosen: pl.DataFrame) -> None:
+    """Raises UsageError if a row may count in two chosen numbers, such as a total and its part.
+
+    Two numbers are about different rows if they differ in the item, or in a key over which neither
+    is a total. The columns of `chosen` are the statistic, the keys and the item.
+    """
+    import polars as pl
+
+    total = stated.layout.totals
+    if total is None:
+        return
+    own = stated.layout.keys
+    summed = stated.by if own is None else [key for key in own if key not in stated.by]
+    fixed = [column for column in chosen.columns if column not in summed]
+    kept = {
+        tuple(key for key, label in zip(summed, labels, strict=True) if label != total)
+        for labels in chosen.select(summed).unique().rows()
+    }
+    forms = {
+        keys: chosen.filter(*((pl.col(key) == total) == (key not in keys) for key in summed))
+        for keys in kept
+    }
+    for one, other in combinations(kept, 2):
+        common = [*fixed, *(key for key in one if key in other)]
+        if len(forms[one].join(forms[other], on=common, how="semi")):
+            coarsest = min(kept, key=lambda keys: (len(keys), keys))
+            added = [f"--where {key}={total}" for key in summed if key not in coarsest]
+            raise UsageError.about("sum-refused.totals", name=chosen[0, 0], conditions=added)
 
 
 def _is_biased(stated: PublishedStatisticReport) -> bool:

@@ -24,7 +24,7 @@ from dpcli.numeric.days import day_of
 from dpcli.specification.code_list import read_list
 from dpcli.specification.context import RESERVED_COLUMNS, SpecContext
 from dpcli.statistics.tables.hierarchy import Hierarchy, KnownNumbers, Level
-from dpcli.statistics.tables.totals import ALL
+from dpcli.statistics.tables.totals import ALL, TotalsLabel
 
 Path = tuple[str, ...]
 """The labels of a leaf and of all above it, the top first."""
@@ -65,7 +65,7 @@ class HierarchyModel(SectionModel):
     file: Text | None = None
     parents: Numbers | None = None
     column: Text | None = None
-    totals: Text | None = None
+    totals: TotalsLabel | None = None
 
 
 def choose_hierarchy(_: ScalarNode | None, node: Node) -> type[SectionModel]:

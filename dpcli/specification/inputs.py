@@ -168,8 +168,7 @@ class InputsReader:
         """The value of a field, with names of columns, bins and candidates resolved."""
         value, node = getattr(self._section, key), self._section.node.value(key)
         if role is None:
-            # That an entry is about people is no field of its statistic.
-            return None if (key, value) == ("of", "people") else value
+            return self._plain(key, value)
         match role.refers_to:
             case "column" | "hierarchy" if isinstance(node, ScalarNode):
                 is_column = role.refers_to == "column"
@@ -191,6 +190,13 @@ class InputsReader:
             case "candidates":
                 return self._candidates(self._fields["column"].value, key if node else "column")
         return value
+
+    def _plain(self, key: str, value: Any) -> Any:
+        """The value of a field that refers to nothing."""
+        if key == "level_shares" and value and self._section.node.value("hierarchy") is None:
+            raise self._section.report_key("hierarchy-entry.none", key)
+        # That an entry is about people is no field of its statistic.
+        return None if (key, value) == ("of", "people") else value
 
     def _column(self, scalar: ScalarNode, role: ColumnRole) -> Column:
         column = self._context.columns.get(scalar.text)

@@ -199,9 +199,13 @@ class Estimates:
         return replace(self.map_numbers(lambda numbers: multiply_exact(numbers, factor)), step=step)
 
     def with_values(self, values: Array, step: Fraction) -> Estimates:
-        """The estimates with other values, in this step, and the same intervals."""
-        fine = self.refined(step)
-        return replace(fine, value=multiply_exact(values, int(step / fine.step)))
+        """The estimates with other values, in this step, and the same intervals.
+
+        They are printed with all decimals of the step, because values that add up must be exact.
+        """
+        fine, least = self.refined(step), decimal_places(step)
+        decimals = tuple(max(least, own) for own in self.decimals)
+        return replace(fine, value=multiply_exact(values, int(step / fine.step)), decimals=decimals)
 
     def shifted(self, by: Fraction) -> Estimates:
         """The estimates with `by` added to every number."""

@@ -170,6 +170,10 @@ class Statistic(ABC):
         """The columns that name the items in tables; empty if names of items do."""
         return ()
 
+    def total_label(self, inputs: Inputs) -> str:
+        """What a key is called in totals over it; empty if there are none."""
+        return inputs.by[-1].total if inputs.by else ""
+
     def item_heading(self, inputs: Inputs) -> str:
         """The heading of a column of items."""
         return self.item

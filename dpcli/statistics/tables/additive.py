@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import prod
 
-from dpcli.numeric.arrays import Array, Floats, Ints, np
+from dpcli.numeric.arrays import Array, Floats, Ints, integer_array, np
 from dpcli.statistics.tables.agreement import WEIGHT_UNITS, Agreement, Axes, Measured, cells
 from dpcli.statistics.tables.fitting import (
     MAX_JOINT_CELLS,
@@ -20,6 +20,9 @@ from dpcli.statistics.tables.fitting import (
     projected,
 )
 from dpcli.statistics.tables.rounding import whole_margins, whole_parts
+
+FIT_BITS = 44
+"""Larger totals are fitted in a coarser unit, so that floats have their whole numbers exactly."""
 
 
 def joint_cells(sizes: Sequence[int], ways: Sequence[int]) -> int:
@@ -44,8 +47,10 @@ def additive_counts(
     if not nonnegative:
         linear = (agreement.rounded(axes, units) for axes in wanted)
         return np.hstack([table.reshape(len(table), -1) for table in linear]).ravel()
-    totals: Ints = np.maximum(agreement.rounded((), units).ravel(), 0).astype(np.int64)
-    scale = float(units)
+    totals = np.maximum(agreement.rounded((), units).ravel(), 0)
+    unit = 1 << max(0, int(totals.max(initial=0)).bit_length() - FIT_BITS)
+    coarse: Ints = (totals // unit).astype(np.int64)
+    scale = float(units / unit)
     effects = {
         tuple(places[axis] for axis in axes): MeasuredEffectOfTable(
             agreement.effects[axes].astype(np.float64) * (scale / WEIGHT_UNITS / cells(axes) ** 2),
@@ -60,11 +65,17 @@ def additive_counts(
     at_once = max(1, MAX_JOINT_CELLS // max(joint_cells(sizes, [ways]), 1))
     found = [
         _whole(
-            sizes, _of_groups(effects, slice(at, at + at_once)), totals[at : at + at_once], tables
+            sizes, _of_groups(effects, slice(at, at + at_once)), coarse[at : at + at_once], tables
         )
-        for at in range(0, len(totals), at_once)
+        for at in range(0, len(coarse), at_once)
     ]
-    return np.vstack(found).ravel()
+    whole = np.vstack(found)
+    if unit > 1:
+        whole = whole.astype(object) * unit
+        # What is less than a unit goes to one cell of the joint table, the first in all tables.
+        firsts = np.cumsum([0, *map(cells, wanted)])[:-1]
+        whole[:, firsts] += (totals % unit)[:, None]
+    return integer_array(whole.ravel())
 
 
 Effects = dict[Table, MeasuredEffectOfTable]

@@ -111,6 +111,20 @@ class KnownNumbers:
         pairs = zip(self.names, self.levels, strict=True)
         return ", ".join(f"{len(known):,} of {name}" for name, known in pairs if known)
 
+    def exceeded(self, hierarchy: Hierarchy) -> str:
+        """The level of a number that is smaller than the sum of its known parts, or no level."""
+        least: dict[int, Fraction] = {}
+        for depth in reversed(range(len(self.levels))):
+            own, level = dict(self.levels[depth]), hierarchy.levels[depth]
+            if any(least.get(at, 0) > number for at, number in own.items()):
+                return level.name
+            sums: dict[int, Fraction] = {}
+            for at, number in (least | own).items() if level.parents else ():
+                parent = level.parents[at]
+                sums[parent] = sums.get(parent, Fraction(0)) + number
+            least = sums
+        return ""
+
     def is_whole(self, depth: int, hierarchy: Hierarchy) -> bool:
         """Whether all numbers of a level are known."""
         return len(self.levels[depth]) == len(hierarchy.levels[depth].labels)
@@ -289,6 +303,9 @@ class Levels(Statistic):
         full = [(*path, *[totals] * (len(levels) - len(path))) for path in _hierarchy(inputs).paths]
         return tuple(zip((level.name for level in levels), zip(*full, strict=True), strict=True))
 
+    def total_label(self, inputs: Inputs) -> str:
+        return _hierarchy(inputs).totals
+
     def item_count(self, inputs: Inputs) -> int:
         return sum(len(level.labels) for level in _hierarchy(inputs).levels)
 
@@ -306,7 +323,7 @@ class Levels(Statistic):
             if name not in names:
                 yield FieldFault("hierarchy-entry", "level_shares", word=name, choices=names)
         yield from self._known_faults(inputs)
-        for key in ("percent", "rate"):
+        for key in ("percent", "rate", "totals"):
             if options.get(key):
                 yield FieldFault("hierarchy-entry.other", key, key=key)
 
@@ -325,6 +342,8 @@ class Levels(Statistic):
             yield FieldFault("known-number.step", "known", step=readable_text(step))
         if low is not None and min(numbers) < low:
             yield FieldFault("known-number.negative", "known")
+        elif low == 0 and (level := known.exceeded(hierarchy)):
+            yield FieldFault("known-number.more", "known", level=level)
 
     def step_faults(
         self, inputs: Inputs, steps: Sequence[PostProcessingStep]

@@ -456,6 +456,9 @@ class Marginals(Statistic):
             for cell in product(*(key.labels for key in table))
         )
 
+    def total_label(self, inputs: Inputs) -> str:
+        return totals_label(inputs) if inputs.ways[0] < len(inputs.margins) else ""
+
     def item_count(self, inputs: Inputs) -> int:
         return count_cells(sizes_of(inputs), inputs.ways)
 

@@ -23,8 +23,13 @@ RANK_BITS = 60
 UNKNOWN = 2.0**100
 """The variance of a number that is not measured."""
 
-TINY = 1e-9
-"""The relative error by floats of a number that is projected."""
+LARGEST = 2.0**62
+"""Floats below this fit in the whole numbers of an array."""
+
+
+def exact_floats(numbers: Floats) -> Array:
+    """Whole floats as Python integers."""
+    return np.array([int(one) for one in numbers.flat], object).reshape(numbers.shape)
 
 
 class Families:
@@ -57,6 +62,21 @@ class Families:
         each, more = missing // all_parts, (missing % all_parts).astype(np.int64)
         up = self.ranks(remainders) < more[..., self.of]
         return np.asarray(down + each[..., self.of] + up)
+
+    def rounded_parts(self, parts: Floats, totals: Array) -> Array:
+        """Whole numbers with these totals, none below zero, near `parts` with about these totals.
+
+        The largest of each family has what floats of large numbers miss.
+        """
+        floors = np.floor(parts)
+        is_small = floors.max(initial=0.0) < LARGEST
+        down = np.asarray(floors.astype(np.int64) if is_small else exact_floats(floors))
+        missing = totals - self.sums(down)
+        positive = parts > 0
+        beyond = (missing < 0) | (missing > self.sums(positive.astype(np.int64)))
+        largest = self.ranks(parts) == 0
+        down = down + np.where(largest & beyond[..., self.of], missing[..., self.of], 0)
+        return self.whole(down, np.where(positive, parts - floors, -1.0), totals)
 
     def projected(self, numbers: Floats, totals: Array) -> Floats:
         """The nearest numbers with these totals that are not negative (Michelot 1986)."""
@@ -192,9 +212,7 @@ class TreeFit:
             # What is lower than all others by more than their total stays zero.
             lowest = numbers.min() - float(left.max()) - 1
             near = families.projected(np.where(fixed & fits, lowest, numbers), left)
-            down = np.maximum(np.floor(near * (1 - TINY)), 0.0)
-            whole = families.whole(down.astype(np.int64), near - down, left)
-            found.append(whole + floor)
+            found.append(families.rounded_parts(np.where(fixed & fits, 0.0, near), left) + floor)
         return found
 
     def _known(self, pairs: Sequence[tuple[Array, int]]) -> tuple[list[Bools], list[Array]]:
@@ -202,7 +220,13 @@ class TreeFit:
         known, least = list[Bools](), list[Array]()
         for level, (above, below) in reversed([*enumerate(pairs)]):
             fixed = self._is_known[level] & (above % below == 0) & (above >= 0)
-            parts = self.families[level].sums(least[0]) if least else np.zeros_like(above)
+            parts: Array = np.zeros_like(above)
+            if least:
+                families = self.families[level]
+                parts = families.sums(least[0])
+                # A number is known if all of its parts are.
+                unknown = families.sums((~known[0]).astype(np.int64))
+                fixed = fixed | ((unknown == 0) & (above == parts * below))
             known.insert(0, fixed.astype(np.bool_))
             least.insert(0, np.where(fixed, above // below, parts))
         return known, least

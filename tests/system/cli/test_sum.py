@@ -295,6 +295,49 @@ def test_a_report_with_covariances_is_read_as_it_was_written(report: Path) -> No
     }  # fmt: skip
 
 
+TOTALS = """\
+dpcli: 1
+dataset: town
+privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 9}}
+quality: none
+columns:
+  sex: {type: category, values: [f, m]}
+  ward: {type: category, values: [a, b, c, d]}
+  day: {type: date, bounds: [2020-01-01, 2020-12-31]}
+hierarchies: {time: {column: day, levels: {year: year, month: month}}}
+statistics:
+  - {name: agreed, statistic: marginals, columns: [sex, ward], ways: [1, 2], epsilon: 1}
+  - {name: moved, statistic: marginals, columns: [ward, sex], ways: 1, epsilon: 1}
+  - {name: whole, statistic: marginals, columns: [ward, sex], post: [whole], ways: 1, epsilon: 1}
+  - {name: crossed, statistic: count, by: [sex, ward], totals: Sum, epsilon: 1}
+  - {name: days, statistic: count, hierarchy: time, by: [sex], epsilon: 1}
+"""
+
+
+def test_totals_are_not_added_to_their_parts(dpcli: Command, tmp_path: Path) -> None:
+    """The refusal names conditions that choose numbers about different rows, which are added."""
+    spec, data = tmp_path / "spec.yaml", tmp_path / "data.csv"
+    spec.write_text(TOTALS, encoding="utf-8")
+    data.write_text("sex,ward,day\nf,a,2020-02-01\nm,b,2020-03-01\n", encoding="utf-8")
+    report = released(dpcli, spec, data)
+    for where, hint, count in (
+        (["statistic=agreed"], ["ward=all"], 2),
+        (["statistic=agreed", "sex=f"], ["ward=all"], 1),
+        (["statistic=moved"], ["ward=all"], 2),
+        (["statistic=whole"], ["ward=all"], 2),
+        (["statistic=crossed"], ["sex=Sum", "ward=Sum"], 1),
+        (["statistic=crossed", "sex=f", "sex=m"], ["ward=Sum"], 2),
+        (["statistic=days"], ["month=all"], 2),
+    ):
+        message = refusal(dpcli, report, *where)
+        assert "error[sum-refused]" in message
+        assert "rows would count twice" in message
+        assert message.endswith("as with " + " and ".join(f"`--where {one}`" for one in hint))
+        assert added(dpcli, report, *where, *hint)["numbers"] == count
+    wards = [f"ward={ward}" for ward in "abcd"]
+    assert added(dpcli, report, "statistic=crossed", "sex=f", "sex=m", *wards)["numbers"] == 8
+
+
 def test_counts_that_share_gaussian_noise_have_all_half_widths(
     dpcli: Command, tmp_path: Path
 ) -> None:
@@ -377,7 +420,8 @@ def test_counts_of_an_earlier_report_have_the_sum_of_all_intervals(
     older = without(report, "agreed", "noise_of_numbers", "post_unbiased")
     assert "post-processing" in refusal(dpcli, older, "statistic=moved", "ward=a")
     processed, raw = (
-        added(dpcli, older, f"statistic={name}", "sex=f") for name in ("agreed", "agreed.raw")
+        added(dpcli, older, f"statistic={name}", "sex=f", "ward=all")
+        for name in ("agreed", "agreed.raw")
     )
     assert processed == raw
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
+from math import prod
 
 import numpy as np
 import pytest
 
+from dpcli.noise.distribution import NO_NOISE
 from dpcli.numeric.arrays import Ints, integer_array
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.planning.results import NoisyStatistic
@@ -15,6 +17,8 @@ from dpcli.problems.errors import SpecError
 from dpcli.releasing.steps import estimate_statistic
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.tables.additive import additive_counts
+from dpcli.statistics.tables.agreement import MeasuredTable
 from dpcli.statistics.tables.shares import Ways, wanted_tables
 from tests.support.rules import also_slow
 from tests.support.streams import Stream
@@ -52,8 +56,9 @@ def published(plan: PlannedStatistic, joint: Ints) -> tuple[Estimates, Estimates
 def as_tables(
     estimates: Estimates, sizes: tuple[int, ...], ways: Ways
 ) -> dict[tuple[int, ...], Ints]:
-    """The published tables in hundredths, by the indexes of their columns."""
-    printed = integer_array(estimates.value * int(100 * estimates.step))
+    """The printed tables in hundredths, by the indexes of their columns."""
+    (printed,) = estimates.rounded(estimates.value)
+    printed = integer_array(printed * 10 ** (2 - estimates.decimals[0]))
     found, at = {}, 0
     for axes in wanted_tables(len(sizes), ways):
         shape = [sizes[axis] for axis in axes]
@@ -100,6 +105,23 @@ def test_printed_tables_add_up(neighbors: str, loss: str, post: str, stream: Str
             assert (estimates.lower <= estimates.value).all()
             assert (estimates.value <= estimates.upper).all()
             assert (raw is not None) == (post != "[consistent]" or not plan.design.agrees)
+
+
+@pytest.mark.parametrize("ways", [(1, 2), (1, 2, 3), (0, 1)])
+def test_numbers_of_any_size_add_up(ways: Ways) -> None:
+    """Totals beyond whole floats, and beyond 64 bits, are the sums of their cells too."""
+    sizes, random = (3, 2, 4), np.random.default_rng(9)
+    axes = planned(sizes, (3,), "epsilon: 1").entry.inputs.margins
+    wanted = [tuple(axes[at] for at in table) for table in wanted_tables(3, ways)]
+    for bits in (20, 52, 61, 80):
+        counts = np.array([[int(one * 2**bits) for one in random.normal(0.2, 1, 24)] for _ in "ab"])
+        measured = [MeasuredTable(axes, counts.astype(object).reshape(2, *sizes), NO_NOISE)]
+        for units in (1, 100):
+            found = additive_counts(axes, wanted, measured, units, nonnegative=True).reshape(2, -1)
+            ends = np.cumsum([prod(map(len, table)) for table in wanted])[:-1]
+            sums = [part.sum(axis=1).tolist() for part in np.split(found, ends, axis=1)]
+            total = np.maximum(counts.astype(object).sum(axis=1) * units, 0).tolist()
+            assert found.min() >= 0 and all(one == total for one in sums)
 
 
 @pytest.mark.parametrize("ways", [(2,), (3,)])

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dpcli.numeric.arrays import Array, Floats, Ints
+from dpcli.statistics.tables.agreement import NEAR_ZERO
 from dpcli.statistics.tables.tree import TreeFit
 from tests.support.rules import also_slow
 
@@ -106,6 +107,31 @@ def test_whole_numbers_of_random_trees_agree_and_are_not_negative(trees: int) ->
 
             assert not misses(found, parents)
             assert min(level.min() for level in found) >= 0
+
+
+@pytest.mark.parametrize("bits", [20, 50, 60, 90])
+def test_whole_numbers_of_any_size_agree_and_keep_what_is_known(bits: int) -> None:
+    """Beyond whole floats, and beyond 64 bits, known leaves and all sums are exact too."""
+    random = np.random.default_rng(bits)
+    for _ in range(30):
+        parents = random_tree(random, 2)
+        sizes = sizes_of(parents)
+        noises = [np.ones((2, size)) for size in sizes]
+        known = np.flatnonzero(random.random(sizes[-1]) < 0.3)
+        known = known[: sizes[-1] - 1]
+        noises[-1][:, known] = [[NEAR_ZERO], [0.0]]
+        parts = [
+            np.array([[int(one * 2**bits) for one in random.normal(0.2, 1, size)]], dtype=object)
+            for size in sizes
+        ]
+        parts[-1][:, known] = 123
+        *above, leaves = TreeFit([of.tolist() for of in parents], noises).nonnegative(
+            parts, Fraction(1)
+        )
+
+        assert not misses([*above, leaves], parents)
+        assert min(level.min() for level in (*above, leaves)) >= 0
+        assert leaves[0, known].max(initial=0) <= 123
 
 
 def test_whole_numbers_are_near_linear_ones_that_are_positive() -> None:
