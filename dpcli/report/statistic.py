@@ -456,8 +456,9 @@ class LayoutReport(JsonObject):
     keys: list[str] | None = None
     """The columns of the keys of each number; absent if these are `by`."""
     totals: str | None = None
-    """What a key is called in numbers that are totals over it: of the `keys` that are not in `by`,
-    or of all in `by`. Absent if no number is a total."""
+    """What a key is called in totals over it.
+
+    Keys are those of `keys` that are not in `by`, or all of `by`. Absent without totals."""
     unit: Annotated[str, Keywords(const="date")] | None = None
     """Its numbers are dates, written as strings; absent where they are numbers."""
     possible: Possible | None = None

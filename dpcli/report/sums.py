@@ -246,7 +246,9 @@ def _addends(report: Report, conditions: Conditions) -> Addends:
 
 
 def _require_disjoint(stated: PublishedStatisticReport, chosen: pl.DataFrame) -> None:
-    """Raises UsageError if a row may count in two chosen numbers, such as a total and its part.
+    """Raises UsageError if a row may count in two chosen numbers.
+
+    They are a total and its part, or parts by different keys.
 
     Two numbers are about different rows if they differ in the item, or in a key over which neither
     is a total. The columns of `chosen` are the statistic, the keys and the item.

@@ -22,7 +22,7 @@ from dpcli.statistics.tables.fitting import (
 from dpcli.statistics.tables.rounding import whole_margins, whole_parts
 
 FIT_BITS = 44
-"""Larger totals are fitted in a coarser unit, so that floats have their whole numbers exactly."""
+"""Totals of more bits are fitted in a coarser unit, which floats have exactly."""
 
 
 def joint_cells(sizes: Sequence[int], ways: Sequence[int]) -> int:

@@ -112,7 +112,7 @@ class KnownNumbers:
         return ", ".join(f"{len(known):,} of {name}" for name, known in pairs if known)
 
     def exceeded(self, hierarchy: Hierarchy) -> str:
-        """The level of a number that is smaller than the sum of its known parts, or no level."""
+        """The level of a number below the sum of its known parts, or no level."""
         least: dict[int, Fraction] = {}
         for depth in reversed(range(len(self.levels))):
             own, level = dict(self.levels[depth]), hierarchy.levels[depth]

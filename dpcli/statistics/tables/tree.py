@@ -64,7 +64,7 @@ class Families:
         return np.asarray(down + each[..., self.of] + up)
 
     def rounded_parts(self, parts: Floats, totals: Array) -> Array:
-        """Whole numbers with these totals, none below zero, near `parts` with about these totals.
+        """Whole numbers near `parts`, with these totals and none below zero.
 
         The largest of each family has what floats of large numbers miss.
         """

@@ -18,11 +18,11 @@ from dpcli.noise.tables import TablesBody, body_named, count_tables, draw_subset
 from dpcli.noise.vector_noise import VectorNoise
 from dpcli.privacy.norms import TABLES_NORMS, tables_name
 from tests.support.norms import norm_of_tables
-from tests.support.rules import also_slow
+from tests.support.rules import EXTENDED, also_slow
 from tests.support.streams import Stream
 
 CASES = [((2, 2), Fraction(1)), ((3, 2), Fraction(2, 3)), ((1, 2, 2), Fraction(1, 2))]
-DRAWS, MANY_DRAWS = 20_000, 1_000_000
+DRAWS, MANY_DRAWS = 8_000, 1_000_000
 
 
 def equal_sums(sizes: tuple[int, ...], far: int, *, is_zero: bool) -> Iterator[tuple[int, ...]]:
@@ -106,6 +106,7 @@ def test_tables_within_a_radius_are_counted_exactly(size: int) -> None:
         assert count_tables(size, decrease, total) == len(kept)
 
 
+@EXTENDED
 @pytest.mark.parametrize("norm", TABLES_NORMS)
 @pytest.mark.parametrize("sizes", [(2, 3), (5, 4, 6, 2), (2,) * 6])
 @pytest.mark.parametrize("scale", [Fraction(300), Fraction(10**15 + 1, 7)])

@@ -15,7 +15,7 @@ from dpcli.planning.plan import PlannedStatistic
 from dpcli.problems.errors import SpecError
 from dpcli.specification.load import parse_spec
 from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
-from tests.support.rules import mostly_extended
+from tests.support.rules import EXTENDED, mostly_extended
 from tests.support.surveys import CONFIDENCE, by_item, planned_statistic, with_noise
 
 SPEC = """
@@ -178,6 +178,7 @@ def test_noise_that_hides_the_reference_leaves_no_ratio() -> None:
     assert (has_interval[:-1] == 1).all()
 
 
+@EXTENDED
 @pytest.mark.parametrize(
     ("missing", "body", "part"), [("", "exchange", 0.866), (", missing: ", "fixed-sum", 0.837)]
 )

@@ -24,6 +24,7 @@ from dpcli.statistics.design import Inputs
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.means.inequality import InequalityDesign
 from dpcli.statistics.postprocessing import FLAGS, Flag, flags
+from tests.support.rules import EXTENDED
 from tests.support.streams import Stream
 from tests.support.surveys import with_noise
 
@@ -162,6 +163,7 @@ def test_intervals_contain_the_numbers_of_the_rows(
         assert (marked.mean(axis=0) <= 0.1).all()
 
 
+@EXTENDED
 def test_the_point_of_the_top_tenth_is_chosen_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """With many points, the least of their noisy bounds would often be below the exact share."""
     monkeypatch.setattr(entropy, "source", Stream("point of the top"))
@@ -170,6 +172,7 @@ def test_the_point_of_the_top_tenth_is_chosen_once(monkeypatch: pytest.MonkeyPat
     assert held[1] >= 0.95
 
 
+@EXTENDED
 def test_numbers_are_not_clamped_to_nonnegative_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where many points have no rows, the mean of many Gini coefficients is the true one."""
     monkeypatch.setattr(entropy, "source", Stream("not clamped"))
