@@ -70,16 +70,26 @@ def release(design: AuditedDesign, epsilon: int, groups: int, folder: Path) -> R
     return Report.parse(released.report("json").encode())
 
 
+def chosen(report: Report) -> tuple[pl.DataFrame, str]:
+    """The numbers that are added, and the column that names those of a group.
+
+    Of tables, it is the one of their first column.
+    """
+    ((numbers, *_),) = report.numbers
+    if "key3" in numbers.frame.columns:
+        return numbers.frame.filter(pl.col("key3") == "all"), "key2"
+    return numbers.frame, "item"
+
+
 def items_of(report: Report) -> list[str]:
     """The items of each group."""
-    ((numbers, *_),) = report.numbers
-    return numbers.frame["item"].unique(maintain_order=True).to_list()
+    frame, item = chosen(report)
+    return frame[item].unique(maintain_order=True).to_list()
 
 
 def sums_of_groups(report: Report, count: int) -> Floats:
     """The sum of the first numbers of each group."""
-    ((numbers, *_),) = report.numbers
-    groups = numbers.frame.group_by("key0", "key1", maintain_order=True)
+    groups = chosen(report)[0].group_by("key0", "key1", maintain_order=True)
     sums = groups.agg(pl.col("value").head(count).cast(pl.Float64).sum())
     return np.asarray(sums["value"])
 
@@ -88,7 +98,9 @@ def summed(report: Report, count: int) -> PublishedSum:
     """The sum of a group, of those with the largest sum: nothing is cut from its upper half."""
     largest = int(sums_of_groups(report, count).argmax())
     group = {"g": [f"g{largest // SIDE}"], "h": [f"h{largest % SIDE}"]}
-    return sum_of(report, {"statistic": ["asked"], "item": items_of(report)[:count], **group})
+    items = items_of(report)[:count]
+    own = {"item": items} if chosen(report)[1] == "item" else {"a": items, "b": ["all"]}
+    return sum_of(report, {"statistic": ["asked"], **own, **group})
 
 
 def has_sums(name: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from dataclasses import dataclass
 from functools import partial
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.cli.main import run
-from tests.support.cli import LOCAL, SPECS, sample_of
+from tests.support.cli import LOCAL, SPECS, copied_spec, sample_of
 from tests.support.rules import mostly_extended
 from tests.support.shared import made_once
 
@@ -37,8 +36,7 @@ class Reports:
 
 def make_reports(spec: Path, folder: Path, data: Path | None = None) -> Reports:
     """Release a spec once, with every report."""
-    copy = folder / spec.name
-    shutil.copy(spec, copy)
+    copy = copied_spec(spec, folder)
     command = COMMANDS.get(spec, ["release"])
     endings = (".json", ".md", ".html", ".yaml")
     reports = [word for ending in endings for word in ("--report", folder / f"report{ending}")]

@@ -11,6 +11,7 @@ from dpcli.privacy.norms import TABLES_NORMS
 from dpcli.privacy.unit import Neighbors, Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.one_way import OneWayQuery
+from dpcli.queries.query import Query
 from dpcli.statistics.counts.vectors import MAX_RELATIVE_DEVIATION
 from dpcli.statistics.design import Design, Inputs, LinearDesign, NoisyAnswer, WeightedQuery
 from dpcli.statistics.tables.additive import additive_counts
@@ -41,8 +42,6 @@ class OneWayTables(LinearDesign):
     @classmethod
     def of(cls, inputs: Inputs, separate: Design, relation: Relation) -> tuple[OneWayTables, ...]:
         """The design instead of `separate` tables; empty unless it has less noise."""
-        from dpcli.noise.tables import TablesBody, body_named
-
         if inputs.ways != (1,) or inputs.sample:
             return ()
         # The public number of rows has no weight and no noise.
@@ -52,11 +51,7 @@ class OneWayTables(LinearDesign):
         best = separate.expected_error([sqrt(2) * float(change) for change in changes])
         best, found = best * MAX_RELATIVE_DEVIATION, None
         for query in _possible(inputs, relation):
-            body = body_named(query.vectors[1])
-            assert isinstance(body, TablesBody)
-            sizes = [*map(len, query.items)]
-            square = sum(size * body.variance_in(size) for size in sizes) / sum(sizes)
-            error = sqrt(square) * query.sensitivity(relation).l1
+            error = sqrt(_squares(query)[1]) * query.sensitivity(relation).l1
             if error < best:
                 best, found = error, query
         if found is None:
@@ -64,6 +59,11 @@ class OneWayTables(LinearDesign):
         names = ", ".join(axis.column.name for axis in found.items)
         whole = (WeightedQuery(f"tables of {names}", found),)
         return (cls(inputs, whole, ("l1", "vector"), reason=REASON, gains_by_epsilon=True),)
+
+    def expected_error(self, errors: Sequence[float]) -> float:
+        """The root mean square over all cells; that of the answer is of the widest table."""
+        widest, mean = _squares(self.queries[0].query)
+        return errors[0] * sqrt(mean / widest)
 
     def make_additive(
         self, answers: Sequence[NoisyAnswer], units: int, *, nonnegative: bool
@@ -75,6 +75,18 @@ class OneWayTables(LinearDesign):
         measured = [MeasuredTable((axis,), counts, noise) for axis, counts in pairs]
         wanted = [(axis,) for axis in margins]
         return additive_counts(margins, wanted, measured, units, nonnegative=nonnegative)
+
+
+def _squares(query: Query) -> tuple[float, float]:
+    """The variance of the widest cell for scale one, and the mean of all cells."""
+    from dpcli.noise.tables import TablesBody, body_named
+
+    _, name = query.vectors or (0, "")
+    body = body_named(name)
+    assert isinstance(body, TablesBody)
+    sizes = [*map(len, query.items)]
+    mean = sum(size * body.variance_in(size) for size in sizes) / sum(sizes)
+    return body.variance_in(body.widest), mean
 
 
 def _possible(inputs: Inputs, relation: Relation) -> Iterator[OneWayQuery]:

@@ -16,7 +16,7 @@ from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Array
 from dpcli.simulation.report import HEADING
-from tests.support.cli import LOCAL, PEOPLE, ROOT, SPECS, Command, edit, table
+from tests.support.cli import LOCAL, PEOPLE, ROOT, SPECS, Command, copied_spec, edit, table
 from tests.support.rules import mostly_extended
 
 
@@ -28,15 +28,15 @@ def tree(folder: Path) -> set[str]:
 @pytest.mark.parametrize("path", mostly_extended(SPECS, *SPECS[::5]), ids=lambda path: path.stem)
 def test_every_sample_spec_can_be_simulated(path: Path, dpcli: Command, tmp_path: Path) -> None:
     """Each output says what it is, passes the privacy test, and leaves no file."""
-    spec = tmp_path / "spec.yaml"
-    spec.write_bytes(path.read_bytes())
+    spec = copied_spec(path, tmp_path)
+    copied = tree(tmp_path)
     done = dpcli("simulate", spec, "--rows", 1500, "--runs", 20, "--seed", 3)
     assert (done.status, done.err) == (0, "")
     assert done.out.splitlines()[0] == HEADING
     assert "no release" in HEADING
     assert "seed 3, 20 runs" in done.out
     assert "than predicted" not in done.out
-    assert tree(tmp_path) == {"spec.yaml"}
+    assert tree(tmp_path) == copied
 
 
 def test_json_says_first_that_it_is_no_release(dpcli: Command, spec: Path) -> None:

@@ -629,5 +629,6 @@ def test_a_changed_report_is_a_clear_error(
 ) -> None:
     """No number, covariance or confidence that cannot be is used, and none ends in a fault."""
     path = changed(report, form, replaced)
-    for where in ("statistic=both", "statistic=agreed"):
-        assert "error[not-a-report]" in refusal(dpcli, path, where)
+    cells = ("sex=f", "sex=m", *(f"ward={ward}" for ward in "abcd"))
+    for name in ("both", "agreed"):
+        assert "error[not-a-report]" in refusal(dpcli, path, f"statistic={name}", *cells)

@@ -83,7 +83,7 @@ PURE = [
     ("selections, columns: [a, b, c, d, e], epsilon: 0.5, mechanism: laplace", "row", 1),
     ("comparison, of: sum, column: x, between: {sex: [f, m]}, epsilon: 1", "row", 1),
     ("marginals, columns: [day, sex], ways: 2, epsilon: 0.3", "row", 1),
-    ("marginals, columns: [day, sex], ways: 1, epsilon: 0.3", "row", 2),
+    ("marginals, columns: [day, sex], ways: 1, epsilon: 0.3", "row", 1),
 ]
 """Statistics with Laplace noise, their unit, and how many queries answer them."""
 

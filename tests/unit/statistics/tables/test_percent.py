@@ -128,7 +128,8 @@ def test_intervals_hold(
         return
     coverage = held(released(statistic, counts, 600), truth(statistic, counts))
 
-    assert coverage.mean() >= 0.945
+    # The mean of a few cells in 600 releases has a deviation of 0.5% to 0.9%.
+    assert coverage.mean() >= 0.935
     assert coverage.min() >= 0.91
 
 
