@@ -96,7 +96,7 @@ def forecast_balance(
                 shared = ledger.sharing(dataset, resolved(data), part_of)
                 forecast = replace(forecast, shared=shared)
                 if not any_period:
-                    account.require_likely_period(cost.period, today())
+                    account.require_likely_period(request[0], cost.period, today())
     except DpcliError as failure:
         forecast = BalanceForecast(path, path.exists(), refused=failure)
     warn(forecast.warnings)

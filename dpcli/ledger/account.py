@@ -168,21 +168,23 @@ class Account:
         named = sorted(day for day in {ends[0], ends[-1]} if day <= LAST_DAY)
         return [(period_text(day), self.balance(terms, day)) for day in named]
 
-    def require_likely_period(self, period: int | None, today: int) -> None:
+    def require_likely_period(
+        self, spec_terms: AccountTerms | None, period: int | None, today: int
+    ) -> None:
         """Raise LedgerError for a day that is likely wrong, in an account with a window.
 
         Such a day is later than the day after `today`, which time zones allow, or more than a
         window before the last charged day that is not in the future. A charge for another day than
         that of the data would not add to the windows that hold the day of the data.
         """
-        window = None if self.terms is None else self.terms.window
-        if self.terms is None or not window or period is None:
+        if self.parent is not None:
+            self.parent.require_likely_period(None, period, today)
+        terms = self.terms or spec_terms
+        window = None if terms is None else terms.window
+        if terms is None or not window or period is None:
             return
         latest = today + TIME_ZONES
-        arguments: dict[str, object] = {
-            "dataset": self.terms.dataset,
-            "period": period_text(period),
-        }
+        arguments: dict[str, object] = {"dataset": terms.dataset, "period": period_text(period)}
         if period > latest:
             raise LedgerError.about("period-unlikely", today=period_text(today), **arguments)
         # A day in the future that was confirmed must not make all others unlikely.

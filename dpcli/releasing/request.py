@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic
 
-from dpcli.ledger.balance import day_number
+from dpcli.ledger.balance import day_number, terms_from_spec
 from dpcli.ledger.charge import Charge, charge_for, resolved, today
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.options import is_absent, ledger_of, must_exist
@@ -74,8 +74,9 @@ class ReleaseRequest(Generic[PlanT]):
     def require_likely_period(self, ledger: OpenLedger) -> None:
         """Raise LedgerError if the period is probably a mistake, unless `any_period`."""
         if not self.any_period:
-            account = ledger.account(self.plan.spec.dataset)
-            account.require_likely_period(day_number(self.plan.spec.period), today())
+            terms = terms_from_spec(self.plan.spec)
+            account = ledger.account(terms.dataset, part_of=terms.part_of)
+            account.require_likely_period(terms, day_number(self.plan.spec.period), today())
 
     def require_attempt(self) -> None:
         """Raise LedgerError if a release is to be checked again, and there is no ledger.

@@ -115,6 +115,8 @@ def test_a_spec_opens_an_account_with_its_window(dpcli: Command, folder: Path) -
     assert "period-required" in dpcli("plan", "nightly.yaml").err
     planned = dpcli("plan", "nightly.yaml", "--times", "365", "--period", "2026-11-01")
     assert "at least 1,000,000 fit" in planned.succeeded().out
+    future = release(dpcli, "nightly", "a", "--period", "2126-11-01")
+    assert future.status == 6 and "period-unlikely" in future.err
     for day in range(1, 7):
         release(dpcli, "nightly", f"d{day}", "--period", f"2026-11-0{day}").succeeded()
     assert accounts(dpcli)["nightly"]["window"] == "3"
