@@ -128,7 +128,7 @@ def open_account(
         dpcli ledger open clinic --epsilon 2 --unit person_id
         dpcli ledger open population --epsilon 3 --unit person_id
         dpcli ledger open taxes --epsilon 2 --unit person_id --part-of population
-        dpcli ledger open shops --epsilon 3 --recipient ministry=1 --recipient press=0.5
+        dpcli ledger open shops --epsilon 3 --recipient ministry=1
 
     An account that is open on these terms already stays as it is: the command can be
     repeated. Exits 6 if the dataset has an account on other terms.

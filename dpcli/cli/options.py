@@ -86,7 +86,7 @@ Period = Annotated[
     str | None,
     typer.Option(
         "--period", metavar="PERIOD", callback=checked_period,
-        help="What the data are about: a day, month, year ... [of SPEC].",
+        help="What the data are about: day, month, year [SPEC].",
     ),
 ]  # fmt: skip
 Recipient = Annotated[

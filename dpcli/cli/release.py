@@ -88,8 +88,7 @@ def release(
 ) -> None:
     r"""Write a noisy table of DATA, as SPEC asks, and a privacy report.
 
-    Reads DATA once, charges the ledger, then writes the table to stdout, or to OUT with a report
-    next to it. The same --release-id is charged once.
+    Reads DATA once, charges once for each id, puts a report next to OUT.
 
     Examples:
         dpcli release specs/town.yaml sample_data/people.csv --report town.html
