@@ -207,13 +207,15 @@ def cut_gzip(job: Job, night: int) -> None:
 
 
 def wrong_checksum(job: Job, night: int) -> None:
-    """The file is not the one that its sender declared, by one byte or by all of them."""
+    """It is not the file that its sender declared; the message is the same, whatever differs."""
     text = job.rows(night)
     declared = hashlib.sha256(text.encode()).hexdigest()
-    for wrong in (text.replace("p7,", "p8,", 1), text + "\n", job.rows(night - 1)):
+    errors = set()
+    for wrong in (text.replace("p7,", "p8,", 1), text + "\n", job.rows(night - 1), "odd\n"):
         write(wrong)
-        error = job.refused(night, 4, "--sha256", declared)
-        assert "data-changed" in error and not {declared, "p7", "p8"} & {*error.split("`")}
+        errors.add(job.refused(night, 4, "--sha256", declared))
+    (error,) = errors
+    assert "data-changed" in error and declared not in error
     job.refused(night, 4, "--sha256", declared.upper())
     write(text)
     job.run(night, "--sha256", declared.upper()).succeeded()
