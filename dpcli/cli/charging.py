@@ -75,7 +75,8 @@ def forecast_balance(
     except DpcliError as failure:
         over, times = failure, None
     may_open = not must_exist(plan.spec)
-    cost = RecordedCost(tuple(plan.guarantee_counts.items()), day_number(plan.spec.period))
+    guarantees, part_of = tuple(plan.guarantee_counts.items()), plan.spec.part_of
+    cost = RecordedCost(guarantees, day_number(plan.spec.period), 1, plan.spec.recipient)
     request = terms_from_spec(plan.spec), cost, times
     try:
         if named is None and is_absent(path):
@@ -90,11 +91,12 @@ def forecast_balance(
 
             with existing_ledger(path) as ledger:
                 warn(access_warnings(ledger.path, ledger.anchor))
-                account = ledger.account(dataset)
+                account = ledger.account(dataset, part_of=part_of)
                 forecast = forecast_charge(account, *request, may_open=may_open)
-                forecast = replace(forecast, shared=ledger.sharing(dataset, resolved(data)))
+                shared = ledger.sharing(dataset, resolved(data), part_of)
+                forecast = replace(forecast, shared=shared)
                 if not any_period:
-                    account.require_likely_period(cost.period, today())
+                    account.require_likely_period(request[0], cost.period, today())
     except DpcliError as failure:
         forecast = BalanceForecast(path, path.exists(), refused=failure)
     warn(forecast.warnings)

@@ -12,7 +12,7 @@ import typer
 from dpcli.cli import options
 from dpcli.cli.charging import existing_ledger
 from dpcli.cli.console import current_log, print_json, print_line
-from dpcli.cli.options import checked_budget, composed
+from dpcli.cli.options import checked_budget, checked_recipients, composed
 from dpcli.cli.outputs import Tables, wide_tables
 from dpcli.ledger.balance import AccountTerms
 from dpcli.ledger.charge import now
@@ -101,20 +101,34 @@ def open_account(
             min=1, max=36500, metavar="N", help="The budget bounds any N consecutive days."
         ),
     ] = None,
+    part_of: Annotated[
+        str | None,
+        typer.Option("--part-of", metavar="ACCOUNT", help="Each charge must fit that one, too."),
+    ] = None,
+    recipients: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--recipient", metavar="NAME=E", help="The most for one recipient; repeatable."
+        ),
+    ] = None,
     path: options.NamedLedger = None,
 ) -> None:
     """Open an account with a fixed guarantee and budget.
 
-    Needed only to set terms before the first release, or a window: the first release of a
-    dataset opens its account with the terms of the spec. Without --window, the budget bounds
-    all releases together; with it, those of any N consecutive days, and every release
-    names its day with --period. Writes the account to the ledger; spends nothing.
+    Needed only to set terms before the first release, and for an account that others are a part
+    of: the first release of a dataset opens its account with the terms of the spec. Without
+    --window, the budget bounds all releases together; with it, those of any N consecutive days,
+    and every release names its day with --period. Recipients may share what they get, so the
+    budget bounds all of them together. Writes the account to the ledger; spends nothing.
 
     Examples:
         dpcli ledger open survey --epsilon 1
         dpcli ledger open visits --epsilon 1 --window 7
         dpcli ledger open people --rho 0.1 --delta 1e-6 --composition zcdp
         dpcli ledger open clinic --epsilon 2 --unit person_id
+        dpcli ledger open population --epsilon 3 --unit person_id
+        dpcli ledger open taxes --epsilon 2 --unit person_id --part-of population
+        dpcli ledger open shops --epsilon 3 --recipient ministry=1
 
     An account that is open on these terms already stays as it is: the command can be
     repeated. Exits 6 if the dataset has an account on other terms.
@@ -129,14 +143,18 @@ def open_account(
         raise UsageError.about("bad-unit", found=found)
     budget = checked_budget(epsilon, rho, delta, composition)
     protected = RowUnit() if unit == "row" else PersonUnit(unit, 1, 1, 1, each)
-    terms = AccountTerms(dataset, unit_text(protected), neighbors, composition, budget, window)
+    terms = AccountTerms(
+        dataset, unit_text(protected), neighbors, composition, budget, window, composed(part_of),
+        checked_recipients(recipients or ()),
+    )  # fmt: skip
     days = f" in any {window:,} consecutive days" if window else ""
     with open_or_create_ledger(path, Path()) as opened_ledger:
         if opened_ledger.created:
             print_line(created_text(opened_ledger.path))
         what = "account opened" if opened_ledger.open_account(terms, now()) else "account was open"
         opened = f"{dataset}: {what} in {opened_ledger.path} with {loss_text(budget)}{days}"
-    print_line(f"{opened}, {neighbors}, {composition}", file=sys.stdout)
+    part = f", a part of {part_of}" if part_of else ""
+    print_line(f"{opened}, {neighbors}, {composition}{part}", file=sys.stdout)
 
 
 def export(

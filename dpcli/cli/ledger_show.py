@@ -22,10 +22,11 @@ from dpcli.cli.console import print_line, write_json
 from dpcli.cli.options import AsJson, NamedLedger, composed, day_option
 from dpcli.cli.terminal import write_table
 from dpcli.fields.values import NumberSyntaxError, parse_number
-from dpcli.ledger.account import budget_text, sharing_warnings
+from dpcli.ledger.account import Account, budget_text, sharing_warnings
 from dpcli.ledger.balance import (
     AccountTerms,
     Balance,
+    RecordedCost,
     balance,
     period_number,
     recorded_cost,
@@ -33,13 +34,13 @@ from dpcli.ledger.balance import (
 )
 from dpcli.ledger.chain import LedgerEntry
 from dpcli.ledger.charge import SUFFIX, now
-from dpcli.ledger.forecast import MAX_RUNS, RepeatedRuns
+from dpcli.ledger.forecast import MAX_RUNS, RepeatedRuns, repeated_runs, timeline
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.options import DEFAULT, NAMED, access_warnings
 from dpcli.numeric.exact import plain_text, readable_text, with_exponent
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
-from dpcli.privacy.loss import Guarantee, Loss, remaining_text
+from dpcli.privacy.loss import Guarantee, Loss, loss_text, remaining_text
 from dpcli.problems.errors import (
     BudgetError,
     DpcliError,
@@ -215,17 +216,24 @@ def _account(
     """An account's terms, what it spent, and how many more runs of a plan it allows."""
     account, releases, more = ledger.account(terms.dataset), ledger.releases(terms.dataset), None
     frees: list[tuple[str, Balance]] = []
+    spans: dict[str, Loss | str | None] = {}
+    recipients: list[JsonObject] = []
     try:
         losses, frees = account.balance(terms, day), account.frees(terms)
         sizes: dict[str, Fraction | str | None] = {
             key: getattr(getattr(losses, amount), measure)
             for key, (amount, measure) in COUNTED.items()
         }
+        charged = ledger.charged(terms.dataset)
+        spans = timeline(account, terms, charged)
+        recipients = [*_recipients(account, terms, charged)]
         if plan is not None:
             # In an account with a window: as many as fit in one that is still empty.
             fits = not account.closed and not list(terms.differences(terms_from_spec(plan.spec)))
-            runs = RepeatedRuns(terms, account.costs, tuple(plan.guarantee_counts.items()))
-            more = runs.max_runs if fits else 0
+            counts = tuple(plan.guarantee_counts.items())
+            cost = RecordedCost(counts, None, 1, plan.spec.recipient)
+            runs = (each.max_runs for each in repeated_runs(account, terms, cost))
+            more = min(runs) if fits else 0
     except LedgerError as failure:
         if failure.problems[0].code != "package-missing":
             raise
@@ -242,7 +250,27 @@ def _account(
         "more_runs": more,
         "frees": [{"from": start, "remaining": left.remaining} for start, left in frees],
         "closed": account.closed,
+        "part_of": terms.part_of,
+        "recipients": recipients,
+        "timeline": spans or None,
     }
+
+
+def _recipients(
+    account: Account, terms: AccountTerms, charged: Sequence[tuple[int, RecordedCost]]
+) -> Iterator[JsonObject]:
+    """What was spent for each recipient, public releases included, and what is left."""
+    used = (cost.recipient for _, cost in charged if cost.recipient)
+    for name in dict.fromkeys([*dict(terms.recipients), *used]):
+        bound = terms.for_recipient(name) if name in dict(terms.recipients) else None
+        costs = [cost for cost in account.costs if cost.recipient in (None, name)]
+        own = balance(bound or replace(terms, recipients=()), costs)
+        yield {
+            "name": name,
+            "spent": own.spent,
+            "budget": bound and bound.budget,
+            "remaining": bound and own.remaining,
+        }
 
 
 def _account_lines(account: JsonObject) -> Iterator[str]:
@@ -250,6 +278,19 @@ def _account_lines(account: JsonObject) -> Iterator[str]:
     for free in cast("list[dict[str, Any]]", account["frees"]):
         day, left = free["from"], remaining_text(free["remaining"])
         yield f"for data of {day} and later days, {left} is left, if nothing else is charged"
+    if parent := account["part_of"]:
+        yield f"a part of the account {parent}, to which each release is charged as well"
+    for each in cast("list[dict[str, Any]]", account["recipients"]):
+        left = f", {remaining_text(each['remaining'])} left" if each["budget"] else ""
+        yield f"what {each['name']} gets has spent {loss_text(each['spent'])}{left}"
+    if account["recipients"]:
+        yield "recipients may share what they get: the budget of the account bounds all together"
+    spans = cast("dict[str, Any]", account["timeline"] or {})
+    if spans and account["spent_epsilon"]:
+        month, year = (loss_text(spans[f"last_{days}_days"]) for days in (30, 365))
+        yield f"spent in the last 30 days: {month}; in the last 365 days: {year}"
+    if end := spans.get("ends"):
+        yield f"the budget ends on {end} if the releases of the last 30 days go on at this pace"
 
 
 def _with_numbers(facts: JsonObject) -> dict[str, Fact]:
@@ -265,19 +306,25 @@ def _with_numbers(facts: JsonObject) -> dict[str, Fact]:
             numbers[name] = (
                 JsonNumber(plain_text(size, rounding)) if isinstance(size, Fraction) else None
             )
-    if "frees" in facts:
-        numbers["frees"] = [
-            {"from": free["from"], "remaining": _loss_down(free["remaining"])}
-            for free in cast("list[dict[str, Any]]", facts["frees"])
-        ]
+    for name in ("frees", "recipients", "timeline"):
+        if name in facts:
+            numbers[name] = _with_losses(name, facts[name])
     return cast("dict[str, Fact]", facts) | numbers
 
 
-def _loss_down(loss: Loss) -> dict[str, Fact]:
-    measures = {field.name: getattr(loss, field.name) for field in fields(loss)}
+def _with_losses(name: str, fact: object) -> Any:
+    """The same for the losses in a list or an object of this name."""
+    if isinstance(fact, list):
+        return [_with_losses(name, item) for item in fact]
+    if isinstance(fact, dict):
+        return {key: _with_losses(key, value) for key, value in fact.items()}
+    if not isinstance(fact, Loss):
+        return fact
+    rounding = floor if name == "remaining" else ceil
+    measures = {field.name: getattr(fact, field.name) for field in fields(fact)}
     return {
-        name: None if size is None else JsonNumber(plain_text(size, floor))
-        for name, size in measures.items()
+        measure: None if size is None else JsonNumber(plain_text(size, rounding))
+        for measure, size in measures.items()
     }
 
 
@@ -324,8 +371,8 @@ def history(
     for release in releases:
         release[""] = "stopped by its quality check" if release["stopped"] else None
     columns = ("entry", "created", "dataset", "release_id", "period", "epsilon", "delta")
-    stopped = ("",) if any(release[""] for release in releases) else ()
-    _write("releases", releases, (*columns, *stopped))
+    shown = (name for name in ("recipient", "") if any(release[name] for release in releases))
+    _write("releases", releases, (*columns, *shown))
 
 
 def _releases(
@@ -345,6 +392,7 @@ def _releases(
             "delta": delta,
             "stopped": content.get("stopped", False),
             "after_check": content.get("after_check"),
+            "recipient": content.get("recipient"),
             "spec_digest": content["digest"],
             "head": entry.head,
             "recovered": entry.recovered is not None,

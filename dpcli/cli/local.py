@@ -51,6 +51,7 @@ def randomize(
     ledger: options.LedgerFile = None,
     period: options.Period = None,
     any_period: options.AnyPeriod = False,
+    recipient: options.Recipient = None,
     force: options.Force = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -71,7 +72,7 @@ def randomize(
 
     See also: dpcli plan, dpcli local estimate, dpcli explain responses
     """
-    plan = make_plan(read_local_spec(spec, data)).about(period)
+    plan = make_plan(read_local_spec(spec, data)).about(period, recipient)
     inputs = (spec, *plan.spec.files, *map(input_file, data))
     name = release_id or new_release_id()
     request = ReleaseRequest(plan, tuple(data), name, ledger, any_period=any_period)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -16,6 +18,7 @@ from dpcli.ledger.options import NAMED, checked_day, checked_id, checked_period
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.loss import Loss
 from dpcli.problems.errors import SpecError, UsageError
+from dpcli.specification.dataset_names import dataset_name_fault
 
 SpecFile = Annotated[Path, typer.Argument(metavar="SPEC", help="The spec, a YAML file.")]
 DataFiles = Annotated[
@@ -83,9 +86,13 @@ Period = Annotated[
     str | None,
     typer.Option(
         "--period", metavar="PERIOD", callback=checked_period,
-        help="What the data are about: a day, month, year ... [of SPEC].",
+        help="What the data are about: day, month, year [SPEC].",
     ),
 ]  # fmt: skip
+Recipient = Annotated[
+    str | None,
+    typer.Option("--recipient", metavar="NAME", help="Who gets it [as in SPEC, or everyone]."),
+]
 AnyPeriod = Annotated[
     bool, typer.Option("--any-period", help="Accept a day in the future, or long before the last.")
 ]
@@ -124,6 +131,18 @@ def checked_dialect(**given: str | None) -> Dialect:
         return parse_dialect({key: word for key, word in given.items() if word is not None})
     except SpecError as failure:
         raise UsageError(replace(problem, place=None) for problem in failure.problems) from None
+
+
+def checked_recipients(given: Sequence[str]) -> tuple[tuple[str, Fraction], ...]:
+    """The recipients in options `NAME=E`, by name; UsageError for others."""
+    found: dict[str, Fraction] = {}
+    for text in given:
+        name, _, amount = unicodedata.normalize("NFC", text).partition("=")
+        with suppress(NumberSyntaxError):
+            found[name] = parse_number(amount)
+        if dataset_name_fault(name) or not 0 < found.get(name, 0) <= MAX_BUDGET:
+            raise UsageError.about("bad-budget.recipient", given=text)
+    return tuple(sorted(found.items()))
 
 
 def checked_budget(epsilon: str | None, rho: str | None, delta: str, composition: str) -> Loss:

@@ -11,7 +11,7 @@ import typer
 
 from dpcli.cli.charging import forecast_balance
 from dpcli.cli.console import print_styled, write_json
-from dpcli.cli.options import AnyPeriod, AsJson, LedgerFile, Period, SpecFile
+from dpcli.cli.options import AnyPeriod, AsJson, LedgerFile, Period, Recipient, SpecFile
 from dpcli.cli.plan_text import print_local_plan, print_plan
 from dpcli.cli.terminal import Row, write_table
 from dpcli.fields.values import NumberSyntaxError, parse_number
@@ -86,6 +86,7 @@ def plan(
     ledger: LedgerFile = None,
     period: Period = None,
     any_period: AnyPeriod = False,
+    recipient: Recipient = None,
     times: Annotated[
         int | None,
         typer.Option(min=1, max=MAX_TIMES, metavar="N", help="Whether N runs of it fit."),
@@ -129,14 +130,14 @@ def plan(
     current: Plan
     if isinstance(loaded, LocalSpec):
         _require_local_options(diff, shuffle, delta)
-        current = make_plan(loaded).about(period)
+        current = make_plan(loaded).about(period, recipient)
         shuffled = None if shuffle is None else _amplified(current, shuffle, delta)
     else:
         if shuffle or delta:
             fix, given = "name a spec with `model: local`", "`--shuffle` or `--delta`"
             other = "a spec of the central model"
             raise UsageError.about("bad-option", given=given, other=other, fix=fix)
-        current = make_plan(loaded).about(period)
+        current = make_plan(loaded).about(period, recipient)
         if diff is not None:
             older = make_plan(read_central_spec(diff))
             blamed = diff if fail_on_weaker else None

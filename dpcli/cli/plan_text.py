@@ -386,6 +386,10 @@ def print_losses(plan: Plan, forecast: BalanceForecast) -> None:
         print(f"        {BUDGET_BAR_LEGEND}")
     if forecast.before is not None:
         print(f"account {_account_text(plan, forecast, forecast.before.remaining)}")
+    for further in forecast.further_budgets:
+        losses = map(remaining_text, (further.before.remaining, further.after.remaining))
+        around = f" left before this {plan.kind}, ".join(losses)
+        print(f"and     {further.name}: {around} left after it")
     if forecast.runs is not None:
         runs = forecast.runs
         least = "at least " if runs.most >= MAX_RUNS or not runs.exact else ""

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,7 +29,7 @@ from dpcli.cli.outputs import Tables, output_file
 from dpcli.cli.terminal import shown_progress
 from dpcli.engine.files.decoding import PARTIAL_ENDING
 from dpcli.engine.files.source import require_files
-from dpcli.ledger.charge import NoisyRelease, StoredRelease
+from dpcli.ledger.charge import STDIN, NoisyRelease, StoredRelease
 from dpcli.ledger.options import is_absent, new_release_id
 from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
@@ -62,6 +63,7 @@ def release(
     ledger: options.LedgerFile = None,
     period: options.Period = None,
     any_period: options.AnyPeriod = False,
+    recipient: options.Recipient = None,
     layout: options.Layout = "long",
     digits: options.ShownDigits = "interval",
     engine: Annotated[
@@ -71,6 +73,12 @@ def release(
     partials: Annotated[
         bool, typer.Option("--partials", help="DATA are sealed parts, of `dpcli aggregate`.")
     ] = False,
+    sha256: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--sha256", metavar="HEX", help="Refuse another DATA file; one for each, in order."
+        ),
+    ] = None,
     force: options.Force = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Plan and check; read no row, charge nothing.")
@@ -80,8 +88,7 @@ def release(
 ) -> None:
     r"""Write a noisy table of DATA, as SPEC asks, and a privacy report.
 
-    Reads DATA once, charges the ledger, then writes the table to stdout, or to OUT with a report
-    next to it. The same --release-id is charged once.
+    Reads DATA once, charges once for each id, puts a report next to OUT.
 
     Examples:
         dpcli release specs/town.yaml sample_data/people.csv --report town.html
@@ -102,10 +109,13 @@ def release(
         raise UsageError.about("bad-option", given=given, other="`--partials`", fix=fix)
     if check_again and release_id is None:
         raise check_again_error()
-    plan = make_plan(read_central_spec(spec, data)).about(period)
-    name = release_id or new_release_id()
     reader: Engine = "partials" if partials else engine
-    request = ReleaseRequest(plan, tuple(data), name, ledger, reader, check_again, any_period)
+    declared = _checked_sha256(sha256, data, reader) if sha256 else ()
+    plan = make_plan(read_central_spec(spec, data)).about(period, recipient)
+    name = release_id or new_release_id()
+    request = ReleaseRequest(
+        plan, tuple(data), name, ledger, reader, check_again, any_period, sha256=declared
+    )
     messages = shown_messages(quiet=quiet)
     run = ReleaseRun(request, messages)
     names = list(dict.fromkeys(table for table, _ in wide_layout(plan).values()))
@@ -144,6 +154,19 @@ def release(
     if as_json:
         print_json(_result(stored, tables, [*messages.warnings, *reader_warnings(plan)]))
     require_quality(stored, request.path)
+
+
+def _checked_sha256(declared: Sequence[str], data: Sequence[str], reads: Engine) -> tuple[str, ...]:
+    """Declared checksums in lower case; UsageError unless there is one for each file.
+
+    Only files that this process opens by their names can be compared before they are read.
+    """
+    words = tuple(map(str.lower, declared))
+    is_whole = all(re.fullmatch("[0-9a-f]{64}", word) for word in words)
+    by_name = reads == "local" and not any(name == STDIN or Path(name).is_fifo() for name in data)
+    if not (is_whole and by_name and len(words) == len(data)):
+        raise UsageError.about("bad-option.sha256", files=len(data))
+    return words
 
 
 def _result(stored: StoredRelease, tables: Tables, warned: list[str]) -> dict[str, object]:
@@ -207,7 +230,7 @@ def _dry_run(
     ledger = None if request.ledger is None else request.path
     forecast = forecast_balance(plan, spec, ledger, request.files, any_period=request.any_period)
     forecast.raise_refusal()
-    require_data(plan, request.files, engine)
+    require_data(plan, request.files, engine, request.sha256)
     if as_json:
         from dpcli.report.plan import plan_report
 

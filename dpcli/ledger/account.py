@@ -5,12 +5,14 @@ Everything follows from recorded costs and account terms; no file is read or wri
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 from dpcli.ledger.balance import (
     LAST_DAY,
+    SHARED_TERMS,
     AccountTerms,
     Balance,
     RecordedCost,
@@ -18,6 +20,7 @@ from dpcli.ledger.balance import (
     opening_command,
     period_text,
 )
+from dpcli.numeric.exact import readable_text
 from dpcli.numeric.search import bisect
 from dpcli.privacy.loss import loss_text, remaining_text
 from dpcli.problems.errors import BudgetError, LedgerError
@@ -34,7 +37,8 @@ class Account:
 
     `terms` are None before the account is opened. A `closed` account allows no more releases.
     `may_open` is false if a release may not open the account. `exists` says whether the ledger
-    exists.
+    exists. The `parent` is the account that this one is a part of; its costs are those of all of
+    its parts. With a `recipient`, the costs are those of the releases that it gets.
     """
 
     ledger: Path
@@ -43,6 +47,8 @@ class Account:
     closed: bool = False
     may_open: bool = True
     exists: bool = True
+    parent: Account | None = None
+    recipient: str | None = None
 
     def balance(self, terms: AccountTerms, period: int | None = None) -> Balance:
         """The balance now; with a `period`, only of the windows that hold this day."""
@@ -55,19 +61,30 @@ class Account:
         """The balances before and after a release that costs `cost`; nothing is charged.
 
         `spec_terms` are the terms of the spec. `may_open` says whether the release may open the
-        account. Raises BudgetError or LedgerError if the account refuses the release.
+        account. Raises BudgetError or LedgerError if the account, its parent or the budget of a
+        recipient refuses the release.
         """
-        terms = self._agreed_terms(spec_terms, cost.period, may_open=may_open)
+        terms = self._agreed_terms(spec_terms, may_open=may_open)
+        arguments: dict[str, object] = {"dataset": terms.dataset, "path": self.ledger}
+        if terms.recipients and cost.recipient not in (None, *dict(terms.recipients)):
+            known = quoted_list(dict(terms.recipients))
+            raise LedgerError.about(
+                "account-differs.recipient", recipient=cost.recipient, known=known, **arguments
+            )
+        if terms.window and cost.period is None:
+            raise LedgerError.about("period-required", window=terms.window, **arguments)
         before = self.balance(terms, cost.period)
         after = balance(terms, [*self.costs, cost], cost.period)
         if self.closed:
             raise BudgetError.about("account-closed", dataset=terms.dataset, path=self.ledger)
         if not after.within:
-            code, arguments = "account-exhausted", dict[str, object]()
+            code, arguments = "account-exhausted", {}
             if terms.window:
                 code, arguments = self._window_refusal(terms, cost)
             elif not before.remaining.epsilon:
                 code = "account-exhausted.empty"
+            if self.recipient is not None:
+                code, arguments = "account-exhausted.recipient", {"recipient": self.recipient}
             raise BudgetError.about(
                 code,
                 asked=loss_text(balance(replace(terms, window=None), [cost]).lifetime),
@@ -76,7 +93,39 @@ class Account:
                 budget=budget_text(terms),
                 **arguments,
             )
+        if terms.recipients or self.parent:
+            for bound, account in [*self.budgets(terms, cost.recipient)][1:]:
+                account.check_charge(bound, cost)
         return before, after
+
+    def budgets(
+        self, terms: AccountTerms, recipient: str | None = None
+    ) -> Iterator[tuple[AccountTerms, Account]]:
+        """Everything that bounds a release: the account, recipients and the parent.
+
+        A release without a recipient is public, so that it reaches every recipient.
+
+        Privacy: people may be in all parts of the parent, so the losses of all parts are composed
+        sequentially there. Rows of several datasets are never taken to be of different people.
+        """
+        yield terms, self
+        for name, _ in terms.recipients:
+            if recipient in (None, name):
+                bound, costs = terms.for_recipient(name), self.costs
+                costs = [cost for cost in costs if cost.recipient in (None, name)]
+                yield bound, replace(self, terms=bound, costs=costs, parent=None, recipient=name)
+        if self.parent is not None and self.parent.terms is not None:
+            yield from self.parent.budgets(self.parent.terms, recipient)
+
+    def further_budgets(self, terms: AccountTerms, cost: RecordedCost) -> list[FurtherBudget]:
+        """The balances of everything else that bounds the account, around a release."""
+        found: list[FurtherBudget] = []
+        for bound, account in [*self.budgets(terms)][1:]:
+            gets_it = cost.recipient is None or account.recipient in (None, cost.recipient)
+            after = replace(account, costs=[*account.costs, *([cost] if gets_it else [])])
+            balances = (each.balance(bound, cost.period) for each in (account, after))
+            found.append(FurtherBudget(bound, account.recipient, *balances))
+        return found
 
     def _window_refusal(
         self, terms: AccountTerms, cost: RecordedCost
@@ -119,21 +168,23 @@ class Account:
         named = sorted(day for day in {ends[0], ends[-1]} if day <= LAST_DAY)
         return [(period_text(day), self.balance(terms, day)) for day in named]
 
-    def require_likely_period(self, period: int | None, today: int) -> None:
+    def require_likely_period(
+        self, spec_terms: AccountTerms | None, period: int | None, today: int
+    ) -> None:
         """Raise LedgerError for a day that is likely wrong, in an account with a window.
 
         Such a day is later than the day after `today`, which time zones allow, or more than a
         window before the last charged day that is not in the future. A charge for another day than
         that of the data would not add to the windows that hold the day of the data.
         """
-        window = None if self.terms is None else self.terms.window
-        if self.terms is None or not window or period is None:
+        if self.parent is not None:
+            self.parent.require_likely_period(None, period, today)
+        terms = self.terms or spec_terms
+        window = None if terms is None else terms.window
+        if terms is None or not window or period is None:
             return
         latest = today + TIME_ZONES
-        arguments: dict[str, object] = {
-            "dataset": self.terms.dataset,
-            "period": period_text(period),
-        }
+        arguments: dict[str, object] = {"dataset": terms.dataset, "period": period_text(period)}
         if period > latest:
             raise LedgerError.about("period-unlikely", today=period_text(today), **arguments)
         # A day in the future that was confirmed must not make all others unlikely.
@@ -145,9 +196,7 @@ class Account:
                 "period-unlikely.past", window=window, last=last_text, **arguments
             )
 
-    def _agreed_terms(
-        self, spec_terms: AccountTerms, period: int | None, *, may_open: bool
-    ) -> AccountTerms:
+    def _agreed_terms(self, spec_terms: AccountTerms, *, may_open: bool) -> AccountTerms:
         terms = self.terms
         if terms is None:
             if not may_open or not self.may_open:
@@ -162,6 +211,9 @@ class Account:
                     command=opening_command(spec_terms, self.ledger),
                 )
             terms = spec_terms
+            if terms.part_of is not None:
+                parent = self.parent or self
+                require_joint(terms, parent.terms, self.ledger)
         differences = "; ".join(
             f"its {term} is {own}, the spec says {other}"
             for term, own, other in terms.differences(spec_terms)
@@ -170,10 +222,54 @@ class Account:
             raise LedgerError.about(
                 "account-differs", dataset=terms.dataset, differences=differences
             )
-        arguments = {"dataset": terms.dataset, "path": self.ledger}
-        if terms.window and period is None:
-            raise LedgerError.about("period-required", window=terms.window, **arguments)
         return terms
+
+
+def require_joint(terms: AccountTerms, parent: AccountTerms | None, ledger: Path) -> None:
+    """Raise LedgerError unless an account on these terms can be a part of its parent.
+
+    Privacy: losses add up only for the same privacy unit and relation, and only one rule can
+    compose them. A parent has no parent itself, so each charge goes to two accounts at most.
+    """
+    if terms.part_of is None:
+        return
+    arguments = {"dataset": terms.dataset, "parent": terms.part_of}
+    if parent is None:
+        wanted = replace(terms, dataset=terms.part_of, part_of=None, recipients=(), window=None)
+        command = opening_command(wanted, ledger)
+        raise LedgerError.about(
+            "account-must-exist.parent", path=ledger, command=command, **arguments
+        )
+    if parent.part_of is not None or terms.part_of == terms.dataset:
+        raise LedgerError.about("account-differs.nested", **arguments)
+    differences = [
+        f"the {term} of `{terms.part_of}` is {getattr(parent, term)}, and {own} here"
+        for term in SHARED_TERMS
+        if (own := getattr(terms, term)) != getattr(parent, term)
+    ]
+    if differences:
+        raise LedgerError.about(
+            "account-differs.parent", differences="; ".join(differences), **arguments
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FurtherBudget:
+    """The balance, around a release, of what else bounds its account.
+
+    That is its parent, or a `recipient` of one of both; `terms` have the budget.
+    """
+
+    terms: AccountTerms
+    recipient: str | None
+    before: Balance
+    after: Balance
+
+    @property
+    def name(self) -> str:
+        """The account, or the recipient and the account."""
+        account = f"the account `{self.terms.dataset}`"
+        return account if self.recipient is None else f"what `{self.recipient}` gets from {account}"
 
 
 def sharing_warnings(shared: Mapping[str, set[str]]) -> list[str]:
@@ -188,6 +284,21 @@ def sharing_warnings(shared: Mapping[str, set[str]]) -> list[str]:
         "same people one `dataset:`"
     )
     return [warning]
+
+
+def low_warnings(
+    account: str, after: Balance, further: Sequence[FurtherBudget], share: Fraction
+) -> Iterator[str]:
+    """A warning for each budget of which less than a share is left after a release."""
+    names = {f"the account `{account}`": after, **{each.name: each.after for each in further}}
+    for name, left in names.items():
+        budget, rest = left.budget, left.remaining
+        pairs = ((budget.epsilon, rest.epsilon), (budget.delta, rest.delta), (budget.rho, rest.rho))
+        if any(size and kept is not None and kept < share * size for size, kept in pairs):
+            yield (
+                f"{name} has {remaining_text(rest)} left of {loss_text(budget)}, less than "
+                f"`warn_below: {readable_text(share)}`"
+            )
 
 
 def budget_text(terms: AccountTerms) -> str:

@@ -65,6 +65,10 @@ class AccountTerms:
     With a `window` of w periods, the budget bounds the loss of any w consecutive periods (w-event
     privacy: Kellaris, Papadopoulos, Xiao and Papadias 2014). Without a window, it bounds the loss
     of all releases.
+
+    An account that is `part_of` another one charges that one as well. The `recipients` are those
+    who may get releases, each with the epsilon (or rho, if the budget is in rho) that releases to
+    them may cost together.
     """
 
     dataset: str
@@ -73,9 +77,12 @@ class AccountTerms:
     composition: str
     budget: Loss
     window: int | None = None
+    part_of: str | None = None
+    recipients: tuple[tuple[str, Fraction], ...] = ()
 
     def payload(self) -> Payload:
         """The terms as an entry records them; numbers are exact fractions as text."""
+        named = self.recipients
         return {
             "dataset": self.dataset,
             "unit": self.unit,
@@ -85,19 +92,47 @@ class AccountTerms:
             "delta": str(self.budget.delta),
             "window": self.window,
             **({} if self.budget.rho is None else {"rho": str(self.budget.rho)}),
+            **({"part_of": self.part_of} if self.part_of else {}),
+            **({"recipients": {name: str(each) for name, each in named}} if named else {}),
         }
 
     def differences(self, other: AccountTerms) -> Iterator[tuple[str, str, str]]:
         """The name of each term that differs, with its value here and in `other`.
 
-        Windows are not compared, because a spec has none.
+        A window, a parent and recipients that `other` does not state are no difference: the account
+        keeps its own, which bind each charge.
         """
-        for term in ("unit", "neighbors", "composition"):
+        for term in SHARED_TERMS:
             own, others = getattr(self, term), getattr(other, term)
             if own != others:
                 yield term, own, others
         if _declared(self.budget) != _declared(other.budget):
             yield "budget", loss_text(self.budget), loss_text(other.budget)
+        for term in ("window", "part_of", "recipients"):
+            own, others = getattr(self, term), getattr(other, term)
+            if others and own != others:
+                yield term, _term_text(own), _term_text(others)
+
+    def for_recipient(self, name: str) -> AccountTerms:
+        """The terms that bound what the releases to one recipient reveal together."""
+        amount, delta = dict(self.recipients)[name], self.budget.delta
+        budget = Loss(amount, delta)
+        if self.budget.rho is not None:
+            from dpcli.privacy.zcdp_conversion import zcdp_epsilon
+
+            budget = Loss(zcdp_epsilon(amount, delta), delta, amount)
+        return replace(self, budget=budget, part_of=None, recipients=())
+
+
+SHARED_TERMS = ("unit", "neighbors", "composition")
+"""The terms that an account shares with its parent and with its specs."""
+
+
+def _term_text(term: object) -> str:
+    """A window, a parent or recipients in words."""
+    if isinstance(term, tuple):
+        return ", ".join(f"{name} {readable_text(amount)}" for name, amount in term) or "none"
+    return "none" if term is None else str(term)
 
 
 def opening_command(terms: AccountTerms, ledger: Path) -> str:
@@ -112,6 +147,9 @@ def opening_command(terms: AccountTerms, ledger: Path) -> str:
         f"--delta {readable_text(budget.delta)}" if budget.delta else "",
         f"--unit {shlex.quote(person.removesuffix(each))}" if person != "row" else "",
         "--each" if person.endswith(each) else "",
+        f"--window {terms.window}" if terms.window else "",
+        f"--part-of {terms.part_of}" if terms.part_of else "",
+        *(f"--recipient {name}={readable_text(size)}" for name, size in terms.recipients),
         f"--neighbors {terms.neighbors}" if terms.neighbors != "add-remove" else "",
         f"--composition {terms.composition}" if terms.composition != "sequential" else "",
         f"--ledger {shlex.quote(str(ledger))}",
@@ -136,6 +174,9 @@ def terms_from_spec(spec: Spec) -> AccountTerms:
         privacy.neighbors.value,
         privacy.composition.name,
         privacy.budget,
+        privacy.window,
+        spec.part_of,
+        privacy.recipients,
     )
 
 
@@ -154,7 +195,14 @@ def terms_from_payload(payload: Mapping[str, object]) -> AccountTerms:
         raise ValueError("a budget is not negative, and has a composition")
     if not isinstance(window, int | None) or (window is not None and window < 1):
         raise ValueError("a window is a number of days")
-    return AccountTerms(dataset, unit, neighbors, composition, Loss(epsilon, delta, rho), window)
+    part_of, named = payload.get("part_of"), payload.get("recipients", {})
+    if not isinstance(part_of, str | None) or not isinstance(named, dict):
+        raise TypeError("a parent is a name, and recipients have budgets")
+    recipients = tuple((str(name), recorded_fraction(named[name])) for name in sorted(named))
+    if any(amount < 0 for _, amount in recipients):
+        raise ValueError("a budget is not negative")
+    budget = Loss(epsilon, delta, rho)
+    return AccountTerms(dataset, unit, neighbors, composition, budget, window, part_of, recipients)
 
 
 DAYS_A_YEAR = 365
@@ -270,11 +318,15 @@ def require_proven(events: Iterable[MechanismEvent]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RecordedCost:
-    """The guarantees of the answers of `count` equal releases, and their period."""
+    """The guarantees of the answers of `count` equal releases to a recipient.
+
+    Releases without a recipient are public: every recipient gets them.
+    """
 
     guarantees: GuaranteeCounts
     period: int | None
     count: int = 1
+    recipient: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,10 +444,15 @@ def _loss(terms: AccountTerms, rule: Composition, releases: Mapping[GuaranteeCou
 
 
 def recorded_cost(
-    events_json: str, period: str | None, neighbors: str, count: int = 1
+    events_json: str,
+    period: str | None,
+    neighbors: str,
+    count: int = 1,
+    recipient: str | None = None,
 ) -> RecordedCost:
     """The cost of `count` recorded releases with these events in one period."""
-    return RecordedCost(guarantee_counts(events_json, neighbors), day_number(period), count)
+    guarantees = guarantee_counts(events_json, neighbors)
+    return RecordedCost(guarantees, day_number(period), count, recipient)
 
 
 def day_number(period: str | None) -> int | None:

@@ -11,6 +11,7 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
+from dpcli.ledger.account import FurtherBudget
 from dpcli.ledger.balance import (
     AccountTerms,
     Balance,
@@ -67,7 +68,8 @@ class Charge:
     `files` are the absolute paths of its data files; the ledger keeps them, and no report has
     them. Unless the charge `may_open` the account, the account must exist. A release is `stopped`
     if its quality check failed: its events are then those of the check alone. It may be made
-    `after_check`, the name of a release whose check failed: that one is charged as well.
+    `after_check`, the name of a release whose check failed: that one is charged as well. Without a
+    `recipient` it is public.
 
     A charge with several possible `outcomes`, which are ids of entries, is recorded under its id,
     or under the last of them if the quality check failed.
@@ -91,12 +93,14 @@ class Charge:
     reserved: tuple[MechanismEvent, ...] = ()
     after_check: str = ""
     outcomes: tuple[str, ...] = ()
+    recipient: str | None = None
     build: Build = field(default_factory=this_build)
 
     @property
     def cost(self) -> RecordedCost:
         """What the charge adds to the costs of its account."""
-        return recorded_cost(to_events_json(self.events), self.period, self.terms.neighbors)
+        events, neighbors = to_events_json(self.events), self.terms.neighbors
+        return recorded_cost(events, self.period, neighbors, recipient=self.recipient)
 
     @property
     def as_recorded(self) -> Charge:
@@ -114,8 +118,9 @@ class Charge:
         files: Payload = {"files": list(self.files)} if self.files else {}
         stopped: Payload = {"stopped": True} if self.stopped else {}
         after: Payload = {"after_check": self.after_check} if self.after_check else {}
+        given: Payload = {"recipient": self.recipient} if self.recipient else {}
         made = {"created": self.created, "build": self.build._asdict()}
-        return {"digest": self.digest, **made, **files, **stopped, **after}
+        return {"digest": self.digest, **made, **files, **stopped, **after, **given}
 
 
 def now() -> str:
@@ -144,7 +149,7 @@ def charge_for(
     terms, events = terms_from_spec(plan.spec), plan.charged_events
     return Charge(
         terms, release_id, plan.spec.digest, now(), plan.spec.period, events, files, may_open,
-        after_check=after_check,
+        after_check=after_check, recipient=plan.spec.recipient,
     )  # fmt: skip
 
 
@@ -163,7 +168,8 @@ class Receipt:
     """The entry of a release, what was spent `before` it, and the `balance` after it.
 
     `first` says whether it is the first release of its account in this ledger, `build` what makes
-    it. If it was made `after_check`, that names the release whose quality check failed.
+    it. If it was made `after_check`, that names the release whose quality check failed. The
+    `further_budgets` bound the account, too: those of its recipients and of its parent.
     """
 
     ledger: str
@@ -176,6 +182,8 @@ class Receipt:
     first: bool
     build: Build
     after_check: str = ""
+    recipient: str | None = None
+    further_budgets: tuple[FurtherBudget, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

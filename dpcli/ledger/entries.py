@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import cast
 
 from dpcli.data.periods import parse_period
+from dpcli.ledger.account import require_joint
 from dpcli.ledger.balance import AccountTerms, day_number, terms_from_payload
 from dpcli.ledger.chain import CLOSE, LOST, OPEN, RELEASE, LedgerEntry, canonical, entry_names
 from dpcli.ledger.charge import RESPONSES, STOPPED
@@ -23,7 +25,7 @@ MAX_UNPACKED = 1 << 30
 
 TYPES: Mapping[str, type] = {
     "created": str, "digest": str, "files": list, "stopped": bool, "after_check": str,
-    "recovered": dict,
+    "recovered": dict, "recipient": str, "part_of": str, "recipients": dict,
 }  # fmt: skip
 """The type of each item of a payload, except for the terms of an account."""
 
@@ -64,19 +66,25 @@ def _fault(
         raise ValueError("an entry has its time, and is canonical JSON")
     if entry.kind == OPEN:
         accounts.setdefault(dataset, account_terms(entry))
-        if accounts[dataset].dataset != dataset:
+        opened = accounts[dataset]
+        if opened.dataset != dataset:
             return "opens the account of another dataset"
+        if opened.part_of is not None:
+            require_joint(opened, accounts.get(opened.part_of), Path())
         return f"opens the account `{dataset}` again" if terms else ""
     if entry.kind == LOST:
         return ""
     if terms is None and entry.kind in (RELEASE, CLOSE):
         return f"is about the account `{dataset}`, which was never opened"
     if entry.kind == RELEASE and terms is not None:
-        return _release_fault(entry, terms, released)
+        parent = accounts[terms.part_of or dataset]
+        return _release_fault(entry, (terms, parent), released)
     return "" if entry.kind == CLOSE else f"is of the kind `{entry.kind}`, which does not exist"
 
 
-def _release_fault(entry: LedgerEntry, terms: AccountTerms, released: set[tuple[str, str]]) -> str:
+def _release_fault(
+    entry: LedgerEntry, charged: Sequence[AccountTerms], released: set[tuple[str, str]]
+) -> str:
     content, release = entry.content(), (entry.dataset, entry.release_id)
     files = cast("list[object]", content.get("files", []))
     # Queries find the files by this text.
@@ -88,11 +96,16 @@ def _release_fault(entry: LedgerEntry, terms: AccountTerms, released: set[tuple[
     if release in released:
         return f"has the release id `{entry.release_id}` again"
     released.add(release)
+    recipient = content.get("recipient")
+    if any(
+        recipient not in {None, *dict(terms.recipients)} for terms in charged if terms.recipients
+    ):
+        return "has a recipient that its account does not have"
     is_day = day_number(entry.period) is not None
     with suppress(ValueError):
         if entry.period is not None and not is_day:
             parse_period(entry.period)
-        if is_day or not terms.window:
+        if is_day or not any(terms.window for terms in charged):
             return ""
     return "has a period that its account does not take"
 

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from operator import itemgetter
 from pathlib import Path
 
-from dpcli.ledger.account import Account, budget_text, sharing_warnings
-from dpcli.ledger.balance import AccountTerms, Balance, GuaranteeCounts, RecordedCost, balance
+from dpcli.ledger.account import Account, FurtherBudget, budget_text, sharing_warnings
+from dpcli.ledger.balance import (
+    DAYS_A_YEAR,
+    LAST_DAY,
+    AccountTerms,
+    Balance,
+    GuaranteeCounts,
+    RecordedCost,
+    balance,
+    period_text,
+)
+from dpcli.ledger.charge import today
 from dpcli.numeric.search import bisect
-from dpcli.privacy.loss import Loss, loss_text
+from dpcli.privacy.loss import Guarantee, Loss, loss_text
 from dpcli.problems.errors import BudgetError, DpcliError
 from dpcli.problems.light_dataclasses import dataclass
 
@@ -33,10 +45,12 @@ def forecast_charge(
     account.
     """
     terms, period = account.terms or spec_terms, cost.period
+    further: list[FurtherBudget] = []
     refused, needs_day = None, False
     after: Balance | None = None
     try:
         before, after = account.check_charge(spec_terms, cost, may_open=may_open)
+        further = account.further_budgets(terms, cost)
     except DpcliError as failure:
         refused, needs_day = failure, failure.problems[0].code == "period-required"
         if needs_day:
@@ -47,13 +61,24 @@ def forecast_charge(
         before = account.balance(terms, period if terms.window else None)
     runs = None
     if times and (refused is None or needs_day or isinstance(refused, BudgetError)):
-        repeated = RepeatedRuns(terms, account.costs, cost.guarantees, cost.period)
-        runs = repeated.forecast(times)
+        runs = min(
+            (repeated.forecast(times) for repeated in repeated_runs(account, terms, cost)),
+            key=lambda forecast: forecast.most,
+        )
         if account.closed:
             runs = replace(runs, fits=False, most=0)
     return BalanceForecast(
-        account.ledger, account.exists, account.terms, before, after, refused, runs=runs
-    )
+        account.ledger, account.exists, account.terms, before, after, refused, runs=runs,
+        further_budgets=tuple(further), window=terms.window,
+    )  # fmt: skip
+
+
+def repeated_runs(
+    account: Account, terms: AccountTerms, cost: RecordedCost
+) -> Iterator[RepeatedRuns]:
+    """Runs of a release on everything that bounds its account, which each must allow."""
+    for bound, charged in account.budgets(terms, cost.recipient):
+        yield RepeatedRuns(bound, charged.costs, cost.guarantees, cost.period)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +194,53 @@ def _max_that_fit(
     return min(low, limit)
 
 
+PACE_DAYS = 30
+"""The pace of an account is that of its releases in this many days."""
+
+
+def timeline(
+    account: Account, terms: AccountTerms, charged: Sequence[tuple[int, RecordedCost]]
+) -> dict[str, Loss | str | None]:
+    """What was charged in the last 30 and 365 days, and when the budget `ends`.
+
+    `charged` has the day of each charge. The rule: the releases of the last 30 days, or since the
+    first one if that is later, are repeated, with the same days in between. The budget ends on the
+    day of the first one that does not fit. No day is known after releases on a single day, or if
+    the budget is that of a window.
+    """
+    now, found = today(), dict[str, Loss | str | None]()
+    since = {days: [(day, cost) for day, cost in charged if now - days < day <= now]
+             for days in (DAYS_A_YEAR, PACE_DAYS)}  # fmt: skip
+    for days, costs in since.items():
+        without_window = replace(terms, window=None)
+        found[f"last_{days}_days"] = balance(without_window, [cost for _, cost in costs]).spent
+    recent = sorted(since[PACE_DAYS], key=itemgetter(0))
+    found["ends"] = None
+    if len(dict(recent)) > 1 and not terms.window and not account.closed:
+        first = min(day for day, _ in charged)
+        found["ends"] = _end(account, terms, recent, min(PACE_DAYS, now - first + 1))
+    return found
+
+
+def _end(
+    account: Account, terms: AccountTerms, recent: Sequence[tuple[int, RecordedCost]], days: int
+) -> str | None:
+    """The day of the first release that does not fit if recent ones repeat."""
+    once: Counter[Guarantee] = Counter()
+    for _, cost in recent:
+        once.update(dict(cost.guarantees))
+    runs = RepeatedRuns(terms, account.costs, tuple(once.items()))
+    rounds = runs.max_runs
+    held = [*account.costs, RecordedCost(runs.guarantees, None, rounds)]
+    _, index = bisect(
+        lambda count: not balance(terms, [*held, *(cost for _, cost in recent[:count])]).within,
+        0,
+        len(recent),
+    )
+    day = recent[index - 1][0] + days * (rounds + 1)
+    return period_text(day) if day <= LAST_DAY else None
+
+
 @dataclass(frozen=True, slots=True)
 class BalanceForecast:
     """What would happen to a release, and to the account that pays for it.
@@ -179,7 +251,8 @@ class BalanceForecast:
     with a window, the balances are those of a window without other releases unless the release
     names its day. `shared` has other accounts that were charged for the same data files, with
     these files. `runs` is a forecast of repeated runs. `obstacle` says why a release could not
-    create a ledger that does not exist; it is empty if a release could.
+    create a ledger that does not exist; it is empty if a release could. `further_budgets` are
+    what else bounds the account. The budget covers `window` days, or all if it is None.
     """
 
     ledger: Path
@@ -191,11 +264,8 @@ class BalanceForecast:
     shared: Mapping[str, set[str]] = field(default_factory=dict)
     runs: RunsForecast | None = None
     obstacle: str = ""
-
-    @property
-    def window(self) -> int | None:
-        """The number of days that the budget covers; None without a window."""
-        return None if self.terms is None else self.terms.window
+    further_budgets: tuple[FurtherBudget, ...] = ()
+    window: int | None = None
 
     @property
     def exhausted(self) -> bool:

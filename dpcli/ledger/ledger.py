@@ -10,10 +10,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import final
+from typing import cast, final
 
-from dpcli.ledger.account import Account
-from dpcli.ledger.balance import AccountTerms, Balance, Payload, guarantee_counts, recorded_cost
+from dpcli.ledger.account import Account, FurtherBudget, require_joint
+from dpcli.ledger.balance import (
+    AccountTerms,
+    Balance,
+    Payload,
+    RecordedCost,
+    day_number,
+    guarantee_counts,
+    recorded_cost,
+)
 from dpcli.ledger.chain import (
     CLOSE,
     LOST,
@@ -175,38 +183,67 @@ class OpenLedger(Store):
         """The balance of an account; see `Account.balance` for `period`."""
         return self.account(terms.dataset).balance(terms, period)
 
-    def account(self, dataset: str, without: str = "") -> Account:
+    def account(self, dataset: str, without: str = "", part_of: str | None = None) -> Account:
         """The recorded account of a dataset, without the charge of the id `without`.
 
-        Equal charges are one cost with a count.
+        Equal charges are one cost with a count. A parent is charged for all of its parts. An
+        account that is not open yet will be `part_of` this one.
         """
-        terms = self.accounts().get(dataset)
-        costs = () if terms is None else self.charged_events(dataset, without)
-        neighbors = "" if terms is None else terms.neighbors
+        accounts = self.accounts()
+        terms = accounts.get(dataset)
+        parent = part_of if terms is None else terms.part_of
+        paying = [name for name in accounts if dataset in (name, accounts[name].part_of)]
         return Account(
             self.path,
             terms,
             [
-                recorded_cost(events_json, period, neighbors, count)
-                for events_json, period, count in costs
+                recorded_cost(events_json, period, accounts[name].neighbors, count, recipient)
+                for name in paying
+                for events_json, period, recipient, count in self.charged_events(
+                    name, without if name == dataset else ""
+                )
             ],
             closed=bool(self.entries("kind = ? AND dataset = ?", CLOSE, dataset)),
             may_open=terms is not None or not self.entries("kind = ?", LOST),
+            parent=self.account(parent) if parent in accounts and parent != dataset else None,
         )
 
-    def sharing(self, dataset: str, files: Sequence[str] = ()) -> dict[str, set[str]]:
-        """Other accounts charged for a file of this account, or for one of `files`."""
+    def charged(self, dataset: str) -> list[tuple[int, RecordedCost]]:
+        """Each charge to an account, or to a part of it, with its day."""
+        return [
+            (day, recorded_cost(entry.events_json, entry.period, terms.neighbors, 1, recipient))
+            for name, terms in self.accounts().items()
+            if dataset in (name, terms.part_of)
+            for entry in self.releases(name)
+            for content in [entry.content()]
+            for recipient in [cast("str | None", content.get("recipient"))]
+            if (day := day_number(str(content["created"])[:10])) is not None
+        ]
+
+    def sharing(
+        self, dataset: str, files: Sequence[str] = (), part_of: str | None = None
+    ) -> dict[str, set[str]]:
+        """Other accounts charged for a file of this account, or for one of `files`.
+
+        Parts of one account are left out: the budget of that account bounds them together.
+        """
         files_of = self.data_files()
         own = files_of.pop(dataset, set()).union(files)
-        return {name: files_of[name] & own for name in sorted(files_of) if files_of[name] & own}
+        shared = {name: files_of[name] & own for name in sorted(files_of) if files_of[name] & own}
+        accounts = self.accounts() if shared else {}
+        joint = accounts[dataset].part_of if dataset in accounts else part_of
+        parts = {name for name in shared if (joint or dataset) in (name, accounts[name].part_of)}
+        return {name: found for name, found in shared.items() if name not in parts}
 
-    def new_sharing(self, dataset: str, files: Sequence[str]) -> dict[str, set[str]]:
+    def new_sharing(
+        self, dataset: str, files: Sequence[str], part_of: str | None = None
+    ) -> dict[str, set[str]]:
         """Other accounts charged for one of `files`, if no file was shared before.
 
         The release for which the ledger learned that two accounts share files showed a warning.
         """
-        known = self.sharing(dataset)
-        shared = self.sharing(dataset, files)
+        known = self.sharing(dataset, (), part_of)
+        shared = self.sharing(dataset, files, part_of)
         return {name: paths for name, paths in shared.items() if name not in known}
 
     def stored(
@@ -272,7 +309,7 @@ class OpenLedger(Store):
 
     def check_budget(self, charge: Charge) -> None:
         """Raise BudgetError or LedgerError if the account refuses the charge."""
-        self.account(charge.terms.dataset).check_charge(
+        self.account(charge.terms.dataset, part_of=charge.terms.part_of).check_charge(
             charge.terms, charge.cost, may_open=charge.may_open
         )
 
@@ -280,12 +317,14 @@ class OpenLedger(Store):
         """Open an account, and return whether it is new.
 
         An account on the same terms stays as it is. Raises LedgerError if the dataset has an
-        account on other terms.
+        account on other terms, or if it cannot be a part of the account that it names.
         """
         with self.checked_writing():
-            existing = self.accounts().get(terms.dataset)
+            accounts = self.accounts()
+            existing = accounts.get(terms.dataset)
             if existing is not None and existing != terms:
                 raise LedgerError.about("account-exists", dataset=terms.dataset)
+            require_joint(terms, accounts.get(terms.part_of or ""), self.path)
             if existing is None:
                 payload = terms.payload() | {"created": created}
                 self.append(self.next_entry(OPEN, terms.dataset, payload))
@@ -358,7 +397,7 @@ class OpenLedger(Store):
         if charge.reserved:
             self.check_budget(replace(charge, events=charge.reserved))
         dataset = charge.terms.dataset
-        account = self.account(dataset)
+        account = self.account(dataset, part_of=charge.terms.part_of)
         before, after = account.check_charge(charge.terms, charge.cost, may_open=charge.may_open)
         choice = charge.release_id + SUFFIX
         if account.terms is not None and self.entry_of(choice, dataset):
@@ -371,10 +410,14 @@ class OpenLedger(Store):
         entry = self.next_entry(
             RELEASE, dataset, charge.payload, charge.events, charge.release_id, charge.period
         )
+        terms, further = account.terms or charge.terms, list[FurtherBudget]()
+        if terms.recipients or account.parent:
+            further = account.further_budgets(terms, charge.cost)
         receipt = Receipt(
-            self.path.name, entry.number, entry.head, account.terms or charge.terms, charge.period,
+            self.path.name, entry.number, entry.head, terms, charge.period,
             before.spent, after, first=self.is_first(charge.release_id, dataset),
-            build=charge.build, after_check=charge.after_check,
+            build=charge.build, after_check=charge.after_check, recipient=charge.recipient,
+            further_budgets=tuple(further),
         )  # fmt: skip
         outputs = dict(render(receipt))
         self.append(entry, outputs)
@@ -406,6 +449,9 @@ def _require_same(entry: LedgerEntry, charge: Charge) -> None:
         was, now = digest[:DIGITS], charge.digest[:DIGITS]
         raise taken_error(entry, f"from another spec: its SHA-256 is {was}..., not {now}...")
     _require_period(entry, charge.period)
+    recipient = entry.content().get("recipient")
+    if recipient != charge.recipient:
+        raise taken_error(entry, f"for the recipient {recipient}" if recipient else "for everyone")
 
 
 def _require_period(entry: LedgerEntry, period: str | None) -> None:

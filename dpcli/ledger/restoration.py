@@ -64,7 +64,8 @@ class Proof:
     `entry` and `head` identify its entry in the lost ledger. `report` is the SHA-256 of the report.
     `before` is what the account had spent before the release. `first` says whether the account had
     no release before it; None for an old report that does not say so. If `exact`, the `events` are
-    those of the entry, else one event that stands for the sum of all losses.
+    those of the entry, else one event that stands for the sum of all losses. The account may be a
+    part of another one, the `parent`.
     """
 
     path: Path
@@ -80,6 +81,13 @@ class Proof:
     events: tuple[MechanismEvent, ...]
     exact: bool
     first: bool | None = None
+    recipient: str | None = None
+    parent: AccountTerms | None = None
+
+    def unopened(self, accounts: Mapping[str, AccountTerms]) -> Iterator[Proof]:
+        """What opens the parent and the account, as far as `accounts` lack them."""
+        parents = [] if self.parent is None else [replace(self, terms=self.parent, parent=None)]
+        return (proof for proof in (*parents, self) if proof.terms.dataset not in accounts)
 
     def disagrees(self, why: str) -> Problem:
         """The problem of a report that was changed, or does not belong to the ledger."""
@@ -187,8 +195,8 @@ def _append_missing(
     new, forked, start = _histories(lacking, entries, recorded)
     firsts: dict[str, Proof] = {}
     for proof in new.values():
-        if proof.terms.dataset not in accounts:
-            firsts.setdefault(proof.terms.dataset, proof)
+        for opening in proof.unopened(accounts):
+            firsts.setdefault(opening.terms.dataset, opening)
     last = max(entries, default=0)
     end = max([last, *recorded, *new])
     # Several reports name these lost entries, and one of them proves each.
@@ -209,9 +217,9 @@ def _append_missing(
             _append_opening(ledger, openings[number], origin)
         elif number not in proven:
             _append_lost(ledger, created, origin)
-        elif (dataset := left[0].terms.dataset) not in ledger.accounts():
-            _append_opening(ledger, left[0], origin)
-            opened.append(dataset)
+        elif unopened := [*left[0].unopened(ledger.accounts())]:
+            _append_opening(ledger, unopened[0], origin)
+            opened.append(unopened[0].terms.dataset)
         else:
             _require_history(ledger, left[0], is_forked=bool(forked), is_whole=not lost)
             _append_release(ledger, left.popleft(), origin)
@@ -227,9 +235,9 @@ def _append_missing(
 def _append_forked(ledger: OpenLedger, forked: Sequence[Proof], *, is_whole: bool) -> Iterator[str]:
     """Charge for releases of another history; yield the accounts that this opens."""
     for proof in forked:
-        if proof.terms.dataset not in ledger.accounts():
-            _append_opening(ledger, proof, {})
-            yield proof.terms.dataset
+        for opening in proof.unopened(ledger.accounts()):
+            _append_opening(ledger, opening, {})
+            yield opening.terms.dataset
         _require_history(ledger, proof, is_forked=True, is_whole=is_whole)
         _append_release(ledger, proof, {})
 
@@ -254,6 +262,7 @@ def _append_release(ledger: OpenLedger, proof: Proof, origin: Payload) -> None:
         name = next(each for number in numbers if (each := name + FORKED + number) not in taken)
         origin |= {"release_id": proof.release_id}
     payload: Payload = {"recovered": origin, "digest": proof.digest, "created": proof.created}
+    payload |= {"recipient": proof.recipient} if proof.recipient else {}
     ledger.append(ledger.next_entry(RELEASE, dataset, payload, proof.events, name, proof.period))
 
 
@@ -282,7 +291,9 @@ def _lacking(
             why = f"`{earlier.path}` names the same entry"
         elif not named:
             lacking[proof.head] = proof
-            why = _different_terms(terms.setdefault(proof.terms.dataset, proof.terms), proof.terms)
+            stated = [each for each in (proof.parent, proof.terms) if each is not None]
+            known_terms = [terms.setdefault(each.dataset, each) for each in stated]
+            why = next(filter(None, map(_different_terms, known_terms, stated)), "")
         if why:
             problems.append(proof.disagrees(why))
     LedgerError.require_none(problems)
@@ -345,13 +356,20 @@ def _lost_of_fork(
     before = {
         entry.dataset for entry in entries.values() if entry.kind == OPEN and entry.number < start
     }
-    opened = {proof.terms.dataset for proof in forked if proof.first} - before
+    opened = {
+        opening.terms.dataset for proof in forked if proof.first for opening in proof.unopened({})
+    } - before
     return max(len(missing) - len(opened), 0)
 
 
 def _different_terms(known: AccountTerms, stated: AccountTerms) -> str:
     names = [name for name, _, _ in known.differences(stated)]
-    names += ["window"] if known.window != stated.window else []
+    # A spec may leave these out, and a report does not.
+    names += [
+        term.replace("part_of", "parent")
+        for term in ("window", "part_of", "recipients")
+        if term not in names and getattr(known, term) != getattr(stated, term)
+    ]
     return f"the account `{known.dataset}` has another {' and '.join(names)}" if names else ""
 
 

@@ -352,15 +352,18 @@ class Store:
         entries = self.entries("number = (SELECT max(number) FROM entries)")
         return entries[0] if entries else None
 
-    def charged_events(self, dataset: str, without: str) -> list[tuple[str, str | None, int]]:
-        """The events charged to an account, as JSON, with period and number of times.
+    def charged_events(
+        self, dataset: str, without: str
+    ) -> list[tuple[str, str | None, str | None, int]]:
+        """The events charged to an account, as JSON, with period, recipient and count.
 
         Those of the entry with the release id `without` are left out.
         """
         left_out = entry_names(without, dataset)
         query = (
-            "SELECT parts, period, count(*) FROM entries NOT INDEXED WHERE kind = 'release' "
-            "AND dataset = ? AND release_id NOT IN (?, ?) GROUP BY parts, period"
+            "SELECT parts, period, json_extract(payload, '$.recipient') AS recipient, count(*) "
+            "FROM entries NOT INDEXED WHERE kind = 'release' "
+            "AND dataset = ? AND release_id NOT IN (?, ?) GROUP BY parts, period, recipient"
         )
         return self.query(query, dataset, *left_out)
 

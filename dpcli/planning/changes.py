@@ -82,6 +82,8 @@ def weaker_guarantees(old: CentralPlan, new: CentralPlan) -> Iterator[str]:
         ("`dataset`", old.spec.dataset, new.spec.dataset),
         ("`unit`", unit_text(before.unit), unit_text(after.unit)),
         ("`neighbors`", before.neighbors.value, after.neighbors.value),
+        ("`window`", before.window or "none", after.window or "none"),
+        ("`part_of`", old.spec.part_of or "none", new.spec.part_of or "none"),
     ]
     for key, was, now in terms:
         if was != now:

@@ -31,6 +31,7 @@ from dpcli.problems.errors import UsageError
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.messages import Shown, Summary
 from dpcli.queries.query import BoundedQuery, Query
+from dpcli.specification.dataset_names import dataset_name_fault
 from dpcli.specification.model import CentralSpec, Entry, LocalSpec, Spec
 from dpcli.statistics.design import Design, WeightedQuery
 
@@ -216,11 +217,19 @@ class _Plan(Shown):
     def _costs(self) -> Iterator[tuple[str, str, str, str]]:
         """For each entry its name, what it asks for, how many numbers, and the loss."""
 
-    def about(self, period: str | None) -> Self:
-        """The plan of a release about a period; the plan itself without one.
+    def about(self, period: str | None, recipient: str | None = None) -> Self:
+        """The plan of a release about a period and for a recipient, if given.
 
-        Raises ValueError if the text names no period, and UsageError if the spec states another.
+        Raises ValueError if the text names no period, and UsageError if the spec states another
+        period or recipient.
         """
+        if recipient not in (None, self.spec.recipient):
+            if own := self.spec.recipient:
+                arguments = {"recipient": recipient, "stated": own}
+                raise UsageError.about("period-differs.recipient", **arguments)
+            if fault := dataset_name_fault(recipient):
+                raise UsageError.about("bad-dataset", **fault)
+            return replace(self, spec=replace(self.spec, recipient=recipient)).about(period)
         if period is None:
             return self
         from dpcli.data.periods import parse_period

@@ -77,6 +77,7 @@ def check_and_choose(
     charge: Charge,
     engine: Engine,
     opened: ExitStack,
+    sha256: Sequence[str] = (),
 ) -> FirstPhase | None:
     """Check the data, and let noisy counts choose bounds; or what was found before.
 
@@ -103,7 +104,7 @@ def check_and_choose(
             released = allocate(bounded)[-len(plan.statistics) :]
             possible = (event for planned in released for event in planned.events)
             ledger.check_budget(replace(charge, events=(*events, *possible)))
-        exact = aggregate_data(first, data, None, engine)
+        exact = aggregate_data(first, data, None, engine, sha256)
         check = first.answered_check
         permit = transaction.draw_noise(None if check is None else tuple(check.events))
         outputs: dict[str, bytes] = {}

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from dpcli.data.periods import parse_period
-from dpcli.ledger.balance import period_number, terms_from_spec
+from dpcli.ledger.balance import AccountTerms, period_number, terms_from_spec
 from dpcli.ledger.chain import LedgerEntry
 from dpcli.ledger.charge import SUFFIX
 from dpcli.ledger.entries import unpacked_outputs
@@ -37,7 +37,7 @@ from dpcli.report.first_counts import ChoiceRuleReport, QualityRuleReport
 from dpcli.report.formats import FACTS
 from dpcli.report.json import REPORT_VERSION, Fact, json_text, parsed_json
 from dpcli.report.plan import LocalPlanReport, PlanReport, plan_report
-from dpcli.report.privacy import LossReport
+from dpcli.report.privacy import LedgerReport, LossReport
 from dpcli.report.release import ReleaseReport
 from dpcli.report.report import load_report, stored_report, without_numbers
 from dpcli.report.statistic import StatisticReport
@@ -218,6 +218,7 @@ def _proof(report: ReportFile) -> Proof:
         before, requested = _loss(privacy.before), _loss(privacy.requested)
         total = sum_losses(map(_loss, _statistics(stated)))
         first = getattr(ledger, "first_release", None)
+        recipient, further = getattr(ledger, "recipient", None), _further_budgets(ledger)
         forms = ((HASH, report.head), (ID, report.release_id), (INSTANT, created))
         is_named = all(pattern.fullmatch(value) for pattern, value in forms)
         if report.entry < 1 or not is_named:
@@ -225,12 +226,43 @@ def _proof(report: ReportFile) -> Proof:
     spec = _spec_of(report)
     if not Loss(total.epsilon * ROUNDING_PART, total.delta * ROUNDING_PART).within(requested):
         raise report.changed_error("its losses do not add up to what it says was asked")
-    terms = replace(terms_from_spec(spec), window=window)
+    terms, parent = _stated_terms(replace(terms_from_spec(spec), window=window), further)
     events, exact = _events(spec, report, requested)
     return Proof(
         path, report.digest, report.entry, report.head, report.release_id, digest, created, terms,
-        period, before, events, exact, first,
+        period, before, events, exact, first, recipient, parent,
     )  # fmt: skip
+
+
+FurtherTerms = dict[tuple[str, str | None], tuple[Loss, int | None]]
+"""The budget and the window of an account, or of one of its recipients."""
+
+
+def _further_budgets(ledger: LedgerReport) -> FurtherTerms:
+    return {
+        (stated.account, stated.recipient): (stated.budget.loss, stated.window)
+        for stated in getattr(ledger, "further_budgets", None) or ()
+    }
+
+
+def _stated_terms(
+    terms: AccountTerms, further: FurtherTerms
+) -> tuple[AccountTerms, AccountTerms | None]:
+    """The terms of an account with its recipients, and those of its parent, if any."""
+
+    def recipients(account: str) -> tuple[tuple[str, Fraction], ...]:
+        named = {name: loss for (of, name), (loss, _) in further.items() if name and of == account}
+        sizes = ((name, loss.rho or loss.epsilon) for name, loss in named.items())
+        return tuple(sorted(sizes))
+
+    terms = replace(terms, recipients=recipients(terms.dataset), part_of=None)
+    for (account, recipient), (budget, window) in further.items():
+        if recipient is None:
+            parent = replace(
+                terms, dataset=account, budget=budget, window=window, recipients=recipients(account)
+            )
+            return replace(terms, part_of=account), parent
+    return terms, None
 
 
 def _loss(stated: LossReport | Charged) -> Loss:

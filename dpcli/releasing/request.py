@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic
 
-from dpcli.ledger.balance import day_number
+from dpcli.ledger.balance import day_number, terms_from_spec
 from dpcli.ledger.charge import Charge, charge_for, resolved, today
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.options import is_absent, ledger_of, must_exist
@@ -27,7 +27,8 @@ class ReleaseRequest(Generic[PlanT]):
     The ledger is a file or an open ledger; if None, the ledger next to the spec. With
     `check_again`, a release whose quality check failed is checked and charged again, and
     `after_check` names the failed attempt; an attempt that did not fail is published. With
-    `any_period`, the period may be a day that is probably a mistake.
+    `any_period`, the period may be a day that is probably a mistake. The data files must have these
+    `sha256`, in order, if any are declared.
     """
 
     plan: PlanT
@@ -38,6 +39,7 @@ class ReleaseRequest(Generic[PlanT]):
     check_again: bool = False
     any_period: bool = False
     after_check: str = ""
+    sha256: tuple[str, ...] = ()
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -72,8 +74,9 @@ class ReleaseRequest(Generic[PlanT]):
     def require_likely_period(self, ledger: OpenLedger) -> None:
         """Raise LedgerError if the period is probably a mistake, unless `any_period`."""
         if not self.any_period:
-            account = ledger.account(self.plan.spec.dataset)
-            account.require_likely_period(day_number(self.plan.spec.period), today())
+            terms = terms_from_spec(self.plan.spec)
+            account = ledger.account(terms.dataset, part_of=terms.part_of)
+            account.require_likely_period(terms, day_number(self.plan.spec.period), today())
 
     def require_attempt(self) -> None:
         """Raise LedgerError if a release is to be checked again, and there is no ledger.

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Generic, Self, final
 
 from dpcli.engine.progress import Progress
-from dpcli.ledger.account import sharing_warnings
+from dpcli.ledger.account import low_warnings, sharing_warnings
 from dpcli.ledger.charge import NoisyRelease, RandomizedCollection, StoredRelease, resolved
 from dpcli.ledger.ledger import OpenLedger, open_or_create_ledger
 from dpcli.ledger.options import access_warnings, created_text, must_exist
@@ -89,7 +89,8 @@ class Run(Generic[PlanT]):
             self.request = self.request.attempt(self.ledger)
             # Known before the entry of a choice records the files as well.
             files = resolved(self.request.files)
-            self._shared = self.ledger.new_sharing(self.request.plan.spec.dataset, files)
+            spec = self.request.plan.spec
+            self._shared = self.ledger.new_sharing(spec.dataset, files, spec.part_of)
             self._opened = opened
             self._open_ledger_transaction()
             self._opened = opened.pop_all()
@@ -168,6 +169,10 @@ class Run(Generic[PlanT]):
         if self.ledger_transaction.charge.created < self._latest:
             self._messages.warn([f"the clock is behind the last release, of {self._latest}"])
         name, plan = stored.release_id, self.request.plan
+        share, receipt = plan.spec.privacy.warn_below, stored.receipt
+        if receipt is not None and share is not None:
+            named = plan.spec.dataset, receipt.balance, receipt.further_budgets
+            self._messages.warn(low_warnings(*named, share))
         if stored.receipt is None:
             again = f"{plan.outcome} {name} published again, nothing charged"
             self._messages.add(again, usual=True)
@@ -208,7 +213,8 @@ class ReleaseRun(Run[CentralPlan]):
         """Read the data once, and return confidential exact answers; raises DataError."""
         if self._failed is not None:
             return ()
-        return aggregate_data(self.request.plan, self.request.data, progress, self.request.engine)
+        request = self.request
+        return aggregate_data(request.plan, request.data, progress, request.engine, request.sha256)
 
     def answer(self, exact: Sequence[ConfidentialAnswer]) -> NoisyNumbers:
         """Add noise to every answer, and estimate what is published.
@@ -264,8 +270,9 @@ class ReleaseRun(Run[CentralPlan]):
 
         request = self.request
         found = check_and_choose(
-            request.plan, request.data, self.ledger, request.charge, request.engine, self._opened
-        )
+            request.plan, request.data, self.ledger, request.charge, request.engine, self._opened,
+            request.sha256,
+        )  # fmt: skip
         if found is not None and found.transaction is not None:
             self.ledger_transaction = found.transaction
             self._failed = NoisyNumbers(found.plan, (), found.checked)

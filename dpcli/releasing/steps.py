@@ -99,11 +99,13 @@ def aggregate_data(
     data: tuple[Input, ...],
     progress: Progress | None = None,
     engine: Engine = "local",
+    sha256: Sequence[str] = (),
 ) -> Sequence[ConfidentialAnswer]:
     """Read all data files once, and return the plan's confidential exact answers.
 
-    Raises DataError if the data do not fit the spec, and UsageError if Spark is not installed or
-    the period is not known.
+    With the local engine, files must have the declared `sha256`, if there are any. Raises DataError
+    if the data do not fit the spec, and UsageError if Spark is not installed or the period is not
+    known.
     """
     queries, only = plan.engine_queries, plan.existing_rows
     names = [name for name in data if isinstance(name, str)]
@@ -117,14 +119,16 @@ def aggregate_data(
             from dpcli.spark.aggregate import aggregate_with_spark
 
         return aggregate_with_spark(queries, plan.spec.dialect, plan.spec.columns, names, only)
-    with opened_data(plan.spec, data, progress) as dataset:
+    with opened_data(plan.spec, data, progress, sha256) as dataset:
         # Polars loads only now, so that a wrong command fails fast.
         from dpcli.engine.sums.aggregate import aggregate
 
         return aggregate(queries, dataset, progress, only)
 
 
-def require_data(plan: CentralPlan, data: tuple[str, ...], engine: Engine = "local") -> None:
+def require_data(
+    plan: CentralPlan, data: tuple[str, ...], engine: Engine = "local", sha256: Sequence[str] = ()
+) -> None:
     """Raise DataError if the headers of the data files do not fit the spec."""
     if engine == "spark":
         with _spark_packages(plan, data):
@@ -132,7 +136,7 @@ def require_data(plan: CentralPlan, data: tuple[str, ...], engine: Engine = "loc
 
         require_files(data, plan.spec.dialect, plan.spec.columns)
         return
-    with opened_data(plan.spec, data):
+    with opened_data(plan.spec, data, None, sha256):
         pass
 
 
@@ -162,10 +166,13 @@ def pack_data(plan: CentralPlan, data: tuple[str, ...], progress: Progress | Non
 
 @contextmanager
 def opened_data(
-    spec: Spec, data: tuple[Input, ...], progress: Progress | None = None
+    spec: Spec,
+    data: tuple[Input, ...],
+    progress: Progress | None = None,
+    sha256: Sequence[str] = (),
 ) -> Iterator[Dataset]:
     """The data files; raises DataError unless they have all columns of the spec."""
-    with open_dataset(data, spec.dialect, progress) as dataset:
+    with open_dataset(data, spec.dialect, progress, sha256) as dataset:
         require_columns(dataset, spec.columns, every_record=spec.privacy.relation.size_is_public)
         yield dataset
 

@@ -18,7 +18,7 @@ from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.collection import PlannedResponseReport, ResponseReport
 from dpcli.report.first_counts import ChoiceRuleReport, QualityRuleReport, choice_reports
 from dpcli.report.json import Count, JsonNumber, JsonObject, Sentences, json_text
-from dpcli.report.privacy import LossReport
+from dpcli.report.privacy import FurtherBudgetReport, LossReport
 from dpcli.report.release import AnyReport, CentralReport, any_fields, central_fields
 from dpcli.report.statistic import StatisticReport
 
@@ -50,6 +50,8 @@ class AccountReport(JsonObject):
     window: Count | None
     refused: list[RefusalReport]
     shares_files_with: list[str]
+    further_budgets: list[FurtherBudgetReport] | None = None
+    """What else bounds the account, after the release; absent without anything."""
 
     @classmethod
     def of(cls, forecast: BalanceForecast) -> AccountReport:
@@ -64,6 +66,7 @@ class AccountReport(JsonObject):
                 RefusalReport(code=problem.code, message=problem.message) for problem in refused
             ],
             shares_files_with=list(forecast.shared),
+            further_budgets=[*map(FurtherBudgetReport.of, forecast.further_budgets)] or None,
         )
 
 

@@ -15,6 +15,7 @@ from dpcli.report.json import Count, Ends, JsonNumber, JsonObject, Sentences, if
 from dpcli.specification.model import CentralSpec
 
 if TYPE_CHECKING:
+    from dpcli.ledger.account import FurtherBudget
     from dpcli.ledger.balance import Balance
     from dpcli.ledger.charge import Receipt
 
@@ -253,6 +254,32 @@ class WindowReport(JsonObject):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FurtherBudgetReport(JsonObject):
+    """What else bounds the account: the account that it is a part of, or a recipient."""
+
+    account: str
+    recipient: str | None = None
+    """Whose releases the budget bounds, public ones included; absent for an account."""
+    window: Count | None = None
+    """The days that the budget covers; absent if it covers all."""
+    budget: LossReport
+    spent: LossReport
+    remaining: LossReport
+
+    @classmethod
+    def of(cls, limit: FurtherBudget) -> FurtherBudgetReport:
+        """A limit after a release."""
+        return cls(
+            account=limit.terms.dataset,
+            recipient=limit.recipient,
+            window=limit.terms.window,
+            budget=LossReport.read(limit.terms.budget),
+            spent=LossReport.read(limit.after.spent),
+            remaining=LossReport.read(limit.after.remaining),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BuildReport(JsonObject):
     """What made the release."""
 
@@ -287,6 +314,10 @@ class LedgerReport(JsonObject):
     """The release whose quality check failed before, and is charged as well; absent otherwise."""
     window: WindowReport | None = None
     build: BuildReport | None = None
+    recipient: str | None = None
+    """For whom the release is; absent if it is public."""
+    further_budgets: list[FurtherBudgetReport] | None = None
+    """What else bounds the account; absent without anything."""
 
     @classmethod
     def of(cls, receipt: Receipt) -> LedgerReport:
@@ -299,4 +330,6 @@ class LedgerReport(JsonObject):
             after_check=receipt.after_check or None,
             window=WindowReport.of(receipt),
             build=BuildReport.read(receipt.build),
+            recipient=receipt.recipient,
+            further_budgets=[*map(FurtherBudgetReport.of, receipt.further_budgets)] or None,
         )

@@ -76,6 +76,11 @@ def _parse_dataset(text: str) -> str:
     raise invalid_value("bad-name", expected=fault["expected"], advice=fault["advice"])
 
 
+DatasetName = Annotated[
+    str, ParsedText(_parse_dataset, {"type": "string", "pattern": f"^{DATASET_PATTERN}$"})
+]
+
+
 def _parse_rows_are(text: str) -> str:
     if re.fullmatch(PLURAL, text):
         return text
@@ -153,9 +158,9 @@ class SpecModel(SectionModel):
         Field(json_schema_extra={"type": ["integer", "string"], "enum": [1, "1"]}),
     ]
     model: Annotated[str, Choice("unknown-choice", ("central", LOCAL))] | None = None
-    dataset: Annotated[
-        str, ParsedText(_parse_dataset, {"type": "string", "pattern": f"^{DATASET_PATTERN}$"})
-    ]
+    dataset: DatasetName
+    part_of: DatasetName | None = None
+    recipient: DatasetName | None = None
     ledger: Annotated[str, Choice("unknown-choice", ("must-exist",))] | None = None
     confidence: Confidence = Fraction(19, 20)
     csv: Annotated[Any, SeparateSection(f"{HERE}.csv_form:CsvModel")] | None = None
@@ -298,6 +303,8 @@ def resolve(document: CentralSpecModel | LocalSpecModel, context: SpecContext) -
         caption=stated_caption(document),
         column_captions=context.captions,
         reference_period=document.reference_period,
+        part_of=document.part_of,
+        recipient=document.recipient,
     )
 
 

@@ -50,7 +50,9 @@ class Caption:
 class Privacy:
     """The guarantee and the budget of a spec; `place` is where the budget is stated.
 
-    The `limits` that the spec states for the unit hold for statistics that state no other ones.
+    The `limits` that the spec states for the unit hold for statistics that state no other ones. The
+    budget bounds any `window` of days, or all releases. Releases to one of the `recipients` may
+    cost an amount together. People are warned if less than a share, `warn_below`, of it is left.
     """
 
     unit: Unit
@@ -58,6 +60,9 @@ class Privacy:
     budget: Loss
     composition: Composition
     limits: Limits = NO_LIMITS
+    window: int | None = None
+    recipients: tuple[tuple[str, Fraction], ...] = ()
+    warn_below: Fraction | None = None
     place: Place | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -268,6 +273,8 @@ class _Spec(Shown):
     for a row. With `must_exist`, no release creates a ledger or opens an account. The default
     ledger is in the `folder` of the spec. `numbers` is how the number 1234.5 is written for people;
     empty if it is not stated. The `reference_period` is what the data are about, if that is known.
+    The account of the dataset is `part_of` another one, if that is stated. A release is for a
+    `recipient`, or public.
     """
 
     row_noun: ClassVar[str] = "row"
@@ -287,6 +294,8 @@ class _Spec(Shown):
     column_captions: Mapping[str, Caption] = field(default_factory=dict)
     numbers: str = ""
     reference_period: Period | None = None
+    part_of: str | None = None
+    recipient: str | None = None
     folder: Path = field(default=Path(), compare=False)
 
     def _summary(self) -> Summary:

@@ -24,12 +24,16 @@ from dpcli.fields.values import (
     Texts,
     limited_epsilon,
     limited_rho,
+    positive_number,
     summaries_by_name,
+    whole_number,
 )
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.unit import Limits, Neighbors, PersonUnit, RowUnit, Unit
+from dpcli.problems.messages import quote
 from dpcli.specification.context import SpecContext
+from dpcli.specification.dataset_names import dataset_name_fault
 from dpcli.specification.model import Possible, Privacy
 
 if TYPE_CHECKING:
@@ -37,6 +41,11 @@ if TYPE_CHECKING:
 
 Limit = Annotated[int, ExactNumber("limit-not-whole", min_value=1, max_value=MAX_LIMIT, whole=True)]
 
+
+MAX_WINDOW = 36_500
+"""The most days of a window: a hundred years."""
+
+Share = Annotated[Fraction, ExactNumber("bad-minimum.share", above=0, max_value=1)]
 
 MOST_PARTS = 8
 """The most columns that are one id together."""
@@ -55,13 +64,22 @@ class UnitModel(SectionModel):
 
 
 class BudgetModel(SectionModel):
-    """The most that all releases from the dataset may reveal together."""
+    """The most that all releases, or those of a window, may reveal together."""
 
     epsilon: Annotated[Fraction, limited_epsilon(MAX_BUDGET)] | None = None
     rho: Annotated[Fraction, limited_rho(MAX_BUDGET)] | None = None
     delta: Annotated[
         Fraction, ExactNumber("delta-out-of-range", min_value=0, below=1, least="at least 0")
     ] = Fraction(0)
+    window: Annotated[int, whole_number(MAX_WINDOW, "consecutive days it bounds")] | None = None
+    recipients: (
+        Annotated[
+            dict[str, Annotated[Fraction, positive_number("1", int(MAX_BUDGET))]],
+            Field(min_length=1),
+        ]
+        | None
+    ) = None
+    warn_below: Share | None = None
 
 
 class PrivacyModel(SectionModel):
@@ -120,12 +138,19 @@ def resolve_privacy(section: PrivacyModel, context: SpecContext) -> Privacy:
 
         epsilon = zcdp_epsilon(rho, delta)
     loss = Loss(epsilon, delta, rho)
+    for name in budget.recipients or {}:
+        if fault := dataset_name_fault(name):
+            shown = {"name": quote("recipients"), "found": quote(name)}
+            section.report_key("bad-name", "budget", "recipients", name, **shown, **fault)
     section.require()
     if context.unit is None:
         raise AlreadyReportedError
     place = node_at(section.node, "budget").span.place
     neighbors = Neighbors(section.neighbors)
-    return Privacy(context.unit, neighbors, loss, composition, context.limits, place)
+    return Privacy(
+        context.unit, neighbors, loss, composition, context.limits, budget.window,
+        tuple(sorted((budget.recipients or {}).items())), budget.warn_below, place,
+    )  # fmt: skip
 
 
 def _read_unit(section: PrivacyModel, context: SpecContext) -> Unit:

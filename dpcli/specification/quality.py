@@ -17,6 +17,7 @@ from dpcli.queries.sums import GroupLimits
 from dpcli.specification.context import SpecContext
 from dpcli.specification.entry_fields import AnsweredModel, MechanismName, read_answer_settings
 from dpcli.specification.model import Entry, QualityCheck
+from dpcli.specification.privacy import Share
 from dpcli.statistics.quality.completeness import Losses, losses
 from dpcli.statistics.quality.faults import CellFault, Columns, FaultOrder, in_order
 from dpcli.statistics.quality.quality_counts import QUALITY_COUNTS, quality_inputs
@@ -33,7 +34,6 @@ MinRows = Annotated[
 MinPeople = Annotated[
     int, ExactNumber("bad-minimum", min_value=1, max_value=MAX_MIN_ROWS, whole=True)
 ]
-Share = Annotated[Fraction, ExactNumber("bad-minimum.share", above=0, max_value=1)]
 
 
 class QualityModel(AnsweredModel):

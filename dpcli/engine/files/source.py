@@ -11,6 +11,7 @@ program of the caller, which may fail at a value.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 import sys
@@ -32,6 +33,9 @@ from dpcli.problems.light_dataclasses import dataclass
 if TYPE_CHECKING:
     import polars as pl
 
+
+BLOCK = 1 << 20
+"""How many bytes of a file are hashed at a time."""
 
 CAUSES = {
     "MemoryError": "memory does not suffice",
@@ -115,11 +119,15 @@ Input = str | MemoryTable
 
 
 def open_dataset(
-    inputs: Sequence[Input], dialect: Dialect = STANDARD_DIALECT, progress: Progress | None = None
+    inputs: Sequence[Input],
+    dialect: Dialect = STANDARD_DIALECT,
+    progress: Progress | None = None,
+    sha256: Sequence[str] = (),
 ) -> Dataset:
     """Open the data files, or standard input for `-`, and read their headers.
 
-    Raises DataError with the problems of all files: missing, unreadable, named twice, of another
+    Files are refused unless they have the declared `sha256`, in order (`_differing`). Raises
+    DataError with the problems of all files: missing, unreadable, named twice, of another
     format, or without a header. Nothing after the first record can cause an error.
     """
     problems: list[Problem] = []
@@ -139,6 +147,7 @@ def open_dataset(
                 opened.callback(raw.close)
                 raws.append((name, raw))
         problems += _duplicates(raws)
+        problems += _differing(raws, sha256) if sha256 and not problems else ()
         sources = []
         # To copy may take long, so nothing is copied for a command with a problem.
         for data, (name, raw) in () if problems else zip(inputs, raws, strict=True):
@@ -162,6 +171,31 @@ def _duplicates(raws: Sequence[tuple[str, BinaryIO]]) -> Iterator[Problem]:
         if identity in seen:
             yield make_problem("data-twice", file=name, same=seen[identity])
         seen.setdefault(identity, name)
+
+
+def _differing(raws: Sequence[tuple[str, BinaryIO]], sha256: Sequence[str]) -> Iterator[Problem]:
+    """A problem for each file whose bytes are not those with the declared SHA-256.
+
+    Packed files are compared as they are stored, and the open file is read, so that no other file
+    can take its place.
+
+    Privacy: the verdict is about the file as a whole: whether its bytes arrived as the sender
+    declared them. The text names the file alone, and is the same whatever record, header or byte
+    differs; it has no digest, which would confirm a guess of the data. Who declares a digest has it
+    from who made the file, and it is as confidential as the file: no report and no ledger has it.
+    """
+    for (name, raw), declared in zip(raws, sha256, strict=True):
+        digest, position = hashlib.sha256(), 0
+        try:
+            while block := os.pread(raw.fileno(), BLOCK, position):
+                digest.update(block)
+                position += len(block)
+        except OSError as error:
+            why, fix = describe_system_error(error)
+            yield make_problem("data-unreadable.system", file=name, why=why, fix=fix)
+            continue
+        if digest.hexdigest() != declared:
+            yield make_problem("data-changed.sha256", file=name)
 
 
 def drain_stdin(names: Sequence[str]) -> None:

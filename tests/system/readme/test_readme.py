@@ -175,7 +175,7 @@ def nightly(tmp_path: Path, dpcli: Command, monkeypatch: pytest.MonkeyPatch) -> 
     shutil.copy(ROOT / "sample_data" / "people.csv", "sample_data/people.csv")
     every = [block.script for block in blocks() if block.page == "README.md"]
     (spec,) = (script for script in every if script.startswith("cat > survey.yaml"))
-    (before,) = (script for script in every if "ledger open" in script)
+    (before,) = (script for script in every if "period: {column: visit}" in script)
     (job,) = (script for script in every if "nightly-$day" in script and "--check" not in script)
     (repair,) = (script for script in every if "--check-again" in script)
 
