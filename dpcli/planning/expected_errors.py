@@ -70,7 +70,7 @@ def known_rows(planned: PlannedStatistic, plan: CentralPlan, rows: int | None) -
     """How many rows or people an entry is about: `rows`, or what the spec states."""
     check, sample, inputs = plan.spec.quality, plan.spec.sample, planned.entry.inputs
     if inputs.sizes:
-        return ceil(inputs.sizes.total)
+        return ceil(sum(size for _, size in inputs.sizes.numbers))
     if number := rows or inputs.rows or (sample.size if sample else None):
         return number
     if check is None:

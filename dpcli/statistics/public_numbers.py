@@ -18,16 +18,6 @@ class PublicNumbers:
     keys: tuple[str, ...]
     numbers: tuple[tuple[tuple[str, ...], Fraction], ...]
 
-    @property
-    def total(self) -> Fraction:
-        """The sum of all numbers."""
-        return sum((number for _, number in self.numbers), Fraction(0))
-
-    @property
-    def are_whole(self) -> bool:
-        """Whether all numbers are whole."""
-        return all(number.denominator == 1 for _, number in self.numbers)
-
     def __str__(self) -> str:
         shown = [readable_text(number) for _, number in self.numbers[:SHOWN]]
         more = len(self.numbers) - len(shown)

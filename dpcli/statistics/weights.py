@@ -55,7 +55,7 @@ class WeightedStatistic(Statistic):
         if sizes is not None and column is not None and column.missing is None:
             yield FieldFault("sizes-form.missing", "sizes", column=column.name)
         if weight is None:
-            if sizes is not None and not sizes.are_whole:
+            if sizes and any(size.denominator > 1 for _, size in sizes.numbers):
                 yield FieldFault("sizes-form.whole", "sizes", at_value=True)
             return
         if weight.lower < 0:
