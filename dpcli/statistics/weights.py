@@ -52,7 +52,7 @@ class WeightedStatistic(Statistic):
     def faults(self, inputs: Inputs, relation: Relation) -> Iterator[FieldFault]:
         """Faults of sizes, for weights below zero, and a column that weighs itself."""
         weight, column, sizes = inputs.weight, inputs.column, inputs.sizes
-        if sizes is not None and column is not None and column.missing is None:
+        if sizes is not None and column is not None and column.may_be_missing:
             yield FieldFault("sizes-form.missing", "sizes", column=column.name)
         if weight is None:
             if sizes and any(size.denominator > 1 for _, size in sizes.numbers):

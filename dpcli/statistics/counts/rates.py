@@ -46,8 +46,6 @@ DIGITS = 2
 
 MAX_DECIMALS = 12
 
-NOTHING = Fraction(0)
-
 
 @dataclass(frozen=True)
 class PublicRate:
@@ -167,7 +165,7 @@ def decimals_of(number: Fraction) -> int:
 
 
 def scaled(
-    numbers: Estimates, factors: Sequence[Fraction], decimals: int, shift: Fraction = NOTHING
+    numbers: Estimates, factors: Sequence[Fraction], decimals: int, shift: Fraction = Fraction(0)
 ) -> Estimates:
     """Numbers times the factors of their groups, plus `shift`, with intervals.
 

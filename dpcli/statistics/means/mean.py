@@ -114,7 +114,7 @@ class Mean(WeightedStatistic):
         if inputs.sizes:
             from dpcli.statistics.means.public_sizes import MeansOfSizes
 
-            return (MeansOfSizes.of(inputs, column, self.printed(inputs), relation),)
+            return (MeansOfSizes.of(inputs, inputs.sizes, column, self.printed(inputs), relation),)
         weight_size, sampled = weight_step(inputs), inputs.sample and not inputs.weight
         rows = LinearQuery(factors=weights, by=inputs.by, where=inputs.where, present=(column,))
         distance = Factor.centered(column)

@@ -35,6 +35,7 @@ from dpcli.statistics.design import TYPICAL_MEAN, Inputs, NoisyAnswer, Queries, 
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.intervals import Printed
 from dpcli.statistics.means.quotient import Quotient, QuotientDesign
+from dpcli.statistics.public_numbers import PublicNumbers
 from dpcli.statistics.samples.population import (
     SampledNumber,
     mean_by_centered_sums,
@@ -61,14 +62,13 @@ class MeansOfSizes(QuotientDesign):
 
     @classmethod
     def of(
-        cls, inputs: Inputs, column: NumericColumn, printed: Printed, relation: Relation
-    ) -> MeansOfSizes:
+        cls, inputs: Inputs, public: PublicNumbers, column: NumericColumn, printed: Printed,
+        relation: Relation,
+    ) -> MeansOfSizes:  # fmt: skip
         """The design for the means of a column in which no row lacks a value."""
-        if inputs.sizes is None:
-            raise TypeError("no sizes are declared")
-        distance, sizes = Factor.centered(column), dict(inputs.sizes.numbers)
+        distance, sizes = Factor.centered(column), dict(public.numbers)
         names = [key.column.name for key in inputs.by]
-        places = [names.index(name) for name in inputs.sizes.keys]
+        places = [names.index(name) for name in public.keys]
         groups = product(*(key.labels for key in inputs.by))
         factors = (distance, *weight_factors(inputs))
         total = LinearQuery(factors=factors, by=inputs.by, where=inputs.where)

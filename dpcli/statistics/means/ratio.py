@@ -354,7 +354,7 @@ class Proportion(Ratio):
         from dpcli.statistics.means.public_sizes import MeansOfSizes, zero_or_one
 
         inside = zero_or_one(require_labeled(self.parts(inputs)[0]))
-        return (MeansOfSizes.of(inputs, inside, self.printed(inputs), relation),)
+        return (MeansOfSizes.of(inputs, inputs.sizes, inside, self.printed(inputs), relation),)
 
     def _design(self, inputs: Inputs, queries: Queries, quotient: Quotient) -> QuotientDesign:
         design = super()._design(inputs, queries, quotient)

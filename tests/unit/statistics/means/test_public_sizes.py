@@ -16,6 +16,7 @@ from dpcli.planning.completeness import completeness_of
 from dpcli.planning.expected_errors import expected_error
 from dpcli.planning.plan import CentralPlan, PlannedStatistic
 from dpcli.planning.planner import make_plan
+from dpcli.problems.errors import SpecError
 from dpcli.specification.load import parse_central_spec, read_central_spec
 from dpcli.statistics.design import WeightedQuery
 from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
@@ -369,3 +370,26 @@ def of_groups(part: WeightedQuery, drawn: Sequence[Array]) -> Array:
     names = "x", "ok as 0 or 1"
     terms = [row_terms(part.query, dict.fromkeys(names, values))[0] for values in drawn]
     return np.stack([term.sum(axis=1) for term in terms], axis=1)
+
+
+@pytest.mark.parametrize(
+    ("column", "is_refused"),
+    [("low", False), ("known", False), ("open", True), ("half", True), ("filled", False)],
+)
+def test_derived_columns_have_sizes_where_they_always_have_a_value(
+    column: str, is_refused: bool
+) -> None:
+    """That follows from the columns they are computed from, or from a constant of their own."""
+    derived = (
+        "derive: {low: {is: {x: {max: 9}}}, open: {is: {w: {max: 1}}}, "
+        "known: {coalesce: [open, blank], missing: false}, half: {is: {x: {max: 9}, blank: true}}, "
+        "filled: {is: {ok: true, x: {min: 3}}}}\nstatistics: "
+    )
+    text = text_of(f"statistic: proportion, column: {column}, sizes: 9")
+    text = text.replace("statistics: ", derived)
+    if not is_refused:
+        parse_central_spec(text, "trial")
+        return
+    with pytest.raises(SpecError) as caught:
+        parse_central_spec(text, "trial")
+    assert [problem.code for problem in caught.value.problems] == ["sizes-form"]
