@@ -269,10 +269,7 @@ class QuotientDesign(Design):
     def typical_groups(
         self, noises: Sequence[Noise], rows: Fraction, labels: int
     ) -> tuple[QuotientDesign, list[NoisyAnswer]]:
-        """The design of a group by all keys but the last, and its typical answers.
-
-        The rows are divided equally among the `labels` of the last key.
-        """
+        """The design of a group with equal `labels` of the last key, and its answers."""
         answers = self.typical_answers(noises, rows / labels)
         return self, [replace(one, values=np.tile(one.values, labels)) for one in answers]
 
