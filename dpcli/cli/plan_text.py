@@ -165,6 +165,8 @@ def _at(
     known = (known_rows(planned, plan, rows) or 0) // groups
     such = f"{'such ' * bool(inputs.where)}{lines}"
     divided = f" in each of {groups:,} equal groups" if groups > 1 else ""
+    if inputs.sizes:
+        return ", for typical values"
     values = "for typical values"
     if len(expected.values) == 1 and not planned.entry.statistic.publishes_dates(inputs):
         values = f"where it is {rounded_text(expected.values[0], 3)}"

@@ -328,6 +328,15 @@ class Column(ABC):
         return bool(inputs) and all(column.is_of_people for column in inputs)
 
     @property
+    def may_be_missing(self) -> bool:
+        """Whether a row may have no value in it."""
+        derivation = self.derivation
+        if self.missing is not None or derivation is None or derivation.may_lack:
+            return self.missing is None
+        parts = () if derivation.replaces_blanks else derivation.inputs
+        return any(column.may_be_missing for column in parts)
+
+    @property
     def uses_people(self) -> bool:
         """Whether its values follow from values of people."""
         derivation = self.derivation

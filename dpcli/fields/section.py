@@ -120,6 +120,7 @@ class ColumnRole:
     - `between`: a column, labels or values of it, or groups with conditions.
     - `part`: a column of one of the `kinds`, or `rows`.
     - `rate`: public numbers by labels of keys of `by`.
+    - `sizes`: public numbers of rows of all groups.
     - `hierarchy`: the name of a hierarchy.
     - `known`: public numbers of parts of the hierarchy.
     - `candidates`: increasing values of the field `column`; the default is all of its values.
@@ -127,7 +128,7 @@ class ColumnRole:
 
     refers_to: Literal[
         "column", "columns", "axes", "bins", "candidates", "labels", "part", "between", "rate",
-        "hierarchy", "known",
+        "hierarchy", "known", "sizes",
     ]  # fmt: skip
     kinds: tuple[str, ...] = ()
     min_columns: int = 1

@@ -176,6 +176,9 @@ RateForm = Annotated[
     Field(examples=[{"per": 1000, "population": {"north": 1200, "south": 3400}}]),
 ]
 
+GroupSizes = Annotated[Numbers, ColumnRole("sizes"), Field(examples=[{"female": 150, "male": 150}])]
+"""Public numbers of rows of all groups."""
+
 HierarchyName = Annotated[Text, ColumnRole("hierarchy"), Field(examples=["place"])]
 LevelShares = Annotated[
     dict[Text, Annotated[Fraction, positive_number("1", 10**6)]],

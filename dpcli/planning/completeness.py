@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ from dpcli.statistics.quality.completeness import (
     shown_faults,
     units_to_show_complete,
 )
+from dpcli.statistics.weights import AS_DECLARED
 
 if TYPE_CHECKING:
     from dpcli.planning.quality_check import QualityResult
@@ -39,14 +41,19 @@ def completeness_of(
     answers: Sequence[NoisyAnswer] = (),
 ) -> Completeness:
     """What the numbers of a statistic count, by charged counts and its `answers`."""
-    lost = losses_of(planned, plan.spec)
+    lost, found = losses_of(planned, plan.spec), None
     if answers and (shown := planned.design.shown_incomplete(answers)):
-        return Completeness(Complete.NO, shown)
-    if result is not None and (found := _shown(lost, plan, result.counts)) is not None:
-        return found
-    if (found := _lost_by_choice(planned, plan)) is not None:
-        return found
-    return _not_shown(lost, plan, result, _clamped(planned, plan), _min_rows(planned, answers))
+        found = Completeness(Complete.NO, shown)
+    if found is None and result is not None:
+        found = _shown(lost, plan, result.counts)
+    if found is None:
+        found = _lost_by_choice(planned, plan)
+    if found is None:
+        rows = _min_rows(planned, answers)
+        found = _not_shown(lost, plan, result, _clamped(planned, plan), rows)
+    if planned.entry.inputs.sizes:
+        return replace(found, reason=f"{found.reason}; {AS_DECLARED}")
+    return found
 
 
 def _not_shown(

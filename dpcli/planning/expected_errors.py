@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
+from math import ceil
 from operator import itemgetter
 
 from dpcli.numeric.exact import readable_text, short_down, short_up
@@ -67,8 +68,10 @@ def depends_on_rows(planned: PlannedStatistic, confidence: Fraction) -> bool:
 
 def known_rows(planned: PlannedStatistic, plan: CentralPlan, rows: int | None) -> int | None:
     """How many rows or people an entry is about: `rows`, or what the spec states."""
-    check, sample = plan.spec.quality, plan.spec.sample
-    if number := rows or planned.entry.inputs.rows or (sample.size if sample else None):
+    check, sample, inputs = plan.spec.quality, plan.spec.sample, planned.entry.inputs
+    if inputs.sizes:
+        return ceil(sum(size for _, size in inputs.sizes.numbers))
+    if number := rows or inputs.rows or (sample.size if sample else None):
         return number
     if check is None:
         return None

@@ -237,6 +237,9 @@ class StatisticReport(JsonObject):
     percent: str | None = own("percent", words="in percent of the {}")
     totals: str | None = own("totals", words="with totals called {}")
     rate: str | None = own("rate", lambda _, rate: str(rate), "{}")
+    sizes: str | None = option(
+        lambda inputs: inputs.sizes and str(inputs.sizes), "with public sizes of groups ({})"
+    )
     hierarchy: str | None = own("hierarchy", lambda _, tree: str(tree), "at the levels of {}")
     level_shares: list[str] | None = own(
         "level_shares",

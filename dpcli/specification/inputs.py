@@ -38,6 +38,7 @@ from dpcli.statistics.statistic import Statistic
 if TYPE_CHECKING:
     from dpcli.queries.scores import Points
     from dpcli.statistics.counts.rates import PublicRate
+    from dpcli.statistics.public_numbers import PublicNumbers
     from dpcli.statistics.tables.hierarchy import KnownNumbers
 
 ESTIMATE_COLUMNS = (
@@ -177,9 +178,9 @@ class InputsReader:
                 return self._labels(key, self._fields["column"].value, scalars_of(node))
             case "part" if isinstance(node, ScalarNode):
                 return self._part(node, role)
-            case "between" | "known" | "rate" if node:
+            case "between" | "known" | "rate" | "sizes" if node:
                 # A rate has a model of its own.
-                readers = {"known": self._known, "between": self._between}
+                readers = {"known": self._known, "between": self._between, "sizes": self._sizes}
                 return readers.get(role.refers_to, lambda: self._rate(value))()
             case "columns" if node:
                 return self._columns(key, scalars_of(node), role)
@@ -233,6 +234,13 @@ class InputsReader:
 
         rate.require()
         return read_rate(rate, self._by.value, self._section, self._context)
+
+    def _sizes(self) -> PublicNumbers:
+        from dpcli.specification.public_numbers import read_sizes
+
+        between = self._fields.get("between")
+        axes = (*self._by.value, *((between.value,) if between else ()))
+        return read_sizes(axes, self._section, self._context)
 
     def _part(self, scalar: ScalarNode, role: ColumnRole) -> Column | None:
         """The column of a part of a ratio; None for the number of rows, or of people."""

@@ -18,7 +18,8 @@ from dpcli.fields.values import NumberSyntaxError, parse_number
 from dpcli.specification.code_list import read_list
 from dpcli.specification.context import SpecContext
 from dpcli.specification.entry_fields import EntryModel
-from dpcli.statistics.counts.rates import PublicNumbers, PublicRate
+from dpcli.statistics.counts.rates import PublicRate
+from dpcli.statistics.public_numbers import PublicNumbers
 
 FILE_KEYS = {"file", "key", "value"}
 
@@ -67,6 +68,21 @@ def read_rate(
         raise node.span.report("rate-form.bins", column=binned)
     columns = tuple(require_labeled(axes[key].column) for key in people.keys)
     return PublicRate(per, people, column, weights, columns)
+
+
+def read_sizes(axes: Sequence[Axis], section: EntryModel, context: SpecContext) -> PublicNumbers:
+    """The public numbers of rows of all groups.
+
+    Raises `AlreadyReportedError` after its problems are recorded.
+    """
+    if private := next((axis.column.name for axis in axes if axis.is_private), None):
+        raise section.report_key("values-required.groups", "by", column=private)
+    key, node = section.node.pairs["sizes"]
+    sizes = _numbers(key, node, axes, context)
+    if len(sizes.keys) < len(axes):
+        names = [axis.column.name for axis in axes]
+        raise node.span.report("sizes-form", columns=names)
+    return sizes
 
 
 def _numbers(

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from dpcli.data.labels import LabeledColumn
     from dpcli.privacy.accounting.composition import Composition
     from dpcli.queries.scores import Points
+    from dpcli.statistics.public_numbers import PublicNumbers
 
 Measure = Literal["epsilon", "rho"]
 """The unit of the privacy loss that the weights of queries divide."""
@@ -85,6 +86,7 @@ class Inputs:
         weight: The column by whose value each row counts.
         label: The column that a threshold should predict.
         checked: Columns whose readable cells are counted.
+        sizes: Public sizes of groups by which sums are divided, if they are declared.
         options: Fields of a statistic that are no attributes here, by name.
     """
 
@@ -108,6 +110,7 @@ class Inputs:
     method: str = ""
     rows: int = 0
     checked: tuple[Column, ...] = ()
+    sizes: PublicNumbers | None = None
     options: tuple[tuple[str, Any], ...] = ()
 
     @property

@@ -88,7 +88,7 @@ class Statistic(ABC):
 
         Limits on contributions then bias the numbers.
         """
-        return self.measure != "values"
+        return self.measure != "values" or inputs.sizes is not None
 
     @cached_property
     def fields(self) -> type[SectionModel]:

@@ -41,15 +41,22 @@ def typical_weight(inputs: Inputs) -> Fraction:
     return typical_value((low, high)) / min_denominator(inputs)
 
 
+AS_DECLARED = "sizes of groups are public, as declared"
+
+
 class WeightedStatistic(Statistic):
     """Rows may have weights; `weighted_derivation` then replaces `derivation`."""
 
     weighted_derivation: ClassVar[str] = ""
 
     def faults(self, inputs: Inputs, relation: Relation) -> Iterator[FieldFault]:
-        """Faults for weights that can be negative, and a column that weighs itself."""
-        weight, column = inputs.weight, inputs.column
+        """Faults of sizes, for weights below zero, and a column that weighs itself."""
+        weight, column, sizes = inputs.weight, inputs.column, inputs.sizes
+        if sizes is not None and column is not None and column.may_be_missing:
+            yield FieldFault("sizes-form.missing", "sizes", column=column.name)
         if weight is None:
+            if sizes and any(size.denominator > 1 for _, size in sizes.numbers):
+                yield FieldFault("sizes-form.whole", "sizes", at_value=True)
             return
         if weight.lower < 0:
             arguments = {"column": weight.name, "least": weight.text(weight.lower)}
@@ -59,10 +66,17 @@ class WeightedStatistic(Statistic):
 
     def sentences(self, inputs: Inputs) -> tuple[str, ...]:
         weight = inputs.weight
+        text = self.derivation if weight is None else self.weighted_derivation
+        if inputs.sizes:
+            text = (
+                f"{AS_DECLARED}: the noisy sum of the distances from the middle of the bounds is "
+                f"divided by the declared {'sum of weights' if weight else 'number of rows'} of "
+                "its group, and the middle is added"
+            )
+        derived = (text,) if text else ()
         if weight is None:
-            return super().sentences(inputs)
+            return derived
         low, high = map(weight.text, weight.limits)
-        derived = (self.weighted_derivation,) if self.weighted_derivation else ()
         weighted = (
             f"each row counts by its {weight.name}, from {low} to {high}; weights outside are "
             "clamped to that, so totals are too small if many weights are above"

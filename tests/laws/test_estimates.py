@@ -192,12 +192,9 @@ def compared(inputs: Inputs, rows: Sequence[Row]) -> list[float]:
     Labels are compared with the first, or with the one before. Two counts or sums have one ratio,
     in percent.
     """
-    tests, of = inputs.option("between").column.derivation.tests, inputs.option("of") or "count"
-    column, options = inputs.column, {"values": None, "per": 1, **dict(inputs.options)}
-    kept = [row for row in rows if not column or present(column, row)]
-    own = [
-        [row for row in kept if present(test.column, row) and passes(test, row)] for test in tests
-    ]
+    of, column = inputs.option("of") or "count", inputs.column
+    options = {"values": None, "per": 1, **dict(inputs.options)}
+    own = of_labels(inputs, rows)
     is_total = of in ("count", "sum")
     if of == "count":
         found = [float(len(some)) for some in own]
@@ -214,6 +211,30 @@ def compared(inputs: Inputs, rows: Sequence[Row]) -> list[float]:
     ratios = [unit * other / max(base, least) for other, base in pairs]
     differences = [other - base for other, base in pairs]
     return [*found, *differences, *([] if is_signed and not is_total else ratios)]
+
+
+def of_labels(inputs: Inputs, rows: Sequence[Row]) -> list[list[Row]]:
+    """The rows of each compared label that have a value."""
+    tests, column = inputs.option("between").column.derivation.tests, inputs.column
+    kept = [row for row in rows if not column or present(column, row)]
+    return [
+        [row for row in kept if present(test.column, row) and passes(test, row)] for test in tests
+    ]
+
+
+def with_true_sizes(inputs: Inputs) -> Inputs:
+    """The inputs with the numbers of rows of each group as their public sizes, if they have any."""
+    if inputs.sizes is None:
+        return inputs
+    is_compared = "between" in dict(inputs.options)
+    parts = [
+        part
+        for rows in groups(inputs)
+        for part in (of_labels(inputs, rows) if is_compared else [rows])
+    ]
+    sizes = [Fraction(sum(weights(inputs, part))) for part in parts]
+    labels = [labels for labels, _ in inputs.sizes.numbers]
+    return replace(inputs, sizes=replace(inputs.sizes, numbers=(*zip(labels, sizes, strict=True),)))
 
 
 def passes(test: InRanges, row: Row) -> bool:
@@ -264,7 +285,7 @@ CHOOSING = [statistic for statistic in STATISTICS if statistic.chooses]
 @pytest.mark.parametrize("statistic", COUNTING, ids=lambda statistic: statistic.name)
 def test_without_noise_the_estimate_is_the_definition(statistic: Statistic) -> None:
     """Every estimate equals its definition, and its interval contains it."""
-    all_requests = list(requests(statistic))
+    all_requests = [*map(with_true_sizes, requests(statistic))]
     designs = [(one, design) for one in all_requests for design in statistic.designs(one, ADDED)]
     for inputs, design in designs:
         queries = [weighted.query for weighted in design.queries]

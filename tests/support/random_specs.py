@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
@@ -325,6 +326,22 @@ FORMS: tuple[Form, ...] = (
 """Statistics about the columns that are drawn."""
 
 
+def _sizes(drawn: Drawn, fields: str, keys: Sequence[str]) -> str:
+    """Public sizes of the groups of some means and shares in which no value is missing."""
+    own, column = Random(fields), re.search(r"column: (c\d)", fields)
+    groups = re.search(r"between: \{(c\d): \[([^]]*)\]", fields)
+    is_mean = re.match("statistic: (mean|proportion|comparison.*of: mean)", fields)
+    declared = [line for line in drawn.columns if column and line.startswith(f"  {column[1]}:")]
+    if not (is_mean and declared and "missing: " in declared[0]) or "weight" in fields:
+        return ""
+    names = [*keys, *([groups[1]] if groups else [])]
+    if len(names) > 1 or any(name.startswith("d") for name in names) or own.random() < 0.3:
+        return ""
+    labels = groups[2].split(", ") if groups else drawn.labels[names[0]] if names else []
+    numbers = ", ".join(f"{label}: {own.randint(1, 9)}" for label in labels)
+    return f", sizes: {{{numbers}}}" if names else f", sizes: {own.randint(1, 9)}"
+
+
 def _entry(drawn: Drawn, place: int) -> str:
     random = drawn.random
     fields = None
@@ -334,7 +351,8 @@ def _entry(drawn: Drawn, place: int) -> str:
     keys = f", by: [{', '.join(by)}]" if by and " by:" not in fields else ""
     tests = filters(drawn) if random.random() < 0.5 else ""
     where = f", where: {tests}" if tests else ""
-    return f"  - {{name: s{place}, {fields}{keys}{where}{drawn.limits()}, epsilon: 1}}"
+    sizes = _sizes(drawn, fields, by if keys else [])
+    return f"  - {{name: s{place}, {fields}{keys}{sizes}{where}{drawn.limits()}, epsilon: 1}}"
 
 
 def filters(drawn: Drawn, depth: int = 0) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import chain, combinations
+from itertools import chain, combinations, product
 from typing import Any
 
 from dpcli.data.column import Column
@@ -20,6 +20,7 @@ from dpcli.specification.compared_groups import compared_values
 from dpcli.statistics.choices.top_values import SCORE_FUNCTIONS
 from dpcli.statistics.design import INPUT_FIELDS, Inputs, SampleDesign
 from dpcli.statistics.means.compared import PREVIOUS
+from dpcli.statistics.public_numbers import PublicNumbers
 from dpcli.statistics.statistic import Statistic
 
 
@@ -38,6 +39,26 @@ def forms(
     statistic: Statistic, columns: Columns, by: tuple[Axis, ...], where: tuple[InRanges, ...] = ()
 ) -> Iterator[Inputs]:
     """Requests with every combination of fields that the statistic reads."""
+    for inputs in _forms(statistic, columns, by, where):
+        yield inputs
+        of = dict(inputs.options).get("of", statistic.name)
+        if not inputs.where and inputs.sample is None and of in ("mean", "proportion"):
+            yield _sized(inputs)
+
+
+def _sized(inputs: Inputs) -> Inputs:
+    """The inputs with public sizes of groups."""
+    between = dict(inputs.options).get("between")
+    axes = [*inputs.by, *([between] if between else [])]
+    groups = product(*(axis.labels for axis in axes))
+    sizes = tuple((labels, Fraction(7 + place)) for place, labels in enumerate(groups))
+    numbers = PublicNumbers(tuple(axis.column.name for axis in axes), sizes)
+    return replace(inputs, sizes=numbers)
+
+
+def _forms(
+    statistic: Statistic, columns: Columns, by: tuple[Axis, ...], where: tuple[InRanges, ...] = ()
+) -> Iterator[Inputs]:
     bare = Inputs("r", by=by, where=where)
     fields = statistic.fields.model_fields
     if "slope" in statistic.families:

@@ -22,7 +22,6 @@ from dpcli.data.column import Column
 from dpcli.fields.statistic_fields import FieldFault
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Array, integer_array, multiply_exact, np
-from dpcli.numeric.exact import readable_text
 from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery
@@ -31,6 +30,7 @@ from dpcli.statistics.counts.vectors import NumbersTogether
 from dpcli.statistics.design import Design, Inputs, NoisyAnswer, PublishedAnswer, WeightedQuery
 from dpcli.statistics.estimates import NONNEGATIVE, Estimates, Limits
 from dpcli.statistics.intervals import EXTRA_DECIMALS
+from dpcli.statistics.public_numbers import PublicNumbers
 from dpcli.statistics.statistic import NumbersMeasure, Statistic
 from dpcli.statistics.weights import weight_factors, weight_step
 
@@ -45,22 +45,6 @@ DIGITS = 2
 """Printed digits of a rate beyond that of one row."""
 
 MAX_DECIMALS = 12
-
-SHOWN = 8
-"""Plans and reports show this number of public numbers."""
-
-
-@dataclass(frozen=True, slots=True)
-class PublicNumbers:
-    """Public numbers by the labels of some columns, such as a population by region."""
-
-    keys: tuple[str, ...]
-    numbers: tuple[tuple[tuple[str, ...], Fraction], ...]
-
-    def __str__(self) -> str:
-        shown = [readable_text(number) for _, number in self.numbers[:SHOWN]]
-        more = len(self.numbers) - len(shown)
-        return ", ".join(shown) + f" and {more:,} more" * bool(more)
 
 
 @dataclass(frozen=True)
@@ -172,27 +156,43 @@ class Rates(Design):
         return integer_array(np.floor(counts.value * float(counts.step)))
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        counts = self.of.estimate(answers, confidence)
-        last = Fraction(1, 10**self.decimals)
-        step, finer = last / 10**EXTRA_DECIMALS, 10**EXTRA_DECIMALS
+        return scaled(self.of.estimate(answers, confidence), self.factors, self.decimals)
 
-        def scaled(numbers: Array, unit: Fraction) -> Array:
-            """The numbers times the factors of their groups, rounded down to whole units."""
-            parts = [(factor * counts.step / unit).as_integer_ratio() for factor in self.factors]
-            above, below = np.tile(np.array(parts, object).T, len(numbers) // len(parts))
-            return integer_array(numbers.astype(object) * above // below)
 
-        # Ends are rounded outwards to the last decimal.
-        value, lower = scaled(counts.value, step), scaled(counts.lower, last)
-        upper = multiply_exact(scaled(multiply_exact(counts.upper, -1), last), -finer)
-        variance = counts.variances[0]
-        variances = tuple(
-            None if variance is None else variance * float(factor) ** 2 for factor in self.factors
-        )
-        return replace(
-            counts, step=step, decimals=(self.decimals,), value=value,
-            lower=multiply_exact(lower, finer), upper=upper, variances=variances, uncut=None,
-        )  # fmt: skip
+def decimals_of(number: Fraction) -> int:
+    """The decimals of numbers to which a row adds this `number` or more."""
+    return min(max(DIGITS - ceil(log10(number)) + 1, 0), MAX_DECIMALS)
+
+
+def scaled(
+    numbers: Estimates, factors: Sequence[Fraction], decimals: int, shift: Fraction = Fraction(0)
+) -> Estimates:
+    """Numbers times the factors of their groups, plus `shift`, with intervals.
+
+    Numbers are rounded down; ends are rounded outwards to the last of the `decimals`.
+    """
+    last, finer = Fraction(1, 10**decimals), 10**EXTRA_DECIMALS
+    step = last / finer
+
+    def in_units(steps: Array, unit: Fraction, more: Fraction) -> Array:
+        """The scaled numbers plus `more`, rounded down to whole units."""
+        below = (more / unit).denominator
+        parts = [(factor * numbers.step / unit * below).as_integer_ratio() for factor in factors]
+        above, divisors = np.tile(np.array(parts, object).T, len(steps) // len(parts))
+        more_above = divisors * int(more / unit * below)
+        return integer_array((steps.astype(object) * above + more_above) // (divisors * below))
+
+    lower = in_units(numbers.lower, last, shift)
+    upper = in_units(multiply_exact(numbers.upper, -1), last, -shift)
+    variance = numbers.variances[0]
+    variances = tuple(
+        None if variance is None else variance * float(factor) ** 2 for factor in factors
+    )
+    return replace(
+        numbers, step=step, decimals=(decimals,), value=in_units(numbers.value, step, shift),
+        lower=multiply_exact(lower, finer), upper=multiply_exact(upper, -finer),
+        variances=variances, uncut=None,
+    )  # fmt: skip
 
 
 class PublicRates(Statistic):
@@ -226,7 +226,7 @@ class PublicRates(Statistic):
             total = WeightedQuery("weighted count", query, step=step)
             plain = PublishedAnswer(bare, (total,))
             found = (*NumbersTogether.of(bare, total, relation), plain)
-        decimals = min(max(DIGITS - ceil(log10(min(factors))) + 1, 0), MAX_DECIMALS)
+        decimals = decimals_of(min(factors))
         return tuple(
             Rates(
                 of.inputs, of.queries, of.families, of.measures, of.reason,

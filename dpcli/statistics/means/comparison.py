@@ -13,6 +13,7 @@ from dpcli.fields.section import field_types
 from dpcli.fields.statistic_fields import (
     ComparedGroups,
     FieldFault,
+    GroupSizes,
     LabelsOfColumn,
     RatioBase,
     RatioPart,
@@ -43,7 +44,7 @@ COMPARED: Final[dict[str, ComparedNumbers]] = {
 }
 """What may be compared, by the value of `of`."""
 
-OWN_FIELDS = ("column", "values", "per", "numerator", "denominator")
+OWN_FIELDS = ("column", "values", "per", "numerator", "denominator", "sizes")
 """Fields that only some compared statistics take."""
 
 Compared = Annotated[str, Choice("unknown-compared", tuple(COMPARED)), Field(examples=["count"])]
@@ -76,9 +77,10 @@ class Comparison(Statistic):
     All items come from noisy answers about groups that have no row in common, at the cost of the
     numbers alone: of a histogram, or of a `mean` with `by`. The interval of a difference allows for
     the noise of both groups, and that of a ratio covers all ratios of plausible numbers. Of
-    medians, it follows from the ends of their intervals at several confidences. A
-    difference is more than noise if its interval excludes zero; reports say whether it does. If
-    many groups are compared, some of their intervals miss.
+    medians, it follows from the ends of their intervals at several confidences; of means and shares
+    with public `sizes` of groups, it is a quantile of the difference of two noises. A difference
+    is more than noise if its interval excludes zero; reports say whether it does. If many groups
+    are compared, some of their intervals miss.
 
     Privacy: the groups are disjoint, as the bins of a `histogram`. Adding or removing a row
     changes one of the counts by 1, or one of the totals by at most U for values in
@@ -87,7 +89,8 @@ class Comparison(Statistic):
     and there are two labels, no groups and no conditions, the difference and the sum of both change
     by 2, or 2 U, as well. With Laplace noise they are answered instead: both numbers and the
     difference have errors that are the root of two times smaller (`PairedQuery`). Means, medians,
-    shares and ratios have the queries of these statistics with the labels as one more key of `by`.
+    shares and ratios have the queries of these statistics with the labels as one more key of `by`,
+    and with `sizes` one centered sum of each group (`explain mean`).
     A row that passes several filters would be in the first group alone. What is computed from noisy
     answers costs nothing more.
 
@@ -99,6 +102,10 @@ class Comparison(Statistic):
     {'add-remove': [60], 'change-one': [120]}
     >>> l1("statistic: comparison, of: mean, column: h, between: {sex: [f, m]}", sex=sex, h=hours)
     {'add-remove': [60], 'change-one': [60]}
+    >>> sized = "statistic: comparison, of: mean, column: h, between: {sex: [f, m]}"
+    >>> filled = "{type: integer, bounds: [0, 60], missing: 0}"
+    >>> l1(f"{sized}, sizes: {{f: 9, m: 8}}", sex=sex, h=filled)
+    {'add-remove': [30], 'change-one': [60]}
     >>> flag = "{type: boolean}"
     >>> l1("statistic: comparison, of: mean, column: b, between: {sex: [f, m, x]}", sex=sex, b=flag)
     {'add-remove': [1], 'change-one': [2]}
@@ -125,6 +132,7 @@ class Comparison(Statistic):
         per=Per | None,
         between=ComparedGroups,
         reference=ReferenceLabel | None,
+        sizes=GroupSizes | None,
     )
     measure = "values"
     mixed_units = True
@@ -133,7 +141,7 @@ class Comparison(Statistic):
 
     def adds_rows(self, inputs: Inputs) -> bool:
         """Whether it compares counts or totals; shares and ratios depend on them, too."""
-        return compared(inputs).adds_rows
+        return compared(inputs).adds_rows or inputs.sizes is not None
 
     def sentences(self, inputs: Inputs) -> tuple[str, ...]:
         axis: Axis = inputs.option("between")

@@ -76,11 +76,14 @@ class ComparedQuotients(ComparedNumbers):
         return unit
 
     def sentences(self, inputs: Inputs) -> tuple[str, ...]:
-        return self._statistic.derivation, "the divisor is at least one unit of the last decimal"
+        least = "the divisor is at least one unit of the last decimal"
+        return *self._statistic.sentences(inputs), least
 
 
-MEANS = ComparedQuotients(Mean(), "comparison-form.mean", "column", adds_rows=False)
-SHARES = ComparedQuotients(PROPORTION, "comparison-form.proportion", "column", "values", "per")
+MEANS = ComparedQuotients(Mean(), "comparison-form.mean", "column", "sizes", adds_rows=False)
+SHARES = ComparedQuotients(
+    PROPORTION, "comparison-form.proportion", "column", "values", "per", "sizes"
+)
 RATIOS = ComparedQuotients(Ratio(), "", "numerator", "denominator", "per")
 """The statistics whose numbers of several groups are compared."""
 
@@ -122,13 +125,11 @@ class QuotientsOfGroups(Design):
     def expected_error(self, errors: Sequence[float]) -> float:
         return self.of.expected_error(errors)
 
-    def typical_sums(self, rows: Fraction) -> Floats:
-        return self.of.typical_sums(rows / self.labels)
-
-    def typical_answers(self, noises: Sequence[Noise], rows: Fraction) -> list[NoisyAnswer]:
-        """Answers about compared groups of equal size, which are alike."""
-        answers = super().typical_answers(noises, rows)
-        return [replace(one, values=np.tile(one.values, self.labels)) for one in answers]
+    def typical_estimates(
+        self, noises: Sequence[Noise], confidence: Fraction, rows: Fraction
+    ) -> Estimates:
+        of, answers = self.of.typical_groups(noises, rows, self.labels)
+        return replace(self, of=of).estimate(answers, confidence)
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         quotient = self.of.quotient
@@ -185,12 +186,15 @@ class QuotientsOfGroups(Design):
             return np.array([other - first, (other + shift) / divisor][: len(items)])
 
         wide = max(confidence, min(1 - PAIR_RISK * (1 - confidence), MAX_CONFIDENCE))
-        compared = []
+        numbers, compared = items_of(found, self.labels), []
         for base, other in pairs_of(self.inputs):
             pair = [*groups[base], *groups[other]]
             intervals = FiducialInterval(
                 pair, outcomes, wide, draws=PAIR_DRAWS, sampled=2 * sampled
             )
-            compared.append(items_of(intervals.estimates(*items), len(items)))
-        numbers = items_of(found, self.labels)
+            change, *ratio = items_of(intervals.estimates(*items), len(items))
+            known = self.of.difference(found, (base, other), answers, confidence)
+            if known is not None and not sampled:
+                change = known.refined(change.step)
+            compared.append([change, *ratio])
         return with_pairs(self.inputs, numbers, compared, Fraction(1, 10**printed.decimals))

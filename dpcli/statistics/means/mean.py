@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpcli.fields.section import field_types
-from dpcli.fields.statistic_fields import AveragedColumnName, WeightColumnName
+from dpcli.fields.statistic_fields import AveragedColumnName, GroupSizes, WeightColumnName
 from dpcli.privacy.unit import Neighbors, Relation
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
@@ -37,6 +37,10 @@ class Mean(WeightedStatistic):
     the ends of its interval outwards to whole days. The mean of a boolean column is the
     `proportion` of rows in which it is true.
 
+    With public `sizes` of groups, as declared, one sum of each needs noise: of the distances from
+    the middle of the bounds. The mean is the middle plus that sum over the size; the standard
+    deviation of its error is sqrt(2) h / (n epsilon), or twice that if neighbors change a row.
+
     With Laplace noise and n rows, the standard deviation of the error is about
     2 sqrt(1 + t^2) h / (n epsilon). Here h is half the width of the bounds, and t, from -1 to 1,
     is where the mean lies between them. With noises d and e in both sums, the error is
@@ -56,8 +60,11 @@ class Mean(WeightedStatistic):
     every row that the limits allow. If neighbors change a row and no row can be skipped, the
     number of rows is public: the divisor is exact at no privacy cost, the average of n rows has
     sensitivity (U-L)/n, and a centered sum gets all of epsilon. With weights up to W, a row
-    changes the answers by at most W times as much. With a `sample`, the distances are those of
-    `variance`, for the same loss. `for_changed_rows` has the proofs for answers together.
+    changes the answers by at most W times as much. With `sizes`, a row adds from -h to h to the sum
+    of its group: h in L1, and 2 h for a row that is changed or moves between groups, whether or not
+    the sizes are true. They are divisors, and never compared with the data. With a `sample`, the
+    distances are those of `variance`, for the same loss. `for_changed_rows` has the proofs for
+    answers together.
 
     >>> l1("statistic: mean, column: x", x="{type: integer, bounds: [0, 10]}")
     {'add-remove': [10], 'change-one': [10]}
@@ -66,14 +73,18 @@ class Mean(WeightedStatistic):
     {'add-remove': [10], 'change-one': [10]}
     >>> l1("statistic: mean, column: x", x="{type: integer, bounds: [0, 10], missing: 0}")
     {'add-remove': [10], 'change-one': [10, 0]}
-    >>> w = "{type: integer, bounds: [1, 3], missing: 1}"
     >>> x = "{type: integer, bounds: [0, 10], missing: 0}"
+    >>> l1("statistic: mean, column: x, by: [s], sizes: {a: 150, b: 150}", x=x, s=s)
+    {'add-remove': [5], 'change-one': [10]}
+    >>> w = "{type: integer, bounds: [1, 3], missing: 1}"
     >>> l1("statistic: mean, column: x, weight: w", x=x, w=w)
     {'add-remove': [30], 'change-one': [60]}
     """
 
     name = "mean"
-    takes = field_types(column=AveragedColumnName, weight=WeightColumnName | None)
+    takes = field_types(
+        column=AveragedColumnName, weight=WeightColumnName | None, sizes=GroupSizes | None
+    )
     gives_dates = True
     in_column_unit = True
     derivation = "noisy sum divided by noisy number of rows (at least 1), clamped to the bounds"
@@ -100,6 +111,10 @@ class Mean(WeightedStatistic):
 
             return PROPORTION.designs(inputs, relation)
         column, weights = inputs.numeric, weight_factors(inputs)
+        if inputs.sizes:
+            from dpcli.statistics.means.public_sizes import MeansOfSizes
+
+            return (MeansOfSizes.of(inputs, inputs.sizes, column, self.printed(inputs), relation),)
         weight_size, sampled = weight_step(inputs), inputs.sample and not inputs.weight
         rows = LinearQuery(factors=weights, by=inputs.by, where=inputs.where, present=(column,))
         distance = Factor.centered(column)

@@ -9,7 +9,7 @@ from functools import partial, reduce
 from math import hypot
 from typing import TYPE_CHECKING, Final, Self
 
-from dpcli.noise.distribution import NO_NOISE
+from dpcli.noise.distribution import NO_NOISE, Noise
 from dpcli.numeric.arrays import (
     Array,
     Bools,
@@ -265,6 +265,23 @@ class QuotientDesign(Design):
         sums = np.array([float(number * part) for part in self.typical_row])
         found: Floats = np.linalg.pinv(combined / sizes[:, None]) @ (sums / sizes)
         return found
+
+    def typical_groups(
+        self, noises: Sequence[Noise], rows: Fraction, labels: int
+    ) -> tuple[QuotientDesign, list[NoisyAnswer]]:
+        """The design of a group with equal `labels` of the last key, and its answers."""
+        answers = self.typical_answers(noises, rows / labels)
+        return self, [replace(one, values=np.tile(one.values, labels)) for one in answers]
+
+    def difference(
+        self,
+        quotients: Estimates,
+        at: tuple[int, int],
+        answers: Sequence[NoisyAnswer],
+        confidence: Fraction,
+    ) -> Estimates | None:
+        """The differences of two labels of the last key, if their noise is known."""
+        return None
 
     def _by_number(self, by_answer: Iterable[float]) -> list[float]:
         """What each number of the quotient has, from what each answer has."""

@@ -20,6 +20,7 @@ from dpcli.data.labels import BooleanColumn, LabeledColumn, labeled_columns, req
 from dpcli.fields.section import field_types
 from dpcli.fields.statistic_fields import (
     FieldFault,
+    GroupSizes,
     LabelsOfColumn,
     RatioBase,
     RatioPart,
@@ -282,7 +283,8 @@ class Proportion(Ratio):
     the noisy number of all, which is at least one, clamped to the range from 0 to 1. The
     interval covers the shares of all exact counts that are plausible given the noisy ones.
     With `weight`, each row counts by its value in that column. If a `sample` is declared, the
-    share of the population is published too.
+    share of the population is published too. With public `sizes` of groups, it is 1/2 plus a noisy
+    sum of +1/2 for rows inside and -1/2 for others, divided by the size.
 
     Privacy: a row lies in one of the two cells, as in a `histogram`. Adding or removing a row
     changes one of them by 1, or by at most W with weights up to W, so each count gets all of
@@ -293,12 +295,16 @@ class Proportion(Ratio):
     instead, and the error of the share is the root of two times smaller. A person changes as many
     rows as the limits allow; each cell of each group counts as a group. If neighbors change a row
     and no row can be skipped, the number of rows is public, and only the rows inside are
-    counted with noise.
+    counted with noise. With `sizes`, a row changes the sum of its group by 1/2; a row that is
+    changed, or moves between groups, changes all sums by 1 in L1, whether or not they are true.
 
     >>> l1("statistic: proportion, column: insured", insured="{type: boolean}")
     {'add-remove': [1], 'change-one': [2]}
-    >>> l1("statistic: proportion, column: insured", insured="{type: boolean, missing: false}")
+    >>> b = "{type: boolean, missing: false}"
+    >>> l1("statistic: proportion, column: b", b=b)
     {'add-remove': [1], 'change-one': [1, 0]}
+    >>> l1("statistic: proportion, column: b, sizes: 300", b=b)
+    {'add-remove': [0.5], 'change-one': [1]}
     """
 
     name = "proportion"
@@ -307,6 +313,7 @@ class Proportion(Ratio):
         values=LabelsOfColumn | None,
         per=Per | None,
         weight=WeightColumnName | None,
+        sizes=GroupSizes | None,
     )
     derivation = (
         "noisy number of rows inside divided by that of all rows (at least 1), clamped to a share "
@@ -340,6 +347,14 @@ class Proportion(Ratio):
             yield FieldFault(
                 "duplicate-key-column.both", "column", column=column.name, key="column"
             )
+
+    def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
+        if inputs.sizes is None:
+            return super().designs(inputs, relation)
+        from dpcli.statistics.means.public_sizes import MeansOfSizes, zero_or_one
+
+        inside = zero_or_one(require_labeled(self.parts(inputs)[0]))
+        return (MeansOfSizes.of(inputs, inputs.sizes, inside, self.printed(inputs), relation),)
 
     def _design(self, inputs: Inputs, queries: Queries, quotient: Quotient) -> QuotientDesign:
         design = super()._design(inputs, queries, quotient)

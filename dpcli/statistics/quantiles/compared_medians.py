@@ -30,8 +30,11 @@ from dpcli.statistics.means.compared import (
     with_pairs,
 )
 from dpcli.statistics.quantiles.quantile import TreeOfCounts, may_count
-from dpcli.statistics.quantiles.rank_errors import TEST_SHARE, end_risk
+from dpcli.statistics.quantiles.rank_errors import TEST_SHARE, confidence_of_ends, end_risk
 from dpcli.statistics.statistic import public_groups
+
+MediansOf = Callable[[Sequence[NoisyAnswer], Fraction], Estimates]
+"""Medians of all groups, of the file or of the population, with intervals."""
 
 MAX_CANDIDATES = 100_001
 """The most values of a column whose medians are compared."""
@@ -54,15 +57,7 @@ def _chance(score: float) -> float:
     return erfc(-score / sqrt(2)) / 2
 
 
-def _confidence(risk: float) -> Fraction:
-    """The confidence of an interval whose ends each have this `end_risk`."""
-    most = float(TEST_SHARE)
-    small = (most - sqrt(max(most**2 - 4 * risk, 0.0))) / 2
-    outside = small if small < most / 3 else 3 * risk / (2 * most)
-    return 1 - Fraction(outside).limit_denominator(10**6)
-
-
-CONFIDENCES = tuple(_confidence(_chance(float(score))) for score in SCORES)
+CONFIDENCES = tuple(confidence_of_ends(_chance(float(score))) for score in SCORES)
 """The confidences of intervals whose ends have these risks."""
 
 
@@ -153,7 +148,19 @@ class ComparedMedians(Design):
         one = replace(self, inputs=replace(self.inputs, by=()), of=of)
         return one.estimate(answers, confidence)
 
+    @property
+    def has_population(self) -> bool:
+        return self.of.has_population
+
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+        return self._compared(answers, confidence, self.of.estimate)
+
+    def population(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+        return self._compared(answers, confidence, self.of.population)
+
+    def _compared(
+        self, answers: Sequence[NoisyAnswer], confidence: Fraction, medians: MediansOf
+    ) -> Estimates:
         column, pairs = self.inputs.numeric, pairs_of(self.inputs)
         limits, of_ratios = limits_of_pairs(
             (column.lower * column.step, column.upper * column.step)
@@ -162,7 +169,7 @@ class ComparedMedians(Design):
         if of_ratios is not None:
             items.append(Printed(Fraction(1), RATIO_DECIMALS, of_ratios))
         labels = len(self.of.inputs.by[-1])
-        ends, outside = self._ends(answers), float(end_risk(TEST_SHARE, confidence))
+        ends, outside = self._ends(answers, medians), float(end_risk(TEST_SHARE, confidence))
         groups = [[one[:, at::labels] for one in ends] for at in range(labels)]
         compared = [
             items_of(
@@ -170,10 +177,10 @@ class ComparedMedians(Design):
             )
             for base, other in pairs
         ]
-        numbers = items_of(self.of.estimate(answers, confidence), labels)
+        numbers = items_of(medians(answers, confidence), labels)
         return with_pairs(self.inputs, numbers, compared, column.step)
 
-    def _ends(self, answers: Sequence[NoisyAnswer]) -> tuple[Floats, Floats]:
+    def _ends(self, answers: Sequence[NoisyAnswer], medians: MediansOf) -> tuple[Floats, Floats]:
         """Ends of the intervals of all groups for each of the `SCORES`, in steps.
 
         Both have the shape (risks, groups).
@@ -182,7 +189,7 @@ class ComparedMedians(Design):
         lowest = [np.full(self.of.inputs.groups, float(column.lower))]
         highest = [np.full(self.of.inputs.groups, float(column.upper))]
         for confidence in CONFIDENCES:
-            found = self.of.estimate(answers, confidence)
+            found = medians(answers, confidence)
             # The ends of a higher confidence lie further out.
             lowest.append(np.maximum(lowest[-1], found.lower.astype(np.float64)))
             highest.append(np.minimum(highest[-1], found.upper.astype(np.float64)))

@@ -11,7 +11,7 @@ from typing import ClassVar
 from dpcli.fields.section import field_types
 from dpcli.fields.statistic_fields import Candidates, OrderedColumnName, Quantiles
 from dpcli.noise.distribution import ADDITIVE, Family, Noise
-from dpcli.numeric.arrays import Array, np
+from dpcli.numeric.arrays import Array, Floats, np
 from dpcli.numeric.exact import plain_text, rounded_text
 from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
@@ -27,8 +27,13 @@ from dpcli.statistics.choices.candidates import (
 from dpcli.statistics.design import Design, Inputs, Measure, NoisyAnswer, WeightedQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.quantiles.quantile_classes import classes_of_quantiles
-from dpcli.statistics.quantiles.ranges import INTERVAL_SHARE, MAX_PICKS, RangedChoices
-from dpcli.statistics.quantiles.rank_errors import RankErrors
+from dpcli.statistics.quantiles.ranges import (
+    INTERVAL_SHARE,
+    MAX_PICKS,
+    RangedChoices,
+    has_population,
+)
+from dpcli.statistics.quantiles.rank_errors import RankErrors, confidence_of_ends
 from dpcli.statistics.quantiles.recursion import (
     MIN_QUANTILES_FOR_RECURSION,
     QuantilesQuery,
@@ -36,6 +41,7 @@ from dpcli.statistics.quantiles.recursion import (
     substeps_for,
 )
 from dpcli.statistics.quantiles.tree import STATED, CountTree, few_rows_sentence
+from dpcli.statistics.samples.population import remaining, sample_of
 from dpcli.statistics.statistic import Statistic
 
 POWERS: dict[Measure, int] = {"epsilon": 1, "rho": 2}
@@ -144,13 +150,29 @@ class TreeOfCounts(Design):
         return total
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+        return self._read(answers, confidence)
+
+    @property
+    def has_population(self) -> bool:
+        return has_population(self.inputs, self.quantiles)
+
+    def population(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+        rows = np.maximum(self.noisy_rows(answers).astype(np.float64), 0.0)
+        sampled = rows * remaining(sample_of(self.inputs), rows)
+        return self._read(answers, confidence_of_ends(float(1 - confidence) / 2), sampled)
+
+    def _read(
+        self, answers: Sequence[NoisyAnswer], confidence: Fraction, sampled: Floats | None = None
+    ) -> Estimates:
         inputs, column = self.inputs, self.inputs.numeric
         points = inputs.candidates
         _, known = classes_at_and_between(column, points)
         counts = [answer.values.reshape(inputs.groups, -1) for answer in answers]
         noises = [answer.noise for answer in answers]
         positions, items = np.asarray(known), []
-        for found in classes_of_quantiles(self.tree, counts, noises, self.quantiles, confidence):
+        for found in classes_of_quantiles(
+            self.tree, counts, noises, self.quantiles, confidence, sampled
+        ):
             value = nearest_candidates(known, found.index, found.in_first_half)
             ends = candidates_within(positions, found.lowest, found.highest)
             items.append(candidates_with_intervals(column, points, value, *ends))
@@ -176,6 +198,9 @@ class Quantile(Statistic):
     counts answer, but for a median or a quantile near it. `mechanism: laplace` asks for counts,
     `permute_and_flip` for choices, as does `error`. Private keys and limits on the groups of a
     person leave choices alone.
+
+    If a `sample` is declared, quantiles from 0.1 to 0.9 with an interval have one for the
+    population, too: ranks then differ by noise and by the error of the sample (Woodruff 1952).
 
     Of 95% of groups without rows, the interval is all candidates, and the flag `no-information`.
     Where up to five quantiles are chosen, the rows in ranges around the chosen candidates are
@@ -325,7 +350,8 @@ class Median(Quantile):
 
     Half of the rows lie on either side of it. It is the `quantile` 0.5, one of the public
     `candidates`, chosen or read from noisy counts in the same way. In groups, a choice gets 53% of
-    the loss, and counts of rows in ranges around it get the rest.
+    the loss, and counts of rows in ranges around it get the rest. If a `sample` is declared, the
+    median of the population is published too.
 
     Privacy: as for `quantile`. Levels of counts are histograms that share epsilon. For a choice,
     the score is minus the number of rows by which the rank of a candidate misses the median, in

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import repeat
 
@@ -39,10 +40,12 @@ def classes_of_quantiles(
     noises: Sequence[Noise],
     quantiles: Sequence[Fraction],
     confidence: Fraction,
+    sampled: Floats | None = None,
 ) -> list[ClassOfQuantile]:
     """The class of each quantile in each group, from the noisy counts of a tree.
 
-    `counts` has an array of shape (groups, nodes) for each level.
+    `counts` has an array of shape (groups, nodes) for each level. `sampled` has the rows of each
+    group as in `RankErrors`, if the population of a sample is meant.
 
     The class is where the likely counts of `_Levels.likely` reach the quantile. The plausible
     classes are those that two tests do not exclude. The tests use unbiased least squares. They
@@ -58,9 +61,12 @@ def classes_of_quantiles(
     levels, hidden = _Levels.of(tree, errors.variances), errors.rows_margin(confidence)
     as_floats = [float(quantile) for quantile in quantiles]
     margins = [errors.margins(quantile, confidence) for quantile in as_floats]
-    groups, size = len(counts[0]), max(1, BLOCK // tree.leaves)
+    groups, size = len(counts[0]), 1 if sampled is not None else max(1, BLOCK // tree.leaves)
     parts: list[list[ClassOfQuantile]] = [[] for _ in quantiles]
     for start in range(0, max(groups, 1), size):
+        if sampled is not None:
+            errors = replace(errors, sampled=float(sampled[start]))
+            margins = [errors.margins(quantile, confidence) for quantile in as_floats]
         block = [level[start : start + size].astype(np.float64) for level in counts]
         totals = levels.from_below(block)
         (plausible, rows), likely = levels.unbiased(totals), levels.likely(totals)

@@ -32,11 +32,12 @@ from dpcli.statistics.choices.candidates import (
     candidates_within,
     classes_at_and_between,
 )
-from dpcli.statistics.design import NoisyAnswer, WeightedQuery
+from dpcli.statistics.design import Inputs, NoisyAnswer, SampleDesign, WeightedQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.quantiles.quantile_classes import count_below_zero
-from dpcli.statistics.quantiles.rank_errors import end_risk
+from dpcli.statistics.quantiles.rank_errors import confidence_of_ends, end_risk
 from dpcli.statistics.quantiles.tree import MIN_VARIANCE, STATED, few_rows_sentence
+from dpcli.statistics.samples.population import remaining
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,7 +131,9 @@ class NoisyRanges:
         by_group = rows.reshape(len(ends), -1).astype(np.float64)
         return cls(ends, np.where(np.diff(ends, axis=1) > 0, by_group, 0.0), noise)
 
-    def plausible(self, quantile: Fraction, confidence: Fraction) -> tuple[Ints, Ints]:
+    def plausible(
+        self, quantile: Fraction, confidence: Fraction, sample: SampleDesign | None = None
+    ) -> tuple[Ints, Ints]:
         """The first and the last class in which the quantile of a group may lie.
 
         For each end of a range, D is the noisy number of rows below it minus the part of all rows
@@ -142,13 +145,17 @@ class NoisyRanges:
         rows, with a confidence of `FLAG_CONFIDENCE` at least, all classes are possible.
 
         An interval misses by one of its ends, and only where D is near zero there. So margins are
-        those of more misses than the confidence allows (`end_risk`).
+        those of more misses than the confidence allows (`end_risk`). With a `sample`, the quantile
+        is that of its population, and the variance of D is larger (`RankErrors`).
         """
         part, rows, hidden = float(quantile), self.rows, max(confidence, FLAG_CONFIDENCE)
         confidence = 1 - 2 * end_risk(END_SHARE, confidence)
         below, counted = np.cumsum(rows, axis=1), np.cumsum(np.diff(self.ends) > 0, axis=1)
         total, number, left = below[:, -1:], counted[:, -1:], counted[:, :-1]
-        margins = half_widths(self.noise, confidence, (1 - part, left), (part, number - left))
+        used = np.maximum(total, 0.0)
+        sampled = part * (1 - part) * used * remaining(sample, used) if sample else 0.0
+        terms = (1 - part, left), (part, number - left)
+        margins = half_widths(self.noise, confidence, *terms, sampled=sampled)
         distance, weights = below[:, :-1] - part * total, np.ones_like(margins)
         groups, inner, classes = np.arange(len(rows)), self.ends[:, 1:-1], self.ends[0, -1]
         passed = count_below_zero(distance + margins, weights)
@@ -160,13 +167,15 @@ class NoisyRanges:
         return lowest, np.where(is_hidden[:, 0], classes, after) - 1
 
 
-def half_widths(noise: Noise, confidence: Fraction, *terms: tuple[float, Any]) -> Any:
+def half_widths(
+    noise: Noise, confidence: Fraction, *terms: tuple[float, Any], sampled: Any = 0.0
+) -> Any:
     """Half-widths of sums of noises: by weight, how many noises have it.
 
     The numbers of noises are arrays of one shape, or single numbers; so is the result.
     """
     squares, fourths = (sum(weight**power * number for weight, number in terms) for power in (2, 4))
-    variance = squares * noise.discrete_variance + MIN_VARIANCE
+    variance = squares * noise.discrete_variance + MIN_VARIANCE + sampled
     return blended_half_width(fourths * noise.fourth_cumulant(1), variance, confidence)
 
 
@@ -182,6 +191,16 @@ tree, whose values have three to four times these errors.
 
 MAX_PICKS = 5
 """The most quantiles: intervals grow with the root of their number."""
+
+
+SAMPLED_FROM = Fraction(1, 10)
+"""For quantiles nearer to an end, errors of small samples are not normal."""
+
+
+def has_population(inputs: Inputs, quantiles: Sequence[Fraction]) -> bool:
+    """Whether a sample is declared that shows these quantiles of its population."""
+    far = all(SAMPLED_FROM <= quantile <= 1 - SAMPLED_FROM for quantile in quantiles)
+    return inputs.sample is not None and far
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -250,6 +269,22 @@ class RangedChoices(Choices):
         return float(half_widths(noise, confidence, (1 - part, half), (part, half)))
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+        return self._around(answers, confidence)
+
+    @property
+    def has_population(self) -> bool:
+        return has_population(self.inputs, self.quantiles)
+
+    def population(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+        both = confidence_of_ends(float(1 - confidence) / 2, END_SHARE)
+        return self._around(answers, both, self.inputs.sample)
+
+    def _around(
+        self,
+        answers: Sequence[NoisyAnswer],
+        confidence: Fraction,
+        sample: SampleDesign | None = None,
+    ) -> Estimates:
         *choices, counted = answers
         inputs, query, points = self.inputs, self.ranges, self.inputs.candidates
         picks = [answer.values for answer in choices]
@@ -257,7 +292,7 @@ class RangedChoices(Choices):
         chosen = np.concatenate([pick.reshape(inputs.groups, -1) for pick in picks], axis=1)
         known, ends = np.asarray(query.candidate_classes), []
         for index, quantile in zip(chosen.T, self.quantiles, strict=True):
-            lower, upper = candidates_within(known, *ranges.plausible(quantile, confidence))
+            lower, upper = candidates_within(known, *ranges.plausible(quantile, confidence, sample))
             ends.append((np.minimum(lower, index), np.maximum(upper, index)))
         lower, upper = (np.stack(side, axis=1).ravel() for side in zip(*ends, strict=True))
         return candidates_with_intervals(inputs.numeric, points, chosen.ravel(), lower, upper)

@@ -58,6 +58,17 @@ def end_risk(most: Fraction, confidence: Fraction) -> Fraction:
     return outside * max(2 * most / 3, most - outside)
 
 
+def confidence_of_ends(risk: float, most: Fraction = TEST_SHARE) -> Fraction:
+    """The confidence of an interval whose ends each have this `end_risk`.
+
+    Errors of a sample put both ends of an interval at risk.
+    """
+    share = float(most)
+    small = (share - sqrt(max(share**2 - 4 * risk, 0.0))) / 2
+    outside = small if small < share / 3 else 3 * risk / (2 * share)
+    return 1 - Fraction(outside).limit_denominator(10**6)
+
+
 @dataclass(frozen=True)
 class RankErrors:
     """The errors of ranks by least squares from the noisy counts of a tree.
@@ -71,10 +82,14 @@ class RankErrors:
     P(k-1) g are orthogonal. Least squares divides the k-th by the precision of level k
     (`CountTree.precisions`). So the variance of a rank is the sum over k of |P(k) g - P(k-1) g|^2 /
     precision(k).
+
+    Of a sample, the rows below the quantile q of the population have the variance q (1 - q) times
+    `sampled`, the rows with the finite population correction (Woodruff 1952).
     """
 
     tree: CountTree
     noises: tuple[Noise, ...]
+    sampled: float = 0.0
 
     @cached_property
     def variances(self) -> tuple[float, ...]:
@@ -137,6 +152,7 @@ class RankErrors:
             np.subtract(quantile**2 * leaves, quantile * (starts + stops - 1), out=added)
             added /= self.precisions[0]
             added += window.rows_variances(chunk)
+        variances += self.sampled * quantile * (1 - quantile)
         return variances
 
     @cached_property

@@ -252,7 +252,7 @@ def share_of_population(
     (Sarndal, Swensson and Wretman 1992, chapter 3). It stays between 0 and 1.
     """
     share = np.clip(share, 0.0, 1.0)
-    spread = _remaining(design, rows) / rows * normal**2
+    spread = remaining(design, rows) / rows * normal**2
     root = np.sqrt(spread * share * (1.0 - share) + spread**2 / 4)
     found: Floats = (share + spread / 2 + np.sign(normal) * root) / (1.0 + spread)
     return found
@@ -266,12 +266,12 @@ def mean_of_population(
     `variance` divides by the number of rows in the sample; the estimate for the population divides
     by one row less (Sarndal, Swensson and Wretman 1992, chapter 3).
     """
-    spread = variance * _remaining(design, rows) / np.maximum(rows - 1.0, 1.0)
+    spread = variance * remaining(design, rows) / np.maximum(rows - 1.0, 1.0)
     found: Floats = mean + normal * np.sqrt(spread)
     return found
 
 
-def _remaining(design: SampleDesign, rows: Floats) -> Floats:
+def remaining(design: SampleDesign, rows: Floats) -> Floats:
     """The finite population correction 1 - n/N for `rows` of a sample, at least zero.
 
     The sampled fraction n/N of a group is that of the whole population. Without a public size, n is

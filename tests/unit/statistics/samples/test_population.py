@@ -236,7 +236,8 @@ def test_counts_of_private_groups_say_nothing_about_the_population() -> None:
         ("statistic: count, column: f, weight: w, epsilon: 1", True),
         ("statistic: mean, column: x, weight: w, epsilon: 1", True),
         ("statistic: proportion, column: f, weight: w, epsilon: 1", True),
-        ("statistic: median, column: x, epsilon: 1", True),
+        ("statistic: min, column: x, epsilon: 1", True),
+        ("statistic: variance, column: x, epsilon: 1", True),
         ("statistic: sum, column: x, epsilon: 1", False),
         ("statistic: sum, column: x, weight: w, epsilon: 1", True),
     ],
@@ -307,6 +308,76 @@ def test_a_report_keeps_the_numbers_of_the_population() -> None:
     assert [part.name for part in again.numbers[0]] == ["n", "n.raw", "n.population"]
     assert [part.frame["value"][0] for part in again.numbers[0]] == ["1", "2", "3"]
     assert json.loads(report.content)["statistics"][0]["cells"][2]["population"] is True
+
+
+VALUES = {
+    "skewed": np.random.default_rng(2).exponential(12, POPULATION).clip(0, 100).astype(np.int64),
+    "even": np.random.default_rng(1).integers(0, 101, POPULATION),
+    "halves": np.random.default_rng(9).choice([10, 11, 12, 80, 82, 83], POPULATION),
+}
+"""Values with few neighbors, and halves with a gap at the median."""
+
+
+def counts_about(statistic: PlannedStatistic, values: Sequence[Ints]) -> list[NoisyAnswer]:
+    """Noisy answers about the values of groups; a choice is near the quantile."""
+    answers: list[NoisyAnswer] = []
+    for part, noise in zip(statistic.queries, statistic.noises, strict=True):
+        query = part.weighted.query
+        if query.chooses:
+            chosen = [int(np.median(one)) for one in values]
+            answers.append(NoisyAnswer(integer_array(chosen), noise))
+            continue
+        (axis,) = query.inner_axes
+        places = [np.searchsorted(axis.starts, one, "right") - 1 for one in values]
+        exact = np.concatenate([np.bincount(one, minlength=len(axis)) for one in places])
+        rows = query.narrowed(exact, [answer.values for answer in answers])
+        noisy = rows + np.asarray(noise.sample(len(rows), many=True))
+        answers.append(NoisyAnswer(integer_array(noisy), noise))
+    return answers
+
+
+FEW_MEDIANS = pytest.mark.parametrize(
+    ("runs", "least"), [(60, 0.86), pytest.param(1000, 0.94, marks=pytest.mark.slow)]
+)
+
+
+@FEW_MEDIANS
+@pytest.mark.parametrize("mechanism", ["laplace", "permute_and_flip"])
+@pytest.mark.parametrize(("name", "epsilon"), [("skewed", 1), ("even", 5), ("halves", 5)])
+def test_intervals_of_medians_cover_the_population(
+    name: str, epsilon: int, mechanism: str, runs: int, least: float
+) -> None:
+    """They are those of Woodruff (1952), inverted on noisy ranks."""
+    fields = f"statistic: median, column: x, mechanism: {mechanism}, epsilon: {epsilon}"
+    statistic, population = planned(fields), VALUES[name]
+    truth, held = np.sort(population)[POPULATION // 2 - 1], 0
+    for drawn in draw_samples(population, runs, 6):
+        found = statistic.design.population(counts_about(statistic, [drawn]), CONFIDENCE)
+        held += bool(found.lower[0] <= truth <= found.upper[0])
+
+    assert held >= least * runs
+
+
+@FEW_MEDIANS
+def test_intervals_of_differences_of_medians_cover_the_population(runs: int, least: float) -> None:
+    """Numbers, differences and ratios of two groups hold together with the error of a sample."""
+    entry = "statistic: comparison, of: median, column: x, between: {f: [true, false]}"
+    statistic, population = planned(f"{entry}, epsilon: 3"), VALUES["even"] // (1 + GROUPS)
+    medians = [np.sort(part)[(len(part) + 1) // 2 - 1] for part in halves(population, GROUPS)]
+    truth = np.array([*medians, medians[1] - medians[0], medians[1] / medians[0]])
+    held = np.zeros(len(truth))
+    for drawn in draw_samples(np.arange(POPULATION), runs, 6):
+        answers = counts_about(statistic, halves(population[drawn], GROUPS[drawn]))
+        found = statistic.design.population(answers, CONFIDENCE)
+        lower, upper = (ends * float(found.step) for ends in (found.lower, found.upper))
+        held += (lower <= truth + 1e-4) & (truth - 1e-4 <= upper)
+
+    assert held.min() >= least * runs
+
+
+def halves(values: Ints, is_first: Ints) -> list[Ints]:
+    """The values of the first group, and of the second."""
+    return [values[is_first], values[~is_first]]
 
 
 GROUPS = np.arange(POPULATION) % 3 == 0
