@@ -43,7 +43,8 @@ def additive_counts(
     each group is its linear, unbiased estimate, or zero if that is below zero.
     """
     ways, places = max(map(len, wanted)), {axis: at for at, axis in enumerate(margins)}
-    agreement = Agreement([*wanted, *(table.axes for table in measured)], measured)
+    # Effects that no wanted table has are left free: to fit them would only add their noise.
+    agreement = Agreement(wanted, measured)
     if not nonnegative:
         linear = (agreement.rounded(axes, units) for axes in wanted)
         return np.hstack([table.reshape(len(table), -1) for table in linear]).ravel()
@@ -57,8 +58,7 @@ def additive_counts(
             precision / scale**2,
         )
         for axes, precision in agreement.precisions.items()
-        # Tables of one axis are independent, but for their sum.
-        if axes and (ways > 1 or len(axes) == 1)
+        if axes
     }
     tables = [tuple(places[axis] for axis in axes) for axes in wanted]
     sizes = [*map(len, margins)]
