@@ -185,9 +185,7 @@ LevelShares = Annotated[
 """Shares of the loss of an entry by names of levels."""
 
 KnownForm = Annotated[
-    dict[Text, Any],
-    ColumnRole("known"),
-    Field(min_length=1, examples=[{"region": {"north": 1200, "south": 3400}}]),
+    Numbers, ColumnRole("known"), Field(examples=[{"region": {"north": 1200, "south": 3400}}, 4600])
 ]
 
 BoundName = Annotated[str, Choice("unknown-bound", ("rows", "sum"))]

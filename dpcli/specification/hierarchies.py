@@ -274,11 +274,11 @@ def _of_paths(
     return Hierarchy(name, axis, tuple(levels), leaves, totals)
 
 
-def read_known(node: MappingNode, hierarchy: Hierarchy, context: SpecContext) -> KnownNumbers:
+def read_known(node: Node, hierarchy: Hierarchy, context: SpecContext) -> KnownNumbers:
     """The public numbers of parts of a hierarchy: by level and label, or from a file."""
     found: list[dict[int, Fraction]] = [{} for _ in hierarchy.levels]
     levels = {level.name: depth for depth, level in enumerate(hierarchy.levels)}
-    for level, label, text, span, line in _known_lines(node, context):
+    for level, label, text, span, line in _known_lines(node, hierarchy, context):
         if level.text not in levels:
             raise level.span.report("known-number.level", word=level.text, choices=levels)
         depth = levels[level.text]
@@ -300,9 +300,17 @@ def read_known(node: MappingNode, hierarchy: Hierarchy, context: SpecContext) ->
 
 
 def _known_lines(
-    node: MappingNode, context: SpecContext
+    node: Node, hierarchy: Hierarchy, context: SpecContext
 ) -> Iterator[tuple[ScalarNode, str, str, Span, int]]:
     """The level, the label and the number of each line."""
+    if isinstance(node, ScalarNode):
+        top = hierarchy.levels[0]
+        if len(top.labels) > 1:
+            raise node.span.report("known-number.top", level=top.name)
+        yield ScalarNode(top.name, node.span), top.labels[0], node.text, node.span, 0
+        return
+    if not isinstance(node, MappingNode):
+        raise node.span.report("known-number")
     if node.pairs.keys() == {"file", "key", "value"}:
         file, level, value = map(node.scalar, ("file", "key", "value"))
         if file is None or level is None or value is None:
@@ -319,7 +327,7 @@ def _known_lines(
 
 
 def _require_sums(
-    found: Sequence[Mapping[int, Fraction]], hierarchy: Hierarchy, node: MappingNode
+    found: Sequence[Mapping[int, Fraction]], hierarchy: Hierarchy, node: Node
 ) -> None:
     """Refuses a known number that is not the sum of parts that are all known."""
     below: dict[int, Fraction] = {}

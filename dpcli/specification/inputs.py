@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from dpcli.queries.scores import Points
     from dpcli.statistics.counts.rates import PublicRate
     from dpcli.statistics.tables.hierarchy import KnownNumbers
+    from dpcli.statistics.tables.known import KnownTables
 
 ESTIMATE_COLUMNS = (
     "column",
@@ -220,13 +221,19 @@ class InputsReader:
 
         return read_groups(self._section, self._context, self._by.value, self._where.value)
 
-    def _known(self) -> KnownNumbers | None:
+    def _known(self) -> KnownNumbers | KnownTables:
         from dpcli.specification.hierarchies import read_known
+        from dpcli.specification.public_numbers import read_known_tables
 
-        node = self._section.node.mapping("known")
-        if (hierarchy := self._fields["hierarchy"].value) is None:
-            raise self._section.report_key("known-number.hierarchy", "known")
-        return read_known(node, hierarchy, self._context) if node else None
+        key, node = self._section.node.pairs["known"]
+        read = {name: field.value for name, field in self._fields.items()}
+        if hierarchy := read.get("hierarchy"):
+            return read_known(node, hierarchy, self._context)
+        bins = [read["bins"]] if "bins" in read else []
+        axes = (*self._by.value, *bins, *read.get("columns", ()))
+        if private := next((axis.column.name for axis in axes if axis.is_private), None):
+            raise self._section.report_key("values-required.groups", "by", column=private)
+        return read_known_tables(key, node, axes, self._context)
 
     def _rate(self, rate: RateModel) -> PublicRate:
         from dpcli.specification.public_numbers import read_rate

@@ -17,7 +17,7 @@ from dpcli.fields.statistic_fields import FieldFault
 from dpcli.noise.distribution import Margin, Noise
 from dpcli.noise.sums import blended_half_width
 from dpcli.numeric.arrays import Array, integer_array, np
-from dpcli.numeric.exact import decimal_places, readable_text, rounded_text
+from dpcli.numeric.exact import decimal_places, rounded_text
 from dpcli.privacy.unit import PersonUnit, Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.nested import NestedQuery
@@ -27,6 +27,7 @@ from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.postprocessing import PostProcessingStep, Whole
 from dpcli.statistics.statistic import KeyColumn, Statistic, public_groups
 from dpcli.statistics.tables.agreement import DECIMALS, NEAR_ZERO
+from dpcli.statistics.tables.known import CONTRADICTION, contradicted, number_faults
 from dpcli.statistics.tables.totals import ALL
 from dpcli.statistics.tables.tree import UNKNOWN, TreeFit
 
@@ -36,14 +37,6 @@ REASON = (
 )
 
 OF_PEOPLE = ". Rows of a person are limited once, at the lowest level, for all levels"
-
-CONTRADICTION = Fraction(1, 1000)
-"""The probability that noise alone contradicts one of all known numbers."""
-
-CONTRADICTED = (
-    "the noisy number of {} is {}, and {} is known: noise explains a difference of at most {}, so "
-    "what is known is about other rows"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,8 +241,7 @@ class LevelTotals(LinearDesign):
                 noisy = Fraction(int(numbers[0, at]), 10**DECIMALS)
                 if abs(noisy - number) > widths[at] + 1:
                     name = self._hierarchy.paths[start + at][-1]
-                    shown = [rounded_text(one, 6) for one in (noisy, number, Fraction(widths[at]))]
-                    return CONTRADICTED.format(name, *shown)
+                    return contradicted(name, noisy, number, Fraction(widths[at]))
             start += len(self._hierarchy.levels[depth].labels)
         return ""
 
@@ -338,11 +330,9 @@ class Levels(Statistic):
             yield FieldFault("known-number.all", "known")
         low, _ = self.limits(inputs)[0]
         numbers = [number for level in known.levels for _, number in level]
-        if any((number / step).denominator > 1 for number in numbers):
-            yield FieldFault("known-number.step", "known", step=readable_text(step))
-        if low is not None and min(numbers) < low:
-            yield FieldFault("known-number.negative", "known")
-        elif low == 0 and (level := known.exceeded(hierarchy)):
+        faults = [*number_faults(numbers, step, low)]
+        yield from faults
+        if low == 0 and not faults and (level := known.exceeded(hierarchy)):
             yield FieldFault("known-number.more", "known", level=level)
 
     def step_faults(

@@ -16,86 +16,13 @@ from fractions import Fraction
 
 from dpcli.numeric.arrays import Array, Bools, Floats, Ints, np
 from dpcli.statistics.tables.agreement import NEAR_ZERO, WEIGHT_UNITS
+from dpcli.statistics.tables.families import Families
 
 RANK_BITS = 60
 """The bits of remainders that are compared."""
 
 UNKNOWN = 2.0**100
 """The variance of a number that is not measured."""
-
-LARGEST = 2.0**62
-"""Floats below this fit in the whole numbers of an array."""
-
-
-def exact_floats(numbers: Floats) -> Array:
-    """Whole floats as Python integers."""
-    return np.array([int(one) for one in numbers.flat], object).reshape(numbers.shape)
-
-
-class Families:
-    """The parts of each number of the level above, one after another.
-
-    Each number has parts, and `parents`, the index above of each part, does not decrease.
-    """
-
-    def __init__(self, parents: Sequence[int]) -> None:
-        self.of: Ints = np.asarray(parents, np.int64)
-        self.starts: Ints = np.flatnonzero(np.diff(self.of, prepend=-1))
-
-    def sums(self, numbers: Array) -> Array:
-        """The sum of each family along the last axis."""
-        return np.asarray(np.add.reduceat(numbers, self.starts, axis=-1))
-
-    def ranks(self, numbers: Array) -> Ints:
-        """The rank of each number in its family, from the largest down."""
-        families = np.broadcast_to(self.of, numbers.shape)
-        order = np.lexsort((-numbers, families), axis=-1)
-        ranks: Ints = np.empty(numbers.shape, np.int64)
-        np.put_along_axis(ranks, order, np.arange(len(self.of)) - self.starts[families], axis=-1)
-        return ranks
-
-    def whole(self, down: Array, remainders: Array, totals: Array) -> Array:
-        """Whole numbers with these totals: `down`, and one for large remainders."""
-        missing = totals - self.sums(down)
-        all_parts = np.diff(self.starts, append=len(self.of))
-        # Floats may leave more than one for each part.
-        each, more = missing // all_parts, (missing % all_parts).astype(np.int64)
-        up = self.ranks(remainders) < more[..., self.of]
-        return np.asarray(down + each[..., self.of] + up)
-
-    def rounded_parts(self, parts: Floats, totals: Array) -> Array:
-        """Whole numbers near `parts`, with these totals and none below zero.
-
-        The largest of each family has what floats of large numbers miss.
-        """
-        floors = np.floor(parts)
-        is_small = floors.max(initial=0.0) < LARGEST
-        down = np.asarray(floors.astype(np.int64) if is_small else exact_floats(floors))
-        missing = totals - self.sums(down)
-        positive = parts > 0
-        beyond = (missing < 0) | (missing > self.sums(positive.astype(np.int64)))
-        largest = self.ranks(parts) == 0
-        down = down + np.where(largest & beyond[..., self.of], missing[..., self.of], 0)
-        return self.whole(down, np.where(positive, parts - floors, -1.0), totals)
-
-    def projected(self, numbers: Floats, totals: Array) -> Floats:
-        """The nearest numbers with these totals that are not negative (Michelot 1986)."""
-        ranks = self.ranks(numbers)
-        place = self.starts[self.of] + ranks
-        ordered = np.empty_like(numbers)
-        np.put_along_axis(ordered, np.broadcast_to(place, numbers.shape), numbers, axis=-1)
-        sums = np.cumsum(ordered, axis=-1)
-        before = (sums - ordered)[..., self.starts]
-        wanted = totals.astype(np.float64)
-        counts = np.arange(len(self.of)) - self.starts[self.of] + 1
-        shifts = (sums - (before + wanted)[..., self.of]) / counts
-        positive = self.sums((ordered > shifts).astype(np.int64))
-        last = self.starts + np.maximum(positive - 1, 0)
-        shift = np.take_along_axis(shifts, np.broadcast_to(last, positive.shape), axis=-1)
-        kept: Floats = np.maximum(numbers - shift[..., self.of], 0.0)
-        found = self.sums(kept)
-        scale = np.where(found > 0, wanted / np.where(found > 0, found, 1.0), 0.0)
-        return np.asarray(kept * scale[..., self.of])
 
 
 class TreeFit:
