@@ -207,8 +207,10 @@ class FieldFault:
         self.code, self.key, self.at_value, self.arguments = code, key, at_value, arguments
 
 
-def check_max(value: int, key: str, max_value: int, what: str) -> Iterator[FieldFault]:
+def check_max(
+    value: int, key: str, max_value: int, what: str, code: str = "not-in-range"
+) -> Iterator[FieldFault]:
     """The fault of a field that is above `max_value`; `what` is what it counts."""
     if value > max_value:
         arguments = {"found": quote(str(value)), "most": max_value, "what": what}
-        yield FieldFault("not-in-range", key, at_value=True, **arguments)
+        yield FieldFault(code, key, at_value=True, **arguments)

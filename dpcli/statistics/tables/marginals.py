@@ -390,7 +390,8 @@ class Marginals(Statistic):
         columns = len(inputs.margins)
         if len(inputs.ways) > 1 and relation.limits_groups:
             yield FieldFault("several-ways", "ways")
-        yield from check_max(inputs.ways[-1], "ways", columns, "of the columns each table has")
+        what = "of the columns each table has"
+        yield from check_max(inputs.ways[-1], "ways", columns, what, "not-in-range.to")
         if known := known_tables(inputs):
             if dict(inputs.options).get("percent"):
                 yield FieldFault("totals-form.alone", "known", key="percent")

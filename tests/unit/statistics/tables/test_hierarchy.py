@@ -11,6 +11,7 @@ import pytest
 from dpcli import release
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.planning.planner import make_plan
+from dpcli.problems.errors import SpecError
 from dpcli.specification.load import parse_central_spec, read_central_spec
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import answers_about, read_people
@@ -218,6 +219,12 @@ def test_a_file_has_levels_in_its_order_with_the_labels_of_the_column(tmp_path: 
     ]  # fmt: skip
     assert hierarchy.leaf_of == (0, 2, 1)
     assert digest != other
+
+
+def test_parts_of_a_file_that_look_alike_are_refused(tmp_path: Path) -> None:
+    """A region in Latin letters, and one with a Greek letter."""
+    with pytest.raises(SpecError, match="line 3 of `places.csv` has a code or a label that looks"):
+        planned_from(tmp_path, "T,1,Leeds\n\u03a4,2,Dover")
 
 
 KNOWN = "known: {country: {all of it: 210}, region: {r0: 123}, district: {d1_0: 41}}"
