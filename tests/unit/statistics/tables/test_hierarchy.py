@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import product
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from dpcli import release
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.planning.planner import make_plan
 from dpcli.problems.errors import SpecError
+from dpcli.report.report import Report
+from dpcli.report.sums import Basis, sum_of
 from dpcli.specification.load import parse_central_spec, read_central_spec
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import answers_about, read_people
@@ -219,6 +222,36 @@ def test_a_file_has_levels_in_its_order_with_the_labels_of_the_column(tmp_path: 
     ]  # fmt: skip
     assert hierarchy.leaf_of == (0, 2, 1)
     assert digest != other
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("chosen", ["d0_0 d0_1 d1_1", "d0_0 d1_1 d2_0"])
+@pytest.mark.parametrize("known", ["", ", known: {region: {r0: 1626}}"])
+@pytest.mark.parametrize("runs", also_slow(1000, 4000))
+def test_sums_across_the_hierarchy_lie_within_their_bounds(
+    noise: str, chosen: str, known: str, runs: int, tmp_path: Path
+) -> None:
+    """Bounds of `dpcli sum` are for any sums of Laplace noise, and so a little wide for most."""
+    regions, leaves = [4, 3, 3], np.arange(10) * 7 + 396
+    exact = levels_of(leaves, regions)
+    (tmp_path / "spec.yaml").write_text(text_of(f"{COUNTS}, {noise}{known}", regions))
+    planned = planned_statistic((tmp_path / "spec.yaml").read_text())
+    labels = planned.entry.inputs.option("hierarchy").levels[-1].labels
+    rows = [f"p,{label},1," for label, count in zip(labels, leaves, strict=True)
+            for _ in range(count)]  # fmt: skip
+    (tmp_path / "data.csv").write_text("\n".join(["who,district,paid,day", *rows, ""]))
+    text = release(tmp_path / "spec.yaml", tmp_path / "data.csv", release_id="a").report("json")
+    found = sum_of(Report.parse(text.encode()), {"district": chosen.split()})
+    width = float(Fraction(found.upper) - Fraction(found.value))
+    values = released(planned, exact, runs)
+    step, at = float(values.step), [4 + labels.index(name) for name in chosen.split()]
+    sums = values.value.reshape(runs, -1)[:, at].astype(float).sum(axis=1) * step
+    held = (np.abs(sums - np.concatenate(exact)[at].sum()) <= width + 1e-9).mean()
+    slack = 3 * (0.05 * 0.95 / runs) ** 0.5
+
+    assert found.basis is Basis.COVARIANCE
+    assert 0.945 - slack <= held
+    assert held <= (0.97 if "gaussian" in noise else 0.99) + slack
 
 
 def test_parts_of_a_file_that_look_alike_are_refused(tmp_path: Path) -> None:
