@@ -120,7 +120,7 @@ class ColumnRole:
     - `between`: a column, labels or values of it, or groups with conditions.
     - `part`: a column of one of the `kinds`, or `rows`.
     - `rate`: public numbers by labels of keys of `by`.
-    - `hierarchy`: the name of a hierarchy.
+    - `hierarchy`: the names of one hierarchy or two.
     - `known`: public totals by labels of keys, or of parts of the hierarchy.
     - `candidates`: increasing values of the field `column`; the default is all of its values.
     """

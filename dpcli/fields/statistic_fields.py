@@ -176,7 +176,12 @@ RateForm = Annotated[
     Field(examples=[{"per": 1000, "population": {"north": 1200, "south": 3400}}]),
 ]
 
-HierarchyName = Annotated[Text, ColumnRole("hierarchy"), Field(examples=["place"])]
+HierarchyNames = Annotated[
+    Annotated[Texts, Field(min_length=1, max_length=2)],
+    ListOrItem(),
+    ColumnRole("hierarchy"),
+    Field(examples=["place", ["place", "time"]]),
+]
 LevelShares = Annotated[
     dict[Text, Annotated[Fraction, positive_number("1", 10**6)]],
     Field(min_length=1, examples=[{"region": 2, "district": 3}]),

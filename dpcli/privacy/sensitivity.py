@@ -35,7 +35,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 from itertools import product
-from math import ceil, inf, prod
+from math import ceil, gcd, inf, prod
 
 from dpcli.numeric.arrays import Floats, np
 from dpcli.privacy.unit import Neighbors, PersonUnit, Unit
@@ -252,22 +252,29 @@ def nested_sensitivity(
         return bound
     # No unit has rows in more sums than cells.
     every = tuple(size for size in sizes[: 2 * filled] for _ in range(min(groups, 2 * filled)))
-    changes, squares = _filled(rows, total, every[: 2 * filled], exchanged=exchanged)
-    l1, l2_squared, lesser = largest * changes, largest**2 * squares, contribution.span - largest
-    if exchanged and lesser:
-        l1 += lesser * (2 * total - changes)
-        l2_squared = _signed_squares(rows, total, every[: 2 * filled], largest, lesser)
+    if not exchanged:
+        squares, left = 0, total
+        for size in every[:filled]:
+            squares, left = squares + min(left, rows * size) ** 2, max(left - rows * size, 0)
+        return replace(bound, l2_squared=largest**2 * squares)
+    lesser = contribution.span - largest
+    common = gcd(largest, lesser)
+    pair = largest // common, lesser // common
+    l1, l2_squared = (
+        common**power * _exchanged_sums(rows, total, every[: 2 * filled], *pair, power)
+        for power in (1, 2)
+    )
     return replace(bound, l1=l1, l2_squared=l2_squared)
 
 
 @lru_cache(maxsize=1024)
-def _signed_squares(
-    rows: int, total: int, sizes: tuple[int, ...], largest: int, lesser: int
+def _exchanged_sums(
+    rows: int, total: int, sizes: tuple[int, ...], largest: int, lesser: int, power: int
 ) -> int:
-    """The largest sum of squared changes of sums of these sizes if a unit is exchanged.
+    """The largest sum of powers of changes of sums, if a unit is exchanged.
 
     If two units have a and b rows in a sum, it changes by `largest` times the greater number and
-    `lesser` times the smaller. Squares of that are convex, so each unit fills all cells of some
+    `lesser` times the smaller. Powers of that are convex, so each unit fills all cells of some
     sums, and perhaps one more sum in part. In `best`, both units have some full cells and, or not,
     their last cell, which has what is left. Floats that are not exact are rounded up.
     """
@@ -283,33 +290,13 @@ def _signed_squares(
         ]
         before, best = best, best.copy()
         for (one, last), (other, other_last) in product(taken, repeat=2):
-            pair = rows * one + rest * last, rows * other + rest * other_last
-            square = (largest * max(pair) + lesser * min(pair)) ** 2
+            both = rows * one + rest * last, rows * other + rest * other_last
+            change = (largest * max(both) + lesser * min(both)) ** power
             after = best[one:, last:, other:, other_last:]
             left = before[: cells - one, : 2 - last, : cells - other, : 2 - other_last]
-            np.maximum(after, left + float(square), out=after)
+            np.maximum(after, left + float(change), out=after)
     most = float(best.max())
     return int(most) if most < EXACT else ceil(most * (1 + 1 / EXACT**0.75))
-
-
-@lru_cache(maxsize=1024)
-def _filled(rows: int, total: int, sizes: tuple[int, ...], *, exchanged: bool) -> tuple[int, int]:
-    """The most rows that change, and the most that their squares sum to.
-
-    One or two units fill sums of these sizes, in this order, each sum by one unit or by none.
-    """
-    cells = -(-total // rows)
-    best: dict[tuple[int, ...], tuple[int, int]] = {(0, 0) if exchanged else (0,): (0, 0)}
-    for size in sizes:
-        for state, found in list(best.items()):
-            for one, used in enumerate(state):
-                now = min(cells, used + size)
-                added = min(total, rows * now) - min(total, rows * used)
-                after = (*state[:one], now, *state[one + 1 :])
-                changes, squares = best.get(after, (0, 0))
-                best[after] = max(changes, found[0] + added), max(squares, found[1] + added**2)
-    changes, squares = map(max, zip(*best.values(), strict=True))
-    return changes, squares
 
 
 def divided_sensitivity(

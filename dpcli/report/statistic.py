@@ -237,7 +237,9 @@ class StatisticReport(JsonObject):
     percent: str | None = own("percent", words="in percent of the {}")
     totals: str | None = own("totals", words="with totals called {}")
     rate: str | None = own("rate", lambda _, rate: str(rate), "{}")
-    hierarchy: str | None = own("hierarchy", lambda _, tree: str(tree), "at the levels of {}")
+    hierarchy: str | None = own(
+        "hierarchy", lambda _, trees: " and of ".join(map(str, trees)), "at the levels of {}"
+    )
     level_shares: list[str] | None = own(
         "level_shares",
         lambda _, shares: shares and [f"{name}: {number(share)}" for name, share in shares],

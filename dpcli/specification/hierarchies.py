@@ -304,7 +304,6 @@ def read_known(node: Node, hierarchy: Hierarchy, context: SpecContext) -> KnownN
             raise _report(span, *UNREADABLE, line) from None
     if not any(found):
         raise node.span.report("known-number")
-    _require_sums(found, hierarchy, node)
     ordered = (tuple(sorted(numbers.items())) for numbers in found)
     return KnownNumbers(tuple(ordered), tuple(levels))
 
@@ -334,24 +333,3 @@ def _known_lines(
         for part, number in numbers.pairs.values():
             stated = number.text if isinstance(number, ScalarNode) else ""
             yield name, part.text, stated, part.span, 0
-
-
-def _require_sums(
-    found: Sequence[Mapping[int, Fraction]], hierarchy: Hierarchy, node: Node
-) -> None:
-    """Refuses a known number that is not the sum of parts that are all known."""
-    below: dict[int, Fraction] = {}
-    for depth in reversed(range(len(found))):
-        own = {**below, **found[depth]}
-        level = hierarchy.levels[depth]
-        for at in below.keys() & found[depth].keys():
-            if below[at] != found[depth][at]:
-                raise node.span.report("known-number.sum", level=level.name, label=level.labels[at])
-        parts: dict[int, list[Fraction | None]] = {}
-        for at, parent in enumerate(level.parents):
-            parts.setdefault(parent, []).append(own.get(at))
-        below = {
-            parent: sum(numbers, Fraction(0))
-            for parent, values in parts.items()
-            if len(numbers := [one for one in values if one is not None]) == len(values)
-        }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import prod
@@ -171,16 +171,20 @@ class InputsReader:
         if role is None:
             return self._plain(key, value)
         match role.refers_to:
-            case "column" | "hierarchy" if isinstance(node, ScalarNode):
-                is_column = role.refers_to == "column"
-                return self._column(node, role) if is_column else self._context.hierarchy(node)
+            case "column" if isinstance(node, ScalarNode):
+                return self._column(node, role)
             case "labels" if node:
                 return self._labels(key, self._fields["column"].value, scalars_of(node))
             case "part" if isinstance(node, ScalarNode):
                 return self._part(node, role)
-            case "between" | "known" | "rate" if node:
+            case "between" | "hierarchy" | "known" | "rate" if node:
                 # A rate has a model of its own.
-                readers = {"known": self._known, "between": self._between}
+                readers: dict[str, Callable[[], Any]] = {
+                    "known": self._known, "between": self._between,
+                    "hierarchy": lambda: tuple(
+                        read_all(self._context.hierarchy, scalars_of(node))
+                    ),
+                }  # fmt: skip
                 return readers.get(role.refers_to, lambda: self._rate(value))()
             case "columns" if node:
                 return self._columns(key, scalars_of(node), role)
@@ -227,8 +231,10 @@ class InputsReader:
 
         key, node = self._section.node.pairs["known"]
         read = {name: field.value for name, field in self._fields.items()}
-        if hierarchy := read.get("hierarchy"):
-            return read_known(node, hierarchy, self._context)
+        if hierarchies := read.get("hierarchy"):
+            if len(hierarchies) > 1:
+                raise self._section.report_key("hierarchy-entry.two", "known", key="known")
+            return read_known(node, hierarchies[0], self._context)
         bins = [read["bins"]] if "bins" in read else []
         axes = (*self._by.value, *bins, *read.get("columns", ()))
         if private := next((axis.column.name for axis in axes if axis.is_private), None):
@@ -388,11 +394,11 @@ class InputsReader:
 
 def _count_combinations(inputs: Inputs) -> int:
     """How many combinations of cells, missing ones included, the engine may see."""
-    hierarchy = dict(inputs.options).get("hierarchy")
+    hierarchies = dict(inputs.options).get("hierarchy") or ()
     axes = [
         *inputs.by,
         *inputs.margins,
-        *([hierarchy.axis] if hierarchy else []),
+        *(hierarchy.axis for hierarchy in hierarchies),
         *([inputs.bins] if inputs.bins else []),
     ]
     sizes = [len(key) for key in axes if not key.is_private]

@@ -84,8 +84,12 @@ def additive_counts(
     found = []
     for at in range(0, len(coarse), at_once):
         own = slice(at, at + at_once)
-        known_of = {table: numbers[own] for table, numbers in fixed.items()}
-        found.append(_whole(sizes, _of_groups(effects, own), coarse[own], tables, known_of))
+        known = {table: numbers[own] for table, numbers in fixed.items()}
+        parts = {
+            table: MeasuredEffectOfTable(part.numbers[own], part.precision)
+            for table, part in effects.items()
+        }
+        found.append(_whole(sizes, parts, coarse[own], tables, known))
     whole = np.vstack(found)
     if unit > 1:
         whole = whole.astype(object) * unit
@@ -97,13 +101,6 @@ def additive_counts(
 
 Effects = dict[Table, MeasuredEffectOfTable]
 Known = dict[Table, Ints]
-
-
-def _of_groups(effects: Effects, groups: slice) -> Effects:
-    return {
-        table: MeasuredEffectOfTable(part.numbers[groups], part.precision)
-        for table, part in effects.items()
-    }
 
 
 def _whole(

@@ -22,7 +22,7 @@ from dpcli.statistics.counts.rates import PublicNumbers
 from dpcli.statistics.design import Inputs, LinearDesign, NoisyAnswer
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.postprocessing import Consistent, PostProcessingStep
-from dpcli.statistics.tables.additive import FIT_BITS, additive_counts
+from dpcli.statistics.tables.additive import FIT_BITS, additive_counts, joint_cells
 from dpcli.statistics.tables.agreement import (
     DECIMALS,
     Agreement,
@@ -34,6 +34,7 @@ from dpcli.statistics.tables.agreement import (
     agreed_counts,
     cells,
 )
+from dpcli.statistics.tables.fitting import MAX_JOINT_CELLS
 
 CONTRADICTION = Fraction(1, 1000)
 """The probability that noise alone contradicts one of all known numbers."""
@@ -43,7 +44,7 @@ CONTRADICTED = (
     "what is known is about other rows"
 )
 
-MEETS = "numbers meet {} ({}), by least squares with the known noise and at no cost"
+MEETS = "numbers meet public totals ({}), by least squares with the known noise and at no cost"
 
 
 def contradicted(name: str, *numbers: Fraction) -> str:
@@ -121,9 +122,9 @@ class KnownTables:
         for step in steps:
             if isinstance(step, Consistent) and step.units:
                 printed = [number * step.units for number in numbers]
-                is_large = step.nonnegative and max(printed) >= 1 << FIT_BITS
                 whole = all(number.denominator == 1 for number in printed)
-                if not whole or is_large or (several and step.nonnegative):
+                is_hard = several or max(printed) >= 1 << FIT_BITS
+                if not whole or (is_hard and step.nonnegative):
                     yield FieldFault("known-number.whole", "post")
 
     def contradiction(
@@ -192,6 +193,18 @@ class TableDesign(LinearDesign):
     ) -> Array:
         scale, measured = units * self.step, self.measured(answers)
         return additive_counts(self.axes, self.wanted, measured, scale, nonnegative=nonnegative)
+
+
+def fit_faults(
+    inputs: Inputs, steps: Sequence[PostProcessingStep], axes: Axes, ways: Sequence[int]
+) -> Iterator[FieldFault]:
+    """The faults of steps for large tables, and for known totals."""
+    if known := known_tables(inputs):
+        yield from known.step_faults(steps, ways[-1])
+    if not any(step.fits_joint_table for step in steps):
+        return
+    if (count := joint_cells([*map(len, axes)], ways)) > MAX_JOINT_CELLS:
+        yield FieldFault("joint-table", "post", count=count, most=MAX_JOINT_CELLS)
 
 
 def known_tables(inputs: Inputs) -> KnownTables | None:

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import combinations, product
 from math import prod, sqrt
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from dpcli.data.column import Column
 from dpcli.fields.section import field_types
@@ -29,11 +29,10 @@ from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.statistics.counts.known_sum import ROWS, sum_is_public
-from dpcli.statistics.design import MEASURES, Design, Inputs, Measure, NoisyAnswer, WeightedQuery
+from dpcli.statistics.design import Design, Inputs, Measure, NoisyAnswer, WeightedQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.postprocessing import PostProcessingStep
 from dpcli.statistics.statistic import NUMERIC_STEPS, KeyColumn, NumbersMeasure, Statistic
-from dpcli.statistics.tables.additive import joint_cells
 from dpcli.statistics.tables.agreement import (
     NEAR_ZERO,
     Axes,
@@ -44,8 +43,7 @@ from dpcli.statistics.tables.agreement import (
     summed_counts,
 )
 from dpcli.statistics.tables.effects import EffectQuery
-from dpcli.statistics.tables.fitting import MAX_JOINT_CELLS
-from dpcli.statistics.tables.known import MEETS, TableDesign, known_tables
+from dpcli.statistics.tables.known import MEETS, TableDesign, fit_faults, known_tables
 from dpcli.statistics.tables.one_way import OneWayTables
 from dpcli.statistics.tables.percent import PartNoise, Percent, Percents, parts_of, shares
 from dpcli.statistics.tables.shares import (
@@ -74,16 +72,14 @@ def _columns(inputs: Inputs) -> tuple[Column, ...]:
 
 def _unknown(inputs: Inputs, shares: Shares, *, is_public: bool = False) -> Shares:
     """The shares without those of known tables or effects, which need none."""
-    known, margins = known_tables(inputs), inputs.margins
-    left = tuple(
-        (table, share)
-        for table, share in shares
-        if not (
-            known.covers(tuple(margins[at] for at in table))
-            if known
-            else is_public and len(shares) > 1 and not table
+    known, left = known_tables(inputs), shares
+    if known:
+        tables = [tuple(inputs.margins[at] for at in table) for table, _ in shares]
+        left = tuple(
+            part for table, part in zip(tables, shares, strict=True) if not known.covers(table)
         )
-    )
+    elif is_public and len(shares) > 1:
+        left = tuple(part for part in shares if part[0])
     total = sum(share for _, share in left)
     return tuple((table, share / total) for table, share in left)
 
@@ -96,6 +92,12 @@ def published_tables(inputs: Inputs) -> list[Axes]:
     """The axes of each table that is published."""
     indexes = wanted_tables(len(inputs.margins), inputs.ways)
     return [tuple(inputs.margins[index] for index in table) for table in indexes]
+
+
+def tables_of(inputs: Inputs) -> dict[str, Any]:
+    """The axes, groups and published tables of a design."""
+    wanted = tuple(published_tables(inputs))
+    return {"axes": inputs.margins, "by": inputs.by, "wanted": wanted}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,24 +139,7 @@ class MeasuredTables(TableDesign):
             queries.append(WeightedQuery(role, query, share, summed=summed))
         if is_public and shares[0][0]:
             queries.append(WeightedQuery(ROWS, LinearQuery(), Fraction(0)))
-        return cls.from_queries(inputs, queries, families, (measure,))
-
-    @classmethod
-    def from_queries(
-        cls,
-        inputs: Inputs,
-        queries: Iterable[WeightedQuery],
-        families: tuple[Family, ...],
-        measures: tuple[Measure, ...] = MEASURES,
-        *,
-        effects: bool = False,
-    ) -> Self:
-        """The design with these queries."""
-        wanted = tuple(published_tables(inputs))
-        return cls(
-            inputs, tuple(queries), families, measures,
-            axes=inputs.margins, by=inputs.by, wanted=wanted, effects=effects,
-        )  # fmt: skip
+        return cls(inputs, tuple(queries), families, (measure,), **tables_of(inputs))
 
     @property
     def agrees(self) -> bool:
@@ -228,7 +213,7 @@ class MeasuredTables(TableDesign):
         error = rounded_text(Fraction(self.expected_error(errors)), 3)
         agreed = f"the expected error of a count is {error} (root mean square over all cells)"
         if self.known:
-            return MEETS.format("public totals", self.known), agreed
+            return MEETS.format(self.known), agreed
         total = rounded_text(self._total_error(errors), 3)
         if len(self.wanted) == 1:
             return (f"the expected error of the total of all cells is {total}",)
@@ -309,9 +294,8 @@ def measured_effects(inputs: Inputs, relation: Relation) -> tuple[MeasuredTables
         queries.append(
             WeightedQuery(f"effect of {_names(axes)}", query, share, Fraction(1, cells(axes)))
         )
-    if not queries:
-        return ()
-    return (MeasuredTables.from_queries(inputs, queries, ("l2",), effects=True),)
+    more = tables_of(inputs)
+    return (MeasuredTables(inputs, tuple(queries), ("l2",), effects=True, **more),) * bool(queries)
 
 
 class Marginals(Statistic):
@@ -405,11 +389,7 @@ class Marginals(Statistic):
         self, inputs: Inputs, steps: Sequence[PostProcessingStep]
     ) -> Iterable[FieldFault]:
         """Faults of a joint table that is too large to fit, and of known totals."""
-        if known := known_tables(inputs):
-            yield from known.step_faults(steps, inputs.ways[-1])
-        count = joint_cells(sizes_of(inputs), inputs.ways)
-        if count > MAX_JOINT_CELLS and any(step.fits_joint_table for step in steps):
-            yield FieldFault("joint-table", "post", count=count, most=MAX_JOINT_CELLS)
+        return fit_faults(inputs, steps, inputs.margins, inputs.ways)
 
     def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
         designs = self.of_tables(inputs, relation)

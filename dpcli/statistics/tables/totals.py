@@ -30,7 +30,6 @@ from dpcli.statistics.design import Design, Inputs, NoiseOfNumbers, NoisyAnswer,
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.postprocessing import PostProcessingStep
 from dpcli.statistics.statistic import NUMERIC_STEPS, Statistic, public_groups
-from dpcli.statistics.tables.additive import joint_cells
 from dpcli.statistics.tables.agreement import (
     DECIMALS,
     Agreement,
@@ -39,8 +38,7 @@ from dpcli.statistics.tables.agreement import (
     cells,
     summed_counts,
 )
-from dpcli.statistics.tables.fitting import MAX_JOINT_CELLS
-from dpcli.statistics.tables.known import MEETS, TableDesign, known_tables
+from dpcli.statistics.tables.known import MEETS, TableDesign, fit_faults, known_tables
 
 ALL = "all"
 """The label of a key over which a number is a total, unless a spec names another."""
@@ -110,7 +108,7 @@ class SumsOfCells(TableDesign):
         within = exact_or_up(self.error(noises, confidence))
         near = f"with a probability of {percent}%, a cell is within {within} of the noise-free one"
         if self.known:
-            return MEETS.format("public totals", self.known), near
+            return MEETS.format(self.known), near
         if len(self.queries) > 1:
             what = "the total of all has none, because the number of rows is public"
         else:
@@ -205,16 +203,10 @@ class WithTotals(Statistic):
         for step in steps:
             if step.name in NUMERIC_STEPS and step.name != "suppress_below":
                 yield FieldFault("step-breaks", "post", step=step.name)
-        if known := known_tables(inputs):
-            yield from known.step_faults(steps, len(cell_axes(inputs)))
-        if not any(step.fits_joint_table for step in steps):
-            return
-        if any(low is None for low, _ in self.limits(inputs)):
+        axes, is_fitted = cell_axes(inputs), any(step.fits_joint_table for step in steps)
+        if is_fitted and any(low is None for low, _ in self.limits(inputs)):
             yield FieldFault("totals-form.negative", "post")
-        axes = cell_axes(inputs)
-        count = joint_cells([*map(len, axes)], [len(axes)])
-        if count > MAX_JOINT_CELLS:
-            yield FieldFault("joint-table", "post", count=count, most=MAX_JOINT_CELLS)
+        yield from fit_faults(inputs, steps, axes, [len(axes)])
 
     def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
         """The designs in which each cell has noise of its own, at the same cost."""
