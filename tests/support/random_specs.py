@@ -331,6 +331,13 @@ def _levels(drawn: Drawn) -> str | None:
     elif kind == "days":
         levels = f"{{up{name}: year, low{name}: day}}"
     drawn.trees.append(f"  {name}: {{column: {column}, levels: {levels}}}")
+    others = [one for one in labeled if one != column]
+    if others and random.random() < 0.3:
+        # A second hierarchy, of another column.
+        parents = ", ".join(f"{label}: both" for label in drawn.labels[others[0]])
+        levels = f"[up{name}b, low{name}b], parents: {{{parents}}}"
+        drawn.trees.append(f"  {name}b: {{column: {others[0]}, levels: {levels}}}")
+        return f"{_amount(drawn)}, by: [], hierarchy: [{name}, {name}b]"
     by = random.sample(labeled, random.choice((0, 1)) if labeled and not known else 0)
     keys = f", by: [{', '.join(by)}]"
     return f"{_amount(drawn)}{keys}, hierarchy: {name}{known}"
