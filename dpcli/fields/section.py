@@ -121,8 +121,8 @@ class ColumnRole:
     - `part`: a column of one of the `kinds`, or `rows`.
     - `rate`: public numbers by labels of keys of `by`.
     - `sizes`: public numbers of rows of all groups.
-    - `hierarchy`: the name of a hierarchy.
-    - `known`: public numbers of parts of the hierarchy.
+    - `hierarchy`: the names of one hierarchy or two.
+    - `known`: public totals by labels of keys, or of parts of the hierarchy.
     - `candidates`: increasing values of the field `column`; the default is all of its values.
     """
 

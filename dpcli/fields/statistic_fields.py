@@ -179,7 +179,12 @@ RateForm = Annotated[
 GroupSizes = Annotated[Numbers, ColumnRole("sizes"), Field(examples=[{"female": 150, "male": 150}])]
 """Public numbers of rows of all groups."""
 
-HierarchyName = Annotated[Text, ColumnRole("hierarchy"), Field(examples=["place"])]
+HierarchyNames = Annotated[
+    Annotated[Texts, Field(min_length=1, max_length=2)],
+    ListOrItem(),
+    ColumnRole("hierarchy"),
+    Field(examples=["place", ["place", "time"]]),
+]
 LevelShares = Annotated[
     dict[Text, Annotated[Fraction, positive_number("1", 10**6)]],
     Field(min_length=1, examples=[{"region": 2, "district": 3}]),
@@ -188,9 +193,7 @@ LevelShares = Annotated[
 """Shares of the loss of an entry by names of levels."""
 
 KnownForm = Annotated[
-    dict[Text, Any],
-    ColumnRole("known"),
-    Field(min_length=1, examples=[{"region": {"north": 1200, "south": 3400}}]),
+    Numbers, ColumnRole("known"), Field(examples=[{"region": {"north": 1200, "south": 3400}}, 4600])
 ]
 
 BoundName = Annotated[str, Choice("unknown-bound", ("rows", "sum"))]
@@ -212,8 +215,10 @@ class FieldFault:
         self.code, self.key, self.at_value, self.arguments = code, key, at_value, arguments
 
 
-def check_max(value: int, key: str, max_value: int, what: str) -> Iterator[FieldFault]:
+def check_max(
+    value: int, key: str, max_value: int, what: str, code: str = "not-in-range"
+) -> Iterator[FieldFault]:
     """The fault of a field that is above `max_value`; `what` is what it counts."""
     if value > max_value:
         arguments = {"found": quote(str(value)), "most": max_value, "what": what}
-        yield FieldFault("not-in-range", key, at_value=True, **arguments)
+        yield FieldFault(code, key, at_value=True, **arguments)

@@ -35,8 +35,9 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 from itertools import product
-from math import prod
+from math import ceil, gcd, inf, prod
 
+from dpcli.numeric.arrays import Floats, np
 from dpcli.privacy.unit import Neighbors, PersonUnit, Unit
 from dpcli.problems.light_dataclasses import dataclass
 
@@ -215,6 +216,9 @@ def centered_sensitivity(times: int, less: int, unit: PersonUnit, cells: int) ->
 MAX_EXCHANGED = 24
 """Up to this number of cells, all ways to share sums are compared."""
 
+EXACT = 2.0**53
+"""Floats below are exact sums of whole numbers."""
+
 
 def nested_sensitivity(
     contribution: RowContribution,
@@ -233,7 +237,8 @@ def nested_sensitivity(
     If sums have different sizes and values have one sign, L1 and L2 squared are those of the worst
     units: each fills the largest sums that are its own, because the sum of squares is convex. A
     sum of two exchanged units is one of them alone, because the rows of the other would lessen the
-    change. Which sums are whose is found by trying all.
+    change. Which sums are whose is found by trying all. If values have both signs, a sum of two
+    units changes by m max(a, b) + (s - m) min(a, b), as a cell does in the table of this module.
     """
     rows, total, touched = limits(unit, groups * sum(sizes))
     if not isinstance(unit, PersonUnit):
@@ -243,34 +248,55 @@ def nested_sensitivity(
     bound = sensitivity(contribution, neighbors, wide, groups * len(sizes))
     filled, largest = -(-total // rows), contribution.max_abs
     exchanged = neighbors is Neighbors.CHANGE_ONE
-    if sizes[0] == sizes[-1] or rows == total or (exchanged and contribution.span > largest):
-        return bound
-    if exchanged and filled > MAX_EXCHANGED:
+    if sizes[0] == sizes[-1] or rows == total or (exchanged and filled > MAX_EXCHANGED):
         return bound
     # No unit has rows in more sums than cells.
     every = tuple(size for size in sizes[: 2 * filled] for _ in range(min(groups, 2 * filled)))
-    changes, squares = _filled(rows, total, every[: 2 * filled], exchanged=exchanged)
-    return replace(bound, l1=largest * changes, l2_squared=largest**2 * squares)
+    if not exchanged:
+        squares, left = 0, total
+        for size in every[:filled]:
+            squares, left = squares + min(left, rows * size) ** 2, max(left - rows * size, 0)
+        return replace(bound, l2_squared=largest**2 * squares)
+    lesser = contribution.span - largest
+    common = gcd(largest, lesser)
+    pair = largest // common, lesser // common
+    l1, l2_squared = (
+        common**power * _exchanged_sums(rows, total, every[: 2 * filled], *pair, power)
+        for power in (1, 2)
+    )
+    return replace(bound, l1=l1, l2_squared=l2_squared)
 
 
 @lru_cache(maxsize=1024)
-def _filled(rows: int, total: int, sizes: tuple[int, ...], *, exchanged: bool) -> tuple[int, int]:
-    """The most rows that change, and the most that their squares sum to.
+def _exchanged_sums(
+    rows: int, total: int, sizes: tuple[int, ...], largest: int, lesser: int, power: int
+) -> int:
+    """The largest sum of powers of changes of sums, if a unit is exchanged.
 
-    One or two units fill sums of these sizes, in this order, each sum by one unit or by none.
+    If two units have a and b rows in a sum, it changes by `largest` times the greater number and
+    `lesser` times the smaller. Powers of that are convex, so each unit fills all cells of some
+    sums, and perhaps one more sum in part. In `best`, both units have some full cells and, or not,
+    their last cell, which has what is left. Floats that are not exact are rounded up.
     """
     cells = -(-total // rows)
-    best: dict[tuple[int, ...], tuple[int, int]] = {(0, 0) if exchanged else (0,): (0, 0)}
+    rest = total - rows * (cells - 1)
+    best: Floats = np.full((cells, 2, cells, 2), -inf)
+    best[0, 0, 0, 0] = 0.0
     for size in sizes:
-        for state, found in list(best.items()):
-            for one, used in enumerate(state):
-                now = min(cells, used + size)
-                added = min(total, rows * now) - min(total, rows * used)
-                after = (*state[:one], now, *state[one + 1 :])
-                changes, squares = best.get(after, (0, 0))
-                best[after] = max(changes, found[0] + added), max(squares, found[1] + added**2)
-    changes, squares = map(max, zip(*best.values(), strict=True))
-    return changes, squares
+        taken = [
+            (0, 0),
+            *[(size, 0)] * (size < cells),
+            *((at, 1) for at in range(min(size, cells))),
+        ]
+        before, best = best, best.copy()
+        for (one, last), (other, other_last) in product(taken, repeat=2):
+            both = rows * one + rest * last, rows * other + rest * other_last
+            change = (largest * max(both) + lesser * min(both)) ** power
+            after = best[one:, last:, other:, other_last:]
+            left = before[: cells - one, : 2 - last, : cells - other, : 2 - other_last]
+            np.maximum(after, left + float(change), out=after)
+    most = float(best.max())
+    return int(most) if most < EXACT else ceil(most * (1 + 1 / EXACT**0.75))
 
 
 def divided_sensitivity(

@@ -240,7 +240,9 @@ class StatisticReport(JsonObject):
     sizes: str | None = option(
         lambda inputs: inputs.sizes and str(inputs.sizes), "with public sizes of groups ({})"
     )
-    hierarchy: str | None = own("hierarchy", lambda _, tree: str(tree), "at the levels of {}")
+    hierarchy: str | None = own(
+        "hierarchy", lambda _, trees: " and of ".join(map(str, trees)), "at the levels of {}"
+    )
     level_shares: list[str] | None = own(
         "level_shares",
         lambda _, shares: shares and [f"{name}: {number(share)}" for name, share in shares],

@@ -185,9 +185,10 @@ def sum_of(report: Report, conditions: Conditions) -> PublishedSum:
     # Noise is whole numbers of the grid: a half-width may be half a step below a continuous one.
     if (variance := addends.variance) is not None:
         far = [noise.deviations_of_sum(float(1 - confidence)) for noise in addends.noises]
-        # Numbers with decimals are rounded.
+        # Numbers with decimals are rounded, and sums of parts of noises, which have a finer grid.
         rounding = Fraction(count, 10**addends.decimals) if addends.decimals else 0
-        width = Fraction(max(far) * sqrt(variance)) + (max(grids) + rounding) / 2
+        step = max(grids) / (2 if addends.decimals else 1)
+        width = Fraction(max(far) * sqrt(variance)) + (step + rounding) / 2
         return _around(addends, width, confidence, Basis.COVARIANCE)
     is_normal = not any(noise.fourth_cumulant(1) for noise in addends.noises)
     if is_normal and None in addends.limits:

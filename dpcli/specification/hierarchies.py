@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from dpcli.data.declared_texts import text_fault
+from dpcli.data.declared_texts import look, report_twins, text_fault
 from dpcli.data.grid_columns import NumericColumn, require_numeric
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import require_labeled
@@ -28,6 +28,9 @@ from dpcli.statistics.tables.totals import ALL, TotalsLabel
 
 Path = tuple[str, ...]
 """The labels of a leaf and of all above it, the top first."""
+
+Seen = tuple[str, int]
+"""A label, and the first line that has it."""
 
 Place = tuple[Span, int]
 """Where something is stated: in the spec, or in a line of a file."""
@@ -157,22 +160,25 @@ def _from_file(
     """The path of each line of a file with a column for each level."""
     file = node.scalar("file")
     assert file is not None
-    found, known = [], set[str]()
+    found, known, seen = [], set[str](), dict[str, Seen]()
     for line, cells in read_list(file, names, context, "hierarchy-file"):
         for level, label in zip(names, cells, strict=True):
             if not label:
                 arguments = {"file": file.text, "line": line, "level": level.text}
                 raise file.span.report("hierarchy-file.parent", **arguments)
             if label not in known:
-                _check(label, file, line)
+                _check(label, file, line, seen)
         known.update(cells)
         found.append((tuple(cells), (file.span, line)))
     return found
 
 
-def _check(label: str, file: ScalarNode, line: int) -> None:
+def _check(label: str, file: ScalarNode, line: int, seen: dict[str, Seen]) -> None:
     if text_fault(label, published=True):
         raise file.span.report("code-list.text", file=file.text, line=line)
+    other, first = seen.setdefault(look(label), (label, line))
+    if other != label:
+        raise file.span.report("code-list.twins", file=file.text, line=line, first=first)
 
 
 def _pairs(node: MappingNode, context: SpecContext) -> Iterator[tuple[str, str, Span, int]]:
@@ -182,6 +188,9 @@ def _pairs(node: MappingNode, context: SpecContext) -> Iterator[tuple[str, str, 
         raise node.span.report("hierarchy-form")
     file = parents.scalar("file")
     if parents.pairs.keys() != {"file", "key", "value"} or file is None:
+        labels = [one for pair in parents.pairs.values() for one in pair]
+        texts = [one for one in labels if isinstance(one, ScalarNode)]
+        report_twins("label", [(one, one.text) for one in texts])
         for key, parent in parents.pairs.values():
             text = parent.text if isinstance(parent, ScalarNode) else ""
             if text_fault(key.text, published=True) or text_fault(text, published=True):
@@ -191,12 +200,13 @@ def _pairs(node: MappingNode, context: SpecContext) -> Iterator[tuple[str, str, 
     columns = [scalar for scalar in map(parents.scalar, ("key", "value")) if scalar is not None]
     if len(columns) < 2:
         raise parents.span.report("hierarchy-form")
+    seen = dict[str, Seen]()
     for line, (key_text, text) in read_list(file, columns, context, "hierarchy-file"):
         if not text:
             # The top has no parent.
             continue
-        _check(key_text, file, line)
-        _check(text, file, line)
+        _check(key_text, file, line, seen)
+        _check(text, file, line, seen)
         yield key_text, text, file.span, line
 
 
@@ -274,11 +284,11 @@ def _of_paths(
     return Hierarchy(name, axis, tuple(levels), leaves, totals)
 
 
-def read_known(node: MappingNode, hierarchy: Hierarchy, context: SpecContext) -> KnownNumbers:
+def read_known(node: Node, hierarchy: Hierarchy, context: SpecContext) -> KnownNumbers:
     """The public numbers of parts of a hierarchy: by level and label, or from a file."""
     found: list[dict[int, Fraction]] = [{} for _ in hierarchy.levels]
     levels = {level.name: depth for depth, level in enumerate(hierarchy.levels)}
-    for level, label, text, span, line in _known_lines(node, context):
+    for level, label, text, span, line in _known_lines(node, hierarchy, context):
         if level.text not in levels:
             raise level.span.report("known-number.level", word=level.text, choices=levels)
         depth = levels[level.text]
@@ -294,15 +304,22 @@ def read_known(node: MappingNode, hierarchy: Hierarchy, context: SpecContext) ->
             raise _report(span, *UNREADABLE, line) from None
     if not any(found):
         raise node.span.report("known-number")
-    _require_sums(found, hierarchy, node)
     ordered = (tuple(sorted(numbers.items())) for numbers in found)
     return KnownNumbers(tuple(ordered), tuple(levels))
 
 
 def _known_lines(
-    node: MappingNode, context: SpecContext
+    node: Node, hierarchy: Hierarchy, context: SpecContext
 ) -> Iterator[tuple[ScalarNode, str, str, Span, int]]:
     """The level, the label and the number of each line."""
+    if isinstance(node, ScalarNode):
+        top = hierarchy.levels[0]
+        if len(top.labels) > 1:
+            raise node.span.report("known-number.top", level=top.name)
+        yield ScalarNode(top.name, node.span), top.labels[0], node.text, node.span, 0
+        return
+    if not isinstance(node, MappingNode):
+        raise node.span.report("known-number")
     if node.pairs.keys() == {"file", "key", "value"}:
         file, level, value = map(node.scalar, ("file", "key", "value"))
         if file is None or level is None or value is None:
@@ -316,24 +333,3 @@ def _known_lines(
         for part, number in numbers.pairs.values():
             stated = number.text if isinstance(number, ScalarNode) else ""
             yield name, part.text, stated, part.span, 0
-
-
-def _require_sums(
-    found: Sequence[Mapping[int, Fraction]], hierarchy: Hierarchy, node: MappingNode
-) -> None:
-    """Refuses a known number that is not the sum of parts that are all known."""
-    below: dict[int, Fraction] = {}
-    for depth in reversed(range(len(found))):
-        own = {**below, **found[depth]}
-        level = hierarchy.levels[depth]
-        for at in below.keys() & found[depth].keys():
-            if below[at] != found[depth][at]:
-                raise node.span.report("known-number.sum", level=level.name, label=level.labels[at])
-        parts: dict[int, list[Fraction | None]] = {}
-        for at, parent in enumerate(level.parents):
-            parts.setdefault(parent, []).append(own.get(at))
-        below = {
-            parent: sum(numbers, Fraction(0))
-            for parent, values in parts.items()
-            if len(numbers := [one for one in values if one is not None]) == len(values)
-        }

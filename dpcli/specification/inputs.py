@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import prod
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from dpcli.statistics.counts.rates import PublicRate
     from dpcli.statistics.public_numbers import PublicNumbers
     from dpcli.statistics.tables.hierarchy import KnownNumbers
+    from dpcli.statistics.tables.known import KnownTables
 
 ESTIMATE_COLUMNS = (
     "column",
@@ -171,16 +172,20 @@ class InputsReader:
         if role is None:
             return self._plain(key, value)
         match role.refers_to:
-            case "column" | "hierarchy" if isinstance(node, ScalarNode):
-                is_column = role.refers_to == "column"
-                return self._column(node, role) if is_column else self._context.hierarchy(node)
+            case "column" if isinstance(node, ScalarNode):
+                return self._column(node, role)
             case "labels" if node:
                 return self._labels(key, self._fields["column"].value, scalars_of(node))
             case "part" if isinstance(node, ScalarNode):
                 return self._part(node, role)
-            case "between" | "known" | "rate" | "sizes" if node:
+            case "between" | "hierarchy" | "known" | "rate" | "sizes" if node:
                 # A rate has a model of its own.
-                readers = {"known": self._known, "between": self._between, "sizes": self._sizes}
+                readers: dict[str, Callable[[], Any]] = {
+                    "known": self._known, "between": self._between, "sizes": self._sizes,
+                    "hierarchy": lambda: tuple(
+                        read_all(self._context.hierarchy, scalars_of(node))
+                    ),
+                }  # fmt: skip
                 return readers.get(role.refers_to, lambda: self._rate(value))()
             case "columns" if node:
                 return self._columns(key, scalars_of(node), role)
@@ -221,13 +226,21 @@ class InputsReader:
 
         return read_groups(self._section, self._context, self._by.value, self._where.value)
 
-    def _known(self) -> KnownNumbers | None:
+    def _known(self) -> KnownNumbers | KnownTables:
         from dpcli.specification.hierarchies import read_known
+        from dpcli.specification.public_numbers import read_known_tables
 
-        node = self._section.node.mapping("known")
-        if (hierarchy := self._fields["hierarchy"].value) is None:
-            raise self._section.report_key("known-number.hierarchy", "known")
-        return read_known(node, hierarchy, self._context) if node else None
+        key, node = self._section.node.pairs["known"]
+        read = {name: field.value for name, field in self._fields.items()}
+        if hierarchies := read.get("hierarchy"):
+            if len(hierarchies) > 1:
+                raise self._section.report_key("hierarchy-entry.two", "known", key="known")
+            return read_known(node, hierarchies[0], self._context)
+        bins = [read["bins"]] if "bins" in read else []
+        axes = (*self._by.value, *bins, *read.get("columns", ()))
+        if private := next((axis.column.name for axis in axes if axis.is_private), None):
+            raise self._section.report_key("values-required.groups", "by", column=private)
+        return read_known_tables(key, node, axes, self._context)
 
     def _rate(self, rate: RateModel) -> PublicRate:
         from dpcli.specification.public_numbers import read_rate
@@ -389,11 +402,11 @@ class InputsReader:
 
 def _count_combinations(inputs: Inputs) -> int:
     """How many combinations of cells, missing ones included, the engine may see."""
-    hierarchy = dict(inputs.options).get("hierarchy")
+    hierarchies = dict(inputs.options).get("hierarchy") or ()
     axes = [
         *inputs.by,
         *inputs.margins,
-        *([hierarchy.axis] if hierarchy else []),
+        *(hierarchy.axis for hierarchy in hierarchies),
         *([inputs.bins] if inputs.bins else []),
     ]
     sizes = [len(key) for key in axes if not key.is_private]

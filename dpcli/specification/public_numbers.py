@@ -1,4 +1,4 @@
-"""Public populations and standards of rates, in a spec or a file that it names.
+"""Public numbers of rates, and known totals, in a spec or a file that it names.
 
 The file is public, it is read once, and its digest is part of that of the spec. It could be a file
 of records by mistake, so no message quotes a cell of it.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import product
+from math import inf
 
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import require_labeled
@@ -20,6 +21,10 @@ from dpcli.specification.context import SpecContext
 from dpcli.specification.entry_fields import EntryModel
 from dpcli.statistics.counts.rates import PublicRate
 from dpcli.statistics.public_numbers import PublicNumbers
+from dpcli.statistics.tables.known import KnownTables
+
+ANY = -inf
+"""The least of numbers that may be any."""
 
 FILE_KEYS = {"file", "key", "value"}
 
@@ -85,12 +90,32 @@ def read_sizes(axes: Sequence[Axis], section: EntryModel, context: SpecContext) 
     return sizes
 
 
+def read_known_tables(
+    key: ScalarNode, node: Node, axes: Sequence[Axis], context: SpecContext
+) -> KnownTables:
+    """The public totals of an entry: a number, numbers by labels, or a file."""
+    if not isinstance(node, MappingNode | ScalarNode):
+        raise node.span.report("known-number")
+    if isinstance(node, ScalarNode) or node.pairs.keys() == FILE_KEYS:
+        return KnownTables((_numbers(key, node, axes, context, ANY),))
+    named, found = {axis.column.name: axis for axis in axes}, list[PublicNumbers]()
+    for name, numbers in node.pairs.values():
+        if name.text not in named:
+            raise name.span.report("known-number.key", word=name.text, choices=named)
+        if not isinstance(numbers, MappingNode):
+            raise name.span.report("known-number")
+        found.append(_numbers(key, numbers, (named[name.text],), context, ANY))
+    if not found:
+        raise node.span.report("known-number")
+    return KnownTables(tuple(found))
+
+
 def _numbers(
     key: ScalarNode,
     node: Node,
     axes: Sequence[Axis],
     context: SpecContext,
-    least: int | None = None,
+    least: float | None = None,
 ) -> PublicNumbers:
     """The numbers of each combination of labels of some of the axes.
 
@@ -118,7 +143,7 @@ def _from_file(
     node: MappingNode,
     axes: Sequence[Axis],
     context: SpecContext,
-    least: int | None,
+    least: float | None,
 ) -> PublicNumbers:
     file, value, names = node.scalar("file"), node.scalar("value"), scalars_of(node.value("key"))
     if file is None or value is None or not names:
@@ -135,7 +160,12 @@ def _from_file(
 
 
 def _checked(
-    lines: Iterable[Line], axes: Sequence[Axis], key: str, file: str, least: int | None, whole: Span
+    lines: Iterable[Line],
+    axes: Sequence[Axis],
+    key: str,
+    file: str,
+    least: float | None,
+    whole: Span,
 ) -> tuple[tuple[Label, Fraction], ...]:
     """The number of each combination of labels; a problem names the line of a file."""
     wanted, found = dict.fromkeys(product(*(axis.labels for axis in axes))), dict[Label, Fraction]()
@@ -153,11 +183,11 @@ def _checked(
             found[label] = parse_number(text)
         except NumberSyntaxError:
             raise span.report(unreadable, **arguments) from None
-        if found[label] < 0 or (not found[label] and least is None):
+        if found[label] < (least or 0) or (not found[label] and least is None):
             raise span.report(zero, **arguments)
     lacking = [label for label in wanted if label not in found]
     if lacking:
         raise whole.report("rate-population.missing", key=key, label=", ".join(lacking[0]))
-    if not any(found.values()):
+    if least != ANY and not any(found.values()):
         raise whole.report("rate-population.zero", key=key)
     return tuple((label, found[label]) for label in wanted)

@@ -47,9 +47,10 @@ def covariance_of(design: Design, noises: Sequence[Noise], *, consistent: bool) 
         return estimates.value.astype(np.float64).reshape(len(cells), -1) * float(estimates.step)
 
     units = np.eye(sum(sizes) if sum(sizes) <= MAX_CELLS else 0, dtype=np.int64)
-    if not units.size or numbers(units[:1]).size > MAX_NUMBERS:
+    if not units.size or (known := numbers(0 * units[:1])).size > MAX_NUMBERS:
         return None
-    weights = numbers(units * IMPULSE) / IMPULSE
+    # Numbers that meet known ones are not zero if all answers are.
+    weights = (numbers(units * IMPULSE) - known) / IMPULSE
     parts = zip(np.split(weights, np.cumsum(sizes)[:-1]), noises, sizes, strict=True)
     terms = [part.T @ noise.covariance(size) @ part for part, noise, size in parts]
     covariance: Floats = np.sum(terms, axis=0)

@@ -95,7 +95,7 @@ def asked() -> Iterator[tuple[Statistic, Inputs, Relation]]:
     )
     bins = Axis(wide, (0, 5, 9))
     levels = (Level("all", ("a", "b")), Level("bins", ("0", "5", "9"), (0, 0, 1)))
-    tree = (("hierarchy", Hierarchy("h", bins, levels, (0, 1, 2))),)
+    tree = (("hierarchy", (Hierarchy("h", bins, levels, (0, 1, 2)),)),)
     yield from (
         (COUNT_LEVELS, Inputs("r", options=tree), relation) for relation in (*rows, *people)
     )

@@ -27,6 +27,7 @@ class Drawn:
     labels: dict[str, list[str]] = field(default_factory=dict)
     flags: list[str] = field(default_factory=list)
     private: list[str] = field(default_factory=list)
+    trees: list[str] = field(default_factory=list)
     cells: dict[str, Cells] = field(default_factory=dict)
     of_limits: Random | None = None
 
@@ -128,7 +129,7 @@ DATE_FORMS: tuple[tuple[str, Cells], ...] = (
     (', format: "%d/%m/%Y"', ("30/12/2023", "1/1/2024", "01/02/2024", "2024-01-01", "31/04/2024")),
     (
         ', format: ["%d/%m/%Y %I:%M %p", "%d/%m/%Y"]',
-        ("1/1/2024 12:10 AM", "02/01/2024", "2/1/2024 0:10 am"),
+        ("1/1/2024 12:10 AM", "02/01/2024", "2/1/2024 0:10 am", "31/12/2023", "30/12/2023"),
     ),
     (
         ", zone: Asia/Tokyo",
@@ -171,6 +172,7 @@ def random_spec(seed: int) -> tuple[str, dict[str, Cells]]:
         "columns:",
         *drawn.columns,
         *(["derive:", *drawn.derived] if drawn.derived else []),
+        *(["hierarchies:", *drawn.trees] if drawn.trees else []),
         "statistics:",
         *entries,
     ]
@@ -282,11 +284,64 @@ def _inequality(drawn: Drawn) -> str | None:
     return f"statistic: inequality, column: {drawn.random.choice(names)}{bins}"
 
 
+def _amount(drawn: Drawn) -> str:
+    """A count, or a sum if there are numbers."""
+    names = [*drawn.numbers, ""]
+    name = drawn.random.choice(names)
+    return f"statistic: sum, column: {name}" if name else "statistic: count"
+
+
 def _with_totals(drawn: Drawn) -> str | None:
-    """A count with totals over a key, which keeps its own `by`."""
+    """A count or a sum with totals over keys, which keeps its own `by`, or with known ones."""
     if not drawn.labels:
         return None
-    return f"statistic: count, by: [{drawn.random.choice(list(drawn.labels))}], totals: every"
+    keys = drawn.random.sample([*drawn.labels], drawn.random.randint(1, min(2, len(drawn.labels))))
+    more = drawn.random.choice((", totals: every", ", known: 8", ", totals: every, known: 8"))
+    return f"{_amount(drawn)}, by: [{', '.join(keys)}]{more}"
+
+
+def _known_tables(drawn: Drawn) -> str | None:
+    """Marginal tables or a histogram with a known total of each label, or of all."""
+    if len(drawn.labels) < 2:
+        return None
+    one, other = drawn.random.sample([*drawn.labels], 2)
+    each = ", ".join(f"{label}: {drawn.random.randint(0, 3)}" for label in drawn.labels[one])
+    known = drawn.random.choice(("known: 8", f"known: {{{one}: {{{each}}}}}"))
+    if drawn.random.random() < 0.5:
+        return f"statistic: histogram, column: {other}, by: [{one}], {known}"
+    return f"statistic: marginals, columns: [{one}, {other}], ways: [1, 2], {known}"
+
+
+def _levels(drawn: Drawn) -> str | None:
+    """A count or a sum at two levels of labels, of bins or of days, perhaps with a known number."""
+    random, name = drawn.random, f"t{len(drawn.trees)}"
+    labeled = [column for column in drawn.labels if column.startswith("c")]
+    kind, column = random.choice(
+        [*(("labels", one) for one in labeled), *(("bins", one) for one in drawn.numbers),
+         *(("days", one) for one in drawn.dates), ("", "")]
+    )  # fmt: skip
+    if not kind:
+        return None
+    levels, known = f"{{up{name}: {{width: 2}}, low{name}: {{width: 1}}}}", ""
+    if kind == "labels":
+        above = {label: random.choice(("one", "two")) for label in drawn.labels[column]}
+        parents = ", ".join(f"{label}: {parent}" for label, parent in above.items())
+        levels = f"[up{name}, low{name}], parents: {{{parents}}}"
+        if random.random() < 0.5:
+            known = f", known: {{up{name}: {{{random.choice([*above.values()])}: 4}}}}"
+    elif kind == "days":
+        levels = f"{{up{name}: year, low{name}: day}}"
+    drawn.trees.append(f"  {name}: {{column: {column}, levels: {levels}}}")
+    others = [one for one in labeled if one != column]
+    if others and random.random() < 0.3:
+        # A second hierarchy, of another column.
+        parents = ", ".join(f"{label}: both" for label in drawn.labels[others[0]])
+        levels = f"[up{name}b, low{name}b], parents: {{{parents}}}"
+        drawn.trees.append(f"  {name}b: {{column: {others[0]}, levels: {levels}}}")
+        return f"{_amount(drawn)}, by: [], hierarchy: [{name}, {name}b]"
+    by = random.sample(labeled, random.choice((0, 1)) if labeled and not known else 0)
+    keys = f", by: [{', '.join(by)}]"
+    return f"{_amount(drawn)}{keys}, hierarchy: {name}{known}"
 
 
 FORMS: tuple[Form, ...] = (
@@ -307,6 +362,9 @@ FORMS: tuple[Form, ...] = (
     _of("labels", "histogram"),
     _of("labels", "histogram", ", percent: total"),
     _with_totals,
+    _known_tables,
+    _levels,
+    _levels,
     _standardized,
     _of("numbers", "median"),
     _of("dates", "median"),

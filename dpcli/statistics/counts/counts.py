@@ -13,7 +13,7 @@ from dpcli.fields.statistic_fields import (
     BinForms,
     BoundName,
     FieldFault,
-    HierarchyName,
+    HierarchyNames,
     KnownForm,
     LevelShares,
     NumericColumnName,
@@ -89,7 +89,7 @@ class Count(PersonCounts, WeightedStatistic):
         keys=PrivateKeys | None,
         percent=Percent | None,
         rate=RateForm | None,
-        hierarchy=HierarchyName | None,
+        hierarchy=HierarchyNames | None,
         level_shares=LevelShares | None,
         totals=TotalsLabel | None,
         known=KnownForm | None,
@@ -100,7 +100,7 @@ class Count(PersonCounts, WeightedStatistic):
         self, column: Column | None, method: str = "", stated: Collection[str] = ()
     ) -> Statistic:
         variants: dict[str, Statistic] = {
-            "hierarchy": COUNT_LEVELS, "totals": COUNT_TOTALS,
+            "hierarchy": COUNT_LEVELS, "totals": COUNT_TOTALS, "known": COUNT_TOTALS,
             "percent": COUNT_PERCENTS, "rate": COUNT_RATES,
         }  # fmt: skip
         return next((one for key, one in variants.items() if key in stated), self)
@@ -163,7 +163,7 @@ class Sum(WeightedStatistic):
         weight=WeightColumnName | None,
         bound=BoundName | None,
         unit_bounds=UnitBounds | None,
-        hierarchy=HierarchyName | None,
+        hierarchy=HierarchyNames | None,
         level_shares=LevelShares | None,
         totals=TotalsLabel | None,
         known=KnownForm | None,
@@ -180,7 +180,9 @@ class Sum(WeightedStatistic):
     def variant(
         self, column: Column | None, method: str = "", stated: Collection[str] = ()
     ) -> Statistic:
-        variants: dict[str, Statistic] = {"hierarchy": SUM_LEVELS, "totals": SUM_TOTALS}
+        variants: dict[str, Statistic] = {
+            "hierarchy": SUM_LEVELS, "totals": SUM_TOTALS, "known": SUM_TOTALS,
+        }  # fmt: skip
         return next((one for key, one in variants.items() if key in stated), self)
 
     def query(self, inputs: Inputs) -> LinearQuery:
@@ -236,13 +238,20 @@ class Histogram(PersonCounts):
     """
 
     name = "histogram"
-    takes = field_types(column=ValuedColumnName, bins=BinForms | None, percent=Percent | None)
+    takes = field_types(
+        column=ValuedColumnName,
+        bins=BinForms | None,
+        percent=Percent | None,
+        known=KnownForm | None,
+    )
     measure: ClassVar[NumbersMeasure] = "counts"
     item = "bin"
 
     def variant(
         self, column: Column | None, method: str = "", stated: Collection[str] = ()
     ) -> Statistic:
+        if "known" in stated:
+            return HISTOGRAM_KNOWN
         return HISTOGRAM_PERCENTS if "percent" in stated else self
 
     def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
@@ -312,6 +321,12 @@ class SumTotals(WithTotals, Sum):
     of_cells = Sum()
 
 
+class HistogramKnown(WithTotals, Histogram):
+    """The counts of bins, which meet known totals."""
+
+    of_cells = Histogram()
+
+
 class HistogramPercents(Percents, Histogram):
     """The counts of bins as percent of their total."""
 
@@ -319,6 +334,7 @@ class HistogramPercents(Percents, Histogram):
 
 
 COUNT_PERCENTS, HISTOGRAM_PERCENTS = CountPercents(), HistogramPercents()
+HISTOGRAM_KNOWN = HistogramKnown()
 COUNT_RATES, COUNT_TOTALS, SUM_TOTALS = CountRates(), CountTotals(), SumTotals()
 COUNT_LEVELS, SUM_LEVELS = CountLevels(), SumLevels()
 

@@ -15,6 +15,9 @@ from dpcli.queries.query import LinearQuery, Query
 from dpcli.statistics.design import Inputs, LinearDesign, NoisyAnswer, WeightedQuery
 from dpcli.statistics.estimates import Estimates
 
+ROWS = "rows"
+"""The role of the number of all rows, where it is public or measured."""
+
 MAX_CELLS = 10
 """The most counts: the noise of ten is 1.05 times smaller, of more hardly."""
 
@@ -50,7 +53,7 @@ class CountsOfAllRows(LinearDesign):
             return ()
         if not query.cells or not 1 < query.cells <= MAX_CELLS:
             return ()
-        rows = WeightedQuery("rows", LinearQuery(), Fraction(0))
+        rows = WeightedQuery(ROWS, LinearQuery(), Fraction(0))
         return (cls(inputs, (separate, rows), ("l2",), reason=REASON),)
 
     @property

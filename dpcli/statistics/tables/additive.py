@@ -11,7 +11,15 @@ from fractions import Fraction
 from math import prod
 
 from dpcli.numeric.arrays import Array, Floats, Ints, integer_array, np
-from dpcli.statistics.tables.agreement import WEIGHT_UNITS, Agreement, Axes, Measured, cells
+from dpcli.statistics.tables.agreement import (
+    NEAR_ZERO,
+    WEIGHT_UNITS,
+    Agreement,
+    Axes,
+    KnownTable,
+    Measured,
+    cells,
+)
 from dpcli.statistics.tables.fitting import (
     MAX_JOINT_CELLS,
     MeasuredEffectOfTable,
@@ -19,10 +27,13 @@ from dpcli.statistics.tables.fitting import (
     fitted_joint,
     projected,
 )
-from dpcli.statistics.tables.rounding import whole_margins, whole_parts
+from dpcli.statistics.tables.rounding import known_margin, whole_margins, whole_parts
 
 FIT_BITS = 44
 """Totals of more bits are fitted in a coarser unit, which floats have exactly."""
+
+MOST_PRECISE = 30
+"""What is known is fitted like a variance that is smaller by this factor."""
 
 
 def joint_cells(sizes: Sequence[int], ways: Sequence[int]) -> int:
@@ -40,10 +51,12 @@ def additive_counts(
     """The wanted tables in whole numbers of 1/`units`, by groups, then tables.
 
     They are linear estimates, or those without negative numbers that fit best: then the total of
-    each group is its linear, unbiased estimate, or zero if that is below zero.
+    each group is its linear, unbiased estimate, or zero if that is below zero. Either way they meet
+    the known ones of the measured tables.
     """
     ways, places = max(map(len, wanted)), {axis: at for at, axis in enumerate(margins)}
-    agreement = Agreement([*wanted, *(table.axes for table in measured)], measured)
+    # Effects that no wanted table has are left free: to fit them would only add their noise.
+    agreement = Agreement(wanted, measured)
     if not nonnegative:
         linear = (agreement.rounded(axes, units) for axes in wanted)
         return np.hstack([table.reshape(len(table), -1) for table in linear]).ravel()
@@ -51,24 +64,32 @@ def additive_counts(
     unit = 1 << max(0, int(totals.max(initial=0)).bit_length() - FIT_BITS)
     coarse: Ints = (totals // unit).astype(np.int64)
     scale = float(units / unit)
+    tables_known = [table for table in measured if isinstance(table, KnownTable) and table.axes]
+    fixed: Known = {
+        tuple(places[axis] for axis in table.axes): (table.counts * units).astype(np.int64)
+        for table in sorted(tables_known, key=lambda table: -table.counts.size)
+    }
+    noisy = [part for axes, part in agreement.precisions.items() if part * NEAR_ZERO < 1 / 2]
     effects = {
         tuple(places[axis] for axis in axes): MeasuredEffectOfTable(
             agreement.effects[axes].astype(np.float64) * (scale / WEIGHT_UNITS / cells(axes) ** 2),
-            precision / scale**2,
+            min(precision, MOST_PRECISE * max(noisy, default=1.0)) / scale**2,
         )
         for axes, precision in agreement.precisions.items()
-        # Tables of one axis are independent, but for their sum.
-        if axes and (ways > 1 or len(axes) == 1)
+        if axes
     }
     tables = [tuple(places[axis] for axis in axes) for axes in wanted]
     sizes = [*map(len, margins)]
     at_once = max(1, MAX_JOINT_CELLS // max(joint_cells(sizes, [ways]), 1))
-    found = [
-        _whole(
-            sizes, _of_groups(effects, slice(at, at + at_once)), coarse[at : at + at_once], tables
-        )
-        for at in range(0, len(coarse), at_once)
-    ]
+    found = []
+    for at in range(0, len(coarse), at_once):
+        own = slice(at, at + at_once)
+        known = {table: numbers[own] for table, numbers in fixed.items()}
+        parts = {
+            table: MeasuredEffectOfTable(part.numbers[own], part.precision)
+            for table, part in effects.items()
+        }
+        found.append(_whole(sizes, parts, coarse[own], tables, known))
     whole = np.vstack(found)
     if unit > 1:
         whole = whole.astype(object) * unit
@@ -79,25 +100,28 @@ def additive_counts(
 
 
 Effects = dict[Table, MeasuredEffectOfTable]
+Known = dict[Table, Ints]
 
 
-def _of_groups(effects: Effects, groups: slice) -> Effects:
-    return {
-        table: MeasuredEffectOfTable(part.numbers[groups], part.precision)
-        for table, part in effects.items()
-    }
-
-
-def _whole(sizes: Sequence[int], effects: Effects, totals: Ints, tables: Sequence[Table]) -> Ints:
+def _whole(
+    sizes: Sequence[int], effects: Effects, totals: Ints, tables: Sequence[Table], known: Known
+) -> Ints:
     """The numbers of each group, shape (groups, numbers)."""
     sums: Floats = totals.astype(np.float64)
     if max(map(len, tables)) > 1:
-        joint = zip(fitted_joint(sizes, effects, sums), totals.tolist(), strict=True)
-        rounded = (whole_margins(table, total, tables) for table, total in joint)
+        # The known table of the most cells is met exactly, others are fitted, and then rounded to.
+        first = next(iter(known), ())
+        joint = fitted_joint(sizes, effects, known.get(first, totals).astype(np.float64), first)
+        rounded = (
+            whole_margins(table, total, tables, {own: known[own][at] for own in known})
+            for at, (table, total) in enumerate(zip(joint, totals.tolist(), strict=True))
+        )
         return np.array([np.concatenate(numbers) for numbers in rounded])
     found = [totals[:, None]] * (() in tables)
     for (axis,) in filter(None, tables):
         even = np.repeat(sums[:, None] / sizes[axis], sizes[axis], axis=1)
         moved = effects[axis,].numbers if (axis,) in effects else 0.0
-        found.append(whole_parts(projected(even + moved, sums), totals))
+        near = known_margin(known, (axis,), 1)
+        whole = whole_parts(projected(even + moved, sums), totals)
+        found.append(whole if near is None else near)
     return np.hstack(found)

@@ -88,6 +88,10 @@ class MeasuredTable:
         return set(self.axes).issuperset(axes)
 
 
+class KnownTable(MeasuredTable):
+    """A public table, which has no noise."""
+
+
 @dataclass(frozen=True, eq=False)
 class MeasuredEffect:
     """The noisy scaled effect of some axes by group; `numbers` has the table's shape."""
@@ -119,9 +123,10 @@ Measured = MeasuredTable | MeasuredEffect
 
 
 def summed_counts(
-    wanted: Sequence[Axes], tables: Sequence[MeasuredTable], confidence: Fraction
+    wanted: Sequence[Axes], measured: Sequence[Measured], confidence: Fraction
 ) -> Estimates:
     """Each wanted table, summed from the measured table that gives the least noise."""
+    tables = [part for part in measured if isinstance(part, MeasuredTable)]
     values, margins = [], []
     for axes in wanted:
         source = best_source(axes, tables)
@@ -177,7 +182,6 @@ class Agreement:
     """The weighted mean of each effect over the measured tables that contain it.
 
     Attributes:
-        effects: Each effect, times the squared number of its cells and times `WEIGHT_UNITS`.
         precisions: The inverse variance of a total in a cell of its axes.
     """
 
@@ -185,17 +189,23 @@ class Agreement:
         self._measured = measured
         self._weights: dict[Axes, list[int]] = {}
         self.precisions: dict[Axes, float] = {}
-        self.effects: dict[Axes, Array] = {}
         for axes in dict.fromkeys(inner for table in wanted for inner in effects_of(table)):
             own = [table.precision(axes) for table in measured]
             self.precisions[axes] = sum(own)
             units = _units([part / self.precisions[axes] for part in own])
             self._weights[axes] = units
-            pairs = zip(units, measured, strict=True)
+
+    @cached_property
+    def effects(self) -> dict[Axes, Array]:
+        """Each effect, times the squared number of its cells and times `WEIGHT_UNITS`."""
+        found = {}
+        for axes, units in self._weights.items():
+            pairs = zip(units, self._measured, strict=True)
             weighted = [
                 unit * table.effect_times_squared_scale(axes) for unit, table in pairs if unit
             ]
-            self.effects[axes] = np.sum(weighted, axis=0)
+            found[axes] = np.sum(weighted, axis=0)
+        return found
 
     def table(self, axes: Axes) -> Array:
         """The agreed counts, times the squared number of cells and times `WEIGHT_UNITS`."""
@@ -239,7 +249,7 @@ class Agreement:
     def margin(self, axes: Axes, confidence: Fraction) -> Margin:
         """The margin of a cell of a table, in printed decimals."""
         variance = self.variance(axes)
-        if variance <= NEAR_ZERO:
+        if variance < NEAR_ZERO * 2**30:
             return Margin(0, 0.0)
         width = blended_half_width(self.fourth_cumulant(axes), variance, confidence)
         return Margin(ceil(width * 10**DECIMALS), variance * 10 ** (2 * DECIMALS))

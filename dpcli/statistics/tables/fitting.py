@@ -17,6 +17,7 @@ from itertools import combinations
 from math import prod
 
 from dpcli.numeric.arrays import Floats, np
+from dpcli.statistics.tables.families import Families
 
 Table = tuple[int, ...]
 """The indexes of some axes, in order."""
@@ -44,12 +45,15 @@ class MeasuredEffectOfTable:
 
 
 def fitted_joint(
-    sizes: Sequence[int], effects: Mapping[Table, MeasuredEffectOfTable], totals: Floats
+    sizes: Sequence[int],
+    effects: Mapping[Table, MeasuredEffectOfTable],
+    totals: Floats,
+    known: Table = (),
 ) -> Floats:
     """The joint tables that fit their effects best, shape (groups, *sizes).
 
-    `totals` are the sums of these tables, at least zero. The joint table is one of several that
-    have the same published tables.
+    `totals` are the sums of these tables over all axes but the `known` ones, by group, at least
+    zero. The joint table is one of several that have the same published tables.
     """
     shape, axes = (len(totals), *sizes), range(len(sizes))
     largest = max(map(len, effects), default=0)
@@ -78,10 +82,10 @@ def fitted_joint(
     start: Floats = np.zeros(shape)
     for effect, part in effects.items():
         start += spread(part.numbers / beyond[effect], effect)
-    joint = projected(start, totals)
+    joint = projected(start, totals, known)
     ahead, momentum = joint, 1.0
     for _ in range(STEPS):
-        moved = projected(ahead - gradient(ahead) / steepest, totals)
+        moved = projected(ahead - gradient(ahead) / steepest, totals, known)
         change = moved - joint
         joint = moved
         if np.abs(change).sum(axis=tuple(range(1, change.ndim))).max(initial=0.0) < NEAR:
@@ -94,28 +98,17 @@ def fitted_joint(
     return joint
 
 
-def projected(numbers: Floats, totals: Floats) -> Floats:
+def projected(numbers: Floats, totals: Floats, known: Table = ()) -> Floats:
     """The nearest tables without negative numbers that have these sums.
 
-    It is max(0, number - t), where t makes the sum right (Michelot 1986).
+    They are sums over all axes but the `known` ones.
     """
-    flat = numbers.reshape(len(totals), -1)
-    shift = (flat.sum(axis=1) - totals) / flat.shape[1]
-    above = np.ones(len(totals)) * flat.shape[1]
-    positive = np.ones(flat.shape, np.bool_)
-    while True:
-        # A number that was left out stays out: rounding might let it in and out without end.
-        positive &= flat > shift[:, None]
-        counts = positive.sum(axis=1)
-        if (counts == above).all():
-            break
-        above = counts
-        excess = np.where(positive, flat, 0.0).sum(axis=1) - totals
-        shift = np.where(counts > 0, excess / np.maximum(counts, 1), shift)
-    kept = np.maximum(flat - shift[:, None], 0.0)
-    sums = kept.sum(axis=1)
-    kept *= np.where(sums > 0, totals / np.where(sums > 0, sums, 1.0), 0.0)[:, None]
-    return np.array(kept.reshape(numbers.shape))
+    order = [0, *(axis + 1 for axis in known)]
+    order += [axis for axis in range(numbers.ndim) if axis not in order]
+    moved, totals = numbers.transpose(order), totals.ravel()
+    flat = moved.reshape(len(totals), -1)
+    kept = Families([0] * flat.shape[1]).projected(flat, totals[:, None])
+    return kept.reshape(moved.shape).transpose(np.argsort(order))
 
 
 def margin(tables: Floats, kept: Table) -> Floats:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from math import ceil, sqrt
+from itertools import product
+from math import ceil, prod, sqrt
 from typing import ClassVar
 
 from dpcli.data.kinds import Axis
@@ -17,7 +18,7 @@ from dpcli.fields.statistic_fields import FieldFault
 from dpcli.noise.distribution import Margin, Noise
 from dpcli.noise.sums import blended_half_width
 from dpcli.numeric.arrays import Array, integer_array, np
-from dpcli.numeric.exact import decimal_places, readable_text, rounded_text
+from dpcli.numeric.exact import decimal_places, rounded_text
 from dpcli.privacy.unit import PersonUnit, Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.nested import NestedQuery
@@ -27,23 +28,18 @@ from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.postprocessing import PostProcessingStep, Whole
 from dpcli.statistics.statistic import KeyColumn, Statistic, public_groups
 from dpcli.statistics.tables.agreement import DECIMALS, NEAR_ZERO
+from dpcli.statistics.tables.known import CONTRADICTION, contradicted, number_faults
 from dpcli.statistics.tables.totals import ALL
-from dpcli.statistics.tables.tree import UNKNOWN, TreeFit
+from dpcli.statistics.tables.tree import UNKNOWN, ProductFit, TreeFit
 
 REASON = (
     "the numbers of each level are measured, with a part of the loss for each level, and made to "
     "agree by least squares: each is the sum of its parts"
 )
 
+PAIRS = "all pairs of levels"
+
 OF_PEOPLE = ". Rows of a person are limited once, at the lowest level, for all levels"
-
-CONTRADICTION = Fraction(1, 1000)
-"""The probability that noise alone contradicts one of all known numbers."""
-
-CONTRADICTED = (
-    "the noisy number of {} is {}, and {} is known: noise explains a difference of at most {}, so "
-    "what is known is about other rows"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,19 +107,28 @@ class KnownNumbers:
         pairs = zip(self.names, self.levels, strict=True)
         return ", ".join(f"{len(known):,} of {name}" for name, known in pairs if known)
 
-    def exceeded(self, hierarchy: Hierarchy) -> str:
-        """The level of a number below the sum of its known parts, or no level."""
-        least: dict[int, Fraction] = {}
+    def fault(self, hierarchy: Hierarchy, low: Fraction | None) -> FieldFault | None:
+        """The fault of a number that is not the sum of known parts, or is below it.
+
+        If none can be negative, a number is at least the sum of its known parts.
+        """
+        below = dict[int, tuple[Fraction, bool]]()
         for depth in reversed(range(len(self.levels))):
-            own, level = dict(self.levels[depth]), hierarchy.levels[depth]
-            if any(least.get(at, 0) > number for at, number in own.items()):
-                return level.name
-            sums: dict[int, Fraction] = {}
-            for at, number in (least | own).items() if level.parents else ():
-                parent = level.parents[at]
-                sums[parent] = sums.get(parent, Fraction(0)) + number
-            least = sums
-        return ""
+            level, own = hierarchy.levels[depth], dict(self.levels[depth])
+            for at, number in own.items():
+                total, is_all = below.get(at, (number, False))
+                if is_all and total != number:
+                    label = level.labels[at]
+                    return FieldFault("known-number.sum", "known", level=level.name, label=label)
+                if low == 0 and total > number:
+                    return FieldFault("known-number.more", "known", level=level.name)
+            now = below | {at: (number, True) for at, number in own.items()}
+            below = {}
+            for at, parent in enumerate(level.parents):
+                number, is_known = now.get(at, (Fraction(0), False))
+                total, is_all = below.get(parent, (Fraction(0), True))
+                below[parent] = total + number, is_all and is_known
+        return None
 
     def is_whole(self, depth: int, hierarchy: Hierarchy) -> bool:
         """Whether all numbers of a level are known."""
@@ -145,19 +150,24 @@ class LevelTotals(LinearDesign):
 
         A level that no neighbor changes has no share.
         """
-        hierarchy, known = _hierarchy(inputs), _known(inputs)
+        trees, known = _trees(inputs), _known(inputs)
         stated = dict(dict(inputs.options).get("level_shares", ()))
         found = []
-        for depth, level in enumerate(hierarchy.levels):
-            if known and known.is_whole(depth, hierarchy):
+        for depths in _depths_of(trees):
+            if known and known.is_whole(depths[0], trees[0]):
                 continue
+            parts = [0]
+            for tree, depth in zip(trees, depths, strict=True):
+                size, own = len(tree.levels[depth].labels), tree.parts_of(depth)
+                parts = [above * size + part for above in parts for part in own]
+            names = [tree.levels[depth].name for tree, depth in zip(trees, depths, strict=True)]
             query = NestedQuery(
                 by=leaves.by, items=leaves.items, where=leaves.where, present=leaves.present,
-                of=leaves, sum_of_cell=hierarchy.parts_of(depth),
+                of=leaves, sum_of_cell=tuple(parts),
             )  # fmt: skip
             is_free = not query.sensitivity(relation).l1
-            share = Fraction(0) if is_free else stated.get(level.name, Fraction(1))
-            found.append(WeightedQuery(f"{role} by {level.name}", query, share, step))
+            share = prod(stated.get(name, Fraction(1)) for name in names) * (not is_free)
+            found.append(WeightedQuery(f"{role} by {' and '.join(names)}", query, share, step))
         total = sum(part.weight for part in found)
         queries = tuple(replace(part, weight=part.weight / (total or 1)) for part in found)
         reason = REASON + OF_PEOPLE * isinstance(relation.unit, PersonUnit)
@@ -167,26 +177,20 @@ class LevelTotals(LinearDesign):
     def _hierarchy(self) -> Hierarchy:
         return _hierarchy(self.inputs)
 
-    def _errors(self, errors: Sequence[float]) -> list[float]:
-        """The errors of the numbers that agree, by level (root mean square)."""
-        fit = self._fit([(error**2, 0.0) for error in errors])
-        return [sqrt(variances.mean()) for variances in fit.variances]
-
     def expected_error(self, errors: Sequence[float]) -> float:
-        each = self._errors(errors)
-        sizes = [len(level.labels) for level in self._hierarchy.levels]
-        pairs = zip(sizes, each, strict=True)
-        return sqrt(sum(size * error**2 for size, error in pairs) / sum(sizes))
+        fit = self._fit([(error**2, 0.0) for error in errors])
+        return sqrt(np.concatenate(fit.variances).mean())
 
     def error(self, noises: Sequence[Noise], confidence: Fraction) -> Fraction:
         margins = self._margins(self._fit(map(_moments, noises)), confidence)
         return Fraction(max(margin.width for margin in margins), 10**DECIMALS) * self.step
 
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
-        stated = [sqrt(noise.discrete_variance) * float(self.step) for noise in noises]
-        errors = (rounded_text(Fraction(error), 3) for error in self._errors(stated))
-        named = zip(self._hierarchy.levels, errors, strict=True)
-        listed = ", ".join(f"{error} for {level.name}" for level, error in named)
+        each, step = self._fit(map(_moments, noises)).variances, float(self.step)
+        errors = (rounded_text(Fraction(step * sqrt(own.mean())), 3) for own in each)
+        levels = [level.name for level in self._hierarchy.levels]
+        named = zip(levels if len(_trees(self.inputs)) == 1 else [PAIRS], errors, strict=True)
+        listed = ", ".join(f"{error} for {name}" for name, error in named)
         return (
             self.reason,
             f"once they agree, the expected error of a number is {listed} (root mean square)",
@@ -196,15 +200,14 @@ class LevelTotals(LinearDesign):
     def _depths(self) -> list[int]:
         """The levels that are measured: those with numbers that are not known."""
         hierarchy, known = self._hierarchy, _known(self.inputs)
-        every = range(len(hierarchy.levels))
+        every = range(len(self._sizes))
         return [at for at in every if not (known and known.is_whole(at, hierarchy))]
 
     def _measured(self, answers: Sequence[NoisyAnswer], *, known: bool = True) -> list[Array]:
         """The noisy or known numbers of each level, in steps, shape (groups, numbers)."""
         by_level = dict(zip(self._depths, answers, strict=True))
         groups, found = self.inputs.groups, []
-        for depth, level in enumerate(self._hierarchy.levels):
-            size = len(level.labels)
+        for depth, size in enumerate(self._sizes):
             answer = by_level.get(depth)
             found.append(
                 np.zeros((groups, size), dtype=object)
@@ -215,12 +218,28 @@ class LevelTotals(LinearDesign):
                 found[-1][:, at] = int(number / self.step)
         return found
 
+    @property
+    def _sizes(self) -> list[int]:
+        """The numbers of each level, or of each pair of levels."""
+        trees = _trees(self.inputs)
+        return [
+            prod(len(tree.levels[at].labels) for tree, at in zip(trees, depths, strict=True))
+            for depths in _depths_of(trees)
+        ]
+
     def _known_of(self, depth: int) -> tuple[tuple[int, Fraction], ...]:
         known = _known(self.inputs)
         return known.levels[depth] if known else ()
 
-    def _fit(self, noises: Iterable[tuple[float, float]], *, known: bool = True) -> TreeFit:
+    def _fit(
+        self, noises: Iterable[tuple[float, float]], *, known: bool = True
+    ) -> TreeFit | ProductFit:
         """The fit of what is measured, by the moments of its noise, and known."""
+        trees = _trees(self.inputs)
+        if len(trees) > 1:
+            shape = [len(tree.levels) for tree in trees]
+            pairs = np.array([*zip(*noises, strict=True)]).reshape(2, *shape)
+            return ProductFit([tree.parents for tree in trees], pairs)
         by_level, found = dict(zip(self._depths, noises, strict=True)), []
         for depth, level in enumerate(self._hierarchy.levels):
             variance, fourth = by_level.get(depth, (UNKNOWN, 0.0))
@@ -248,8 +267,7 @@ class LevelTotals(LinearDesign):
                 noisy = Fraction(int(numbers[0, at]), 10**DECIMALS)
                 if abs(noisy - number) > widths[at] + 1:
                     name = self._hierarchy.paths[start + at][-1]
-                    shown = [rounded_text(one, 6) for one in (noisy, number, Fraction(widths[at]))]
-                    return CONTRADICTED.format(name, *shown)
+                    return contradicted(name, noisy, number, Fraction(widths[at]))
             start += len(self._hierarchy.levels[depth].labels)
         return ""
 
@@ -260,13 +278,14 @@ class LevelTotals(LinearDesign):
         return Estimates.around(values, margins, unit, (decimal_places(unit),))
 
     @staticmethod
-    def _margins(fit: TreeFit, confidence: Fraction) -> list[Margin]:
+    def _margins(fit: TreeFit | ProductFit, confidence: Fraction) -> list[Margin]:
         """The margins of the numbers of a group, in printed decimals of a step."""
         variances, units = np.concatenate(fit.variances), 10**DECIMALS
         widths = blended_half_width(np.concatenate(fit.fourth_cumulants), variances, confidence)
-        # Rounding moves a number by less than one unit.
         return [
-            Margin(ceil(width * units) + 1 if width > 1 / units else 0, variance * units**2)
+            Margin(
+                ceil(width * units) + fit.rounding if width > 1 / units else 0, variance * units**2
+            )
             for width, variance in zip(widths.tolist(), variances.tolist(), strict=True)
         ]
 
@@ -274,7 +293,8 @@ class LevelTotals(LinearDesign):
         self, answers: Sequence[NoisyAnswer], units: int, *, nonnegative: bool
     ) -> Array:
         fit, measured = self._fit(_moments(one.noise) for one in answers), self._measured(answers)
-        make = fit.nonnegative if nonnegative else fit.rounded
+        assert isinstance(fit, TreeFit) or not nonnegative
+        make = fit.nonnegative if isinstance(fit, TreeFit) and nonnegative else fit.rounded
         return integer_array(np.hstack(make(measured, units * self.step)).ravel())
 
 
@@ -287,34 +307,44 @@ class Levels(Statistic):
 
     def level_totals(self, inputs: Inputs, counts: LinearQuery, relation: Relation) -> LevelTotals:
         """The design of these numbers, without groups, at all levels."""
-        leaves = replace(counts, items=(_hierarchy(inputs).axis,))
+        leaves = replace(counts, items=tuple(tree.axis for tree in _trees(inputs)))
         return LevelTotals.of(inputs, self.name, leaves, self.step(inputs), relation)
 
     def names(self, inputs: Inputs) -> tuple[str, ...]:
-        names = [level.name for level in _hierarchy(inputs).levels]
-        return tuple(
-            "; ".join(f"{name}={label}" for name, label in zip(names, path, strict=False))
-            for path in _hierarchy(inputs).paths
-        )
+        each = list[list[str]]()
+        for tree in _trees(inputs):
+            names = [level.name for level in tree.levels]
+            pairs = (zip(names, path, strict=False) for path in tree.paths)
+            each.append(["; ".join(map("=".join, path)) for path in pairs])
+        return tuple(map("; ".join, product(*each)))
 
     def key_columns(self, inputs: Inputs) -> tuple[KeyColumn, ...]:
         """A column for each level, with the label of totals below a number."""
-        levels, totals = _hierarchy(inputs).levels, _hierarchy(inputs).totals
-        full = [(*path, *[totals] * (len(levels) - len(path))) for path in _hierarchy(inputs).paths]
-        return tuple(zip((level.name for level in levels), zip(*full, strict=True), strict=True))
+        trees = _trees(inputs)
+        full = [
+            [(*path, *[tree.totals] * (len(tree.levels) - len(path))) for path in tree.paths]
+            for tree in trees
+        ]
+        cells = [sum(paths, ()) for paths in product(*full)]
+        return tuple(zip(_level_names(inputs), zip(*cells, strict=True), strict=True))
 
     def total_label(self, inputs: Inputs) -> str:
         return _hierarchy(inputs).totals
 
     def item_count(self, inputs: Inputs) -> int:
-        return sum(len(level.labels) for level in _hierarchy(inputs).levels)
+        trees = _trees(inputs)
+        return prod(sum(len(level.labels) for level in tree.levels) for tree in trees)
 
     def faults(self, inputs: Inputs, relation: Relation) -> Iterator[FieldFault]:
         """Faults of groups, of levels that are not there, and of fields for other tables."""
         yield from super().faults(inputs, relation)
         yield from public_groups(inputs)
-        names = [level.name for level in _hierarchy(inputs).levels]
-        taken = {*names, _hierarchy(inputs).axis.column.name}
+        names, trees = _level_names(inputs), _trees(inputs)
+        columns = [tree.axis.column.name for tree in trees]
+        taken = {*names, *columns}
+        repeats = len({*names}) < len(names) or len({*columns}) < len(columns)
+        if repeats or len({tree.totals for tree in trees}) > 1:
+            yield FieldFault("hierarchy-entry.twice", "hierarchy")
         for axis in inputs.by:
             if axis.column.name in taken:
                 yield FieldFault("hierarchy-entry.by", "by", column=axis.column.name)
@@ -338,18 +368,18 @@ class Levels(Statistic):
             yield FieldFault("known-number.all", "known")
         low, _ = self.limits(inputs)[0]
         numbers = [number for level in known.levels for _, number in level]
-        if any((number / step).denominator > 1 for number in numbers):
-            yield FieldFault("known-number.step", "known", step=readable_text(step))
-        if low is not None and min(numbers) < low:
-            yield FieldFault("known-number.negative", "known")
-        elif low == 0 and (level := known.exceeded(hierarchy)):
-            yield FieldFault("known-number.more", "known", level=level)
+        faults = [*number_faults(numbers, step, low)]
+        yield from faults
+        if not faults and (fault := known.fault(hierarchy, low)):
+            yield fault
 
     def step_faults(
         self, inputs: Inputs, steps: Sequence[PostProcessingStep]
     ) -> Iterator[FieldFault]:
         """The fault of a step without negative numbers for signed sums."""
         low, _ = self.limits(inputs)[0]
+        if len(_trees(inputs)) > 1 and any(getattr(step, "nonnegative", False) for step in steps):
+            yield FieldFault("hierarchy-entry.two", "post", key="whole")
         if low != 0 and any(step.name == Whole.name for step in steps):
             yield FieldFault("hierarchy-entry.negative", "post")
 
@@ -363,6 +393,19 @@ def _known(inputs: Inputs) -> KnownNumbers | None:
     return known
 
 
+def _trees(inputs: Inputs) -> tuple[Hierarchy, ...]:
+    trees: tuple[Hierarchy, ...] = inputs.option("hierarchy")
+    return trees
+
+
 def _hierarchy(inputs: Inputs) -> Hierarchy:
-    hierarchy: Hierarchy = inputs.option("hierarchy")
-    return hierarchy
+    return _trees(inputs)[0]
+
+
+def _level_names(inputs: Inputs) -> list[str]:
+    return [level.name for tree in _trees(inputs) for level in tree.levels]
+
+
+def _depths_of(trees: Iterable[Hierarchy]) -> list[tuple[int, ...]]:
+    """Each level, or each pair of levels of two hierarchies."""
+    return [*product(*(range(len(tree.levels)) for tree in trees))]

@@ -5,7 +5,7 @@ The designs measure tables or effects, which `agreement` makes consistent.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -15,41 +15,35 @@ from typing import Any, ClassVar
 
 from dpcli.data.column import Column
 from dpcli.fields.section import field_types
-from dpcli.fields.statistic_fields import AxesPerTable, FieldFault, TableColumns, check_max
+from dpcli.fields.statistic_fields import (
+    AxesPerTable,
+    FieldFault,
+    KnownForm,
+    TableColumns,
+    check_max,
+)
 from dpcli.noise.distribution import ADDITIVE, Family, Noise
-from dpcli.numeric.arrays import Array
 from dpcli.numeric.exact import rounded_text
 from dpcli.privacy.sensitivity import MAX_AXES, effect_sensitivity, sensitivity
 from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery, Query
-from dpcli.statistics.counts.known_sum import sum_is_public
-from dpcli.statistics.design import (
-    Design,
-    Inputs,
-    LinearDesign,
-    Measure,
-    NoisyAnswer,
-    WeightedQuery,
-)
+from dpcli.statistics.counts.known_sum import ROWS, sum_is_public
+from dpcli.statistics.design import Design, Inputs, Measure, NoisyAnswer, WeightedQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.postprocessing import PostProcessingStep
 from dpcli.statistics.statistic import NUMERIC_STEPS, KeyColumn, NumbersMeasure, Statistic
-from dpcli.statistics.tables.additive import additive_counts, joint_cells
 from dpcli.statistics.tables.agreement import (
     NEAR_ZERO,
     Axes,
-    Measured,
-    MeasuredEffect,
     MeasuredTable,
-    agreed_counts,
     agreed_part_noises,
     best_source,
     cells,
     summed_counts,
 )
 from dpcli.statistics.tables.effects import EffectQuery
-from dpcli.statistics.tables.fitting import MAX_JOINT_CELLS
+from dpcli.statistics.tables.known import MEETS, TableDesign, fit_faults, known_tables
 from dpcli.statistics.tables.one_way import OneWayTables
 from dpcli.statistics.tables.percent import PartNoise, Percent, Percents, parts_of, shares
 from dpcli.statistics.tables.shares import (
@@ -66,13 +60,6 @@ from dpcli.statistics.tables.shares import (
 )
 from dpcli.statistics.tables.totals import ALL, TotalsLabel, label_faults
 
-ROWS = "number of rows"
-
-
-def totals_label(inputs: Inputs) -> str:
-    """What a key is called over which a number is a total."""
-    return dict(inputs.options).get("totals") or ALL
-
 
 def sizes_of(inputs: Inputs) -> tuple[int, ...]:
     """The number of labels of each column of the tables."""
@@ -81,6 +68,20 @@ def sizes_of(inputs: Inputs) -> tuple[int, ...]:
 
 def _columns(inputs: Inputs) -> tuple[Column, ...]:
     return tuple(axis.column for axis in inputs.margins)
+
+
+def _unknown(inputs: Inputs, shares: Shares, *, is_public: bool = False) -> Shares:
+    """The shares without those of known tables or effects, which need none."""
+    known, left = known_tables(inputs), shares
+    if known:
+        tables = [tuple(inputs.margins[at] for at in table) for table, _ in shares]
+        left = tuple(
+            part for table, part in zip(tables, shares, strict=True) if not known.covers(table)
+        )
+    elif is_public and len(shares) > 1:
+        left = tuple(part for part in shares if part[0])
+    total = sum(share for _, share in left)
+    return tuple((table, share / total) for table, share in left)
 
 
 def _names(axes: Axes) -> str:
@@ -93,9 +94,20 @@ def published_tables(inputs: Inputs) -> list[Axes]:
     return [tuple(inputs.margins[index] for index in table) for table in indexes]
 
 
+def tables_of(inputs: Inputs) -> dict[str, Any]:
+    """The axes, groups and published tables of a design."""
+    wanted = tuple(published_tables(inputs))
+    return {"axes": inputs.margins, "by": inputs.by, "wanted": wanted}
+
+
 @dataclass(frozen=True, kw_only=True)
-class MeasuredTables(LinearDesign):
-    """A design that measures tables, from which the published tables are computed."""
+class MeasuredTables(TableDesign):
+    """A design that measures tables, from which the published tables are computed.
+
+    Or it measures `effects` and the number of rows, of which the published tables are sums.
+    """
+
+    effects: bool = False
 
     @classmethod
     def of(
@@ -108,15 +120,13 @@ class MeasuredTables(LinearDesign):
     ) -> MeasuredTables:
         """The design that measures tables with these shares of the loss, in this measure.
 
-        If the number of rows is public, it is a table without an axis.
+        If the number of rows is public, it is a table without an axis. Known tables have no share.
         """
         queries, present, summed = [], _columns(inputs), 1
         rows = LinearQuery(by=inputs.by, where=inputs.where, present=present)
-        is_public = not inputs.by and sum_is_public(rows, relation)
-        if is_public and len(shares) > 1:
-            # What has no noise needs no share.
-            left = 1 - dict(shares).get((), Fraction(0))
-            shares = tuple((table, share / left) for table, share in shares if table)
+        known = known_tables(inputs)
+        is_public = known is None and not inputs.by and sum_is_public(rows, relation)
+        shares = _unknown(inputs, shares, is_public=is_public)
         if len(shares) == 1:
             # A published count sums at most as many cells as the columns have that the smallest
             # tables leave out.
@@ -128,12 +138,15 @@ class MeasuredTables(LinearDesign):
             role = f"table of {_names(table)}" if table else ROWS
             queries.append(WeightedQuery(role, query, share, summed=summed))
         if is_public and shares[0][0]:
-            queries.append(WeightedQuery("rows", LinearQuery(), Fraction(0)))
-        return cls(inputs, tuple(queries), families, (measure,))
+            queries.append(WeightedQuery(ROWS, LinearQuery(), Fraction(0)))
+        return cls(inputs, tuple(queries), families, (measure,), **tables_of(inputs))
+
+    @property
+    def agrees(self) -> bool:
+        return self.effects or self.known is not None or super().agrees
 
     def measures_effect(self, query: Query) -> bool:
-        """Whether a query of the design is that of an effect."""
-        return False
+        return self.effects and bool(query.items)
 
     def expected_error(self, errors: Sequence[float]) -> float:
         inputs = self.inputs
@@ -144,12 +157,21 @@ class MeasuredTables(LinearDesign):
             measured = effects if self.measures_effect(weighted.query) else tables
             table = tuple(indexes[axis] for axis in weighted.query.items)
             measured.append((table, error**2))
+        known = self.known.measured(self.axes, self.by) if self.known else ()
+        tables += [(tuple(indexes[axis] for axis in table.axes), 0.0) for table in known]
         sizes = sizes_of(inputs)
         square = expected_square(sizes, inputs.ways, tables, effects)
         return sqrt(square / count_cells(sizes, inputs.ways))
 
     def reason_for(self, wanted: int) -> str:
         """Why these tables are measured for this number of published tables."""
+        if self.effects:
+            return (
+                "the number of rows is measured, and how counts deviate from it by each column and "
+                f"each combination of columns: {len(self.queries):,} answers, from which the "
+                f"{wanted:,} published tables follow. With the part of the loss that each has, all "
+                "counts together are expected to be closest to the exact ones"
+            )
         columns = len(self.inputs.margins)
         measured = sum(bool(part.query.items) for part in self.queries)
         if measured == 1:
@@ -186,17 +208,17 @@ class MeasuredTables(LinearDesign):
         )
 
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
-        wanted = len(published_tables(self.inputs))
         pairs = zip(self.queries, noises, strict=True)
         errors = [sqrt(noise.discrete_variance) * float(part.step) for part, noise in pairs]
-        total = rounded_text(self._total_error(errors), 3)
-        if wanted == 1:
-            return (f"the expected error of the total of all cells is {total}",)
         error = rounded_text(Fraction(self.expected_error(errors)), 3)
-        return self.reason_for(wanted), (
-            f"once totals agree, the expected error of a count is {error} (root mean square "
-            f"over all cells), and that of the total of all cells {total}"
-        )
+        agreed = f"the expected error of a count is {error} (root mean square over all cells)"
+        if self.known:
+            return MEETS.format(self.known), agreed
+        total = rounded_text(self._total_error(errors), 3)
+        if len(self.wanted) == 1:
+            return (f"the expected error of the total of all cells is {total}",)
+        more = f"and that of the total of all cells {total}"
+        return self.reason_for(len(self.wanted)), f"once totals agree, {agreed}, {more}"
 
     def _total_error(self, errors: Sequence[float]) -> Fraction:
         """The standard deviation of the noise in the total of a table that agrees."""
@@ -207,31 +229,17 @@ class MeasuredTables(LinearDesign):
                 precision += 1 / max(error**2 * cells(axes), NEAR_ZERO)
         return Fraction(sqrt(1 / precision))
 
-    def measured(self, answers: Sequence[NoisyAnswer]) -> Iterator[Measured]:
-        """The measured tables and effects with their noisy numbers."""
-        for weighted, answer in zip(self.queries, answers, strict=True):
-            kind: type[Measured] = (
-                MeasuredEffect if self.measures_effect(weighted.query) else MeasuredTable
-            )
-            axes = weighted.query.items
-            numbers = answer.values.astype(object).reshape(-1, *map(len, axes))
-            yield kind(axes, numbers, answer.noise)
-
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        tables = [part for part in self.measured(answers) if isinstance(part, MeasuredTable)]
-        return summed_counts(published_tables(self.inputs), tables, confidence)
-
-    def agreed(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        """The published tables with totals that agree."""
-        wanted = published_tables(self.inputs)
-        return agreed_counts(wanted, tuple(self.measured(answers)), confidence)
+        if self.effects or self.known:
+            return self.agreed(answers, confidence)
+        return summed_counts(self.wanted, self.measured(answers), confidence)
 
     def part_noises(
         self, percent: str, answers: Sequence[NoisyAnswer], consistent: bool
     ) -> list[PartNoise]:
         """The noise of the numbers of each published table next to their totals."""
-        wanted, measured = published_tables(self.inputs), tuple(self.measured(answers))
-        if consistent and not self.agrees:
+        wanted, measured = self.wanted, self.measured(answers)
+        if self.effects or (consistent and not self.agrees):
             return agreed_part_noises(wanted, measured, percent)
         tables = [part for part in measured if isinstance(part, MeasuredTable)]
         sources = [best_source(axes, tables) for axes in wanted]
@@ -249,45 +257,8 @@ class MeasuredTables(LinearDesign):
             return estimates
         return (self.estimate if self.agrees else self.agreed)(answers, confidence)
 
-    def make_additive(
-        self, answers: Sequence[NoisyAnswer], units: int, *, nonnegative: bool
-    ) -> Array:
-        measured, wanted = tuple(self.measured(answers)), published_tables(self.inputs)
-        return additive_counts(
-            self.inputs.margins, wanted, measured, units, nonnegative=nonnegative
-        )
 
-
-class MeasuredEffects(MeasuredTables):
-    """A design that measures effects and the number of rows.
-
-    The published tables are sums of effects, and so agree.
-    """
-
-    agrees = True
-
-    def measures_effect(self, query: Query) -> bool:
-        return bool(query.items)
-
-    def reason_for(self, wanted: int) -> str:
-        return (
-            "the number of rows is measured, and how counts deviate from it by each column and "
-            f"each combination of columns: {len(self.queries):,} answers, from which the "
-            f"{wanted:,} published tables follow. With the part of the loss that each has, all "
-            "counts together are expected to be closest to the exact ones"
-        )
-
-    def part_noises(
-        self, percent: str, answers: Sequence[NoisyAnswer], consistent: bool
-    ) -> list[PartNoise]:
-        wanted = published_tables(self.inputs)
-        return agreed_part_noises(wanted, tuple(self.measured(answers)), percent)
-
-    def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        return self.agreed(answers, confidence)
-
-
-def measured_effects(inputs: Inputs, relation: Relation) -> tuple[MeasuredEffects, ...]:
+def measured_effects(inputs: Inputs, relation: Relation) -> tuple[MeasuredTables, ...]:
     """The design that measures effects, with the best shares of rho.
 
     Empty if the published tables are as good, if they have too many axes, or if a limit on groups
@@ -313,7 +284,8 @@ def measured_effects(inputs: Inputs, relation: Relation) -> tuple[MeasuredEffect
     # The squares differ only if a table has a single cell.
     largest = max(map(of_table, wanted_tables(len(sizes), inputs.ways)))
     queries = []
-    for indexes, share in effects_design(sizes, inputs.ways, largest, of_effect) or ():
+    shares = effects_design(sizes, inputs.ways, largest, of_effect)
+    for indexes, share in _unknown(inputs, shares or ()):
         axes = tuple(inputs.margins[index] for index in indexes)
         if not axes:
             queries.append(WeightedQuery(ROWS, counts, share))
@@ -322,7 +294,8 @@ def measured_effects(inputs: Inputs, relation: Relation) -> tuple[MeasuredEffect
         queries.append(
             WeightedQuery(f"effect of {_names(axes)}", query, share, Fraction(1, cells(axes)))
         )
-    return (MeasuredEffects(inputs, tuple(queries), ("l2",)),) if queries else ()
+    more = tables_of(inputs)
+    return (MeasuredTables(inputs, tuple(queries), ("l2",), effects=True, **more),) * bool(queries)
 
 
 class Marginals(Statistic):
@@ -370,7 +343,11 @@ class Marginals(Statistic):
     name = "marginals"
     noun = "tables"
     takes = field_types(
-        columns=TableColumns, ways=AxesPerTable, percent=Percent | None, totals=TotalsLabel | None
+        columns=TableColumns,
+        ways=AxesPerTable,
+        percent=Percent | None,
+        totals=TotalsLabel | None,
+        known=KnownForm | None,
     )
     measure: ClassVar[NumbersMeasure] = "counts"
     steps: ClassVar[tuple[str, ...]] = ("consistent", "whole", *NUMERIC_STEPS)
@@ -379,7 +356,7 @@ class Marginals(Statistic):
     item = "cell"
 
     def complete_inputs(self, bare: Inputs, given: Mapping[str, Any]) -> Inputs:
-        own = {key: given[key] for key in ("percent", "totals") if given[key]}
+        own = {key: given[key] for key in ("percent", "totals", "known") if given[key]}
         inputs = super().complete_inputs(bare, own)
         return replace(inputs, margins=given["columns"], ways=given["ways"])
 
@@ -397,21 +374,27 @@ class Marginals(Statistic):
         columns = len(inputs.margins)
         if len(inputs.ways) > 1 and relation.limits_groups:
             yield FieldFault("several-ways", "ways")
-        yield from check_max(inputs.ways[-1], "ways", columns, "of the columns each table has")
-        if inputs.ways[0] < columns:
+        what = "of the columns each table has"
+        yield from check_max(inputs.ways[-1], "ways", columns, what, "not-in-range.to")
+        if known := known_tables(inputs):
+            if dict(inputs.options).get("percent"):
+                yield FieldFault("totals-form.alone", "known", key="percent")
+            tables = published_tables(inputs)
+            yield from known.faults(inputs.margins, inputs.by, Fraction(1), Fraction(0), tables)
+        if label := self.total_label(inputs):
             key = "totals" if dict(inputs.options).get("totals") else "columns"
-            yield from label_faults(inputs.margins, totals_label(inputs), key)
+            yield from label_faults(inputs.margins, label, key)
 
     def step_faults(
         self, inputs: Inputs, steps: Sequence[PostProcessingStep]
     ) -> Iterable[FieldFault]:
-        """A fault for a joint table that is too large to fit."""
-        count = joint_cells(sizes_of(inputs), inputs.ways)
-        if count > MAX_JOINT_CELLS and any(step.fits_joint_table for step in steps):
-            yield FieldFault("joint-table", "post", count=count, most=MAX_JOINT_CELLS)
+        """Faults of a joint table that is too large to fit, and of known totals."""
+        return fit_faults(inputs, steps, inputs.margins, inputs.ways)
 
     def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
         designs = self.of_tables(inputs, relation)
+        if known_tables(inputs):
+            return designs
         return (*OneWayTables.of(inputs, designs[-1], relation), *designs)
 
     def of_tables(self, inputs: Inputs, relation: Relation) -> tuple[MeasuredTables, ...]:
@@ -438,7 +421,7 @@ class Marginals(Statistic):
 
     def key_columns(self, inputs: Inputs) -> tuple[KeyColumn, ...]:
         """The columns of the tables; those that a table lacks have the label of totals."""
-        total, columns = totals_label(inputs), range(len(inputs.margins))
+        total, columns = self.total_label(inputs), range(len(inputs.margins))
         labels = [axis.labels for axis in inputs.margins]
         cells = [
             cell
@@ -451,13 +434,14 @@ class Marginals(Statistic):
     def names(self, inputs: Inputs) -> tuple[str, ...]:
         return tuple(
             "; ".join(f"{key.column.name}={label}" for key, label in zip(table, cell, strict=True))
-            or totals_label(inputs)
+            or self.total_label(inputs)
             for table in published_tables(inputs)
             for cell in product(*(key.labels for key in table))
         )
 
     def total_label(self, inputs: Inputs) -> str:
-        return totals_label(inputs) if inputs.ways[0] < len(inputs.margins) else ""
+        named = dict(inputs.options).get("totals") or ALL
+        return named if inputs.ways[0] < len(inputs.margins) else ""
 
     def item_count(self, inputs: Inputs) -> int:
         return count_cells(sizes_of(inputs), inputs.ways)

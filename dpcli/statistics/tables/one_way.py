@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from math import sqrt
 
-from dpcli.numeric.arrays import Array, np
+from dpcli.numeric.arrays import np
 from dpcli.privacy.norms import TABLES_NORMS
 from dpcli.privacy.unit import Neighbors, Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.one_way import OneWayQuery
 from dpcli.queries.query import Query
 from dpcli.statistics.counts.vectors import MAX_RELATIVE_DEVIATION
-from dpcli.statistics.design import Design, Inputs, LinearDesign, NoisyAnswer, WeightedQuery
-from dpcli.statistics.tables.additive import additive_counts
-from dpcli.statistics.tables.agreement import MeasuredTable
+from dpcli.statistics.design import Design, Inputs, NoisyAnswer, WeightedQuery
+from dpcli.statistics.tables.agreement import Measured, MeasuredTable
+from dpcli.statistics.tables.known import TableDesign
 
 MAX_CELLS = 64
 """The most cells of a group.
@@ -34,7 +34,7 @@ REASON = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class OneWayTables(LinearDesign):
+class OneWayTables(TableDesign):
     """The tables of single columns with K-norm noise, whose totals agree."""
 
     answered_by: str = "k_norm"
@@ -58,23 +58,23 @@ class OneWayTables(LinearDesign):
             return ()
         names = ", ".join(axis.column.name for axis in found.items)
         whole = (WeightedQuery(f"tables of {names}", found),)
-        return (cls(inputs, whole, ("l1", "vector"), reason=REASON, gains_by_epsilon=True),)
+        return (
+            cls(
+                inputs, whole, ("l1", "vector"), reason=REASON, gains_by_epsilon=True,
+                axes=inputs.margins, wanted=tuple((axis,) for axis in inputs.margins),
+            ),
+        )  # fmt: skip
 
     def expected_error(self, errors: Sequence[float]) -> float:
         """The root mean square over all cells; that of the answer is of the widest table."""
         widest, mean = _squares(self.queries[0].query)
         return errors[0] * sqrt(mean / widest)
 
-    def make_additive(
-        self, answers: Sequence[NoisyAnswer], units: int, *, nonnegative: bool
-    ) -> Array:
-        margins, noise = self.inputs.margins, answers[0].noise
-        ends = np.cumsum([*map(len, margins)])[:-1]
+    def measured(self, answers: Sequence[NoisyAnswer]) -> list[Measured]:
+        ends, noise = np.cumsum([*map(len, self.axes)])[:-1], answers[0].noise
         cells = answers[0].values.astype(object).reshape(-1, self.block[0])
-        pairs = zip(margins, np.split(cells, ends, axis=1), strict=True)
-        measured = [MeasuredTable((axis,), counts, noise) for axis, counts in pairs]
-        wanted = [(axis,) for axis in margins]
-        return additive_counts(margins, wanted, measured, units, nonnegative=nonnegative)
+        pairs = zip(self.axes, np.split(cells, ends, axis=1), strict=True)
+        return [MeasuredTable((axis,), counts, noise) for axis, counts in pairs]
 
 
 def _squares(query: Query) -> tuple[float, float]:

@@ -36,7 +36,7 @@ from dpcli.numeric.arrays import (
 from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery
-from dpcli.statistics.counts.known_sum import sum_is_public
+from dpcli.statistics.counts.known_sum import ROWS, sum_is_public
 from dpcli.statistics.design import (
     Design,
     Inputs,
@@ -325,7 +325,7 @@ class Percents(Statistic):
             queries = design.queries
             is_public = sum_is_public(queries[0].query, relation) and percent == TOTAL
             if is_public and queries[-1].query != rows:
-                queries = (*queries, WeightedQuery("rows", rows, Fraction(0), supports=True))
+                queries = (*queries, WeightedQuery(ROWS, rows, Fraction(0), supports=True))
             if is_public or design.noise_of_numbers is NoiseOfNumbers.OWN:
                 found.append(shares(design, queries, percent, tables, is_public=is_public))
         return tuple(found)

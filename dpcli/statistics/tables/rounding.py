@@ -6,10 +6,11 @@ what they were wherever such a rounding exists for the given totals (Causey, Cox
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 from dpcli.numeric.arrays import Floats, Ints, np
+from dpcli.statistics.tables.families import Families
 from dpcli.statistics.tables.fitting import Table, margin
 
 TINY = 1e-6
@@ -24,15 +25,7 @@ def whole_parts(parts: Floats, totals: Ints) -> Ints:
 
     The parts of a group have about its total as their sum. The largest remainders are rounded up.
     """
-    down: Ints = np.floor(parts + TINY).astype(np.int64)
-    missing = totals - down.sum(axis=1)
-    order = np.argsort(np.argsort(-(parts - down), axis=1, kind="stable"), axis=1, kind="stable")
-    whole: Ints = down + (order < missing[:, None])
-    # Floats may add up to slightly more than the total.
-    for group in np.flatnonzero(missing < 0):
-        smallest = np.argsort(np.where(down[group] > 0, parts[group] - down[group], np.inf))
-        whole[group, smallest[: -missing[group]]] -= 1
-    return whole
+    return Families([0] * parts.shape[1]).rounded_parts(parts, totals[:, None]).astype(np.int64)
 
 
 def whole_table(parts: Floats, rows: Ints, columns: Ints) -> Ints:
@@ -116,24 +109,53 @@ def whole_joint(joint: Floats, total: int, ways: int) -> Ints:
     return whole
 
 
-def whole_margins(joint: Floats, total: int, tables: Sequence[Table]) -> list[Ints]:
+def known_margin(known: Mapping[Table, Ints], table: Table, groups: int = 0) -> Ints | None:
+    """A table as the margin of a known one, if that has all of its axes.
+
+    Known tables have as many axes of `groups` before their own.
+    """
+    for own, numbers in known.items():
+        if set(table) <= set(own):
+            summed = tuple(at for at, axis in enumerate(own, groups) if axis not in table)
+            margin_of_known: Ints = numbers.sum(axis=summed)
+            return margin_of_known
+    return None
+
+
+def whole_margins(
+    joint: Floats, total: int, tables: Sequence[Table], known: Mapping[Table, Ints]
+) -> list[Ints]:
     """Whole numbers for these tables of one group, flat, which agree with each other.
 
     Tables of two axes are rounded to whole tables of one axis; tables of more are those of one
-    whole joint table.
+    whole joint table, made of one for each number of a known table.
     """
     ways = max(map(len, tables))
     if ways > 2:
-        whole = whole_joint(joint, total, ways)
+        first = next(iter(known), ())
+        moved = np.moveaxis(joint, first, range(len(first)))
+        whole: Ints = np.zeros(moved.shape, np.int64)
+        for cell in np.ndindex(moved.shape[: len(first)]):
+            inner = moved[cell]
+            own = int(known[first][cell]) if first else total
+            near = max(min(ways - len(first), inner.ndim), 1)
+            whole[cell] = whole_joint(inner, own, near)
+        whole = np.moveaxis(whole, range(len(first)), first)
         counts: Floats = whole[None].astype(np.float64)
         return [margin(counts, table).astype(np.int64).ravel() for table in tables]
     totals = np.array([total])
-    singles = [whole_parts(margin(joint[None], (axis,)), totals)[0] for axis in range(joint.ndim)]
+    singles = list[Ints]()
+    for axis in range(joint.ndim):
+        fixed = known_margin(known, (axis,))
+        parts = margin(joint[None], (axis,))
+        singles.append(whole_parts(parts, totals)[0] if fixed is None else fixed)
     found: list[Ints] = []
     for table in tables:
-        if len(table) == 2:
-            first, second = (singles[axis] for axis in table)
-            found.append(whole_table(margin(joint[None], table)[0], first, second).ravel())
+        if (fixed := known_margin(known, table)) is not None:
+            found.append(np.ravel(fixed))
+        elif len(table) == 2:
+            sums = (singles[axis] for axis in table)
+            found.append(whole_table(margin(joint[None], table)[0], *sums).ravel())
         else:
             found.append(singles[table[0]] if table else totals)
     return found

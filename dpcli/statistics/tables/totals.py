@@ -1,6 +1,7 @@
-"""Totals next to the cells of a table: their label, and sums of noisy cells.
+"""Totals next to the cells of a table, or known ones: labels, and sums of cells.
 
-Privacy: a function of the noisy cells, and of the number of rows where that is public.
+Privacy: a function of the noisy cells, of known totals, and of the number of rows where that is
+public.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
@@ -24,27 +25,20 @@ from dpcli.numeric.exact import decimal_places, exact_or_up
 from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery
-from dpcli.statistics.counts.known_sum import sum_is_public
-from dpcli.statistics.design import (
-    Design,
-    Inputs,
-    LinearDesign,
-    NoiseOfNumbers,
-    NoisyAnswer,
-    WeightedQuery,
-)
+from dpcli.statistics.counts.known_sum import ROWS, sum_is_public
+from dpcli.statistics.design import Design, Inputs, NoiseOfNumbers, NoisyAnswer, WeightedQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.postprocessing import PostProcessingStep
 from dpcli.statistics.statistic import NUMERIC_STEPS, Statistic, public_groups
-from dpcli.statistics.tables.additive import additive_counts, joint_cells
 from dpcli.statistics.tables.agreement import (
+    DECIMALS,
+    Agreement,
     Axes,
-    MeasuredTable,
     agreed_counts,
     cells,
     summed_counts,
 )
-from dpcli.statistics.tables.fitting import MAX_JOINT_CELLS
+from dpcli.statistics.tables.known import MEETS, TableDesign, fit_faults, known_tables
 
 ALL = "all"
 """The label of a key over which a number is a total, unless a spec names another."""
@@ -71,13 +65,12 @@ def label_faults(axes: Iterable[Axis], label: str, key: str) -> Iterator[FieldFa
 
 
 @dataclass(frozen=True, kw_only=True)
-class SumsOfCells(LinearDesign):
-    """The noisy cells of a table, and their sums over each of its axes.
+class SumsOfCells(TableDesign):
+    """The noisy cells of a table, and perhaps their sums over each of its axes.
 
-    If the total is public, it is the last answer, and cells are moved so that they sum to it.
+    If the total is public, it is the last answer, and cells are moved so that they sum to it. They
+    are also moved so that they sum to known totals.
     """
-
-    axes: Axes
 
     agrees = True
 
@@ -85,10 +78,15 @@ class SumsOfCells(LinearDesign):
     def of(cls, design: Design, inputs: Inputs, relation: Relation) -> SumsOfCells:
         """The design with totals, from one in which each cell has noise of its own."""
         (counts, *_) = design.queries
-        public = sum_is_public(counts.query, relation)
-        rows = (WeightedQuery("rows", LinearQuery(), Fraction(0)),) if public else ()
-        axes, measures = design.inputs.by, design.measures
-        return cls(inputs, (counts, *rows), design.families, measures, axes=axes)
+        public = sum_is_public(counts.query, relation) and known_tables(inputs) is None
+        rows = (WeightedQuery(ROWS, LinearQuery(), Fraction(0)),) if public else ()
+        axes = cell_axes(inputs)
+        least = 0 if dict(inputs.options).get("totals") else len(axes)
+        each = (combinations(axes, count) for count in range(least, len(axes) + 1))
+        return cls(
+            inputs, (counts, *rows), design.families, design.measures,
+            axes=axes, wanted=tuple(chain(*each)), step=counts.step,
+        )  # fmt: skip
 
     @property
     def block(self) -> tuple[int, ...]:
@@ -99,25 +97,26 @@ class SumsOfCells(LinearDesign):
 
     def error(self, noises: Sequence[Noise], confidence: Fraction) -> Fraction:
         """That of a cell."""
-        return summed_margin(noises[0], 1, confidence).width * self.queries[0].step
+        if self.known is None:
+            return summed_margin(noises[0], 1, confidence).width * self.step
+        nothing = NoisyAnswer(np.zeros(cells(self.axes), np.int64), noises[0])
+        margin = Agreement([self.axes], self.measured([nothing])).margin(self.axes, confidence)
+        return Fraction(margin.width, 10**DECIMALS) * self.step
 
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
+        percent = exact_or_up(confidence * 100)
+        within = exact_or_up(self.error(noises, confidence))
+        near = f"with a probability of {percent}%, a cell is within {within} of the noise-free one"
+        if self.known:
+            return MEETS.format(self.known), near
         if len(self.queries) > 1:
             what = "the total of all has none, because the number of rows is public"
         else:
             width = summed_margin(noises[0], cells(self.axes), confidence).width
-            error = exact_or_up(width * self.queries[0].step)
+            error = exact_or_up(width * self.step)
             what = f"the total of all {cells(self.axes):,} cells is within {error}"
-        percent = exact_or_up(confidence * 100)
-        within = exact_or_up(self.error(noises, confidence))
         costless = "totals are sums of the noisy cells, at no further cost"
-        near = f"with a probability of {percent}%, a cell is within {within} of the noise-free one"
         return (f"{costless}: {near}, and {what}",)
-
-    @property
-    def _tables(self) -> list[Axes]:
-        counts = range(len(self.axes) + 1)
-        return [table for count in counts for table in combinations(self.axes, count)]
 
     def _published(self, numbers: Array) -> Array:
         """The numbers of all tables in the order in which they are published."""
@@ -127,25 +126,19 @@ class SumsOfCells(LinearDesign):
     @property
     def _order(self) -> Ints:
         """For each published number, its place among all numbers of the tables."""
-        places, first = np.empty([len(axis) + 1 for axis in self.axes], np.int64), 0
-        for table in self._tables:
-            own = tuple(slice(0, -1) if axis in table else -1 for axis in self.axes)
+        more, first = int(len(self.wanted) > 1), 0
+        places = np.empty([len(axis) + more for axis in self.axes], np.int64)
+        for table in self.wanted:
+            own = tuple(slice(0, len(axis)) if axis in table else -1 for axis in self.axes)
             shape = [len(axis) for axis in table]
             places[own] = np.arange(first, first + cells(table)).reshape(shape)
             first += cells(table)
         return places.ravel()
 
-    def _measured(self, answers: Sequence[NoisyAnswer]) -> list[MeasuredTable]:
-        found = []
-        for answer, axes in zip(answers, (self.axes, ()), strict=False):
-            numbers = answer.values.astype(object).reshape(-1, *map(len, axes))
-            found.append(MeasuredTable(axes, numbers, answer.noise))
-        return found
-
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        measured, step = self._measured(answers), self.queries[0].step
+        measured, step = self.measured(answers), self.step
         sums = summed_counts if len(measured) == 1 else agreed_counts
-        found, square = sums(self._tables, measured, confidence), float(step) ** 2
+        found, square = sums(self.wanted, measured, confidence), float(step) ** 2
         variances = (found.variances[at] for at in self._order)
         return replace(
             found.map_numbers(self._published),
@@ -157,13 +150,17 @@ class SumsOfCells(LinearDesign):
     def make_additive(
         self, answers: Sequence[NoisyAnswer], units: int, *, nonnegative: bool
     ) -> Array:
-        scale, measured = units * self.queries[0].step, self._measured(answers)
-        found = additive_counts(self.axes, self._tables, measured, scale, nonnegative=nonnegative)
-        return self._published(found)
+        return self._published(super().make_additive(answers, units, nonnegative=nonnegative))
+
+
+def cell_axes(inputs: Inputs) -> Axes:
+    """The axes of the cells of a table: the keys, and the bins of a histogram."""
+    by = (axis.without_total for axis in inputs.by)
+    return (*by, *((inputs.bins,) if inputs.bins else ()))
 
 
 class WithTotals(Statistic):
-    """Numbers by groups, with totals over each key of `by`.
+    """Numbers by groups, with totals over each key, or that meet known totals.
 
     Attributes:
         of_cells: The statistic that publishes the numbers alone.
@@ -177,7 +174,7 @@ class WithTotals(Statistic):
     def complete_inputs(self, bare: Inputs, given: Mapping[str, Any]) -> Inputs:
         """The inputs, in which each key has the label of totals."""
         inputs = super().complete_inputs(bare, given)
-        total = given["totals"]
+        total = given.get("totals") or ""
         return replace(inputs, by=tuple(replace(axis, total=total) for axis in inputs.by))
 
     def faults(self, inputs: Inputs, relation: Relation) -> Iterator[FieldFault]:
@@ -185,14 +182,19 @@ class WithTotals(Statistic):
         yield from super().faults(inputs, relation)
         yield from public_groups(inputs)
         options = dict(inputs.options)
-        if not inputs.by:
+        stated = "totals" if options.get("totals") else "known"
+        if not inputs.by and stated == "totals":
             yield FieldFault("totals-form", "totals")
         for key in ("percent", "rate"):
             if options.get(key):
-                yield FieldFault("totals-form.alone", "totals", key=key)
-        if not inputs.has_private_groups:
-            axes = [axis.without_total for axis in inputs.by]
+                yield FieldFault("totals-form.alone", stated, key=key)
+        if inputs.has_private_groups:
+            return
+        axes, known = cell_axes(inputs), known_tables(inputs)
+        if stated == "totals":
             yield from label_faults(axes, options["totals"], "totals")
+        if known:
+            yield from known.faults(axes, (), self.step(inputs), self.limits(inputs)[0][0], [axes])
 
     def step_faults(
         self, inputs: Inputs, steps: Sequence[PostProcessingStep]
@@ -201,13 +203,10 @@ class WithTotals(Statistic):
         for step in steps:
             if step.name in NUMERIC_STEPS and step.name != "suppress_below":
                 yield FieldFault("step-breaks", "post", step=step.name)
-        if not any(step.fits_joint_table for step in steps):
-            return
-        if any(low is None for low, _ in self.limits(inputs)):
+        axes, is_fitted = cell_axes(inputs), any(step.fits_joint_table for step in steps)
+        if is_fitted and any(low is None for low, _ in self.limits(inputs)):
             yield FieldFault("totals-form.negative", "post")
-        count = joint_cells([len(axis) for axis in inputs.by], [len(inputs.by)])
-        if count > MAX_JOINT_CELLS:
-            yield FieldFault("joint-table", "post", count=count, most=MAX_JOINT_CELLS)
+        yield from fit_faults(inputs, steps, axes, [len(axes)])
 
     def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
         """The designs in which each cell has noise of its own, at the same cost."""

@@ -13,89 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from math import isqrt
 
 from dpcli.numeric.arrays import Array, Bools, Floats, Ints, np
 from dpcli.statistics.tables.agreement import NEAR_ZERO, WEIGHT_UNITS
+from dpcli.statistics.tables.families import Families, exact_floats
 
 RANK_BITS = 60
 """The bits of remainders that are compared."""
 
+FINE = 1 << 20
+"""Parts of a printed unit, in which numbers are moved to a public total."""
+
 UNKNOWN = 2.0**100
 """The variance of a number that is not measured."""
-
-LARGEST = 2.0**62
-"""Floats below this fit in the whole numbers of an array."""
-
-
-def exact_floats(numbers: Floats) -> Array:
-    """Whole floats as Python integers."""
-    return np.array([int(one) for one in numbers.flat], object).reshape(numbers.shape)
-
-
-class Families:
-    """The parts of each number of the level above, one after another.
-
-    Each number has parts, and `parents`, the index above of each part, does not decrease.
-    """
-
-    def __init__(self, parents: Sequence[int]) -> None:
-        self.of: Ints = np.asarray(parents, np.int64)
-        self.starts: Ints = np.flatnonzero(np.diff(self.of, prepend=-1))
-
-    def sums(self, numbers: Array) -> Array:
-        """The sum of each family along the last axis."""
-        return np.asarray(np.add.reduceat(numbers, self.starts, axis=-1))
-
-    def ranks(self, numbers: Array) -> Ints:
-        """The rank of each number in its family, from the largest down."""
-        families = np.broadcast_to(self.of, numbers.shape)
-        order = np.lexsort((-numbers, families), axis=-1)
-        ranks: Ints = np.empty(numbers.shape, np.int64)
-        np.put_along_axis(ranks, order, np.arange(len(self.of)) - self.starts[families], axis=-1)
-        return ranks
-
-    def whole(self, down: Array, remainders: Array, totals: Array) -> Array:
-        """Whole numbers with these totals: `down`, and one for large remainders."""
-        missing = totals - self.sums(down)
-        all_parts = np.diff(self.starts, append=len(self.of))
-        # Floats may leave more than one for each part.
-        each, more = missing // all_parts, (missing % all_parts).astype(np.int64)
-        up = self.ranks(remainders) < more[..., self.of]
-        return np.asarray(down + each[..., self.of] + up)
-
-    def rounded_parts(self, parts: Floats, totals: Array) -> Array:
-        """Whole numbers near `parts`, with these totals and none below zero.
-
-        The largest of each family has what floats of large numbers miss.
-        """
-        floors = np.floor(parts)
-        is_small = floors.max(initial=0.0) < LARGEST
-        down = np.asarray(floors.astype(np.int64) if is_small else exact_floats(floors))
-        missing = totals - self.sums(down)
-        positive = parts > 0
-        beyond = (missing < 0) | (missing > self.sums(positive.astype(np.int64)))
-        largest = self.ranks(parts) == 0
-        down = down + np.where(largest & beyond[..., self.of], missing[..., self.of], 0)
-        return self.whole(down, np.where(positive, parts - floors, -1.0), totals)
-
-    def projected(self, numbers: Floats, totals: Array) -> Floats:
-        """The nearest numbers with these totals that are not negative (Michelot 1986)."""
-        ranks = self.ranks(numbers)
-        place = self.starts[self.of] + ranks
-        ordered = np.empty_like(numbers)
-        np.put_along_axis(ordered, np.broadcast_to(place, numbers.shape), numbers, axis=-1)
-        sums = np.cumsum(ordered, axis=-1)
-        before = (sums - ordered)[..., self.starts]
-        wanted = totals.astype(np.float64)
-        counts = np.arange(len(self.of)) - self.starts[self.of] + 1
-        shifts = (sums - (before + wanted)[..., self.of]) / counts
-        positive = self.sums((ordered > shifts).astype(np.int64))
-        last = self.starts + np.maximum(positive - 1, 0)
-        shift = np.take_along_axis(shifts, np.broadcast_to(last, positive.shape), axis=-1)
-        kept: Floats = np.maximum(numbers - shift[..., self.of], 0.0)
-        found = self.sums(kept)
-        scale = np.where(found > 0, wanted / np.where(found > 0, found, 1.0), 0.0)
-        return np.asarray(kept * scale[..., self.of])
 
 
 class TreeFit:
@@ -110,13 +41,16 @@ class TreeFit:
         fourth_cumulants: Those of the estimates, by level.
     """
 
+    rounding = 1
+    """How many printed units rounding may add to the error of a number."""
+
     def __init__(self, parents: Sequence[Sequence[int]], noises: Sequence[Floats]) -> None:
         self.families = [Families(of) for of in parents]
-        own, upward = noises, [noises[-1]]
+        upward = [noises[-1]]
         self._is_known = [noise[0] <= NEAR_ZERO for noise in noises]
         self._of_own: list[Ints] = []
         self._shares: list[Ints] = []
-        for families, noise in zip(reversed(self.families), own[-2::-1], strict=True):
+        for families, noise in zip(reversed(self.families), noises[-2::-1], strict=True):
             parts = upward[0]
             below = families.sums(parts)
             share = parts[0] / below[0, families.of] * WEIGHT_UNITS
@@ -125,13 +59,18 @@ class TreeFit:
             self._shares.insert(0, families.whole(down, share - down, totals))
             units = np.rint(WEIGHT_UNITS * below[0] / (noise[0] + below[0])).astype(np.int64)
             self._of_own.insert(0, units)
-            mine = units / WEIGHT_UNITS
-            powers = np.array([[2], [4]])
-            upward.insert(0, mine**powers * noise + (1 - mine) ** powers * below)
-        self._downward(own, upward)
+            upward.insert(0, _mean(units / WEIGHT_UNITS, noise, below))
+        moments = self.moments(noises)
+        self.variances, self.fourth_cumulants = zip(*moments, strict=True)
 
-    def _downward(self, own: Sequence[Floats], upward: Sequence[Floats]) -> None:
-        """The noise of the estimates: of each z, and of what is independent of it."""
+    def moments(self, own: Sequence[Floats]) -> list[Floats]:
+        """The variance and fourth cumulant of the estimates for these of noise."""
+        upward = [own[-1]]
+        for families, noise, units in zip(
+            reversed(self.families), own[-2::-1], reversed(self._of_own), strict=True
+        ):
+            upward.insert(0, _mean(units / WEIGHT_UNITS, noise, families.sums(upward[0])))
+        # The noise of each z, and of what is independent of it.
         powers = np.array([[2], [4]])
         moments, times = [upward[0]], np.ones(upward[0].shape[1])
         for level, families in enumerate(self.families):
@@ -150,10 +89,16 @@ class TreeFit:
                 + share**powers * np.maximum(rest, 0.0)[:, of]
             )
             times = parts
-        self.variances = [part[0] for part in moments]
-        self.fourth_cumulants = [part[1] for part in moments]
+        return moments
 
-    def _estimates(self, measured: Sequence[Array]) -> list[tuple[Array, int]]:
+    def ratios(self) -> list[Floats]:
+        """How much of a change of a number at the top moves each number below, by level."""
+        found = [np.ones(len(self._of_own[0]))]
+        for share, families in zip(self._shares, self.families, strict=True):
+            found.append(share / WEIGHT_UNITS * found[-1][families.of])
+        return found
+
+    def estimates(self, measured: Sequence[Array]) -> list[tuple[Array, int]]:
         """The estimates of each level, as whole numbers of one part of a scale."""
         upward, sums, scale = [measured[-1].astype(object)], list[Array](), 1
         for level in reversed(range(len(self.families))):
@@ -179,7 +124,7 @@ class TreeFit:
         """
         rounded: list[Array] = []
         for families, (numbers, scale) in zip(
-            [None, *self.families], self._estimates(measured), strict=True
+            [None, *self.families], self.estimates(measured), strict=True
         ):
             above, below = numbers * units.numerator, scale * units.denominator
             if families is None:
@@ -198,7 +143,7 @@ class TreeFit:
         """
         pairs = [
             (numbers * units.numerator, scale * units.denominator)
-            for numbers, scale in self._estimates(measured)
+            for numbers, scale in self.estimates(measured)
         ]
         known, least = self._known(pairs)
         above, below = pairs[0]
@@ -230,3 +175,83 @@ class TreeFit:
             known.insert(0, fixed.astype(np.bool_))
             least.insert(0, np.where(fixed, above // below, parts))
         return known, least
+
+
+def _mean(mine: Floats, noise: Floats, below: Floats) -> Floats:
+    """The moments of a mean in which the first of two noises has this weight."""
+    powers = np.array([[2], [4]])
+    return np.asarray(mine**powers * noise + (1 - mine) ** powers * below)
+
+
+class ProductFit:
+    """The estimate of numbers of two trees, for each pair of their levels.
+
+    If the variance of a pair is a product of one for each tree, as it is for rows and shares that
+    are products, least squares are those of the first tree, and then of the second one for each
+    number of the first: the normal equations are a Kronecker product. For other variances, the
+    products that are nearest in the logarithm give the weights.
+
+    `noises` are variances and fourth cumulants by pair, shape (2, levels, levels). A first variance
+    of zero is that of a public total: the difference moves all numbers in the ratio of their
+    covariances with it.
+    """
+
+    def __init__(self, parents: Sequence[Sequence[Sequence[int]]], noises: Floats) -> None:
+        (variances, fourth), self._is_public = np.maximum(noises, NEAR_ZERO), not noises[0, 0, 0]
+        if self._is_public:
+            variances[0, 0] = variances[0, 1] * variances[1, 0] / variances[1, 1]
+        logs = np.log(variances)
+        self._sizes = [[max(own[0]) + 1, *map(len, own)] for own in parents]
+        self._trees, parts = list[TreeFit](), list[Floats]()
+        for own, sizes, axis in zip(parents, self._sizes, (1, 0), strict=True):
+            each = zip(np.exp(logs.mean(axis=axis) - logs.mean() / 2), sizes, strict=True)
+            tree = TreeFit(own, [np.array([[one], [one**2]]).repeat(size, 1) for one, size in each])
+            units = np.eye(len(sizes))
+            levels = (
+                [np.full((2, n), one) for n, one in zip(sizes, row, strict=True)] for row in units
+            )
+            parts.append(np.array([np.hstack(tree.moments(level)) for level in levels]))
+            self._trees.append(tree)
+        found = [
+            np.einsum("ij,ia,jb->ab", noise, parts[0][:, at], parts[1][:, at])
+            for at, noise in enumerate((variances, fourth))
+        ]
+        if self._is_public:
+            moved = np.multiply.outer(*(np.hstack(tree.ratios()) for tree in self._trees))
+            found[0] = np.maximum(found[0] - moved**2 * found[0][0, 0], NEAR_ZERO)
+        self.variances, self.fourth_cumulants = ([one.ravel()] for one in found)
+        # The last part of each number of the second tree has what rounding leaves.
+        self.rounding = 1 + isqrt(4 * max(int(np.bincount(own).max()) for own in parents[1]))
+
+    def rounded(self, measured: Sequence[Array], units: Fraction) -> list[Array]:
+        """All estimates times `units`, rounded so that they agree."""
+        (one, other), (rows, columns) = self._trees, self._sizes
+        pairs = iter(measured)
+        tables = [[next(pairs).reshape(-1, n, m).swapaxes(1, 2) for m in columns] for n in rows]
+        first = [one.estimates(column) for column in zip(*tables, strict=True)]
+        ratios, total, found = [tree.ratios() for tree in self._trees], measured[0], list[Array]()
+        excess: Floats = np.zeros((1, 1, 1))
+        above = dict[int, Array]()
+        for level in range(len(rows)):
+            row = other.estimates([own[level][0].swapaxes(1, 2) for own in first])
+            scale, done = first[0][level][1], list[Array]()
+            for at, (numbers, own) in enumerate(row):
+                below = scale * own * units.denominator
+                exact = numbers.swapaxes(1, 2) * units.numerator
+                if self._is_public and not level and not at:
+                    away = total.reshape(-1, 1, 1) * units.numerator * scale * own - exact
+                    excess = (away / below).astype(np.float64)
+                moved = excess * np.multiply.outer(ratios[1][at], ratios[0][level])
+                exact = exact + (exact_floats(np.rint(moved * FINE)) * below) // FINE
+                if at not in above:
+                    whole = (2 * exact + below) // (2 * below)
+                else:
+                    ranked = ((exact % below << RANK_BITS) // below).astype(np.int64)
+                    whole = one.families[level - 1].whole(exact // below, ranked, above[at])
+                above[at] = whole
+                done.append(whole.swapaxes(1, 2))
+            for families, upper, lower in zip(other.families, done, done[1:], strict=False):
+                lasts = np.append(families.starts[1:], len(families.of)) - 1
+                lower[..., lasts] += upper - families.sums(lower)
+            found.append(np.concatenate(done, axis=2))
+        return [np.concatenate(found, axis=1).reshape(len(found[0]), -1)]

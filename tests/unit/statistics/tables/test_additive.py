@@ -19,6 +19,7 @@ from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.tables.additive import additive_counts
 from dpcli.statistics.tables.agreement import MeasuredTable
+from dpcli.statistics.tables.effects import scaled_effect
 from dpcli.statistics.tables.shares import Ways, wanted_tables
 from tests.support.rules import also_slow
 from tests.support.streams import Stream
@@ -148,6 +149,24 @@ def test_tables_without_negative_numbers_have_unbiased_totals_and_smaller_errors
     linear_error, clamped, fitted = np.sqrt(np.mean(errors, axis=0))
     assert fitted < 0.92 * clamped and fitted < 0.75 * linear_error
     assert np.mean(totals) == pytest.approx(500, abs=3.5 * np.std(totals) / runs**0.5 + 1)
+
+
+def test_what_no_published_table_shows_is_not_fitted() -> None:
+    """The interaction of all measured columns leaves published tables of two as they are."""
+    sizes, random = (3, 2, 4), np.random.default_rng(3)
+    axes = planned(sizes, (3,), "epsilon: 1").entry.inputs.margins
+    wanted = [tuple(axes[at] for at in table) for table in wanted_tables(3, (2,))]
+    counts = random.integers(-4, 9, sizes)
+    hidden = scaled_effect(random.integers(-9, 9, (1, *sizes)))[0]
+    one, other = (
+        additive_counts(
+            axes, wanted, [MeasuredTable(axes, numbers.astype(object)[None], NO_NOISE)], 1,
+            nonnegative=True,
+        )
+        for numbers in (counts, counts + hidden)
+    )  # fmt: skip
+
+    assert (one == other).all()
 
 
 def test_a_public_number_of_rows_is_the_total(stream: Stream) -> None:

@@ -431,7 +431,7 @@ def test_the_total_has_a_tenth_of_the_loss_where_a_sum_of_cells_is_poor(loss: st
     for ways in ((3,), (0, 3)):
         plans[ways] = planned(sizes, ways, loss)
     total = plans[0, 3].queries[0].weighted
-    assert total.role == "number of rows"
+    assert total.role == "rows"
     assert float(total.weight) == pytest.approx(0.1, rel=0.01)
     texts = [plan.design.sentences(plan.noises, CONFIDENCE)[-1] for plan in plans.values()]
     errors = [float(text.rpartition(" ")[2].replace(",", "")) for text in texts]
