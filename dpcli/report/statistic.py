@@ -237,6 +237,9 @@ class StatisticReport(JsonObject):
     percent: str | None = own("percent", words="in percent of the {}")
     totals: str | None = own("totals", words="with totals called {}")
     rate: str | None = own("rate", lambda _, rate: str(rate), "{}")
+    series: list[str] | None = own(
+        "series", lambda _, shown: shown and list(map(str, shown)), "as a daily series: {}"
+    )
     hierarchy: str | None = own("hierarchy", lambda _, tree: str(tree), "at the levels of {}")
     level_shares: list[str] | None = own(
         "level_shares",
