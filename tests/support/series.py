@@ -10,7 +10,7 @@ from operator import itemgetter
 import numpy as np
 
 from dpcli.noise.distribution import Noise
-from dpcli.numeric.arrays import Array, integer_array
+from dpcli.numeric.arrays import Array, Floats, integer_array
 from dpcli.queries.query import LinearQuery
 from dpcli.statistics.design import Inputs, NoisyAnswer
 from dpcli.statistics.estimates import Estimates
@@ -74,3 +74,15 @@ def released(
         kept = [(period, integer_array(exact), own), *others]
         kept.sort(reverse=True, key=itemgetter(0))
         kept = kept[: query.kept]
+
+
+def errors_of_year(noise: Noise, runs: int, days: int = 365) -> dict[str, Floats]:
+    """The root mean square error of each shown number on each day, over independent runs."""
+    design = design_of(RootSeries if noise.kind == "gaussian" else BlocksSeries)
+    found: dict[str, list[float]] = {str(one): [] for one in design.shown}
+    sums = np.zeros((days, runs), np.int64)
+    for _, estimates in released(design, sums, noise, shown=range(days)):
+        values = estimates.value.reshape(-1, len(design.shown)) * float(estimates.step)
+        for name, errors in zip(found, values.T, strict=True):
+            found[name].append(float(np.sqrt(np.mean(errors.astype(float) ** 2))))
+    return {name: np.array(errors) for name, errors in found.items()}
