@@ -257,6 +257,7 @@ def release(
     engine: Literal["local", "spark"] = "local",
     check_again: bool = False,
     any_period: bool = False,
+    corrected: bool = False,
 ) -> Release:
     """Read data, add noise to all answers, charge, and store what may be published.
 
@@ -267,7 +268,8 @@ def release(
     of a notebook that runs twice would be charged twice. The `period` is what the data are about,
     such as a day, `2026-11` or `2026`; an account with a window needs a day. With the engine
     `spark`, Apache Spark reads the files. With `check_again`, a `release_id` whose quality check
-    failed is checked again in a new entry, which is charged in full; the failed entry stays.
+    failed is checked again in a new entry, which is charged in full; the failed entry stays. With
+    `corrected`, the data replace those of the same day in series.
 
     Raises BudgetError, DataError, LedgerError or UsageError, SpecError if the spec names one of the
     files as a list of codes, and QualityError if the quality check fails: then only the
@@ -290,7 +292,7 @@ def release(
         raise SpecError.about("wrong-model.local", spec=plan.spec.dataset)
     if engine not in {"local", "spark"}:
         raise WrongTypeError(f"`engine` is {engine!r}, expected `local` or `spark`")
-    confirmed = {"check_again": check_again, "any_period": any_period}
+    confirmed = {"check_again": check_again, "any_period": any_period, "corrected": corrected}
     for name, value in confirmed.items():
         require_type(name, value, "True or False", bool)
     request = _request(plan, inputs_of(data), ledger, release_id, period, engine, **confirmed)
@@ -406,6 +408,7 @@ def _request(
     *,
     check_again: bool = False,
     any_period: bool = False,
+    corrected: bool = False,
 ) -> ReleaseRequest[PlanT]:
     """The request of a program, after a check of its arguments.
 
@@ -425,4 +428,6 @@ def _request(
         raise UsageError.about("release-id-required")
     name, about = checked_id(release_id), cast("PlanT", plan.about(checked_period(text)))
     assert name is not None
-    return ReleaseRequest(about, data, name, ledger, engine, check_again, any_period)
+    return ReleaseRequest(
+        about, data, name, ledger, engine, check_again, any_period, corrected=corrected
+    )

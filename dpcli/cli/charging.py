@@ -213,7 +213,7 @@ def logged_commit(run: Run[PlanT]) -> Iterator[None]:
             terms, costs = receipt.terms, [run.ledger_transaction.charge.cost]
             choice = run.ledger.entry_of(f"{run.outcome.release_id}{SUFFIX}", terms.dataset)
             if choice is not None:
-                costs.append(recorded_cost(choice.events_json, choice.period, terms.neighbors))
+                costs.append(recorded_cost(choice.events_json, choice.period, terms))
             charged = loss_text(balance(replace(terms, window=None), costs).lifetime)
             facts |= {"remaining": remaining_text(receipt.balance.remaining)}
         facts |= {"charged": charged}

@@ -27,6 +27,7 @@ from dpcli.ledger.balance import (
     AccountTerms,
     Balance,
     RecordedCost,
+    SeriesCost,
     balance,
     period_number,
     recorded_cost,
@@ -402,7 +403,7 @@ def _releases(
 
 def _price(entry: LedgerEntry, terms: AccountTerms) -> tuple[Fraction | str, Fraction | str]:
     """The epsilon and the delta of a release; UNKNOWN without a package."""
-    charged = recorded_cost(entry.events_json, entry.period, terms.neighbors)
+    charged = recorded_cost(entry.events_json, entry.period, terms)
     try:
         total = balance(replace(terms, window=None), [charged]).lifetime
     except LedgerError as failure:
@@ -458,11 +459,11 @@ def _forecast(ledger: OpenLedger, terms: AccountTerms, shown: JsonObject) -> Ite
     if shown["spent_epsilon"] == UNKNOWN:
         return
     account, entries = ledger.account(terms.dataset), ledger.releases(terms.dataset)
-    price: Counter[Guarantee] = Counter()
+    price: Counter[Guarantee | SeriesCost] = Counter()
     for entry in entries:
         # One that chose bounds or limits first has two entries.
         if entry.release_id.removesuffix(SUFFIX) == entries[-1].release_id.removesuffix(SUFFIX):
-            price.update(dict(recorded_cost(entry.events_json, None, terms.neighbors).guarantees))
+            price.update(dict(recorded_cost(entry.events_json, None, terms).guarantees))
     if entries and not account.closed:
         runs = RepeatedRuns(terms, account.costs, tuple(price.items())).max_runs
         limit = "at least " if runs == MAX_RUNS else ""

@@ -60,6 +60,9 @@ def release(
     check_again: Annotated[
         bool, typer.Option("--check-again", help="Repeat a failed quality check, which is charged.")
     ] = False,
+    corrected: Annotated[
+        bool, typer.Option("--corrected", help="DATA replace those of this day of a series.")
+    ] = False,
     ledger: options.LedgerFile = None,
     period: options.Period = None,
     any_period: options.AnyPeriod = False,
@@ -92,7 +95,6 @@ def release(
 
     Examples:
         dpcli release specs/town.yaml sample_data/people.csv --report town.html
-        gzip -dc people.csv.gz | dpcli release specs/town.yaml - > noisy.csv
         dpcli release spec.yaml nov.csv --period 2026-11 --release-id nov -o n.csv
 
     Exits 3: spec, 4: DATA, 5: budget, 6: ledger, 7: outputs, 8: quality check.
@@ -103,10 +105,8 @@ def release(
         fix = "name a file for the table: `-o OUT.csv --json`"
         other = "a table on standard output"
         raise UsageError.about("bad-option", given="`--json`", other=other, fix=fix)
-    if partials and (dry_run or engine == "spark"):
-        given = "`--dry-run`" if dry_run else "`--engine spark`"
-        fix = "run `dpcli plan SPEC`, which shows the same plan" if dry_run else "name data files"
-        raise UsageError.about("bad-option", given=given, other="`--partials`", fix=fix)
+    if partials:
+        _refuse_with_partials(engine, dry_run=dry_run)
     if check_again and release_id is None:
         raise check_again_error()
     reader: Engine = "partials" if partials else engine
@@ -114,8 +114,9 @@ def release(
     plan = make_plan(read_central_spec(spec, data)).about(period, recipient)
     name = release_id or new_release_id()
     request = ReleaseRequest(
-        plan, tuple(data), name, ledger, reader, check_again, any_period, sha256=declared
-    )
+        plan, tuple(data), name, ledger, reader, check_again, any_period,
+        sha256=declared, corrected=corrected,
+    )  # fmt: skip
     messages = shown_messages(quiet=quiet)
     run = ReleaseRun(request, messages)
     names = list(dict.fromkeys(table for table, _ in wide_layout(plan).values()))
@@ -154,6 +155,14 @@ def release(
     if as_json:
         print_json(_result(stored, tables, [*messages.warnings, *reader_warnings(plan)]))
     require_quality(stored, request.path)
+
+
+def _refuse_with_partials(engine: Engine, *, dry_run: bool) -> None:
+    """Raise UsageError for options that have no meaning with sealed parts."""
+    if dry_run or engine == "spark":
+        given = "`--dry-run`" if dry_run else "`--engine spark`"
+        fix = "run `dpcli plan SPEC`, which shows the same plan" if dry_run else "name data files"
+        raise UsageError.about("bad-option", given=given, other="`--partials`", fix=fix)
 
 
 def _checked_sha256(declared: Sequence[str], data: Sequence[str], reads: Engine) -> tuple[str, ...]:

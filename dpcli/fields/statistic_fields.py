@@ -21,6 +21,7 @@ from dpcli.fields.values import (
     GridNumber,
     ListOrItem,
     NumberPair,
+    ParsedText,
     Text,
     Texts,
     invalid_value,
@@ -194,6 +195,34 @@ LevelShares = Annotated[
 
 KnownForm = Annotated[
     Numbers, ColumnRole("known"), Field(examples=[{"region": {"north": 1200, "south": 3400}}, 4600])
+]
+
+PERIOD, TO_DATE, WINDOW = "period", "to_date", "last_"
+
+MAX_WINDOW = 366
+"""The most days of a moving window."""
+
+
+def _parse_shown(text: str) -> str:
+    window = text.removeprefix(WINDOW)
+    is_window = text != window and window.isdecimal() and window.isascii()
+    is_window = is_window and window == str(int(window)) and 1 < int(window) <= MAX_WINDOW
+    if not is_window and text not in (PERIOD, TO_DATE):
+        raise invalid_value("series-form.show", most=MAX_WINDOW)
+    return text
+
+
+class SeriesModel(SectionModel):
+    """A running series: one release for each day, and what each release shows."""
+
+    every: Annotated[str, Choice("unknown-choice", ("day",))]
+    show: Annotated[
+        list[Annotated[str, ParsedText(_parse_shown, {"type": "string"})]], Field(min_length=1)
+    ]
+
+
+SeriesForm = Annotated[
+    SeriesModel, Field(examples=[{"every": "day", "show": [PERIOD, TO_DATE, "last_7"]}])
 ]
 
 BoundName = Annotated[str, Choice("unknown-bound", ("rows", "sum"))]

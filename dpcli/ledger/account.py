@@ -65,20 +65,13 @@ class Account:
         recipient refuses the release.
         """
         terms = self._agreed_terms(spec_terms, may_open=may_open)
-        arguments: dict[str, object] = {"dataset": terms.dataset, "path": self.ledger}
-        if terms.recipients and cost.recipient not in (None, *dict(terms.recipients)):
-            known = quoted_list(dict(terms.recipients))
-            raise LedgerError.about(
-                "account-differs.recipient", recipient=cost.recipient, known=known, **arguments
-            )
-        if terms.window and cost.period is None:
-            raise LedgerError.about("period-required", window=terms.window, **arguments)
+        self._require_possible(terms, cost)
         before = self.balance(terms, cost.period)
         after = balance(terms, [*self.costs, cost], cost.period)
         if self.closed:
             raise BudgetError.about("account-closed", dataset=terms.dataset, path=self.ledger)
         if not after.within:
-            code, arguments = "account-exhausted", {}
+            code, arguments = "account-exhausted", dict[str, object]()
             if terms.window:
                 code, arguments = self._window_refusal(terms, cost)
             elif not before.remaining.epsilon:
@@ -97,6 +90,20 @@ class Account:
             for bound, account in [*self.budgets(terms, cost.recipient)][1:]:
                 account.check_charge(bound, cost)
         return before, after
+
+    def _require_possible(self, terms: AccountTerms, cost: RecordedCost) -> None:
+        """Raise LedgerError for a recipient, a series or a period that it does not take."""
+        arguments: dict[str, object] = {"dataset": terms.dataset, "path": self.ledger}
+        if terms.recipients and cost.recipient not in (None, *dict(terms.recipients)):
+            known = quoted_list(dict(terms.recipients))
+            raise LedgerError.about(
+                "account-differs.recipient", recipient=cost.recipient, known=known, **arguments
+            )
+        if cost.has_series and terms.window is None:
+            command = opening_command(terms, self.ledger)
+            raise LedgerError.about("series-window", dataset=terms.dataset, command=command)
+        if terms.window and cost.period is None:
+            raise LedgerError.about("period-required", window=terms.window, **arguments)
 
     def budgets(
         self, terms: AccountTerms, recipient: str | None = None

@@ -47,6 +47,7 @@ from dpcli.privacy.loss import (
     pure_guarantee,
     sum_losses,
 )
+from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.unit import Neighbors, unit_text
 from dpcli.problems.errors import LedgerError
 from dpcli.problems.light_dataclasses import dataclass
@@ -207,7 +208,56 @@ def terms_from_payload(payload: Mapping[str, object]) -> AccountTerms:
 
 DAYS_A_YEAR = 365
 
-GuaranteeCounts = tuple[tuple[Guarantee, int], ...]
+
+@dataclass(frozen=True, slots=True)
+class SeriesCost:
+    """The cost of an answer of a series, which depends on the number of periods.
+
+    Privacy: if a person has rows in n periods, the answers change by sums of shifted columns, which
+    overlap. The loss is that of one answer, with the L2 of n successive columns (`squared_norm`).
+    """
+
+    event: MechanismEvent
+    dataset: str = ""
+
+    @property
+    def series(self) -> tuple[str, str]:
+        """The dataset and the entry, which name the series."""
+        return self.dataset, self.event.statistic
+
+    def guarantee(self, periods: int) -> Guarantee:
+        """The guarantee for a person with rows in this number of periods."""
+        return _guarantee_of_periods(self.event, periods)
+
+    @property
+    def size(self) -> Fraction:
+        """The square of L2 over that of the scale."""
+        assert self.event.sensitivity is not None
+        return self.event.sensitivity.l2_squared / (self.event.scale or Fraction(1)) ** 2
+
+
+@lru_cache(maxsize=1024)
+def _guarantee_of_periods(event: MechanismEvent, periods: int) -> Guarantee:
+    from dpcli.privacy.series import coefficients, squared_norm
+
+    sensitivity, kept = event.sensitivity, event.series or 1
+    if periods == 1 or sensitivity is None or not sensitivity.l1:
+        return guarantee_of(event)
+    first = coefficients(kept)[:periods]
+    together = Sensitivity(
+        -(-sensitivity.l0 * (kept + periods - 1) // kept),
+        sensitivity.l1 * periods,
+        -(-sensitivity.l2_squared * squared_norm(periods, kept) // squared_norm(1, kept)),
+        -(-sensitivity.linf * sum(first) // first[0]),
+    )
+    mechanism = MECHANISMS[event.mechanism]
+    noise = mechanism.distribution(event.scale or Fraction(0))
+    return mechanism.guarantee(
+        noise, together, mechanism.least_loss(noise, together, event.loss.delta)
+    )
+
+
+GuaranteeCounts = tuple[tuple[Guarantee | SeriesCost, int], ...]
 """The guarantees of the answers of a release, each with its number of answers."""
 
 _composition = lru_cache(COMPOSITIONS.__getitem__)
@@ -222,8 +272,10 @@ def guarantee_counts(events_json: str, neighbors: str) -> GuaranteeCounts:
     if this version cannot read an event.
     """
     events = from_events_json(events_json)
+    series = Counter(SeriesCost(event) for event in events if event.series is not None)
     try:
-        return _counts_of(events, neighbors)
+        others = _counts_of([event for event in events if event.series is None], neighbors)
+        return (*others, *series.items())
     except (ValueError, ArithmeticError):
         raise LedgerError.about("ledger-unusable.event") from None
 
@@ -328,6 +380,11 @@ class RecordedCost:
     count: int = 1
     recipient: str | None = None
 
+    @property
+    def has_series(self) -> bool:
+        """Whether an answer is one of a series, whose periods do not add up."""
+        return any(isinstance(guarantee, SeriesCost) for guarantee, _ in self.guarantees)
+
 
 @dataclass(frozen=True, slots=True)
 class Balance:
@@ -365,6 +422,10 @@ def _greatest(losses: Sequence[Loss]) -> Loss:
     )
 
 
+_Identity = int
+"""The identity of the guarantees of a release; equal ones may have several."""
+
+
 def balance(
     terms: AccountTerms, costs: Sequence[RecordedCost], period: int | None = None, *, days: int = 1
 ) -> Balance:
@@ -375,14 +436,16 @@ def balance(
     needs a package that is not installed.
     """
     rule, budget = _composition(terms.composition), terms.budget
-    releases: Counter[GuaranteeCounts] = Counter()
+    releases: Counter[_Identity] = Counter()
     for cost in costs:
-        releases[cost.guarantees] += cost.count
-    lifetime = _loss(terms, rule, releases)
+        releases[id(cost.guarantees)] += cost.count
+    # By identity: the hash of guarantees is that of many fractions.
+    known = {id(cost.guarantees): cost.guarantees for cost in costs}
+    lifetime = _loss(terms, rule, releases, known)
     if terms.window is None:
         return Balance(budget, lifetime, lifetime, rule.remaining(budget, lifetime))
     zero = Loss(Fraction(0), Fraction(0), Fraction(0))
-    worst = _greatest([zero, *_window_losses(terms, rule, costs, period, days)])
+    worst = _greatest([zero, *_window_losses(terms, rule, costs, known, period, days)])
     if lifetime.rho is None:
         worst = replace(worst, rho=None)
     return Balance(budget, worst, lifetime, rule.remaining(budget, worst))
@@ -392,6 +455,7 @@ def _window_losses(
     terms: AccountTerms,
     rule: Composition,
     costs: Sequence[RecordedCost],
+    known: Mapping[_Identity, GuaranteeCounts],
     period: int | None,
     days: int,
 ) -> Iterator[Loss]:
@@ -407,18 +471,18 @@ def _window_losses(
         ((cost.period, cost) for cost in costs if cost.period is not None), key=itemgetter(0)
     )
     starts = sorted({*(start for start, _ in dated), *([] if period is None else [period])})
-    inside: Counter[GuaranteeCounts] = Counter()
-    seen: set[frozenset[tuple[GuaranteeCounts, int]]] = set()
+    inside: Counter[_Identity] = Counter()
+    seen: set[frozenset[tuple[_Identity, int]]] = set()
     first = last = 0
     reached = -1
     for start in starts:
         if period is not None and not start - days < period < start + window:
             continue
         while last < len(dated) and dated[last][0] < start + window:
-            inside[dated[last][1].guarantees] += dated[last][1].count
+            inside[id(dated[last][1].guarantees)] += dated[last][1].count
             last += 1
         while first < last and dated[first][0] < start:
-            inside[dated[first][1].guarantees] -= dated[first][1].count
+            inside[id(dated[first][1].guarantees)] -= dated[first][1].count
             first += 1
         if last == reached:
             continue
@@ -426,14 +490,28 @@ def _window_losses(
         held = frozenset((+inside).items())
         if held not in seen:
             seen.add(held)
-            yield _loss(terms, rule, inside)
+            yield _loss(terms, rule, inside, known)
 
 
-def _loss(terms: AccountTerms, rule: Composition, releases: Mapping[GuaranteeCounts, int]) -> Loss:
+def _loss(
+    terms: AccountTerms,
+    rule: Composition,
+    releases: Mapping[_Identity, int],
+    known: Mapping[_Identity, GuaranteeCounts],
+) -> Loss:
     totals: Counter[Guarantee] = Counter()
-    for guarantees, count in releases.items():
-        for guarantee, times in guarantees if count else ():
-            totals[guarantee] += times * count
+    series: dict[tuple[str, str], list[tuple[SeriesCost, int]]] = {}
+    for identity, count in releases.items():
+        for guarantee, times in known[identity] if count else ():
+            if isinstance(guarantee, SeriesCost):
+                own = series.setdefault(guarantee.series, [])
+                own.append((guarantee, times * count))
+            else:
+                totals[guarantee] += times * count
+    for costs in series.values():
+        # Each period costs at most as much as the one that costs most.
+        worst = max((cost for cost, _ in costs), key=lambda cost: cost.size)
+        totals[worst.guarantee(sum(count for _, count in costs))] += 1
     try:
         return rule.total(totals, terms.budget.delta)
     except MissingDependencyError as package:
@@ -446,13 +524,24 @@ def _loss(terms: AccountTerms, rule: Composition, releases: Mapping[GuaranteeCou
 def recorded_cost(
     events_json: str,
     period: str | None,
-    neighbors: str,
+    terms: AccountTerms,
     count: int = 1,
     recipient: str | None = None,
 ) -> RecordedCost:
-    """The cost of `count` recorded releases with these events in one period."""
-    guarantees = guarantee_counts(events_json, neighbors)
+    """The cost of `count` recorded releases with these events in one period.
+
+    The terms are those of the account of the releases, not of its parent.
+    """
+    guarantees = _guarantees_of(events_json, terms.neighbors, terms.dataset)
     return RecordedCost(guarantees, day_number(period), count, recipient)
+
+
+@lru_cache(maxsize=4096)
+def _guarantees_of(events_json: str, neighbors: str, dataset: str) -> GuaranteeCounts:
+    return tuple(
+        (replace(cost, dataset=dataset) if isinstance(cost, SeriesCost) else cost, times)
+        for cost, times in guarantee_counts(events_json, neighbors)
+    )
 
 
 def day_number(period: str | None) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
 import json
 import shlex
 from collections.abc import Callable, Iterable, Mapping
@@ -53,8 +54,16 @@ def later_check(release_id: str, number: int) -> str:
     return f"{release_id}+{number}"
 
 
+def state_digest(state: bytes) -> str:
+    """What identifies the stored state of a series; empty for none."""
+    return hashlib.sha256(state).hexdigest() if state else ""
+
+
 STOPPED = "stopped.json"
 """The output of a release that its quality check stopped: a JSON list of reasons."""
+
+SERIES = "series/"
+"""The name of the state of a series begins with this, and ends with its entry."""
 
 RESPONSES = "responses.sha256"
 """The output of a local collection in place of responses, which are not stored."""
@@ -73,6 +82,9 @@ class Charge:
 
     A charge with several possible `outcomes`, which are ids of entries, is recorded under its id,
     or under the last of them if the quality check failed.
+
+    Each answer of a `series` follows an earlier state: pairs of an entry of the spec, and the
+    digest of its last stored state, which is empty for a first period.
 
     Privacy: the budget must cover the `reserved` events, if there are any, not those of this entry
     alone. A refusal does not depend on the result of the quality check then, and bounds are only
@@ -93,14 +105,15 @@ class Charge:
     reserved: tuple[MechanismEvent, ...] = ()
     after_check: str = ""
     outcomes: tuple[str, ...] = ()
+    series: tuple[tuple[str, str], ...] = ()
     recipient: str | None = None
     build: Build = field(default_factory=this_build)
 
     @property
     def cost(self) -> RecordedCost:
         """What the charge adds to the costs of its account."""
-        events, neighbors = to_events_json(self.events), self.terms.neighbors
-        return recorded_cost(events, self.period, neighbors, recipient=self.recipient)
+        events = to_events_json(self.events)
+        return recorded_cost(events, self.period, self.terms, recipient=self.recipient)
 
     @property
     def as_recorded(self) -> Charge:
@@ -147,9 +160,10 @@ def charge_for(
     """
     require_disjoint(plan.all_statistics)
     terms, events = terms_from_spec(plan.spec), plan.charged_events
+    series = plan.followed_states
     return Charge(
         terms, release_id, plan.spec.digest, now(), plan.spec.period, events, files, may_open,
-        after_check=after_check, recipient=plan.spec.recipient,
+        after_check=after_check, series=series, recipient=plan.spec.recipient,
     )  # fmt: skip
 
 

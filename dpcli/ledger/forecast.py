@@ -16,6 +16,7 @@ from dpcli.ledger.balance import (
     Balance,
     GuaranteeCounts,
     RecordedCost,
+    SeriesCost,
     balance,
     period_text,
 )
@@ -226,7 +227,7 @@ def _end(
     account: Account, terms: AccountTerms, recent: Sequence[tuple[int, RecordedCost]], days: int
 ) -> str | None:
     """The day of the first release that does not fit if recent ones repeat."""
-    once: Counter[Guarantee] = Counter()
+    once: Counter[Guarantee | SeriesCost] = Counter()
     for _, cost in recent:
         once.update(dict(cost.guarantees))
     runs = RepeatedRuns(terms, account.costs, tuple(once.items()))

@@ -37,7 +37,16 @@ from dpcli.ledger.chain import (
     to_events_json,
     write_pointer,
 )
-from dpcli.ledger.charge import SUFFIX, Charge, Receipt, Render, StoredRelease, later_check
+from dpcli.ledger.charge import (
+    SERIES,
+    SUFFIX,
+    Charge,
+    Receipt,
+    Render,
+    StoredRelease,
+    later_check,
+    state_digest,
+)
 from dpcli.ledger.entries import account_terms, entry_faults, unpacked_outputs
 from dpcli.ledger.options import (
     in_doubt_error,
@@ -197,7 +206,7 @@ class OpenLedger(Store):
             self.path,
             terms,
             [
-                recorded_cost(events_json, period, accounts[name].neighbors, count, recipient)
+                recorded_cost(events_json, period, accounts[name], count, recipient)
                 for name in paying
                 for events_json, period, recipient, count in self.charged_events(
                     name, without if name == dataset else ""
@@ -211,7 +220,7 @@ class OpenLedger(Store):
     def charged(self, dataset: str) -> list[tuple[int, RecordedCost]]:
         """Each charge to an account, or to a part of it, with its day."""
         return [
-            (day, recorded_cost(entry.events_json, entry.period, terms.neighbors, 1, recipient))
+            (day, recorded_cost(entry.events_json, entry.period, terms, 1, recipient))
             for name, terms in self.accounts().items()
             if dataset in (name, terms.part_of)
             for entry in self.releases(name)
@@ -307,6 +316,19 @@ class OpenLedger(Store):
         _require_period(last, period)
         return later_check(release_id, len(attempts) + 1), last.release_id
 
+    def series_state(self, statistic: str, dataset: str) -> bytes:
+        """The last stored state of a series; empty if it has none.
+
+        Raises LedgerError if it was changed.
+        """
+        number = self.last_with_output(SERIES + statistic, dataset)
+        if number is None:
+            return b""
+        (entry,), packed = self.entries("number = ?", number), self.outputs(number)
+        if entry.digest != entry_digest(entry.head, packed):
+            raise in_doubt_error(self.path, f"the outputs of entry {number} were changed")
+        return unpacked_outputs(number, packed)[SERIES + statistic]
+
     def check_budget(self, charge: Charge) -> None:
         """Raise BudgetError or LedgerError if the account refuses the charge."""
         self.account(charge.terms.dataset, part_of=charge.terms.part_of).check_charge(
@@ -397,6 +419,10 @@ class OpenLedger(Store):
         if charge.reserved:
             self.check_budget(replace(charge, events=charge.reserved))
         dataset = charge.terms.dataset
+        for statistic, digest in charge.series:
+            if state_digest(self.series_state(statistic, dataset)) != digest:
+                # Two answers after one state would have the sums of earlier periods twice.
+                raise LedgerError.about("series-window.moved", name=statistic)
         account = self.account(dataset, part_of=charge.terms.part_of)
         before, after = account.check_charge(charge.terms, charge.cost, may_open=charge.may_open)
         choice = charge.release_id + SUFFIX

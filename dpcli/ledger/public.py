@@ -89,7 +89,7 @@ class Ledger(AbstractContextManager["Ledger"]):
         found = []
         for name, terms in self._opened.accounts().items():
             for entry in self._opened.releases(name) if dataset in (None, name) else ():
-                cost = recorded_cost(entry.events_json, entry.period, terms.neighbors)
+                cost = recorded_cost(entry.events_json, entry.period, terms)
                 total = balance(replace(terms, window=None), [cost]).lifetime
                 content = entry.content()
                 created, stopped = str(content["created"]), bool(content.get("stopped"))

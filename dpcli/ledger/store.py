@@ -388,6 +388,15 @@ class Store:
         query = "SELECT name, content FROM outputs WHERE number = ? ORDER BY name"
         return dict(self.query(query, number))
 
+    def last_with_output(self, name: str, dataset: str) -> int | None:
+        """The number of the last entry of a dataset that has an output of this name."""
+        query = (
+            "SELECT max(o.number) FROM outputs o JOIN entries e ON e.number = o.number "
+            "WHERE o.name = ? AND e.dataset = ?"
+        )
+        found: int | None = self.query(query, name, dataset)[0][0]
+        return found
+
     def append(self, entry: LedgerEntry, outputs: Mapping[str, bytes] = NO_OUTPUTS) -> None:
         """Complete an entry by its hashes, and write it with its outputs.
 

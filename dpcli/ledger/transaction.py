@@ -121,7 +121,7 @@ class LedgerTransaction:
         events could charge for the same answers at a smaller loss.
         """
         name = (self.__charge.outcomes or (self.__charge.release_id,))[-1]
-        part = replace(self.__charge, events=check, release_id=name).as_recorded
+        part = replace(self.__charge, events=check, release_id=name, series=()).as_recorded
         remaining = list(self.__charge.events)
         for event in part.events:
             remaining.remove(event)

@@ -124,6 +124,19 @@ class Gaussian(AdditiveMechanism):
         epsilon = zcdp_epsilon(rho, delta)
         return [Loss(epsilon * part / rho, delta * part / rho) for part in rhos]
 
+    def least_loss(self, noise: Noise, sensitivity: Sensitivity, delta: Fraction) -> Loss:
+        """The loss of continuous noise, raised until it is proven; at most that by rho."""
+        bound = super().least_loss(noise, sensitivity, delta)
+        shift = float(sqrt_up(Fraction(sensitivity.l2_squared)) / noise.scale)
+        near = Fraction(_continuous_epsilon(shift, float(delta)))
+        for raised in (Fraction(1, 1 << bits) for bits in range(12, 4, -2)):
+            tried = self.loss([(noise, sensitivity)], short_up(near * (1 + raised)))
+            if tried.epsilon >= bound.epsilon:
+                break
+            if tried.delta <= delta:
+                return Loss(tried.epsilon, delta)
+        return bound
+
     def zcdp_rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
         """L2^2/(2 sigma^2), exact if its denominator is small, otherwise rounded up."""
         rho = sensitivity.l2_squared / (2 * noise.scale**2)
@@ -220,17 +233,28 @@ def _short(sigma: float) -> Fraction:
     return round_up(Fraction(sigma), SIGMA_BITS)
 
 
+def _continuous_delta(shift: float, epsilon: float) -> float:
+    """The delta at epsilon of normal noise that is shifted by some deviations."""
+    near = erfc((epsilon / shift - shift / 2) / sqrt(2)) / 2
+    far = erfc((epsilon / shift + shift / 2) / sqrt(2)) / 2
+    return near - (exp(epsilon) * far if epsilon < 500 else 0.0)
+
+
+def _continuous_epsilon(shift: float, delta: float) -> float:
+    """About the least epsilon of continuous noise at delta (Balle and Wang 2018)."""
+    return search_min(
+        lambda epsilon: _continuous_delta(shift, epsilon) <= delta,
+        0.0,
+        1.0,
+        lambda low, high: high - low < high * 2.0**-30,
+    )
+
+
 @lru_cache(maxsize=1024)
 def _continuous_sigma(epsilon: float, delta: float) -> float:
     """About the least sigma of continuous noise for L2 = 1 (Balle and Wang 2018)."""
-
-    def delta_at(sigma: float) -> float:
-        near = erfc((epsilon * sigma - 0.5 / sigma) / sqrt(2)) / 2
-        far = erfc((epsilon * sigma + 0.5 / sigma) / sqrt(2)) / 2
-        return near - (exp(epsilon) * far if epsilon < 500 else 0.0)
-
     bits = search_min(
-        lambda power: delta_at(2.0**power) <= delta,
+        lambda power: _continuous_delta(2.0**-power, epsilon) <= delta,
         -30.0,
         100.0,
         lambda low, high: high - low < 2.0**-52,

@@ -93,6 +93,11 @@ class Mechanism(Unchangeable, ABC):
     def losses_at_delta(self, answers: Answers, delta: Fraction) -> list[Loss]:
         """The loss of each answer, rounded up; their deltas add up to at most `delta`."""
 
+    def least_loss(self, noise: Noise, sensitivity: Sensitivity, delta: Fraction) -> Loss:
+        """The loss of an answer at `delta`, rounded up: nearly the least that is proven."""
+        (loss,) = self.losses_at_delta([(noise, sensitivity)], delta)
+        return loss
+
     @abstractmethod
     def zcdp_rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
         """A proven zero-concentrated loss of an answer with `noise`, rounded up."""

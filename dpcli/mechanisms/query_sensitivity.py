@@ -43,6 +43,8 @@ QUERIES: Final[Classes[Query]] = Classes(
     "statistics.regression.queries:LeastSquaresQuery",
     "statistics.regression.queries:LogisticQuery",
     "queries.query:RowsPerUserQuery",
+    "queries.series:RootQuery",
+    "queries.series:BlocksQuery",
 )
 """The registry: every type of query that a mechanism may answer."""
 

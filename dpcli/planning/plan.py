@@ -176,6 +176,8 @@ class PlannedStatistic:
                 if self.branch
                 else None,
                 details=details,
+                # The answer of a correction is one more, beside those of its period.
+                series=None if self.design.is_correction else query.answers_of_sums,
             )
 
     @property
@@ -331,6 +333,12 @@ class CentralPlan(_Plan):
         return (*([self.answered_check] if self.answered_check else []), *self.statistics)
 
     @property
+    def followed_states(self) -> tuple[tuple[str, str], ...]:
+        """The statistics that are answers of series, with the state that each follows."""
+        pairs = ((planned.name, planned.design.follows) for planned in self.released_statistics)
+        return tuple((name, digest) for name, digest in pairs if digest is not None)
+
+    @property
     def quality_check_only(self) -> CentralPlan:
         """The plan to charge if the quality check fails: that of the check alone.
 
@@ -389,6 +397,9 @@ class LocalPlan(_Plan):
         for response in self.spec.responses:
             loss = loss_text(response.randomizer.loss)
             yield response.column.name, response.mechanism.name, "one for each record", loss
+
+    followed_states: ClassVar[tuple[tuple[str, str], ...]] = ()
+    """None: a collection is no answer of a series."""
 
     @property
     def charged_events(self) -> tuple[MechanismEvent, ...]:

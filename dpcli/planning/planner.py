@@ -359,7 +359,8 @@ class StatisticPlanner:
             entry = replace(entry, raw=False)
         if design.publishes_answers:
             entry = replace(entry, raw=True)
-        branch = self.branches.get(entry.inputs.name)
+        keeps = any(part.weighted.query.keeps_sums for part in queries)
+        branch = None if keeps else self.branches.get(entry.inputs.name)
         return PlannedStatistic(entry, target, design, queries, alternative, branch)
 
     def most_accurate(self, entry: Entry, target: Loss) -> PlannedStatistic:
@@ -384,7 +385,8 @@ class StatisticPlanner:
         """
         confidence = self.spec.confidence
         if planned.design.is_compared_by_error:
-            error = float(planned.error(confidence) or 0)
+            window = self.spec.privacy.window or 1
+            error = float(planned.design.compared_error(planned.noises, confidence, window) or 0)
         else:
             # No published number has the error of a supporting query.
             published = (query for query in planned.queries if not query.weighted.supports)

@@ -19,6 +19,9 @@ from dpcli.problems.light_dataclasses import dataclass
 VERSION = 1
 """The version of the JSON; events of version 1 do not state it."""
 
+SERIES_VERSION = 2
+"""The version of an answer of a series, which version 1 would compose wrongly."""
+
 NO_NOISE_NAME = "none"
 """The `mechanism` of an answer that no neighbor can change."""
 
@@ -46,6 +49,8 @@ class MechanismEvent:
     Two events are about disjoint rows if their `disjoint` have one name and different numbers; then
     `add_remove_sensitivity` is the sensitivity if one unit is added or removed, or None if it is
     not known. An answer that selected groups has the delta of partition selection in `keys_delta`.
+    The `sensitivity` of an answer of a `series` is that of all answers with the sums of a period,
+    which are in this number of answers. Several periods of one person do not add up in rho.
     No loss depends on `details`.
 
     Ledgers store `role` as `question`, and `add_remove_sensitivity` as `single`.
@@ -64,11 +69,14 @@ class MechanismEvent:
     keys_delta: Fraction | None = None
     details: Mapping[str, object] = field(default_factory=dict, hash=False)
     add_remove_sensitivity: Sensitivity | None = None
+    series: int | None = None
 
     def __post_init__(self) -> None:
         sensitivity = self.sensitivity
         if (self.scale is None) != (sensitivity is None):
             raise DamagedEventError("a scale and a sensitivity belong together")
+        if self.series is not None and (self.series < 1 or sensitivity is None):
+            raise DamagedEventError("an answer of a series has periods and a sensitivity")
         if min(self.loss.epsilon, self.loss.delta, self.scale or 0, self.keys_delta or 0) < 0:
             raise DamagedEventError("losses and scales are not negative")
         if sensitivity is None:
@@ -109,6 +117,8 @@ class MechanismEvent:
             written["keys_delta"] = str(self.keys_delta)
         if self.add_remove_sensitivity is not None:
             written["single"] = self.add_remove_sensitivity.to_json()
+        if self.series is not None:
+            written |= {"series": self.series, "version": SERIES_VERSION}
         return dict(self.details) | written
 
     @classmethod
@@ -117,7 +127,8 @@ class MechanismEvent:
         try:
             remaining = dict(written)
             mechanism, version = str(remaining.pop("mechanism")), remaining.pop("version", VERSION)
-            if version != VERSION:
+            series = int(str(remaining.pop("series"))) if version == SERIES_VERSION else None
+            if version not in (VERSION, SERIES_VERSION):
                 raise UnknownEventError(f"{mechanism}, version {version}")
             epsilon, delta = (recorded_fraction(remaining.pop(key)) for key in ("epsilon", "delta"))
             scale = sensitivity = keys_delta = disjoint = add_remove_sensitivity = None
@@ -141,6 +152,7 @@ class MechanismEvent:
         return cls(
             statistic, role, mechanism, Loss(epsilon, delta),
             scale, sensitivity, joint, disjoint, keys_delta, remaining, add_remove_sensitivity,
+            series,
         )  # fmt: skip
 
 

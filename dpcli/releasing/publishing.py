@@ -272,15 +272,15 @@ def publish_file(waiting: Path, target: Path | None, *, force: bool) -> None:
         _sync_folder(final.parent)
 
 
-def write_private(content: bytes, target: Path) -> None:
-    """Write a new file that only its owner may read.
+def write_private(content: bytes, target: Path, *, force: bool = False) -> None:
+    """Write a file that only its owner may read.
 
-    Raises OutputError, also if the target exists.
+    Raises OutputError, also if the target exists, unless `force` replaces it.
     """
     with OutputError.translated(f"`{target}`"):
         final = target.resolve()
         with _temporary_file(final, io.BytesIO(content), 0o600) as waiting:
-            _move_or_link(waiting, final, force=False)
+            _move_or_link(waiting, final, force=force)
         _sync_folder(final.parent)
 
 

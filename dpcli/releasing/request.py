@@ -27,7 +27,8 @@ class ReleaseRequest(Generic[PlanT]):
     The ledger is a file or an open ledger; if None, the ledger next to the spec. With
     `check_again`, a release whose quality check failed is checked and charged again, and
     `after_check` names the failed attempt; an attempt that did not fail is published. With
-    `any_period`, the period may be a day that is probably a mistake. The data files must have these
+    `any_period`, the period may be a day that is probably a mistake. With `corrected`, the data
+    replace those of the period in series that have it already. The data files must have these
     `sha256`, in order, if any are declared.
     """
 
@@ -39,6 +40,7 @@ class ReleaseRequest(Generic[PlanT]):
     check_again: bool = False
     any_period: bool = False
     after_check: str = ""
+    corrected: bool = False
     sha256: tuple[str, ...] = ()
 
     @property

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Generic, Self, final
 
 from dpcli.engine.progress import Progress
 from dpcli.ledger.account import low_warnings, sharing_warnings
-from dpcli.ledger.charge import NoisyRelease, RandomizedCollection, StoredRelease, resolved
+from dpcli.ledger.charge import NoisyRelease, RandomizedCollection, Receipt, StoredRelease, resolved
 from dpcli.ledger.ledger import OpenLedger, open_or_create_ledger
 from dpcli.ledger.options import access_warnings, created_text, must_exist
 from dpcli.ledger.transaction import LedgerTransaction
@@ -23,6 +23,7 @@ from dpcli.planning.plan import CentralPlan, LocalPlan, PlanT
 from dpcli.planning.planner import require_plan_fits
 from dpcli.planning.results import NoisyNumbers
 from dpcli.planning.words.data import quality_warnings
+from dpcli.problems.errors import UsageError
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.releasing.request import ReleaseRequest
 from dpcli.releasing.steps import (
@@ -36,6 +37,7 @@ from dpcli.releasing.steps import (
 if TYPE_CHECKING:
     from dpcli.engine.sums.aggregate import ConfidentialAnswer
     from dpcli.planning.quality_check import QualityResult
+    from dpcli.releasing.series import SeriesOfRelease
 
 
 @dataclass(slots=True)
@@ -89,6 +91,7 @@ class Run(Generic[PlanT]):
             self.request = self.request.attempt(self.ledger)
             # Known before the entry of a choice records the files as well.
             files = resolved(self.request.files)
+            self._open_series()
             spec = self.request.plan.spec
             self._shared = self.ledger.new_sharing(spec.dataset, files, spec.part_of)
             self._opened = opened
@@ -125,6 +128,7 @@ class Run(Generic[PlanT]):
         """Check the period, and collect warnings, unless the release is stored."""
         if self.stored is None:
             self.request.require_likely_period(self.ledger)
+            self._require_next_period()
             access = access_warnings(self.ledger.path, self.ledger.anchor)
             shared = sharing_warnings(self._shared)
             # If the budget refuses after a check, what was shown must not depend on its result.
@@ -157,6 +161,12 @@ class Run(Generic[PlanT]):
             if ledger.created:
                 self._messages.add(created_text(ledger.path))
             yield ledger
+
+    def _open_series(self) -> None:
+        """Give the plan of the request what is stored of its series."""
+
+    def _require_next_period(self) -> None:
+        """Raise an error unless the period can follow those of the series of the plan."""
 
     def _run_first_phase(self) -> None:
         """Answer what the plan of the request depends on."""
@@ -208,13 +218,34 @@ class ReleaseRun(Run[CentralPlan]):
 
     _checked: QualityResult | None = None
     _failed: NoisyNumbers | None = None
+    _series: SeriesOfRelease | None = None
+
+    def _open_series(self) -> None:
+        if self.request.corrected and not self.request.plan.followed_states:
+            fix = "release the data under another id"
+            raise UsageError.about(
+                "bad-option", given="`--corrected`", other="a spec without `series`", fix=fix
+            )
+        if self.request.plan.followed_states:
+            from dpcli.releasing.series import SeriesOfRelease
+
+            self._series = SeriesOfRelease(
+                self.request.plan, self.ledger, corrected=self.request.corrected
+            )
+            self.request = replace(self.request, plan=self._series.plan)
+
+    def _require_next_period(self) -> None:
+        if self._series:
+            self._series.require_next()
 
     def aggregate(self, progress: Progress | None = None) -> Sequence[ConfidentialAnswer]:
         """Read the data once, and return confidential exact answers; raises DataError."""
         if self._failed is not None:
             return ()
-        request = self.request
-        return aggregate_data(request.plan, request.data, progress, request.engine, request.sha256)
+        sealed, request = self._series.sealed if self._series else None, self.request
+        return aggregate_data(
+            request.plan, request.data, progress, request.engine, request.sha256, sealed
+        )
 
     def answer(self, exact: Sequence[ConfidentialAnswer]) -> NoisyNumbers:
         """Add noise to every answer, and estimate what is published.
@@ -248,9 +279,13 @@ class ReleaseRun(Run[CentralPlan]):
         charge = self.ledger_transaction.charge
         stamp = charge.release_id, charge.created
         warned = tuple(reading_warnings(numbers.plan, self.request.data))
-        stored = self.ledger_transaction.commit(
-            lambda receipt: render(NoisyRelease(numbers, *stamp, receipt, warned))
-        )
+        series = self._series
+
+        def outputs(receipt: Receipt) -> Mapping[str, bytes]:
+            states = series.stored(numbers) if series else {}
+            return {**render(NoisyRelease(numbers, *stamp, receipt, warned)), **states}
+
+        stored = self.ledger_transaction.commit(outputs)
         if stored.release_id == charge.release_id:
             self.stored = stored
             return stored
@@ -286,7 +321,8 @@ class ReleaseRun(Run[CentralPlan]):
 
     def _data_warnings(self) -> list[str]:
         plan, data = self.request.plan, self.request.data
-        return [*quality_warnings(plan), *reading_warnings(plan, data)]
+        lost = self._series.warnings() if self._series else ()
+        return [*lost, *quality_warnings(plan), *reading_warnings(plan, data)]
 
 
 @final

@@ -31,6 +31,7 @@ from dpcli.statistics.postprocessing import LINEAR, Consistent, apply_steps, raw
 
 if TYPE_CHECKING:
     from dpcli.engine.sums.aggregate import ConfidentialAnswer
+    from dpcli.engine.sums.sealed import SealedSums
     from dpcli.planning.quality_check import QualityResult
 
 Engine = Literal["local", "spark", "partials"]
@@ -100,12 +101,13 @@ def aggregate_data(
     progress: Progress | None = None,
     engine: Engine = "local",
     sha256: Sequence[str] = (),
+    sealed: SealedSums | None = None,
 ) -> Sequence[ConfidentialAnswer]:
     """Read all data files once, and return the plan's confidential exact answers.
 
-    With the local engine, files must have the declared `sha256`, if there are any. Raises DataError
-    if the data do not fit the spec, and UsageError if Spark is not installed or the period is not
-    known.
+    With the local engine, files must have the declared `sha256`, if there are any. Answers of
+    series use the `sealed` sums of earlier periods. Raises DataError if the data do not fit the
+    spec, and UsageError if Spark is not installed or the period is not known.
     """
     queries, only = plan.engine_queries, plan.existing_rows
     names = [name for name in data if isinstance(name, str)]
@@ -113,17 +115,19 @@ def aggregate_data(
     if engine == "partials":
         from dpcli.engine.sums.partials import aggregate_partials
 
-        return aggregate_partials(queries, plan.spec.digest, names, plan.spec.period or "")
+        period = plan.spec.period or ""
+        return aggregate_partials(queries, plan.spec.digest, names, period, sealed)
     if engine == "spark":
         with _spark_packages(plan, names):
             from dpcli.spark.aggregate import aggregate_with_spark
 
-        return aggregate_with_spark(queries, plan.spec.dialect, plan.spec.columns, names, only)
+        spec = plan.spec
+        return aggregate_with_spark(queries, spec.dialect, spec.columns, names, only, sealed)
     with opened_data(plan.spec, data, progress, sha256) as dataset:
         # Polars loads only now, so that a wrong command fails fast.
         from dpcli.engine.sums.aggregate import aggregate
 
-        return aggregate(queries, dataset, progress, only)
+        return aggregate(queries, dataset, progress, only, sealed)
 
 
 def require_data(

@@ -240,6 +240,9 @@ class StatisticReport(JsonObject):
     sizes: str | None = option(
         lambda inputs: inputs.sizes and str(inputs.sizes), "with public sizes of groups ({})"
     )
+    series: list[str] | None = own(
+        "series", lambda _, shown: shown and list(map(str, shown)), "as a daily series: {}"
+    )
     hierarchy: str | None = own(
         "hierarchy", lambda _, trees: " and of ".join(map(str, trees)), "at the levels of {}"
     )

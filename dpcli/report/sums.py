@@ -32,6 +32,7 @@ from dpcli.report.collection import CollectionReport
 from dpcli.report.numbers import POPULATION, RAW, NumberTable, distinct
 from dpcli.report.report import Report
 from dpcli.report.table import long_table
+from dpcli.statistics.columns import SERIES_COLUMN
 from dpcli.statistics.design import NoiseOfNumbers
 from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.postprocessing import Flag
@@ -249,13 +250,16 @@ def _addends(report: Report, conditions: Conditions) -> Addends:
 def _require_disjoint(stated: PublishedStatisticReport, chosen: pl.DataFrame) -> None:
     """Raises UsageError if a row may count in two chosen numbers.
 
-    They are a total and its part, or parts by different keys.
+    They are a total and its part, parts by different keys, or several sums of a series.
 
     Two numbers are about different rows if they differ in the item, or in a key over which neither
     is a total. The columns of `chosen` are the statistic, the keys and the item.
     """
     import polars as pl
 
+    if SERIES_COLUMN in chosen.columns and stated.series and chosen[SERIES_COLUMN].n_unique() > 1:
+        kinds = chosen[SERIES_COLUMN].unique(maintain_order=True).to_list()
+        raise UsageError.about("sum-refused.series", name=chosen[0, 0], one=kinds[0])
     total = stated.layout.totals
     if total is None:
         return

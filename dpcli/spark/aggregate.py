@@ -31,7 +31,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
@@ -63,13 +63,17 @@ from dpcli.engine.files.decoding import (
 from dpcli.engine.files.header_check import require_columns
 from dpcli.engine.progress import redacted_errors
 from dpcli.engine.sums.aggregate import ConfidentialAnswers
+from dpcli.engine.sums.blocks import unpack_blocks
 from dpcli.engine.sums.joint_tables import Partial
-from dpcli.engine.sums.partials import read_frames, unpack_blocks
+from dpcli.engine.sums.partials import read_frames
 from dpcli.noise.entropy import random_bytes
 from dpcli.privacy.unit import PersonUnit
 from dpcli.problems.errors import DataError, Problem, UsageError, make_problem
 from dpcli.queries.query import BoundedQuery
 from dpcli.spark.tasks import LINES, RESULT, SHUFFLED, File, Tasks
+
+if TYPE_CHECKING:
+    from dpcli.engine.sums.sealed import SealedSums
 
 SETTINGS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(LINES),
@@ -97,10 +101,11 @@ def aggregate_with_spark(
     columns: Sequence[Column],
     names: Sequence[str],
     only: Filter | None = None,
+    sealed: SealedSums | None = None,
 ) -> ConfidentialAnswers:
     """The confidential answer to every query, from files that Spark reads.
 
-    Rows that do not pass the filter `only` are removed.
+    Rows that do not pass the filter `only` are removed. Answers of series use the `sealed` sums.
 
     Raises DataError like the local engine, and `spark-failed`, one fixed sentence.
     """
@@ -121,7 +126,7 @@ def aggregate_with_spark(
             if file_state(spark, file.address) != file.state
         )
         aggregator = tasks.aggregator
-        return aggregator.confidential_answers(aggregator.merge(partials))
+        return aggregator.confidential_answers(aggregator.merge(partials), sealed)
 
 
 def require_files(names: Sequence[str], dialect: Dialect, columns: Sequence[Column]) -> None:

@@ -39,8 +39,8 @@ from dpcli.engine.files.pieces import TextPiece, read_texts
 from dpcli.engine.files.source import open_source
 from dpcli.engine.progress import Progress, redacted_errors
 from dpcli.engine.sums.aggregate import QueryAggregator
+from dpcli.engine.sums.blocks import pack_blocks, read_block
 from dpcli.engine.sums.joint_tables import Partial
-from dpcli.engine.sums.partials import pack_blocks, read_block
 from dpcli.engine.sums.users import id_column
 from dpcli.privacy.unit import PersonUnit
 from dpcli.problems.errors import DpcliError

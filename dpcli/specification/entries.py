@@ -60,12 +60,17 @@ def require_entry(node: Node, section: str, example: str) -> MappingNode:
     raise node.span.report("wrong-shape", line=f"`- {example}`", **arguments)
 
 
+def _variant(statistic: Statistic, node: MappingNode, context: SpecContext) -> Statistic:
+    """The statistic for the column, the method and the keys of an entry."""
+    if "series" in node.pairs and (series := statistics.SERIES.named(statistic.name)):
+        return series
+    column, method = map(node.scalar, ("column", "method"))
+    declared = context.columns.get(column.text) if column else None
+    return statistic.variant(declared, method.text if method else "", node.pairs)
+
+
 def _resolve_entry(section: EntryModel, context: SpecContext) -> Entry:
-    statistic, node = section.statistic_of, section.node
-    if statistic:
-        column, method = map(node.scalar, ("column", "method"))
-        declared = context.columns.get(column.text) if column else None
-        statistic = statistic.variant(declared, method.text if method else "", node.pairs)
+    statistic = section.statistic_of and _variant(section.statistic_of, section.node, context)
     attempt(_require_new_name, section, context)
     by = attempt(read_keys, section, "by", context)
     where = attempt(_read_where, section, context)

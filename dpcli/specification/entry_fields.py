@@ -128,7 +128,7 @@ def read_mechanisms(
     By default these are the first suitable mechanism and, where noisy counts can replace a choice,
     the first one for counts. With `auto`, these are all suitable mechanisms.
     """
-    name = section.mechanism
+    name = section.mechanism or (AUTO if statistic.takes_best_mechanism else None)
     chosen = suitable if name == AUTO else [one for one in suitable if one == name]
     if name is None:
         counting = [one for one in suitable[1:] if mechanisms.family_of(one) in ADDITIVE]

@@ -47,3 +47,13 @@ STATISTICS: Registry[Statistic] = Registry(
     },
 )
 """The paths of the statistics that a spec may name, in the order of lists."""
+
+SERIES: Registry[Statistic] = Registry(
+    "dpcli.statistics",
+    {
+        "count": "series.series:CountSeries",
+        "sum": "series.series:SumSeries",
+        "histogram": "series.series:HistogramSeries",
+    },
+)
+"""The paths of the statistics of running series, which entries with `series` are."""

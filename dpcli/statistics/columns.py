@@ -24,6 +24,9 @@ from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
 from dpcli.statistics.postprocessing import Flag
 from dpcli.statistics.quality.completeness import Complete
 
+SERIES_COLUMN = "series"
+"""The key column of the numbers of a series: of a period, to date, of a window."""
+
 EXTRA_DECIMALS = 3
 """Decimals of a standard error beyond those of the number."""
 

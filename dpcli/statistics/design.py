@@ -275,6 +275,16 @@ class Design:
         return family in self.families and (family == "l2" or measure in self.measures)
 
     @property
+    def follows(self) -> str | None:
+        """The digest of the state of a series that the answers follow; None without one."""
+        return None
+
+    @property
+    def is_correction(self) -> bool:
+        """Whether it answers a period of a series again, with corrected data."""
+        return False
+
+    @property
     def chooses(self) -> bool:
         """Whether the answers are choices among candidates."""
         return self.queries[0].query.chooses
@@ -309,6 +319,15 @@ class Design:
             return None
         (weighted,) = self.queries
         return summed_margin(noises[0], weighted.summed, confidence).width * weighted.step
+
+    def compared_error(
+        self, noises: Sequence[Noise], confidence: Fraction, window: int
+    ) -> Fraction | None:
+        """The error by which plans compare designs, if they do not by `expected_error`.
+
+        The budget is for a `window` of days, or for all time.
+        """
+        return self.error(noises, confidence)
 
     def typical_sums(self, rows: Fraction) -> Floats:
         """The noise-free answers about a group of `rows` typical rows, in steps.

@@ -45,6 +45,7 @@ class Statistic(ABC):
         families: The families of noise that its designs are meant for, the first one best known.
         chooses_labels: Whether the items are labels that were chosen, and the numbers their ranks.
         selects_labels: Whether these labels are private, and its noisy counts select them.
+        takes_best_mechanism: Whether plans compare all mechanisms, unless an entry names one.
         steps: The steps of `post` that it allows. `default_steps` apply if `post` is absent.
         adds_up: Whether numbers are those of tables, which add up after some steps.
         has_raw: Whether there is one noisy number behind each estimate.
@@ -70,6 +71,7 @@ class Statistic(ABC):
     has_raw: ClassVar[bool] = True
     chooses_labels: ClassVar[bool] = False
     selects_labels: ClassVar[bool] = False
+    takes_best_mechanism: ClassVar[bool] = False
     measure: ClassVar[NumbersMeasure] = "values"
     mixed_units: ClassVar[bool] = False
     gives_dates: ClassVar[bool] = False

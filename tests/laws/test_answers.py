@@ -42,7 +42,7 @@ from dpcli.queries.sums import (
     UserTotals,
     WeightedSum,
 )
-from dpcli.statistics import STATISTICS
+from dpcli.statistics import SERIES, STATISTICS
 from dpcli.statistics.bounds.chosen_bounds import LimitChoice
 from dpcli.statistics.bounds.rule import BoundsGrid
 from dpcli.statistics.counts.counts import COUNT_LEVELS
@@ -51,6 +51,7 @@ from dpcli.statistics.quality.faults import CellFault, FaultOrder
 from dpcli.statistics.quality.quality_counts import QUALITY_COUNTS, quality_inputs
 from dpcli.statistics.quantiles.ranges import RangesQuery
 from dpcli.statistics.regression.linear import OBJECTIVE, ridge_query
+from dpcli.statistics.series.shown import Shown
 from dpcli.statistics.statistic import Statistic
 from dpcli.statistics.tables.hierarchy import Hierarchy, Level
 from tests.benchmarks.coupling import walked
@@ -98,6 +99,10 @@ def asked() -> Iterator[tuple[Statistic, Inputs, Relation]]:
     tree = (("hierarchy", (Hierarchy("h", bins, levels, (0, 1, 2)),)),)
     yield from (
         (COUNT_LEVELS, Inputs("r", options=tree), relation) for relation in (*rows, *people)
+    )
+    series = (("series", (Shown("to_date", 0),)),)
+    yield from (
+        (SERIES["count"], Inputs("r", options=series), relation) for relation in (*rows, *people)
     )
     limit = LimitChoice(BoundsGrid(LimitChoice.rows(100), GRID_KINDS[0]), Fraction(1), Fraction(1))
     yield limit.histogram, limit.inputs, people[0]

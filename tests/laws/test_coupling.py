@@ -75,9 +75,9 @@ def test_a_mean_passes_few_functions() -> None:
     trace = trace_of_a_mean()
 
     assert trace.designs_built == 1
-    assert trace.functions <= 830
+    assert trace.functions <= 840
     assert trace.modules <= 107
-    assert trace.changes <= 1_420
+    assert trace.changes <= 1_440
     assert trace.classes <= 110
 
 
@@ -92,4 +92,4 @@ def test_a_release_loads_few_modules() -> None:
 
 def test_designs_are_few() -> None:
     """Statistics share designs, so that a new one seldom needs a class for its answers."""
-    assert len(subclasses(trees(), "Design")) <= 33
+    assert len(subclasses(trees(), "Design")) <= 38

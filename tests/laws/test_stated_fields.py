@@ -186,6 +186,13 @@ PAIRS: dict[str, list[Pair]] = {
             {"hierarchy": "parts", "known": "{work: {yes: 9}}"},
         ),
     ],
+    "series": [
+        ({}, {"series": "{every: day, show: [to_date]}"}),
+        (
+            {"series": "{every: day, show: [period]}"},
+            {"series": "{every: day, show: [period, last_7]}"},
+        ),
+    ],
     "level_shares": [
         ({"hierarchy": "parts"}, {"hierarchy": "parts", "level_shares": "{work: 2}"}),
         (

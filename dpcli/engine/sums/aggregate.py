@@ -35,6 +35,7 @@ from dpcli.queries.query import BoundedQuery
 
 if TYPE_CHECKING:
     from dpcli.engine.sums.bounding import UserScan
+    from dpcli.engine.sums.sealed import SealedSums
 
 ConfidentialAnswer = Confidential[Cells] | Confidential[Groups]
 
@@ -52,6 +53,7 @@ def aggregate(
     dataset: Dataset,
     progress: Progress | None = None,
     only: Filter | None = None,
+    sealed: SealedSums | None = None,
 ) -> ConfidentialAnswers:
     """The confidential answer to every query, from one scan of the files.
 
@@ -62,7 +64,7 @@ def aggregate(
     aggregator = QueryAggregator(queries, only)
     with dataset.redacted_errors():
         return aggregator.confidential_answers(
-            aggregator.merged_partial(dataset, progress or Progress())
+            aggregator.merged_partial(dataset, progress or Progress()), sealed
         )
 
 
@@ -138,8 +140,13 @@ class QueryAggregator:
             for table, *frames in zip(self._tables, *partials, strict=True)
         ]
 
-    def confidential_answers(self, merged: Partial) -> ConfidentialAnswers:
-        """The answer to every query, from the merged partial of all rows."""
+    def confidential_answers(
+        self, merged: Partial, sealed: SealedSums | None = None
+    ) -> ConfidentialAnswers:
+        """The answer to every query, from the merged partial of all rows.
+
+        Answers of a series are made with the `sealed` sums of earlier periods, if there are any.
+        """
         answers: dict[int, Answer] = {}
         for table, frame in zip(self._tables, merged, strict=True):
             answers |= roll_up(frame, table)
@@ -153,7 +160,11 @@ class QueryAggregator:
                 confidential.append(Confidential(first, query, unit))
                 continue
             numbers = (answer for answer in more if not isinstance(answer, Groups))
-            confidential.append(Confidential(query.combined(first, *numbers), query, unit))
+            if query.keeps_sums and sealed is not None:
+                exact = sealed.answer(query, first, *numbers)
+            else:
+                exact = query.combined(first, *numbers)
+            confidential.append(Confidential(exact, query, unit))
         return confidential
 
     def _scan_rows(self, dataset: Dataset, progress: Progress) -> Partial:

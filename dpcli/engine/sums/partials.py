@@ -12,7 +12,7 @@ import io
 import json
 import secrets
 from collections.abc import Iterable, Sequence
-from typing import BinaryIO
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -20,49 +20,23 @@ from dpcli.engine.files.dataset import Dataset
 from dpcli.engine.files.decoding import PARTIAL_MARK
 from dpcli.engine.files.source import open_file
 from dpcli.engine.sums.aggregate import ConfidentialAnswers, QueryAggregator
+from dpcli.engine.sums.blocks import pack_blocks, unpack_blocks
 from dpcli.engine.sums.joint_tables import Partial
 from dpcli.problems.errors import DataError, Problem
 from dpcli.queries.query import BoundedQuery
 from dpcli.version import __version__
 
+if TYPE_CHECKING:
+    from dpcli.engine.sums.sealed import SealedSums
+
 FORMAT = f"2 of dpcli {__version__}"
 """Layout of the frames: other versions may number tables and columns otherwise."""
-
-LENGTH_BYTES = 8
-"""Bytes of the length before each block."""
 
 DIGEST_BYTES = hashlib.sha256().digest_size
 
 
 SHOWN_DIGITS = 12
 """Digits of a digest that messages show."""
-
-
-def pack_blocks(blocks: Iterable[bytes | pl.DataFrame]) -> bytes:
-    """Blocks after their lengths, with frames as Arrow files."""
-    packed: list[bytes] = []
-    for block in blocks:
-        if isinstance(block, pl.DataFrame):
-            buffer = io.BytesIO()
-            block.write_ipc(buffer)
-            block = buffer.getvalue()  # noqa: PLW2901 - the same block in bytes
-        packed += len(block).to_bytes(LENGTH_BYTES), block
-    return b"".join(packed)
-
-
-def unpack_blocks(content: bytes) -> list[bytes]:
-    """The blocks that `pack_blocks` joined, in their order."""
-    blocks, start = [], 0
-    while start < len(content):
-        begin = start + LENGTH_BYTES
-        start = begin + int.from_bytes(content[start:begin])
-        blocks.append(content[begin:start])
-    return blocks
-
-
-def read_block(file: BinaryIO) -> bytes:
-    """The next block that `pack_blocks` wrote; empty at the end of the file."""
-    return file.read(int.from_bytes(file.read(LENGTH_BYTES)))
 
 
 def read_frames(blocks: Iterable[bytes]) -> Partial:
@@ -78,7 +52,11 @@ def pack_partial(digest: str, frames: Partial, period: str = "") -> bytes:
 
 
 def aggregate_partials(
-    queries: Sequence[BoundedQuery], digest: str, names: Sequence[str], period: str = ""
+    queries: Sequence[BoundedQuery],
+    digest: str,
+    names: Sequence[str],
+    period: str = "",
+    sealed: SealedSums | None = None,
 ) -> ConfidentialAnswers:
     """The confidential answer to every query, from the partials of all rows.
 
@@ -94,7 +72,7 @@ def aggregate_partials(
     DataError.require_none(problems)
     with Dataset(()).redacted_errors():
         aggregator = QueryAggregator(queries)
-        return aggregator.confidential_answers(aggregator.merge_users(partials))
+        return aggregator.confidential_answers(aggregator.merge_users(partials), sealed)
 
 
 def _read_partial(

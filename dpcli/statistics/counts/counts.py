@@ -19,6 +19,7 @@ from dpcli.fields.statistic_fields import (
     NumericColumnName,
     PrivateKeys,
     RateForm,
+    SeriesForm,
     UnitBounds,
     ValuedColumnName,
     WeightColumnName,
@@ -93,6 +94,7 @@ class Count(PersonCounts, WeightedStatistic):
         level_shares=LevelShares | None,
         totals=TotalsLabel | None,
         known=KnownForm | None,
+        series=SeriesForm | None,
     )
     measure: ClassVar[NumbersMeasure] = "counts"
 
@@ -167,6 +169,7 @@ class Sum(WeightedStatistic):
         level_shares=LevelShares | None,
         totals=TotalsLabel | None,
         known=KnownForm | None,
+        series=SeriesForm | None,
     )
     measure = "amounts"
     in_column_unit = True
@@ -243,6 +246,7 @@ class Histogram(PersonCounts):
         bins=BinForms | None,
         percent=Percent | None,
         known=KnownForm | None,
+        series=SeriesForm | None,
     )
     measure: ClassVar[NumbersMeasure] = "counts"
     item = "bin"
@@ -254,8 +258,12 @@ class Histogram(PersonCounts):
             return HISTOGRAM_KNOWN
         return HISTOGRAM_PERCENTS if "percent" in stated else self
 
+    def query(self, inputs: Inputs) -> LinearQuery:
+        """The counts of all bins."""
+        return LinearQuery(by=inputs.by, items=(histogram_axis(inputs),), where=inputs.where)
+
     def designs(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
-        query = LinearQuery(by=inputs.by, items=(histogram_axis(inputs),), where=inputs.where)
+        query = self.query(inputs)
         if inputs.sample:
             return (sampled_counts(inputs, query, is_part=True),)
         return self.by_people(inputs, query, "count", relation)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import datetime
 import importlib
 import os
 import pkgutil
 import random
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -36,6 +38,8 @@ statistics: [{name: n, statistic: count, by: [sex], epsilon: 0.01}]
 DATA = "sex\nf\nm\nm\n"
 
 STOPPING = (signal.SIGINT, signal.SIGTERM)
+
+LEDGER = "dpcli-ledger.sqlite"
 
 MESSAGES = "messages.txt"
 """What the last release said; a failed trial shows it."""
@@ -67,9 +71,12 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def words(folder: Path, release_id: str) -> list[str]:
-    """The command line of a release."""
+    """The command line of a release; that of a night if the folder has its file."""
+    night = folder / f"night-{release_id}.csv"
+    data = night if night.exists() else folder / "data.csv"
+    period = ["--period", release_id, "--any-period"] if night.exists() else []
     return [
-        "dpcli", "release", str(folder / "spec.yaml"), str(folder / "data.csv"), "-q", "--force",
+        "dpcli", "release", str(folder / "spec.yaml"), str(data), "-q", "--force", *period,
         "-o", str(folder / f"{release_id}.csv"), "--release-id", release_id,
     ]  # fmt: skip
 
@@ -226,6 +233,71 @@ def test_signals_at_random_instants(world: Path, number: int) -> None:
     for trial in range(8):
         kill_after(world, f"r{trial}", draw.uniform(0, 0.12), number)
     check_ledger(world)
+
+
+SERIES = """\
+dpcli: 1
+dataset: town
+privacy:
+  unit: {column: who, max_rows: 1}
+  neighbors: add-remove
+  budget: {rho: 1000, delta: 1e-3}
+  composition: zcdp
+period: {column: day}
+columns: {who: {type: id}, day: {type: date, bounds: [2026-01-01, 2030-12-31]}}
+statistics:
+  - {name: n, statistic: count, rho: 20, mechanism: gaussian,
+     series: {every: day, show: [period, to_date]}}
+"""
+NEAR = 8
+
+
+def kill_nights(world: Path, nights: int, tries: int, seed: int) -> int:
+    """Kill releases of a series at random instants, then retry; returns how many were hit.
+
+    After each night, the total to date is right, no sealed sum is lost, and each night is charged
+    once.
+    """
+    (world / "spec.yaml").write_text(SERIES, encoding="utf-8")
+    opened = (
+        *("ledger", "open", "town", "--rho", "1000", "--delta", "1e-3", "--window", "1"),
+        *("--composition", "zcdp", "--unit", "who", "--ledger", str(world / LEDGER)),
+    )
+    for words in (("ledger", "init", str(world / LEDGER)), opened):
+        subprocess.run([sys.executable, "-m", "dpcli", *words], check=True, capture_output=True)
+    draw, hit, total = random.Random(seed), 0, 0
+    for night in range(nights):
+        day = (datetime.date(2026, 1, 1) + datetime.timedelta(night)).isoformat()
+        rows, seen = draw.randint(20, 90), set[bytes]()
+        lines = [f"{at},{day}" for at in range(rows)]
+        (world / f"night-{day}.csv").write_text("\n".join(["who,day", *lines]), encoding="utf-8")
+        total += rows
+        for _ in range(tries):
+            child = start_release(world, day)
+            time.sleep(draw.uniform(0, 0.2))
+            os.kill(child, signal.SIGKILL)
+            hit += exit_status(child) != 0
+            seen |= visible_tables(world, day)
+        check_retry(world, day, seen | visible_tables(world, day))
+        assert "sealed sums" not in (world / MESSAGES).read_text("utf-8", "replace")
+        published = (world / f"{day}.csv").read_text(encoding="utf-8").splitlines()
+        values = [float(line.split(",")[2]) for line in published[1:]]
+        assert values == pytest.approx([rows, total], abs=NEAR)
+    check_ledger(world)
+    return hit
+
+
+def test_nights_of_a_series_that_are_killed(world: Path) -> None:
+    """Nothing is lost, charged twice or published in two ways."""
+    assert kill_nights(world, nights=6, tries=2, seed=1)
+
+
+@pytest.mark.slow
+def test_a_thousand_kills_of_a_series(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same for forty nights, each with 25 kills."""
+    hit = kill_nights(world, nights=40, tries=25, seed=2)
+    with capsys.disabled():
+        print(f"\nkills: {hit} of 1,000 releases of a series were hit, no loss")
 
 
 @pytest.mark.slow

@@ -159,7 +159,7 @@ def test_entries_without_newer_fields_keep_their_cost() -> None:
     charge = charge_for(plan, "r")
     older = to_events_json(replace(event, disjoint=None) for event in charge.events)
     terms = terms_from_spec(plan.spec)
-    spent = balance(terms, [recorded_cost(older, None, "add-remove")]).spent
+    spent = balance(terms, [recorded_cost(older, None, terms)]).spent
     assert spent.epsilon == plan.requested_loss.epsilon == 1
     assert charged(plan).epsilon == Fraction(4, 5)
 

@@ -226,7 +226,8 @@ def test_empty_groups_and_conditions(field: str) -> None:
 def test_an_entry_has_the_fields_of_its_statistic() -> None:
     """The model of an entry has the common fields first, and fits statistics without any."""
     histogram = next(statistic for statistic in STATISTICS if statistic.name == "histogram")
-    assert list(entry_model(histogram).model_fields)[-4:-2] == ["column", "bins"]
+    own = ["column", "bins", "percent", "known", "series"]
+    assert list(entry_model(histogram).model_fields)[-5:] == own
     assert entry_model(None) is EntryModel
 
 

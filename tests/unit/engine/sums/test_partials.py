@@ -16,7 +16,8 @@ from dpcli.data.number_columns import IntegerColumn
 from dpcli.engine.files.source import open_dataset
 from dpcli.engine.progress import Progress
 from dpcli.engine.sums.aggregate import QueryAggregator
-from dpcli.engine.sums.partials import aggregate_partials, pack_blocks, pack_partial, unpack_blocks
+from dpcli.engine.sums.blocks import pack_blocks, unpack_blocks
+from dpcli.engine.sums.partials import aggregate_partials, pack_partial
 from dpcli.noise import entropy
 from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.queries.query import LinearQuery, Query

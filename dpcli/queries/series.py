@@ -1,0 +1,133 @@
+"""The queries of a series: the sums of a period, with sums of earlier periods."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+
+from dpcli.numeric.arrays import Array, add_exact, integer_array, multiply_exact, np
+from dpcli.privacy.sensitivity import RowContribution, Sensitivity
+from dpcli.privacy.series import KEPT, UNIT, coefficients, squared_norm
+from dpcli.privacy.unit import Relation
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.queries.of_numbers import QueryOfNumbers
+from dpcli.queries.query import AnswerWords
+
+BLOCK = 20
+"""Periods of a block: with equal shares, the best number for totals of a year."""
+
+EarlierSums = Sequence[Array | None]
+"""Exact sums of earlier periods, the last first; None for those that were lost."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeriesQuery(QueryOfNumbers):
+    """The answer of a period of a series, about the numbers of another query.
+
+    Privacy: `sensitivity` is how far the rows of a person of one period change all answers of the
+    series together. A sum that was lost is left out of later answers, which changes less. So each
+    period is charged once, with its first answer, and later answers cost it nothing more.
+    """
+
+    keeps_sums = True
+
+    @property
+    @abstractmethod
+    def kept(self) -> int:
+        """How many earlier sums an answer can need."""
+
+    @abstractmethod
+    def with_earlier(self, sums: Array, earlier: EarlierSums, period: int) -> Array:
+        """The exact answer of the period with this number, from 0 on."""
+
+    @property
+    def row_contribution(self) -> RowContribution:
+        return self.of.row_contribution
+
+    @property
+    def largest_product(self) -> int:
+        return self.of.largest_product
+
+    def combined(self, answer: Array, *following: Array) -> Array:
+        """The answer of a first period, or of a corrected one: without earlier sums."""
+        return self.with_earlier(self.of.combined(answer, *following), (), 0)
+
+    def protection(self, words: AnswerWords) -> str:
+        return (
+            f"{words.role}: the rows of one {words.unit} in one period can change all answers of "
+            f"the series together by at most {words.change}. Discrete {words.noise} noise of scale "
+            f"{words.scale} was added to each number of an answer."
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RootQuery(SeriesQuery):
+    """The sums of a period times `UNIT`, plus earlier sums times coefficients.
+
+    Privacy: rows of one period change each later answer by a coefficient times the change of their
+    sums. So L2 of all answers is that of the sums times the norm of the coefficients (Denisov,
+    McMahan, Rush, Smith and Thakurta 2022, also for data that depend on earlier answers).
+    """
+
+    answers_of_sums = KEPT
+
+    @property
+    def kept(self) -> int:
+        return KEPT - 1
+
+    def with_earlier(self, sums: Array, earlier: EarlierSums, period: int) -> Array:  # noqa: ARG002 - of blocks
+        total = multiply_exact(sums, UNIT)
+        for coefficient, past in zip(coefficients()[1:], earlier, strict=False):
+            if past is not None:
+                total = add_exact(total, multiply_exact(past, coefficient))
+        return integer_array(total)
+
+    def sensitivity(self, relation: Relation) -> Sensitivity:
+        sums = self.of.sensitivity(relation)
+        return Sensitivity(
+            sums.l0 * KEPT,
+            sums.l1 * sum(coefficients()),
+            sums.l2_squared * squared_norm(1),
+            sums.linf * UNIT,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlocksQuery(SeriesQuery):
+    """The sums of a period, and after each `BLOCK` periods also those of all of them.
+
+    The numbers of a period come first, then those of the block, which are zero before its end.
+
+    Privacy: rows of one period change the sums of the period and those of one block. So L1 is twice
+    that of the sums. Several periods of a person add up.
+    """
+
+    @property
+    def kept(self) -> int:
+        return BLOCK - 1
+
+    @property
+    def cells_per_group(self) -> int:
+        return 2 * self.of.cells_per_group
+
+    @cached_property
+    def cells(self) -> int:
+        return 2 * (self.of.cells or 0)
+
+    def with_earlier(self, sums: Array, earlier: EarlierSums, period: int) -> Array:
+        block = np.zeros_like(sums)
+        if ends_block(period):
+            block = sums
+            for past in earlier[: BLOCK - 1]:
+                block = block if past is None else add_exact(block, past)
+        return integer_array(np.concatenate([sums, block]))
+
+    def sensitivity(self, relation: Relation) -> Sensitivity:
+        sums = self.of.sensitivity(relation)
+        return Sensitivity(2 * sums.l0, 2 * sums.l1, 2 * sums.l2_squared, sums.linf)
+
+
+def ends_block(period: int) -> bool:
+    """Whether a block of periods ends with the one with this number."""
+    return (period + 1) % BLOCK == 0

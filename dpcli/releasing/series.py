@@ -1,0 +1,199 @@
+"""The series of a release: their states, and the sealed sums of earlier periods.
+
+A series has a public state, which each release stores in the ledger, and a file with sealed sums of
+earlier periods beside the ledger, as confidential as the data. The state names the sums by random
+tokens. A sum without its token, or without the file, is lost: it is left out of later answers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from dpcli.data.filters import joint_texts
+from dpcli.engine.sums.sealed import SealedPeriod, SealedSums, unpack_sums
+from dpcli.ledger.balance import day_number
+from dpcli.ledger.charge import SERIES, state_digest
+from dpcli.ledger.ledger import OpenLedger
+from dpcli.noise.entropy import random_bytes
+from dpcli.numeric.arrays import integer_array
+from dpcli.planning.plan import CentralPlan, PlannedStatistic
+from dpcli.planning.results import NoisyNumbers
+from dpcli.privacy.unit import unit_text
+from dpcli.problems.errors import LedgerError, UsageError
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.queries.series import EarlierSums
+from dpcli.releasing.publishing import write_private
+from dpcli.specification.model import CentralSpec
+from dpcli.statistics.series.designs import SeriesDesign
+from dpcli.statistics.series.past import Past, PublicState
+
+TOKEN_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Series:
+    """A planned statistic, its design after the past, and its sealed periods."""
+
+    planned: PlannedStatistic
+    design: SeriesDesign
+    kept: tuple[SealedPeriod | None, ...]
+
+    @property
+    def past(self) -> Past:
+        """The past of the design."""
+        return self.design.known
+
+    @property
+    def earlier(self) -> tuple[EarlierSums, int]:
+        """Earlier sums, and the number of the period; without sums for a correction."""
+        if self.past.corrects is not None:
+            return (), 0
+        sums = [None if period is None else period.sums for period in self.kept]
+        return sums, self.past.state.count
+
+    @property
+    def others(self) -> list[SealedPeriod]:
+        """The sealed periods that later answers need, besides this one."""
+        kept = enumerate(self.kept)
+        own = None if self.past.corrects is None else self.past.own
+        others = [period for at, period in kept if period is not None and at != own]
+        return others if own is not None else others[: self.design.query.kept - 1]
+
+
+class SeriesOfRelease:
+    """The series of a plan, as the ledger and files of sealed sums have them.
+
+    `plan` has the pasts of its series, and `sealed` the sums that answers need.
+
+    Privacy: states are functions of noisy answers. Whether a file of sums is there, or was changed,
+    is a fact about files. Sums go from the file to answers before noise, and to the next file.
+    """
+
+    def __init__(self, plan: CentralPlan, ledger: OpenLedger, *, corrected: bool = False) -> None:
+        self._ledger, self._spec, self._corrected = ledger, plan.spec, corrected
+        self._day = day_number(plan.spec.period)
+        self._series = {
+            planned.name: self._opened(planned, planned.design)
+            for planned in plan.statistics
+            if isinstance(planned.design, SeriesDesign)
+        }
+        statistics = tuple(
+            replace(planned, design=self._series[planned.name].design)
+            if planned.name in self._series
+            else planned
+            for planned in plan.statistics
+        )
+        self.plan = replace(plan, statistics=statistics)
+        self.sealed = SealedSums(
+            {id(one.design.query): one.earlier for one in self._series.values()}
+        )
+
+    def require_next(self) -> None:
+        """Raise UsageError or LedgerError unless the period can follow those before it."""
+        for name, one in self._series.items():
+            if self._day is None:
+                raise UsageError.about("series-period", name=name)
+            if self._spec.recipient is not None:
+                raise LedgerError.about("series-window.recipient", name=name)
+            past, about = one.past, {"name": name, "period": self._spec.period}
+            if past.state.count and past.state.design != _digest(one.planned, self._spec):
+                raise LedgerError.about("series-window.changed", name=name)
+            is_known = any(period.day == self._day for period in past.state.kept)
+            if is_known and not self._corrected:
+                raise LedgerError.about("series-window.day", **about)
+            if self._corrected and not is_known:
+                raise LedgerError.about("series-window.no-day", **about)
+            if past.corrects is not None and not one.design.can_correct(past):
+                raise LedgerError.about("series-window.closed", **about)
+
+    def warnings(self) -> Iterator[str]:
+        """Warnings about sums that were lost."""
+        for name, one in self._series.items():
+            lost = sum(period is None for period in one.kept)
+            before = len(one.past.state.gone)
+            if len(one.past.gone) > before:
+                yield (
+                    f"{name}: the sealed sums of {lost} of the last {len(one.kept)} periods are "
+                    f"not in `{self._path(name).name}`: answers go on without them, with larger "
+                    "errors, which are stated"
+                )
+
+    def stored(self, numbers: NoisyNumbers) -> dict[str, bytes]:
+        """The new states by names of outputs; sealed sums are written to their files.
+
+        It is called while the ledger lets no other process charge. Raises OutputError.
+        """
+        found = {}
+        for statistic in numbers.statistics:
+            one = self._series.get(statistic.planned.name)
+            if one is None:
+                continue
+            state, estimates = one.design.next_state(statistic.answers)
+            design = _digest(one.planned, self._spec)
+            query = one.design.query
+            content = self.sealed.packed(query, one.past.token, estimates, one.others)
+            write_private(content, self._path(statistic.planned.name), force=True)
+            state = replace(state, design=design)
+            found[SERIES + statistic.planned.name] = state.to_json()
+        return found
+
+    def _opened(self, planned: PlannedStatistic, design: SeriesDesign) -> _Series:
+        content = self._ledger.series_state(planned.name, self._spec.dataset)
+        cells = design.query.of.cells or 0
+        state = PublicState("", total=integer_array([0] * cells))
+        if content:
+            state = PublicState.from_json(content)
+        by_token = {period.token: period for period in self._unpacked(planned.name)}
+        # A sum that was left out once stays out: what is stated of errors depends on it.
+        for period, _ in state.gone:
+            by_token.pop(state.token_of(period), None)
+        kept = tuple(by_token.get(period.token) for period in state.kept[: design.query.kept])
+        past = Past(
+            state,
+            tuple(None if period is None else period.estimates for period in kept),
+            self._day or 0,
+            random_bytes(TOKEN_BYTES).hex(),
+            state_digest(content),
+            self._corrected_period(state),
+        )
+        return _Series(planned, replace(design, past=past), kept)
+
+    def _corrected_period(self, state: PublicState) -> int | None:
+        """The number of the period that the release corrects; None if it corrects none."""
+        days = [period.day for period in state.kept]
+        if not self._corrected or self._day not in days:
+            return None
+        return state.count - 1 - days.index(self._day)
+
+    def _unpacked(self, name: str) -> list[SealedPeriod]:
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            return unpack_sums(self._path(name).read_bytes())
+        return []
+
+    def _path(self, name: str) -> Path:
+        """The file of the sealed sums of an entry, beside the ledger."""
+        path = self._ledger.path.resolve()
+        return path.with_name(f"{path.name}.{self._spec.dataset}.{name}.sums")
+
+
+def _digest(planned: PlannedStatistic, spec: CentralSpec) -> str:
+    """The digest of what the periods of a series have in common."""
+    (query,), inputs = planned.queries, planned.entry.inputs
+    asked, calibrated = query.weighted.query, query.calibrated
+    sensitivity = calibrated.sensitivity
+    stated = [
+        planned.entry.statistic.name,
+        [[axis.column.name, *axis.labels] for axis in asked.axes],
+        joint_texts(inputs.where),
+        inputs.column.name if inputs.column else "",
+        str(query.weighted.step),
+        [sensitivity.l0, sensitivity.l1, sensitivity.l2_squared, sensitivity.linf],
+        [calibrated.noise.kind, str(calibrated.noise.scale)],
+        [unit_text(spec.privacy.unit), spec.privacy.neighbors.value],
+    ]
+    return hashlib.sha256(json.dumps(stated).encode()).hexdigest()

@@ -1,0 +1,1 @@
+"""Running series: totals to date and moving windows from nightly answers."""

@@ -1,0 +1,119 @@
+"""Errors of a year of a running series, as planned, as computed and as simulated.
+
+`python -m tests.benchmarks.series [RUNS]` prints a line for each delta, number of cells of a
+person, window and shown number: the mechanism that the plan takes, and the root mean square and the
+worst error over 365 days in units of the data, by dense matrices and by simulation. The last column
+is the error of the plan's mechanism over that of the better one, at equal loss of the window.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cache
+from itertools import product
+
+import numpy as np
+
+from dpcli.numeric.arrays import Floats
+from dpcli.planning.plan import PlannedStatistic
+from dpcli.planning.planner import make_plan
+from dpcli.privacy.series import KEPT, UNIT, coefficients
+from dpcli.queries.series import BLOCK
+from dpcli.specification.load import parse_central_spec
+from tests.support.series import errors_of_year
+
+DAYS = 365
+
+LENGTHS = {"period": 1, "to_date": DAYS, "last_7": 7}
+
+SPEC = """
+dpcli: 1
+dataset: d
+privacy:
+  unit: {{column: who, max_rows: 8, max_rows_per_group: 1, max_groups: {cells}}}
+  neighbors: add-remove
+  budget: {{epsilon: 1000, delta: 1e-3, window: {window}}}
+period: {{column: day}}
+quality: none
+columns:
+  who: {{type: id}}
+  day: {{type: date, bounds: [2026-01-01, 2036-12-31]}}
+  ward: {{type: category, values: [a, b, c, d, e, f, g, h]}}
+statistics:
+  - {{name: n, statistic: count, by: [ward], epsilon: 1{more},
+     series: {{every: day, show: [period, to_date, last_7]}}}}
+"""
+
+
+def planned(cells: int, window: int, more: str) -> PlannedStatistic:
+    """The plan of a series in which a person is in at most this number of cells."""
+    text = SPEC.format(cells=cells, window=window, more=more)
+    (statistic,) = make_plan(parse_central_spec(text, "spec.yaml")).statistics
+    return statistic
+
+
+@cache
+def exact_errors(kind: str) -> dict[str, Floats]:
+    """The error of each shown number on each day, in deviations of the noise, by dense matrices."""
+    estimates = _of_root() if kind == "gaussian" else _of_blocks()
+    found: dict[str, list[float]] = {name: [] for name in LENGTHS}
+    for end, inverse in enumerate(estimates, 1):
+        for name, length in LENGTHS.items():
+            weights = np.zeros(end)
+            weights[max(0, end - length) :] = 1
+            found[name].append(float(np.linalg.norm(weights @ inverse[:end])))
+    return {name: np.array(errors) for name, errors in found.items()}
+
+
+def _of_root() -> Iterator[Floats]:
+    """The estimates of days as functions of the noises of the answers, for each last day."""
+    column, lags = np.array(coefficients()) / UNIT, np.subtract.outer(range(DAYS), range(DAYS))
+    root = np.where((lags >= 0) & (lags < KEPT), column[np.clip(lags, 0, KEPT - 1)], 0)
+    inverse = np.linalg.inv(root)
+    yield from (inverse for _ in range(DAYS))
+
+
+def _of_blocks() -> Iterator[Floats]:
+    """The least squares estimates of days, from days and closed blocks, for each last day."""
+    for end in range(1, DAYS + 1):
+        sums = np.kron(np.eye(end // BLOCK), np.ones((1, BLOCK)))
+        closed = np.zeros((len(sums), end))
+        closed[:, : sums.shape[1]] = sums
+        answers = np.vstack([np.eye(end), closed])
+        yield np.array(np.linalg.solve(answers.T @ answers, answers.T), np.float64)
+
+
+def _rms(errors: Floats) -> float:
+    return float(np.sqrt(np.mean(np.square(errors))))
+
+
+def main() -> None:
+    """Print a line for each setting."""
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 400
+    print("delta  cells  window  number   mechanism  exact rms, worst  simulated rms, worst  ratio")
+    for delta, cells, window in product((0, 1e-6), (1, 2, 4, 8), (1, 3, 7)):
+        forms = [", mechanism: laplace"]
+        forms += [f", mechanism: gaussian, delta: {delta}"] if delta else []
+        statistic = planned(cells, window, f", delta: {delta}" if delta else "")
+        errors = [_compared(planned(cells, window, form), window) for form in forms]
+        noise, ratio = statistic.noises[0], _compared(statistic, window) / min(errors)
+        simulated, unit = errors_of_year(noise, runs), UNIT if noise.kind == "gaussian" else 1
+        for name, relative in exact_errors(noise.kind).items():
+            exact = relative * noise.discrete_variance**0.5 / unit
+            numbers = [_rms(exact), float(exact.max()), _rms(simulated[name])]
+            numbers.append(float(simulated[name][exact.argmax()]))
+            texts = " ".join(f"{number:8.2f}" for number in numbers)
+            setting = f"{delta:<6} {cells:<6} {window:<7} {name:<8} {noise.kind:<9}"
+            print(f"{setting} {texts}  {ratio:.3f}", flush=True)
+
+
+def _compared(statistic: PlannedStatistic, window: int) -> float:
+    """The error by which plans compare series."""
+    error = statistic.design.compared_error(statistic.noises, Fraction(95, 100), window)
+    return float(error or 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,250 @@
+"""Releases of a series night by night, with mishaps between them."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from dpcli.ledger.ledger import OpenLedger
+from dpcli.privacy.series import squared_norm
+from tests.support.cli import Command, table
+from tests.support.rules import also_slow
+
+FIRST = datetime.date(2026, 1, 1)
+
+SPEC = """
+dpcli: 1
+dataset: visits
+privacy:
+  unit: {column: person, max_rows: 1}
+  neighbors: add-remove
+  budget: {rho: 1000, delta: 1e-3}
+  composition: zcdp
+period: {column: day}
+quality: none
+columns:
+  person: {type: id}
+  day: {type: date, bounds: [2026-01-01, 2036-12-31]}
+  ward: {type: category, values: [a, b]}
+statistics:
+  - {name: root, statistic: count, by: [ward], rho: 20, mechanism: gaussian,
+     series: {every: day, show: [period, to_date, last_7]}}
+  - {name: blocks, statistic: histogram, column: ward, rho: 20, mechanism: laplace,
+     series: {every: day, show: [period, to_date]}}
+"""
+"""So little noise that each mistake in a total shows."""
+
+NEAR = 8
+
+
+class Nights:
+    """A folder with a spec, a ledger whose account has a window, and nightly files."""
+
+    def __init__(self, dpcli: Command, folder: Path, rho: int = 20, window: int = 1) -> None:
+        self.dpcli, self.folder = dpcli, folder
+        text = SPEC.replace("rho: 20", f"rho: {rho}")
+        (folder / "spec.yaml").write_text(text, encoding="utf-8")
+        self.ledger = folder / "dpcli-ledger.sqlite"
+        words = ("--rho", 1000, "--delta", "1e-3", "--composition", "zcdp")
+        unit = ("--unit", "person", "--window", window, "--ledger", self.ledger)
+        dpcli("ledger", "init", self.ledger).succeeded()
+        dpcli("ledger", "open", "visits", *words, *unit).succeeded()
+        self.counts: dict[int, tuple[int, int]] = {}
+
+    def write(self, night: int, seed: int = 0) -> tuple[int, int]:
+        """Write the file of a night, and return how many rows each ward has."""
+        generator = random.Random(f"{night} {seed}")
+        counts = generator.randint(20, 90), generator.randint(20, 90)
+        with (self.folder / f"{night}.csv").open("w", encoding="utf-8", newline="") as file:
+            lines = csv.writer(file)
+            lines.writerow(["person", "day", "ward"])
+            for ward, count in zip("ab", counts, strict=True):
+                lines.writerows([f"{ward}{at}", self.day(night), ward] for at in range(count))
+        return counts
+
+    @staticmethod
+    def day(night: int) -> str:
+        """The day of a night."""
+        return (FIRST + datetime.timedelta(days=night)).isoformat()
+
+    def words(self, night: int, name: str, *more: str) -> list[str]:
+        """The command line that releases a night."""
+        return [
+            *("release", str(self.folder / "spec.yaml"), str(self.folder / f"{night}.csv")),
+            *("--period", self.day(night), "--any-period", "--release-id", name, "-q", "--force"),
+            *("-o", str(self.folder / f"{name}.csv"), "--ledger", str(self.ledger), *more),
+        ]
+
+    def release(self, night: int, name: str, *more: str) -> int:
+        """Release a night, check what is published, and return the status."""
+        found = self.dpcli(*self.words(night, name, *more))
+        if found.status == 0:
+            self.check(night, name)
+        return found.status
+
+    def check(self, night: int, name: str) -> None:
+        """The published numbers are near those of all nights that were released."""
+        shown = {
+            (line["statistic"], line["ward"], line["series"]): float(line["value"])
+            for line in table(self.folder / f"{name}.csv")
+        }
+        last = max(self.counts)
+        for at, ward in enumerate("ab"):
+            own = self.counts[night][at]
+            total = sum(counts[at] for counts in self.counts.values())
+            week = sum(counts[at] for one, counts in self.counts.items() if last - one < 7)
+            near = {
+                ("root", ward, "period"): own, ("root", ward, "to_date"): total,
+                ("root", ward, "last_7"): week, ("blocks", ward, "period"): own,
+                ("blocks", ward, "to_date"): total,
+            }  # fmt: skip
+            for key, expected in near.items():
+                assert abs(shown[key] - expected) < NEAR, (name, key, shown[key], expected)
+
+    def charges(self) -> list[str]:
+        """The releases that were charged, by their ids."""
+        with closing(OpenLedger.open(self.ledger)) as ledger:
+            assert not ledger.all_faults()
+            return [entry.release_id or "" for entry in ledger.releases("visits")]
+
+
+@pytest.fixture
+def nights(dpcli: Command, tmp_path: Path) -> Nights:
+    """A new series."""
+    return Nights(dpcli, tmp_path)
+
+
+MISHAPS = ("", "", "", "missed", "late", "corrected", "lost", "restored")
+
+
+@pytest.mark.parametrize("count", also_slow(14, 200))
+def test_totals_agree_whatever_happens_to_nights(nights: Nights, count: int) -> None:
+    """Missed, doubled, late and corrected nights, lost and restored sums: all totals are right."""
+    generator, charged, late = random.Random(count), list[str](), list[int]()
+    for night in range(count):
+        happens = generator.choice(MISHAPS) if night else ""
+        late += [night] * (happens == "late")
+        if happens in ("missed", "late"):
+            continue
+        _lose_or_restore(nights.folder, happens)
+        arrived = [night, *(late if happens == "" else [])]
+        late = [] if happens == "" else late
+        for one in arrived:
+            nights.counts[one] = nights.write(one)
+            charged += _released_once(nights, one)
+        if happens == "corrected":
+            charged += _corrected(nights, night)
+        _keep_copies(nights.folder, generator)
+    assert nights.charges() == charged
+
+
+def _released_once(nights: Nights, night: int) -> list[str]:
+    """Release a night three times: new, again under its id, and under another id."""
+    name = f"n{night}"
+    assert nights.release(night, name) == 0
+    before = (nights.folder / f"{name}.csv").read_bytes()
+    assert nights.release(night, name) == 0
+    assert (nights.folder / f"{name}.csv").read_bytes() == before
+    assert nights.release(night, f"again{night}") == 6
+    return [name]
+
+
+def _corrected(nights: Nights, night: int) -> list[str]:
+    """Correct a night, unless it was the last one of a block, which is closed at once."""
+    old, nights.counts[night] = nights.counts[night], nights.write(night, seed=1)
+    status = nights.release(night, f"c{night}", "--corrected")
+    assert status in (0, 6)
+    if status:
+        nights.counts[night] = old
+    return [] if status else [f"c{night}"]
+
+
+def _lose_or_restore(folder: Path, happens: str) -> None:
+    if happens == "lost":
+        for file in folder.glob("*.sums"):
+            file.unlink()
+    if happens == "restored":
+        for file in folder.glob("*.old"):
+            shutil.copy(file, file.with_suffix(""))
+
+
+def _keep_copies(folder: Path, generator: random.Random) -> None:
+    for file in sorted(folder.glob("*.sums")):
+        if generator.random() < 0.2:
+            shutil.copy(file, file.with_name(file.name + ".old"))
+
+
+def test_the_loss_of_several_nights_is_that_of_their_columns_together(
+    dpcli: Command, tmp_path: Path
+) -> None:
+    """In a window of three days, rho is that of one answer with three successive columns."""
+    nights = Nights(dpcli, tmp_path, rho=10, window=3)
+    for night in range(4):
+        nights.counts[night] = nights.write(night)
+        assert dpcli(*nights.words(night, f"n{night}")).status == 0
+    (shown,) = dpcli("ledger", "show", "--json", "--ledger", nights.ledger).json
+    factor = Fraction(squared_norm(3), squared_norm(1))
+    assert float(shown["spent_rho"]) == pytest.approx(10 * float(factor + 3), rel=1e-6)
+
+
+def test_an_account_for_all_time_takes_no_series(dpcli: Command, tmp_path: Path) -> None:
+    """The losses of many days would have no bound in proportion to their number."""
+    nights = Nights(dpcli, tmp_path)
+    other = tmp_path / "other.sqlite"
+    nights.counts[0] = nights.write(0)
+    dpcli("ledger", "init", other).succeeded()
+    nights.ledger = other
+    found = dpcli(*nights.words(0, "n0"))
+    assert found.status == 6
+    assert "series-window" in found.err
+
+
+def test_a_series_goes_on_only_with_the_same_spec(nights: Nights) -> None:
+    """Other groups or other noise need a new name; a release without a day is refused."""
+    nights.counts[0] = nights.write(0)
+    assert nights.release(0, "n0") == 0
+    for old, new in (("[a, b]}", "[a, b, c]}"), ("rho: 20, mech", "rho: 15, mech")):
+        (nights.folder / "spec.yaml").write_text(SPEC.replace(old, new), encoding="utf-8")
+        nights.counts[1] = nights.write(1)
+        found = nights.dpcli(*nights.words(1, "n1"))
+        assert found.status == 6
+        assert "differs from the earlier periods" in found.err
+    month = [word for word in nights.words(1, "n1") if word != nights.day(1)]
+    month.insert(month.index("--period") + 1, "2026-01")
+    assert nights.dpcli(*month).status in (2, 6)
+    assert nights.charges() == ["n0"]
+
+
+def _contending(nights: Nights, night: int, processes: int) -> Iterator[int]:
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-m", "dpcli", *nights.words(night, f"r{night}-{number}")],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+        for number in range(processes)
+    ]
+    for process in running:
+        assert b"Traceback" not in process.communicate()[1]
+        yield process.returncode
+
+
+@pytest.mark.extended
+def test_of_releases_of_one_night_at_the_same_time_one_goes_on(nights: Nights) -> None:
+    """The others are refused, and are not charged: their answers followed the same state."""
+    for night in range(3):
+        nights.counts[night] = nights.write(night)
+        statuses = list(_contending(nights, night, 4))
+        assert sorted(statuses) == [0, 6, 6, 6]
+        nights.check(night, f"r{night}-{statuses.index(0)}")
+    assert len(nights.charges()) == 3
