@@ -144,11 +144,13 @@ class Store:
     refuses the file or a statement.
     """
 
-    __slots__ = ("_file", "connection", "created", "path")  # so that nothing hides a method
+    # So that nothing hides a method.
+    __slots__ = ("_file", "_verified", "connection", "created", "path")
 
     def __init__(self, path: Path) -> None:
         system.require_supported()
         self.path, self.created = path, False
+        self._verified: tuple[dict[str, str], list[LedgerEntry]] | None = None
         if not path.exists():
             # SQLite would create a file that others may read.
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
@@ -310,10 +312,13 @@ class Store:
             identity, recorded = read_anchor(anchor, self.metadata_value("identity"))
         except ForeignAnchorError as error:
             foreign = str(error)
-        entries = self.entries()
-        fault = chain_fault(entries, genesis(self.metadata())) or next(entry_faults(entries), "")
-        if fault:
-            return fault
+        metadata, entries = self.metadata(), self.entries()
+        # The same ones were verified when the ledger was opened.
+        if (metadata, entries) != self._verified:
+            fault = chain_fault(entries, genesis(metadata)) or next(entry_faults(entries), "")
+            if fault:
+                return fault
+            self._verified = metadata, entries
         if foreign or (identity is None and not incomplete):
             return f"its anchor `{anchor.name}` {foreign or 'is missing'}"
         return anchor_fault(recorded, entries, incomplete=incomplete)
