@@ -56,6 +56,17 @@ sums = pl.scan_csv(PATH).group_by("a", "b").agg(pl.len(), pl.col("x").clip(0, 10
 keys.join(sums, on=["a", "b"], how="left").sink_csv("/dev/null")
 """
 
+SERIES_DAY = """
+import pathlib, shutil, sys, tempfile
+from dpcli.cli.main import run
+with tempfile.TemporaryDirectory() as name:
+    folder = pathlib.Path(shutil.copytree(FOLDER, name, dirs_exist_ok=True))
+    words = ["--period", "2026-02-20", "--any-period", "--release-id", "last", "-q"]
+    files = [str(folder / "spec.yaml"), str(folder / "last.csv"), "-o", str(folder / "o.csv")]
+    sys.argv = ["dpcli", "release", *files, *words]
+    sys.exit(run())
+"""
+
 SURPLUS_CELLS = """
 with open(DATA, "rb") as lines, open(BROKEN, "wb") as file:
     for number, line in enumerate(lines):
@@ -219,6 +230,9 @@ def start_cases(folder: Path) -> Iterator[tuple[str, Case]]:
     run([sys.executable, "-m", "tests.benchmarks.ledger", str(RELEASES), str(year)])
     release = dpcli("release", year / "spec.yaml", people)
     yield f"after {RELEASES} releases", Case(release, base)
+    series = folder / "series"
+    run([sys.executable, "-m", "tests.benchmarks.series", "days", str(series)])
+    yield "day of a series", Case(python(SERIES_DAY.replace("FOLDER", repr(str(series)))), base)
 
 
 def quantile_cases(folder: Path) -> Iterator[tuple[str, Case]]:

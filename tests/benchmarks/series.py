@@ -4,18 +4,22 @@
 person, window and shown number: the mechanism that the plan takes, and the root mean square and the
 worst error over 365 days in units of the data, by dense matrices and by simulation. The last column
 is the error of the plan's mechanism over that of the better one, at equal loss of the window.
+With `days FOLDER`, it makes a folder with a series of 50 days and the file of one more.
 """
 
 from __future__ import annotations
 
+import datetime
 import sys
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 
+from dpcli import Ledger, load_spec, release
 from dpcli.numeric.arrays import Floats
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.planning.planner import make_plan
@@ -89,8 +93,31 @@ def _rms(errors: Floats) -> float:
     return float(np.sqrt(np.mean(np.square(errors))))
 
 
+def make_days(folder: Path, days: int = 50) -> None:
+    """A folder with a series of some days, and the file of one more."""
+    folder.mkdir()
+    spec, data = folder / "spec.yaml", folder / "last.csv"
+    text = SPEC.format(cells=1, window=1, more=", mechanism: gaussian, delta: 1e-6")
+    spec.write_text(text, encoding="utf-8")
+    first = datetime.date(2026, 1, 1)
+    ledger = folder / "dpcli-ledger.sqlite"
+    Ledger.create(ledger).close()
+    for day in range(days + 1):
+        date = (first + datetime.timedelta(day)).isoformat()
+        rows = [f"{row},{date},{'abcdefgh'[row % 8]}" for row in range(200)]
+        data.write_text("\n".join(["who,day,ward", *rows]), encoding="utf-8")
+        if day < days:
+            release(
+                load_spec(spec), str(data), ledger=ledger, release_id=date, period=date,
+                any_period=True,
+            )  # fmt: skip
+
+
 def main() -> None:
     """Print a line for each setting."""
+    if sys.argv[1:2] == ["days"]:
+        make_days(Path(sys.argv[2]))
+        return
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 400
     print("delta  cells  window  number   mechanism  exact rms, worst  simulated rms, worst  ratio")
     for delta, cells, window in product((0, 1e-6), (1, 2, 4, 8), (1, 3, 7)):
