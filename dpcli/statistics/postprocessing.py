@@ -127,9 +127,10 @@ class Integer(PostProcessingStep):
 class SuppressBelow(PostProcessingStep):
     """Leaves out numbers where a noisy count of rows is below a threshold.
 
-    `post: [{suppress_below: 10}]`. Of counts, the noisy number itself is compared; of means, shares
-    and all others, the noisy number of rows in their group, which is part of their answers. The
-    exact numbers play no part. Near the threshold, counts that are left are too large on average.
+    `post: [{suppress_below: 10}]`. Of counts, the noisy number itself is compared; of means, totals
+    and all others, the noisy number of rows in their group, which is part of their answers. Pairs
+    of a `comparison` are shown where both groups have as many. The exact numbers play no part. Near
+    the threshold, counts that are left are too large on average.
     """
 
     name = "suppress_below"

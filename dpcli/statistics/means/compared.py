@@ -106,6 +106,18 @@ def by_item(
     return (*(number,) * count, *(difference,) * (count - 1), *ratios)
 
 
+def rows_of_items(inputs: Inputs, rows: Array, limits: Limits) -> Array:
+    """The noisy number of rows behind each item: of a pair, the smaller one.
+
+    The `rows` are those of each group, and its number has `limits`, by which there are ratios.
+    """
+    by_group = rows.reshape(-1, len(inputs.option("between")))
+    pairs = [np.minimum(by_group[:, base], by_group[:, other]) for base, other in pairs_of(inputs)]
+    ratios = () if limits_of_pairs(limits)[1] is None else pairs
+    found: Array = np.column_stack([by_group, *pairs, *ratios]).ravel()
+    return found
+
+
 def differences(inputs: Inputs, values: Sequence[Array]) -> list[tuple[Array, Array]]:
     """The difference of each pair, and the sizes with which half-widths are compared.
 

@@ -14,7 +14,7 @@ from dpcli.data.kinds import Axis
 from dpcli.fields.statistic_fields import FieldFault
 from dpcli.noise.distribution import Margin, Noise
 from dpcli.noise.sums import blended_margin, summed_margin
-from dpcli.numeric.arrays import Floats, np
+from dpcli.numeric.arrays import Array, Floats, np
 from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery, Query
@@ -30,6 +30,7 @@ from dpcli.statistics.means.compared import (
     items_of,
     pairs_of,
     refined,
+    rows_of_items,
     with_pairs,
     with_value,
 )
@@ -72,8 +73,9 @@ class Counts(ComparedNumbers):
         has_size = inputs.sample and inputs.sample.size and not summed
         population = _population if has_size else None
         apart = ComparedCells(
-            inputs, cells, quotient=index, typical_row=(part, part), population_of=population
-        )
+            inputs, cells, quotient=index, typical_row=(part, part), population_of=population,
+            counts_rows=not summed,
+        )  # fmt: skip
         return (*(apart.in_pairs(relation) if is_pair else ()), apart)
 
     def limits(self, inputs: Inputs) -> Limits:
@@ -116,6 +118,11 @@ class ComparedCells(QuotientDesign):
     def typical_sums(self, rows: Fraction) -> Floats:
         first, second = super().typical_sums(rows)
         return np.array([first, *[second] * (self.labels - 1)])
+
+    def noisy_rows(self, answers: Sequence[NoisyAnswer]) -> Array:
+        query = self.queries[0].query
+        cells = query.cells_from(answers[0].values) // query.numbers_of_cell
+        return rows_of_items(self.inputs, cells, NONNEGATIVE)
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         (answer,), query = answers, self.queries[0].query

@@ -128,7 +128,7 @@ class Comparison(Statistic):
     )
     measure = "values"
     mixed_units = True
-    steps = ()
+    steps = ("suppress_below",)
     item = "compared"
 
     def adds_rows(self, inputs: Inputs) -> bool:

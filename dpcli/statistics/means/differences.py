@@ -9,7 +9,7 @@ from fractions import Fraction
 from dpcli.data.column import Column
 from dpcli.fields.statistic_fields import FieldFault
 from dpcli.noise.distribution import Noise
-from dpcli.numeric.arrays import Floats, np
+from dpcli.numeric.arrays import Array, Floats, np
 from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.statistics.design import Design, Inputs, NoisyAnswer
@@ -23,6 +23,7 @@ from dpcli.statistics.means.compared import (
     limits_of_pairs,
     of_groups,
     pairs_of,
+    rows_of_items,
     with_pairs,
 )
 from dpcli.statistics.means.mean import Mean
@@ -97,6 +98,7 @@ def _compared(inputs: Inputs, designs: Iterable[Design]) -> Iterable[Design]:
             design.reason,
             gains_by_epsilon=design.gains_by_epsilon,
             answered_by=design.answered_by,
+            counts_rows=design.counts_rows,
             of=design,
         )
 
@@ -129,6 +131,10 @@ class QuotientsOfGroups(Design):
         """Answers about compared groups of equal size, which are alike."""
         answers = super().typical_answers(noises, rows)
         return [replace(one, values=np.tile(one.values, self.labels)) for one in answers]
+
+    def noisy_rows(self, answers: Sequence[NoisyAnswer]) -> Array:
+        rows, limits = self.of.noisy_rows(answers), self.of.quotient.printed.limits
+        return rows_of_items(self.inputs, rows, limits)
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         quotient = self.of.quotient
