@@ -33,7 +33,7 @@ from dpcli.report.numbers import POPULATION, RAW, NumberTable, distinct
 from dpcli.report.report import Report
 from dpcli.report.table import long_table
 from dpcli.statistics.design import NoiseOfNumbers
-from dpcli.statistics.estimates import Estimates, Limits
+from dpcli.statistics.estimates import NONNEGATIVE, Estimates, Limits
 from dpcli.statistics.postprocessing import Flag
 
 if TYPE_CHECKING:
@@ -118,6 +118,11 @@ class Addends:
         return [(_exact(value), _exact(low), _exact(high)) for value, low, high in self.rows]
 
     @property
+    def are_counts(self) -> bool:
+        """Whether they are the raw counts of percent."""
+        return bool(self.stated.percent) and self.table.ending == RAW
+
+    @property
     def noise_of_numbers(self) -> NoiseOfNumbers:
         """What is known of their noise.
 
@@ -154,6 +159,8 @@ class Addends:
     def limits(self) -> Limits:
         """What the spec makes possible for their sum."""
         possible = self.stated.layout.possible
+        if self.are_counts:
+            return NONNEGATIVE
         if possible is None or len(possible) > 1:
             return None, None
         low, high = (None if end is None else len(self.rows) * _exact(end) for end in possible[0])
@@ -302,7 +309,7 @@ def _check(addends: Addends) -> None:
     selects = stated.keys is not None and stated.keys.selected_by == stated.name
     if stated.layout.chosen or selects:
         raise UsageError.about("sum-refused.selected", name=name)
-    if stated.layout.measure == "values":
+    if stated.layout.measure == "values" and not addends.are_counts:
         raise UsageError.about("sum-refused.values", name=name)
     if (not table.ending and _is_biased(stated)) or addends.has_suppressed:
         raise UsageError.about("sum-refused.post", name=name)

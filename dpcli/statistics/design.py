@@ -277,6 +277,11 @@ class Design:
         return self.queries[0].query.chooses
 
     @property
+    def raw_design(self) -> Design:
+        """The design of the numbers that are published as raw; it has the first queries."""
+        return self
+
+    @property
     def agrees(self) -> bool:
         """Whether all published numbers are sums of the same answers, so that they agree."""
         return len(self.queries) == 1

@@ -632,3 +632,19 @@ def test_a_changed_report_is_a_clear_error(
     cells = ("sex=f", "sex=m", *(f"ward={ward}" for ward in "abcd"))
     for name in ("both", "agreed"):
         assert "error[not-a-report]" in refusal(dpcli, path, f"statistic={name}", *cells)
+
+
+def test_counts_behind_percent_are_added(dpcli: Command, tmp_path: Path) -> None:
+    """Percent does not add up, but its raw counts do, with the interval of independent noise."""
+    head, spec = SPEC.replace("UNIT", "row").partition("statistics:")[0], tmp_path / "spec.yaml"
+    head = "".join(line for line in head.splitlines(keepends=True) if ": {type" not in line)
+    sex = "  sex: {type: category, values: [f, m]}\n"
+    entry = "{name: s, statistic: count, by: [sex], percent: total, raw: true, epsilon: 1}"
+    spec.write_text(f"{head}{sex}statistics: [{entry}]\n", encoding="utf-8")
+    (tmp_path / "d.csv").write_text("sex,x\n" + "f,1\nm,1\n" * 200, encoding="utf-8")
+    report = released(dpcli, spec, tmp_path / "d.csv")
+    found = summed(dpcli, report, "statistic=s.raw", words=["--json"]).json
+
+    assert abs(found["value"] - 400) < 15
+    assert (found["basis"], found["confidence"]) == ("noise", 0.95)
+    assert summed(dpcli, report, "statistic=s").status == 2
