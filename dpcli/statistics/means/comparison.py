@@ -86,7 +86,8 @@ class Comparison(Statistic):
     as many rows as the limits allow; each label counts as a group. If a row is changed,
     and there are two labels, no groups and no conditions, the difference and the sum of both change
     by 2, or 2 U, as well. With Laplace noise they are answered instead: both numbers and the
-    difference have errors that are the root of two times smaller (`PairedQuery`). Means, medians,
+    difference have errors that are the root of two times smaller (`PairedQuery`). Where a person
+    can be in many groups, counts and totals share noise as a `count` with `by`. Means, medians,
     shares and ratios have the queries of these statistics with the labels as one more key of `by`.
     A row that passes several filters would be in the first group alone. What is computed from noisy
     answers costs nothing more.

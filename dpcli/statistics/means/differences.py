@@ -14,7 +14,7 @@ from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.statistics.design import Design, Inputs, NoisyAnswer
 from dpcli.statistics.estimates import Estimates, Limits
-from dpcli.statistics.intervals import MAX_CONFIDENCE, FiducialInterval, Printed
+from dpcli.statistics.intervals import FiducialInterval, Printed
 from dpcli.statistics.means.compared import (
     RATIO_DECIMALS,
     ComparedNumbers,
@@ -24,6 +24,7 @@ from dpcli.statistics.means.compared import (
     of_groups,
     pairs_of,
     rows_of_items,
+    wider,
     with_pairs,
 )
 from dpcli.statistics.means.mean import Mean
@@ -34,12 +35,6 @@ from dpcli.statistics.statistic import public_groups
 
 PAIR_DRAWS = 4000
 """Draws of each noise of two groups."""
-
-PAIR_RISK = Fraction(9, 10)
-"""The part of the risk that intervals of two groups take.
-
-The rest is for the error of the draws: without it, up to 5.3% of intervals of 95% would miss.
-"""
 
 
 class ComparedQuotients(ComparedNumbers):
@@ -190,7 +185,7 @@ class QuotientsOfGroups(Design):
             divisor = np.where(first + shift > 0, first + shift, np.nan)
             return np.array([other - first, (other + shift) / divisor][: len(items)])
 
-        wide = max(confidence, min(1 - PAIR_RISK * (1 - confidence), MAX_CONFIDENCE))
+        wide = wider(confidence)
         compared = []
         for base, other in pairs_of(self.inputs):
             pair = [*groups[base], *groups[other]]
