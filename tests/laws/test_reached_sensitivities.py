@@ -52,6 +52,9 @@ def possible_rows(query: Query, cells: dict[str, Cells], random: Random) -> list
         if isinstance(column, NumericColumn):
             low, high = column.limits
             found |= {*range(low, high + 1)} if high - low < MOST_VALUES else {low, high}
+        if column.is_private:
+            # Two persons in different groups need as many texts as both have rows.
+            found |= {f"text {place}" for place in range(6)}
         choices.append(sorted(found, key=repr))
     drawn = ([random.choice(choice) for choice in choices] for _ in range(MOST_ROWS))
     size = 1

@@ -172,7 +172,7 @@ class ComparedCells(QuotientDesign):
 
 
 def _pair(cells: Floats) -> Floats:
-    """The difference and the ratio of plausible cells; no ratio to less than one step."""
+    """The difference and the ratio of plausible cells, if the base is one or more."""
     base, other = cells
     return np.array([other - base, other / np.where(base >= 1, base, np.nan)])
 
