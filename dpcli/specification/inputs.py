@@ -177,10 +177,10 @@ class InputsReader:
         self, inputs: Inputs, steps: Sequence[PostProcessingStep]
     ) -> tuple[tuple[Design, ...], tuple[PostProcessingStep, ...]]:
         """The designs and the steps, by which numbers of small groups are left out."""
-        designs, statistic, section = self.designs(inputs), self._statistic, self._section
+        statistic, section = self._statistic, self._section
         found = tuple(one if statistic.measure == "counts" else one.of_groups() for one in steps)
-        if found == tuple(steps):
-            return designs, found
+        if not any(step.needs_rows for step in found):
+            return self.designs(inputs), found
         if counting := statistic.designs_with_rows(inputs, self._relation):
             return counting, found
         instead = next(

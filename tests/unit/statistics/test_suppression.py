@@ -148,3 +148,16 @@ def test_a_sum_that_counts_rows_covers_the_total(low: int, neighbors: str) -> No
     assert abs(np.median(counting.design.noisy_rows(answers)) - len(values)) <= 1
     if neighbors == "add-remove":
         assert first <= second * (1 if low == 0 else Fraction(3, 2))
+
+
+def test_a_sum_counts_rows_within_bounds_that_are_chosen(tmp_path: Path) -> None:
+    """Noisy counts choose the bounds, and totals of small groups are left out all the same."""
+    text = SPEC.format(fields="statistic: sum, column: size", neighbors="add-remove")
+    spec = text.replace(
+        "bounds: [1, 5]}\n  other", "bounds: {choose: 1-2-5, up_to: 1000, epsilon: 5}}\n  other"
+    )
+    data = written(tmp_path, {"north": 120, "south": 20})
+    with Ledger.create(tmp_path / "l.sqlite") as ledger:
+        table = release(load_spec(text=spec), data, ledger=ledger, release_id="r")["s"]
+
+    assert table["flag"].to_list() == [None, "suppressed"]
