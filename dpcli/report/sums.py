@@ -13,6 +13,7 @@ noise of one says about that of another (the union bound).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
@@ -31,7 +32,7 @@ from dpcli.problems.messages import closest_match, did_you_mean
 from dpcli.report.collection import CollectionReport
 from dpcli.report.numbers import POPULATION, RAW, NumberTable, distinct
 from dpcli.report.report import Report
-from dpcli.report.table import long_table
+from dpcli.report.table import STATISTIC, long_table
 from dpcli.statistics.design import NoiseOfNumbers
 from dpcli.statistics.estimates import NONNEGATIVE, Estimates, Limits
 from dpcli.statistics.postprocessing import Flag
@@ -282,6 +283,37 @@ def _require_disjoint(stated: PublishedStatisticReport, chosen: pl.DataFrame) ->
             coarsest = min(kept, key=lambda keys: (len(keys), keys))
             added = [f"--where {key}={total}" for key in summed if key not in coarsest]
             raise UsageError.about("sum-refused.totals", name=chosen[0, 0], conditions=added)
+
+
+def rest_of(report: Report, conditions: Conditions, less: str) -> PublishedSum:
+    """A sum of counts of all rows, less the counts of the labels that `less` shows.
+
+    All intervals of the labels of a group hold together, whichever noise chose. So the interval
+    holds if these do, and that of the sum. Raises UsageError for other numbers.
+    """
+    total, parts = sum_of(report, conditions), _addends(report, {**conditions, STATISTIC: [less]})
+    of_all, stated = _addends(report, conditions).stated, parts.stated
+    special = of_all.column or of_all.weight or of_all.rate or of_all.unit_bounds
+    is_count = of_all.statistic == "count" and not special
+    if not (is_count and stated.layout.chosen and parts.table.ending == RAW):
+        raise UsageError.about("sum-refused.less", name=total.statistic, less=less)
+    if (of_all.where, of_all.counts) != (stated.where, stated.counts):
+        raise UsageError.about("sum-refused.rows", name=total.statistic, less=less)
+    frame = parts.table.frame[parts.positions]
+    groups = frame[:, : len(parts.table.keys)].n_unique() if parts.table.keys else 1
+    # A rank without a label has no count.
+    shown = [[*map(_exact, row)] for row in parts.rows if all(row)]
+    value, low, high = (sum((row[at] for row in shown), Fraction(0)) for at in range(3))
+    numbers = [_exact(total.value) - value, _exact(total.lower) - high, _exact(total.upper) - low]
+    held = total.confidence - groups * (1 - _exact(report.release.confidence))
+    if held <= MIN_CONFIDENCE:
+        raise UsageError.about("sum-refused.many", count=len(parts.rows), name=less)
+    texts = [decimal_text(max(one, Fraction(0)), 0) for one in numbers[1:]]
+    return replace(
+        total, statistic=f"{total.statistic} less {less}", count=total.count + len(shown),
+        value=decimal_text(numbers[0], 0), lower=texts[0], upper=texts[1],
+        confidence=held, basis=Basis.UNION_BOUND,
+    )  # fmt: skip
 
 
 def _is_biased(stated: PublishedStatisticReport) -> bool:
