@@ -32,7 +32,12 @@ statistics: [{{name: s, {fields}}}]
 
 PEOPLE = "{column: who, max_rows: 3}"
 
-RELATIONS = (("row", "add-remove"), ("row", "change-one"), (PEOPLE, "add-remove"))
+RELATIONS = (
+    ("row", "add-remove"),
+    ("row", "change-one"),
+    (PEOPLE, "add-remove"),
+    (PEOPLE, "change-one"),
+)
 
 OF = {
     "mean": "of: mean, column: x",
@@ -112,6 +117,7 @@ SIZES, EPSILONS = (30, 300, 30_000), (Fraction(1, 10), 1, 5)
         product(OF, RELATIONS, SIZES, EPSILONS),
         *[(of, RELATIONS[at % 3], SIZES[at % 3], 1) for at, of in enumerate(OF)],
         *[(of, RELATIONS[at % 3], 300, EPSILONS[at % 2]) for at, of in enumerate(OF)],
+        ("mean", RELATIONS[3], 300, 1),
         unpack=True,
     ),
 )
