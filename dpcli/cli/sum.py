@@ -16,7 +16,7 @@ from dpcli.numeric.exact import exact_or_up
 from dpcli.problems.errors import UsageError
 from dpcli.report.json import Fact, JsonNumber, NotStatedError, json_text
 from dpcli.report.report import Report
-from dpcli.report.sums import Basis, Conditions, PublishedSum, sum_of
+from dpcli.report.sums import Basis, Conditions, PublishedSum, rest_of, sum_of
 from dpcli.statistics.quality.completeness import Complete
 
 
@@ -27,6 +27,10 @@ def sum_numbers(
         typer.Option(
             "--where", metavar="COLUMN=VALUE", help="Which numbers; repeatable [all of them]."
         ),
+    ] = None,
+    less: Annotated[
+        str | None,
+        typer.Option("--less", metavar="NAME.raw", help="Counts of chosen labels to subtract."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -42,8 +46,13 @@ def sum_numbers(
     statistics, totals next to numbers that are in them, and numbers that have no interval, that
     post-processing changed, or that noise chose.
 
+    With `--less`, the counts that a `top_k` shows are subtracted from those of all rows, which a
+    `count` states: what is left are rows with other labels or without one, and those that limits
+    left out.
+
     Examples:
         dpcli sum published/first.report.json
+        dpcli sum out.report.json --where statistic=rows --less cities.raw
         dpcli sum published/first.report.json --where sex=male --where sex=female
         dpcli sum published/first.report.json --where statistic=visits --json
 
@@ -60,7 +69,7 @@ def sum_numbers(
         kind = kind if report.exists() else "missing"
         raise UsageError.about(f"not-a-report.{kind}", report=report) from None
     try:
-        found = sum_of(parsed, conditions)
+        found = rest_of(parsed, conditions, less) if less else sum_of(parsed, conditions)
     except NotStatedError:
         raise UsageError.about("not-a-report.earlier", report=report) from None
     except (ValueError, ArithmeticError):

@@ -12,7 +12,7 @@ filter never raises a sensitivity.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import chain
 from operator import eq, ge, gt, le, lt
@@ -67,6 +67,10 @@ class Filter(ABC):
         that the filter never has this outcome. A column without ranges may have any value, or none.
         """
         return {}
+
+    def states(self, *, outcome: bool = True) -> Iterator[tuple[Column, bool]]:
+        """Columns that certainly have a value, or none, if the filter has an outcome."""
+        return iter(())
 
     @property
     def single_tests(self) -> tuple[Filter, ...]:
@@ -150,6 +154,9 @@ class IsMissing(Filter):
     def text(self) -> str:
         return f"{self.column.name} is missing"
 
+    def states(self, *, outcome: bool = True) -> Iterator[tuple[Column, bool]]:
+        yield self.column, not outcome
+
     def truth(self, names: Names) -> pl.Expr:
         return pl.col(names[self.column]).is_null()
 
@@ -228,6 +235,9 @@ class Not(Filter):
     def implied(self, *, outcome: bool = True) -> Implied:
         return self.inner.implied(outcome=not outcome)
 
+    def states(self, *, outcome: bool = True) -> Iterator[tuple[Column, bool]]:
+        return self.inner.states(outcome=not outcome)
+
     @property
     def single_tests(self) -> tuple[Filter, ...]:
         return self.inner.single_tests
@@ -276,6 +286,11 @@ class _Several(Filter):
             for column in possible[0]
             if all(column in part for part in possible)
         }
+
+    def states(self, *, outcome: bool = True) -> Iterator[tuple[Column, bool]]:
+        return chain.from_iterable(
+            part.states(outcome=outcome) for part in self.parts if outcome != self.decisive
+        )
 
     @property
     def single_tests(self) -> tuple[Filter, ...]:

@@ -7,9 +7,9 @@ Privacy: an axis without impossible values is a function of the spec, and no row
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from dpcli.data.column import Ranges, ValuedColumn, common_ranges, require_valued
+from dpcli.data.column import Column, Ranges, ValuedColumn, common_ranges, require_valued
 from dpcli.data.filters import AllOf, Filter, all_implied
 from dpcli.data.kinds import Axis
 from dpcli.problems.light_dataclasses import dataclass
@@ -48,8 +48,34 @@ def possible_values(where: Sequence[Filter]) -> PossibleValues | None:
     """The values where all filters are true; None if they never are."""
     implied = AllOf(tuple(where)).implied()
     known = None if implied is None else all_implied(map(_with_inputs, implied, implied.values()))
-    values = None if known is None else PossibleValues(known)
-    return values if values and all(map(values.ranges, values.known)) else None
+    if known is None or _lacks_what_it_needs(where, known):
+        return None
+    values = PossibleValues({one: known[one] for one in known if not one.is_private})
+    return values if all(map(values.ranges, values.known)) else None
+
+
+def _lacks_what_it_needs(where: Sequence[Filter], known: Mapping[ValuedColumn, Ranges]) -> bool:
+    """Whether a column has no value by one test, and by another one it has."""
+    states = {*AllOf(tuple(where)).states()}
+    lacking = {one for column, has_value in states if not has_value for one in _lacking(column)}
+    present = {column for column, has_value in states if has_value}
+    # A constant is in place of a missing value.
+    return bool(lacking & {*present, *known}) or any(
+        column.missing is not None
+        and column.without_missing_constant() in lacking
+        and not common_ranges(ranges, ((column.missing, column.missing),))
+        for column, ranges in known.items()
+    )
+
+
+def _lacking(column: Column) -> Iterator[Column]:
+    """A column without a value, and the only column from whose value it is computed."""
+    yield column
+    derivation = column.derivation
+    if derivation is None or derivation.may_lack or derivation.of_person:
+        return
+    if len(derivation.inputs) == 1:
+        yield from _lacking(derivation.inputs[0])
 
 
 def _with_inputs(column: ValuedColumn, ranges: Ranges) -> Mapping[ValuedColumn, Ranges] | None:

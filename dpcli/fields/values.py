@@ -14,6 +14,7 @@ from dpcli.numeric.exact import plain_text
 from dpcli.problems.reference import advice
 
 NUMBER = re.compile(r"(-?)([0-9]{1,18})(?:\.([0-9]{1,18}))?(?:e(-?[0-9]{1,3}))?")
+AMBIGUOUS = re.compile(r"-?[1-9][0-9]{0,2}\.[0-9]{3}")
 MAX_EXPONENT = 60
 """A larger exponent is a mistake, and would make a number of very many digits."""
 
@@ -45,6 +46,16 @@ def parse_number(text: str) -> Fraction:
     digits = decimals or ""
     value = Fraction(int(whole + digits), 10 ** len(digits)) * Fraction(10) ** int(exponent or 0)
     return -value if sign else value
+
+
+def parse_cell(text: str, line: int) -> Fraction:
+    """The number in this line of a public file, or in a spec, if `line` is zero.
+
+    Three digits after a point are thousands in some files, and are refused there.
+    """
+    if line and AMBIGUOUS.fullmatch(text):
+        raise NumberSyntaxError("not-a-number", "three digits after a point may be thousands")
+    return parse_number(text)
 
 
 def is_year(text: str) -> bool:

@@ -167,7 +167,7 @@ def _changes(
         own = replace(inputs, options=(("max_selected", fewer),))
         tried.append((f"max_selected: {fewer}", entry, own, "rows with no more answers"))
     for key, limited, own, those in tried:
-        designs = entry.statistic.designs(own, plan.spec.relation_of(limited))
+        designs = entry.designs_for(own, plan.spec.relation_of(limited))
         changed = replace(limited, designs=designs, alternative_bounding=())
         # The mechanism may serve no design of the changed entry.
         with suppress(SpecError, StopIteration):

@@ -26,7 +26,7 @@ from dpcli.privacy.loss import Loss, loss_text
 from dpcli.problems.errors import DataError, QualityError, UsageError, make_problem
 from dpcli.specification.model import Spec
 from dpcli.statistics.design import NoisyAnswer
-from dpcli.statistics.estimates import SUPPRESSED, Estimates
+from dpcli.statistics.estimates import NONNEGATIVE, SUPPRESSED, Estimates
 from dpcli.statistics.postprocessing import LINEAR, Consistent, apply_steps, raw_agrees
 
 if TYPE_CHECKING:
@@ -261,7 +261,10 @@ def estimate_statistic(noisy: NoisyStatistic, confidence: Fraction) -> Estimated
         return agreed.with_values(numbers, Fraction(1, step.units))
 
     raw = None
-    if entry.raw:
+    if entry.raw and (counts := design.raw_design) is not design:
+        found = counts.estimate(answers[: len(counts.queries)], confidence)
+        raw = found.within((NONNEGATIVE,))
+    elif entry.raw:
         linear = agree(estimates, LINEAR) if raw_agrees(entry.post) else estimates
         raw = linear.before_postprocessing
     processed, population = apply_steps(entry.post, estimates, agree), None

@@ -383,7 +383,7 @@ class ReleaseReport(CentralReport):
         )
 
     def _facts(self, statistic: PublishedStatisticReport, table: NumberTable) -> StatedFacts:
-        is_count = statistic.layout.chosen and table.ending == RAW
+        is_count = (statistic.layout.chosen or bool(statistic.percent)) and table.ending == RAW
         # Reports of earlier versions state the day of a window alone.
         day = self.ledger.window.period if self.ledger.window else None
         return StatedFacts(

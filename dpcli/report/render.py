@@ -40,7 +40,7 @@ from dpcli.report.collection import CollectionReport
 from dpcli.report.digits import Digits, any_rounded, number_writer, reader_of
 from dpcli.report.first_counts import BINS_COLUMNS
 from dpcli.report.notes import comparison_sentences
-from dpcli.report.numbers import CellText, NumberTable, flags_of, number_of
+from dpcli.report.numbers import RAW, CellText, NumberTable, flags_of, number_of
 from dpcli.report.release import RiskReport
 from dpcli.report.report import Report
 from dpcli.report.statistic import PublishedStatisticReport, nothing_selected
@@ -340,8 +340,10 @@ class StatisticView:
 
     @property
     def value_heading(self) -> str:
-        """The heading of the published numbers."""
-        return heading_text("value", Caption(unit=self._unit))
+        """The heading of the published numbers, and of counts behind percent."""
+        counts = f"; {self.statistic.name}{RAW}: {self.statistic.counts}"
+        has_counts = self.statistic.percent and self.statistic.raw
+        return heading_text("value", Caption(unit=self._unit + counts * bool(has_counts)))
 
     def _heading_of(self, name: str) -> str:
         return heading_text(name, self._columns.get(name))
@@ -358,7 +360,7 @@ class StatisticView:
         has_unit = self._unit and not self._numbers[0].dates
         captions = {
             "heading": self._heading_of(key.column.name),
-            "value_heading": self.value_heading if has_unit else "",
+            "value_heading": f"value ({self._unit})" if has_unit else "",
         }
         return [chart_over_bins(group, key, scale, self.percent, **captions) for group in groups]
 

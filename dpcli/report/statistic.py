@@ -293,7 +293,7 @@ class StatisticReport(JsonObject):
 
     Before `post`, each number has noise of its own, with the mechanism of the first query, or all
     are linear functions of the noisy answers to the queries. Absent if only the interval of each is
-    known."""
+    known. Next to raw counts, what is known of these, and not of the percent."""
     raw: bool
     population: bool = False
     """Whether numbers of the population are published too; absent if not."""
@@ -305,7 +305,8 @@ class StatisticReport(JsonObject):
         """What is requested by one statistic, and how it is answered and protected."""
         entry, inputs, design = planned.entry, planned.entry.inputs, planned.design
         named = [*inputs.columns, *inputs.checked, *(axis.column for axis in inputs.margins)]
-        known, column = design.noise_of_numbers, inputs.column
+        known = (design.raw_design if entry.raw else design).noise_of_numbers
+        column = inputs.column
         points, clamp = inputs.candidates or None, inputs.user_clamp
         bounds: Ends | tuple[str, str] | None = column.bound_texts if column else None
         if column and bounds and not column.is_date:

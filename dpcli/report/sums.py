@@ -13,6 +13,7 @@ noise of one says about that of another (the union bound).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
@@ -31,10 +32,10 @@ from dpcli.problems.messages import closest_match, did_you_mean
 from dpcli.report.collection import CollectionReport
 from dpcli.report.numbers import POPULATION, RAW, NumberTable, distinct
 from dpcli.report.report import Report
-from dpcli.report.table import long_table
+from dpcli.report.table import STATISTIC, long_table
 from dpcli.statistics.columns import SERIES_COLUMN
 from dpcli.statistics.design import NoiseOfNumbers
-from dpcli.statistics.estimates import Estimates, Limits
+from dpcli.statistics.estimates import NONNEGATIVE, Estimates, Limits
 from dpcli.statistics.postprocessing import Flag
 
 if TYPE_CHECKING:
@@ -119,6 +120,11 @@ class Addends:
         return [(_exact(value), _exact(low), _exact(high)) for value, low, high in self.rows]
 
     @property
+    def are_counts(self) -> bool:
+        """Whether they are the raw counts of percent."""
+        return bool(self.stated.percent) and self.table.ending == RAW
+
+    @property
     def noise_of_numbers(self) -> NoiseOfNumbers:
         """What is known of their noise.
 
@@ -155,6 +161,8 @@ class Addends:
     def limits(self) -> Limits:
         """What the spec makes possible for their sum."""
         possible = self.stated.layout.possible
+        if self.are_counts:
+            return NONNEGATIVE
         if possible is None or len(possible) > 1:
             return None, None
         low, high = (None if end is None else len(self.rows) * _exact(end) for end in possible[0])
@@ -282,6 +290,37 @@ def _require_disjoint(stated: PublishedStatisticReport, chosen: pl.DataFrame) ->
             raise UsageError.about("sum-refused.totals", name=chosen[0, 0], conditions=added)
 
 
+def rest_of(report: Report, conditions: Conditions, less: str) -> PublishedSum:
+    """A sum of counts of all rows, less the counts of the labels that `less` shows.
+
+    All intervals of the labels of a group hold together, whichever noise chose. So the interval
+    holds if these do, and that of the sum. Raises UsageError for other numbers.
+    """
+    total, parts = sum_of(report, conditions), _addends(report, {**conditions, STATISTIC: [less]})
+    of_all, stated = _addends(report, conditions).stated, parts.stated
+    special = of_all.column or of_all.weight or of_all.rate or of_all.unit_bounds
+    is_count = of_all.statistic == "count" and not special
+    if not (is_count and stated.layout.chosen and parts.table.ending == RAW):
+        raise UsageError.about("sum-refused.less", name=total.statistic, less=less)
+    if (of_all.where, of_all.counts) != (stated.where, stated.counts):
+        raise UsageError.about("sum-refused.rows", name=total.statistic, less=less)
+    frame = parts.table.frame[parts.positions]
+    groups = frame[:, : len(parts.table.keys)].n_unique() if parts.table.keys else 1
+    # A rank without a label has no count.
+    shown = [[*map(_exact, row)] for row in parts.rows if all(row)]
+    value, low, high = (sum((row[at] for row in shown), Fraction(0)) for at in range(3))
+    numbers = [_exact(total.value) - value, _exact(total.lower) - high, _exact(total.upper) - low]
+    held = total.confidence - groups * (1 - _exact(report.release.confidence))
+    if held <= MIN_CONFIDENCE:
+        raise UsageError.about("sum-refused.many", count=len(parts.rows), name=less)
+    texts = [decimal_text(max(one, Fraction(0)), 0) for one in numbers[1:]]
+    return replace(
+        total, statistic=f"{total.statistic} less {less}", count=total.count + len(shown),
+        value=decimal_text(numbers[0], 0), lower=texts[0], upper=texts[1],
+        confidence=held, basis=Basis.UNION_BOUND,
+    )  # fmt: skip
+
+
 def _is_biased(stated: PublishedStatisticReport) -> bool:
     """Whether errors of numbers after post-processing may add up to one side."""
     return bool(stated.post) and not stated.post_unbiased
@@ -307,7 +346,7 @@ def _check(addends: Addends) -> None:
     selects = stated.keys is not None and stated.keys.selected_by == stated.name
     if stated.layout.chosen or selects:
         raise UsageError.about("sum-refused.selected", name=name)
-    if stated.layout.measure == "values":
+    if stated.layout.measure == "values" and not addends.are_counts:
         raise UsageError.about("sum-refused.values", name=name)
     if (not table.ending and _is_biased(stated)) or addends.has_suppressed:
         raise UsageError.about("sum-refused.post", name=name)

@@ -27,7 +27,6 @@ from dpcli.specification.entry_fields import (
     read_steps,
     refuse_for_dates,
     statistics_with_field,
-    steps_of_groups,
 )
 from dpcli.specification.inputs import InputsReader, count_numbers_and_scores, read_keys
 from dpcli.specification.model import Entry
@@ -111,17 +110,17 @@ def _resolve_entry(section: EntryModel, context: SpecContext) -> Entry:
     bounded, alternative = reader.with_bounds(inputs.value)
     _require_rows_or_people(section, reader.designs(bounded)[0], limits, context)
     section.require()
-    selected_by = bounded.name if selects.value else None
+    designs, post = reader.by_rows(bounded, steps.value)
     return Entry(
         bounded,
         statistic,
         mechanisms,
         settings.value.budget_amount,
-        reader.designs(bounded),
+        designs,
         calibration=settings.value.calibration,
-        selected_by=selected_by,
+        selected_by=bounded.name if selects.value else None,
         alternative_bounding=reader.designs(alternative) if alternative else (),
-        post=steps_of_groups(section, statistic, reader.designs(bounded), steps.value),
+        post=post,
         raw=raw.value,
         caption=entry_caption(section, bounded, statistic, context.captions),
         limits=own,

@@ -467,22 +467,6 @@ def read_steps(
     return (*steps, *([SuppressWide(withhold.wider_than)] if withhold else []))
 
 
-def steps_of_groups(
-    section: EntryModel,
-    statistic: Statistic,
-    designs: Sequence[Design],
-    steps: Sequence[PostProcessingStep],
-) -> tuple[PostProcessingStep, ...]:
-    """The steps; numbers that are no counts are suppressed by the rows of groups."""
-    if not steps or statistic.measure == "counts":
-        return tuple(steps)
-    found = tuple(step.of_groups() for step in steps)
-    count = all(design.counts_rows and design.inputs.weight is None for design in designs)
-    if found != tuple(steps) and not count:
-        raise section.report_key("step-not-taken.rows", "post")
-    return found
-
-
 def refuse_for_dates(section: EntryModel, steps: Sequence[PostProcessingStep]) -> None:
     """Refuses steps for numbers, and `raw`, in an entry that publishes dates."""
     for step in steps:

@@ -19,7 +19,7 @@ from dpcli.data.labels import require_labeled
 from dpcli.fields.section import SectionModel
 from dpcli.fields.statistic_fields import LABELED, ORDERED, BinsModel, Numbers
 from dpcli.fields.tree import MappingNode, Node, ScalarNode, Span, attempt, scalars_of
-from dpcli.fields.values import AlreadyReportedError, ByForm, NumberSyntaxError, Text, parse_number
+from dpcli.fields.values import AlreadyReportedError, ByForm, NumberSyntaxError, Text, parse_cell
 from dpcli.numeric.days import day_of
 from dpcli.specification.code_list import read_list
 from dpcli.specification.context import RESERVED_COLUMNS, SpecContext
@@ -299,7 +299,7 @@ def read_known(node: Node, hierarchy: Hierarchy, context: SpecContext) -> KnownN
         if at in found[depth]:
             raise span.report("known-number.twice", line=line)
         try:
-            found[depth][at] = parse_number(text)
+            found[depth][at] = parse_cell(text, line)
         except NumberSyntaxError:
             raise _report(span, *UNREADABLE, line) from None
     if not any(found):

@@ -126,6 +126,15 @@ ROWS, PEOPLE = "rows", "people"
 NOT_INPUTS = ("bound", "unit_bounds", "keys")
 """Fields of statistics on how an entry is bounded or selected, not what it asks."""
 
+COUNTS_INSTEAD = {
+    "weight": "omit `weight`",
+    "totals": "omit `totals`",
+    "bound": "omit `bound`",
+    "denominator": "write `denominator: rows`",
+    "between": "write `of: mean`, whose answers count rows",
+}
+"""What to write so that the answers of an entry with this key count rows."""
+
 
 class InputsReader:
     """Reads the fields of the statistic of one entry."""
@@ -165,6 +174,21 @@ class InputsReader:
         if id(inputs) not in self._designs:
             self._designs[id(inputs)] = self._statistic.designs(inputs, self._relation)
         return self._designs[id(inputs)]
+
+    def by_rows(
+        self, inputs: Inputs, steps: Sequence[PostProcessingStep]
+    ) -> tuple[tuple[Design, ...], tuple[PostProcessingStep, ...]]:
+        """The designs and the steps, by which numbers of small groups are left out."""
+        statistic, section = self._statistic, self._section
+        found = tuple(one if statistic.measure == "counts" else one.of_groups() for one in steps)
+        if not any(step.needs_rows for step in found):
+            return self.designs(inputs), found
+        if counting := statistic.designs_with_rows(inputs, self._relation):
+            return counting, found
+        instead = next(
+            (f"{text}, or " for key, text in COUNTS_INSTEAD.items() if section.has(key)), ""
+        )
+        raise section.report_key("step-not-taken.rows", "post", instead=instead)
 
     def _field(self, key: str, role: ColumnRole | None) -> Any:
         """The value of a field, with names of columns, bins and candidates resolved."""

@@ -149,15 +149,19 @@ class Entry:
         The mechanisms stay as they are.
         """
         bounded = [part[0].inputs for part in (self.designs, self.alternative_bounding) if part]
-        designs = [
-            self.statistic.designs(inputs.with_columns(change), relation) for inputs in bounded
-        ]
+        designs = [self.designs_for(inputs.with_columns(change), relation) for inputs in bounded]
         return replace(
             self,
             inputs=self.inputs.with_columns(change),
             designs=designs[0],
             alternative_bounding=designs[1] if self.alternative_bounding else (),
         )
+
+    def designs_for(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
+        """The designs for other inputs, which count rows if a step needs that."""
+        count = any(step.needs_rows for step in self.post)
+        made = self.statistic.designs_with_rows if count else self.statistic.designs
+        return made(inputs, relation)
 
     @property
     def selects_partitions(self) -> bool:

@@ -15,7 +15,7 @@ from dpcli.data.kinds import Axis
 from dpcli.data.labels import require_labeled
 from dpcli.fields.statistic_fields import LABELED, RateModel
 from dpcli.fields.tree import MappingNode, Node, ScalarNode, Span, scalars_of
-from dpcli.fields.values import NumberSyntaxError, parse_number
+from dpcli.fields.values import NumberSyntaxError, parse_cell
 from dpcli.specification.code_list import read_list
 from dpcli.specification.context import SpecContext
 from dpcli.specification.entry_fields import EntryModel
@@ -180,7 +180,7 @@ def _checked(
             raise span.report("rate-population.twice", first=first[label], **arguments)
         first[label] = line
         try:
-            found[label] = parse_number(text)
+            found[label] = parse_cell(text, line)
         except NumberSyntaxError:
             raise span.report(unreadable, **arguments) from None
         if found[label] < (least or 0) or (not found[label] and least is None):

@@ -290,6 +290,11 @@ class Design:
         return self.queries[0].query.chooses
 
     @property
+    def raw_design(self) -> Design:
+        """The design of the numbers that are published as raw; it has the first queries."""
+        return self
+
+    @property
     def agrees(self) -> bool:
         """Whether all published numbers are sums of the same answers, so that they agree."""
         return len(self.queries) == 1
@@ -380,9 +385,14 @@ class Design:
     def noisy_rows(self, answers: Sequence[NoisyAnswer]) -> Array:
         """The noisy numbers of rows, of each group or behind each published number.
 
-        Raises TypeError unless `counts_rows` is true.
+        By default, from a first answer whose numbers have a known sum for each row. Raises
+        TypeError unless `counts_rows` is true.
         """
-        raise TypeError("no answer counts the rows of a group")
+        query = self.queries[0].query
+        if not self.counts_rows or not query.sum_of_row:
+            raise TypeError("no answer counts the rows of a group")
+        sums: Array = answers[0].values.reshape(-1, query.cells_per_group).sum(axis=1)
+        return sums // query.sum_of_row
 
     def shown_incomplete(self, answers: Sequence[NoisyAnswer]) -> str:
         """Why noisy answers show that numbers are about less than all rows; empty if not."""

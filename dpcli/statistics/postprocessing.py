@@ -37,7 +37,8 @@ class PostProcessingStep(ABC):
     """One step of `post`. The spec gives `parameters` numbers for it.
 
     `description` is a format string with a place for each parameter. Unless a step is `unbiased`,
-    errors of the numbers after it may add up to one side.
+    errors of the numbers after it may add up to one side. One that `needs_rows` is for answers
+    that count the rows of each group.
     """
 
     name: ClassVar[str]
@@ -45,6 +46,7 @@ class PostProcessingStep(ABC):
     fits_joint_table: ClassVar[bool] = False
     description: ClassVar[str]
     unbiased: ClassVar[bool] = False
+    needs_rows: ClassVar[bool] = False
 
     @property
     def summary(self) -> str:
@@ -127,9 +129,10 @@ class Integer(PostProcessingStep):
 class SuppressBelow(PostProcessingStep):
     """Leaves out numbers where a noisy count of rows is below a threshold.
 
-    `post: [{suppress_below: 10}]`. Of counts, the noisy number itself is compared; of means, shares
-    and all others, the noisy number of rows in their group, which is part of their answers. The
-    exact numbers play no part. Near the threshold, counts that are left are too large on average.
+    `post: [{suppress_below: 10}]`. Of counts, the noisy number itself is compared; of means, totals
+    and all others, the noisy number of rows in their group, which is part of their answers. Pairs
+    of a `comparison` are shown where both groups have as many. The exact numbers play no part. Near
+    the threshold, counts that are left are too large on average.
     """
 
     name = "suppress_below"
@@ -151,6 +154,7 @@ class SuppressSmallGroups(SuppressBelow):
     That number is part of the answers of the statistic, and costs no more.
     """
 
+    needs_rows = True
     description = "left out where a group has fewer than {} rows, by its noisy number of rows"
 
     def apply(self, estimates: Estimates, reconcile: Reconcile) -> Estimates:

@@ -110,6 +110,15 @@ class Statistic(ABC):
         For a family of noise and a unit of the budget, the first design that serves both is used.
         """
 
+    def designs_with_rows(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
+        """The designs whose answers count the rows of each group, if there are any.
+
+        They answer `inputs` if a step needs these counts.
+        """
+        designs = self.designs(inputs, relation)
+        count = inputs.weight is None and all(design.counts_rows for design in designs)
+        return designs if count else ()
+
     def limits(self, inputs: Inputs) -> tuple[Limits, ...]:
         """The limits of noise-free values by the spec alone, for each item or for all.
 

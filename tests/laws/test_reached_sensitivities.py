@@ -22,8 +22,10 @@ from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, Unit
 from dpcli.queries.query import Query
 from dpcli.queries.scores import SelectionQuery
+from dpcli.specification.load import parse_central_spec
 from dpcli.specification.model import CentralSpec
 from dpcli.statistics.counts.distinct import DistinctQuery
+from dpcli.statistics.means.distances import BernsteinQuery
 from tests.laws.test_random_specs import change, relation_of, valid_specs
 from tests.oracles.plain import Answer, answers_about, value
 from tests.oracles.shapes import Row
@@ -52,6 +54,9 @@ def possible_rows(query: Query, cells: dict[str, Cells], random: Random) -> list
         if isinstance(column, NumericColumn):
             low, high = column.limits
             found |= {*range(low, high + 1)} if high - low < MOST_VALUES else {low, high}
+        if column.is_private:
+            # Two persons in different groups need as many texts as both have rows.
+            found |= {f"text {place}" for place in range(6)}
         choices.append(sorted(found, key=repr))
     drawn = ([random.choice(choice) for choice in choices] for _ in range(MOST_ROWS))
     size = 1
@@ -75,7 +80,9 @@ def different_rows(query: Query, rows: list[Row], unit: Unit, random: Random) ->
         return list(added.values())
     keys = [key for key in added if isinstance(key[0], int)]
     places = range(len(keys[0]) if keys and not isinstance(query, DistinctQuery) else 0)
-    ends = [end(keys, key=itemgetter(at)) for at in places for end in (min, max)]
+    found = dict.fromkeys(end(keys, key=itemgetter(at)) for at in places for end in (min, max))
+    # Rows that add all to one number, in every group, before those that divide it.
+    ends = sorted(found, key=lambda key: -max(abs(one) for one in key if isinstance(one, int)))
     others = random.sample(sorted(added, key=repr), max(most - len(ends), 0))
     return [added[key] for key in [*ends[:most], *others]]
 
@@ -155,6 +162,32 @@ def require_reached(seeds: range) -> int:
             # L2 is for sums alone: choices use L1.
             assert query.chooses or l2_squared == claim.l2_squared, (seed, query)
     return len(specs)
+
+
+def test_neighbors_reach_the_sensitivity_of_products_by_groups() -> None:
+    """A person in two groups moves all products of both, of which a row has many numbers."""
+    text = """
+dpcli: 1
+dataset: products
+privacy: {unit: {column: who, max_rows: 3, max_groups: 3}, neighbors: change-one,
+  budget: {epsilon: 100}}
+columns:
+  who: {type: id}
+  first: {type: number, step: 0.5, bounds: [0, 1]}
+  second: {type: number, step: 0.5, bounds: [0, 5]}
+  flag: {type: boolean}
+statistics:
+  - {name: s, statistic: covariance, columns: [second, first], by: [flag],
+     max_rows_per_group: 1, epsilon: 1}
+"""
+    spec = parse_central_spec(text, "products")
+    cells: dict[str, Cells] = {"first": (), "second": (), "flag": ("true", "false")}
+    query, relation = next(
+        one for one in independent_queries(spec) if isinstance(one[0], BernsteinQuery)
+    )
+    claim = query_sensitivity(query, relation)
+
+    assert greatest_change(query, relation, cells) == (claim.l1, claim.l2_squared)
 
 
 @pytest.mark.parametrize("seeds", also_slow(FEW_SPECS, MANY_SEEDS))

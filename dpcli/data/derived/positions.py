@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
 
-from dpcli.data.column import Column, Derivation, Names
-from dpcli.data.filters import Filter, all_implied, filtered_columns
+from dpcli.data.column import Column, Derivation, Names, Ranges, as_ranges, common_ranges
+from dpcli.data.filters import Filter, all_implied, complement, filtered_columns
 from dpcli.data.polars_text import pl
 from dpcli.problems.light_dataclasses import dataclass
 
@@ -47,6 +49,13 @@ class FirstTrue(Derivation):
         return pl.coalesce(*positions, pl.lit(None, dtype=pl.Int32))
 
 
+LAST_NUMBER = (1 << 256) - 1
+
+
+def _number(text: str) -> int:
+    return int.from_bytes(sha256(text.encode()).digest())
+
+
 @dataclass(frozen=True, slots=True)
 class PositionAmong(Derivation):
     """A text's position among stated ones, or one past their end for any other text."""
@@ -64,10 +73,22 @@ class PositionAmong(Derivation):
 
     def value(self, names: Names) -> pl.Expr:
         text = pl.col(names[self.column])
-        # Of equal texts, the last one counts.
-        indices = {one: index for index, one in enumerate(self.column.compared(self.texts))}
-        index = text.replace_strict(indices, default=len(self.texts), return_dtype=pl.Int64)
+        index = text.replace_strict(self._indices, default=len(self.texts), return_dtype=pl.Int64)
         return pl.when(text.is_not_null()).then(index)
+
+    @property
+    def _indices(self) -> dict[str, int]:
+        """The position of each text; of equal texts, the last one counts."""
+        return {one: index for index, one in enumerate(self.column.compared(self.texts))}
+
+    def implied(self, ranges: Ranges) -> Mapping[Any, Ranges]:
+        """The texts, as numbers by their digests; other texts are all numbers but these."""
+        numbers = {_number(one): at for one, at in self._indices.items()}
+        *stated, others = (
+            bool(common_ranges(ranges, ((at, at),))) for at in range(len(self.texts) + 1)
+        )
+        found = as_ranges(one for one, at in numbers.items() if stated[at] != others)
+        return {self.column: complement(found, (0, LAST_NUMBER)) if others else found}
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,7 +138,8 @@ class TopK(Statistic):
     flagged `suppressed`. In 95% of cases all intervals of the counts of a group hold together,
     except near the threshold, where counts tend to be too large. Equal noisy counts are ordered by
     label. The expected error is that of a count. What is left of all rows is not published: the
-    labels below the threshold are private, so charge a `count` for it.
+    labels below the threshold are private. Add a `count` of all rows, which is charged, and
+    `dpcli sum REPORT --where statistic=COUNT --less NAME.raw` gives the other rows.
 
     Privacy: the counts of declared labels are a `histogram`: a row that is added or removed
     changes one count by 1, and a row that is changed two. Order, ranks and intervals are

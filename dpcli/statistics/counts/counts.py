@@ -140,7 +140,9 @@ class Sum(WeightedStatistic):
     added, so the total is that of the clamped values. With `bound: sum`, the rows of a
     person in a group are summed first, and their total is clamped to `unit_bounds`. That
     needs less noise than clamping each row if people have many rows. With `totals`, sums of the
-    noisy totals over each key of `by` stand next to them. With `weight`, each
+    noisy totals over each key of `by` stand next to them. With `post: [{suppress_below: 10}]`,
+    sums of distances from both bounds are answered, which count the rows too (see `mean`): with the
+    same noise where a bound is zero and rows are added or removed. With `weight`, each
     value is multiplied by the weight of its row. If a `sample` of public size is declared, a
     fifth of epsilon goes to the sum of squares, which shows the error of the sample.
 
@@ -204,6 +206,15 @@ class Sum(WeightedStatistic):
         if size and not inputs.weight and inputs.user_clamp is None:
             return (sampled_sum(inputs, total),)
         return (*NumbersTogether.of(inputs, total, relation), PublishedAnswer(inputs, (total,)))
+
+    def designs_with_rows(self, inputs: Inputs, relation: Relation) -> tuple[Design, ...]:
+        """Distances from both bounds; none of totals, weights, samples and users."""
+        is_plain = inputs.weight is None and inputs.sample is None and inputs.user_clamp is None
+        if not is_plain or "totals" in dict(inputs.options):
+            return ()
+        from dpcli.statistics.counts.sum_with_rows import SumWithRows
+
+        return SumWithRows.of(inputs, relation)
 
     def limits(self, inputs: Inputs) -> tuple[Limits, ...]:
         low, high = inputs.user_clamp or inputs.numeric.limits

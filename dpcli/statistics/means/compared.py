@@ -15,12 +15,19 @@ from dpcli.numeric.arrays import Array, add_exact, clip_exact, divide_exact, mul
 from dpcli.privacy.unit import Relation
 from dpcli.statistics.design import Design, Inputs
 from dpcli.statistics.estimates import ANY, NONNEGATIVE, SIGNED_PART, Estimates, Limits
+from dpcli.statistics.intervals import MAX_CONFIDENCE
 
 PREVIOUS = "previous"
 """The value of `reference` by which a label is compared with the one before."""
 
 RATIO_DECIMALS = 4
 """Printed decimals of the ratio of two groups."""
+
+PAIR_RISK = Fraction(9, 10)
+"""The part of the risk that intervals of two groups take.
+
+The rest is for the error of the draws: without it, up to 5.3% of intervals of 95% would miss.
+"""
 
 Value = TypeVar("Value")
 
@@ -104,6 +111,23 @@ def by_item(
     count = len(inputs.option("between"))
     ratios = () if ratio is None else (ratio,) * (count - 1)
     return (*(number,) * count, *(difference,) * (count - 1), *ratios)
+
+
+def wider(confidence: Fraction) -> Fraction:
+    """The confidence of intervals of drawn pairs that hold as often as stated."""
+    return max(confidence, min(1 - PAIR_RISK * (1 - confidence), MAX_CONFIDENCE))
+
+
+def rows_of_items(inputs: Inputs, rows: Array, limits: Limits) -> Array:
+    """The noisy number of rows behind each item: of a pair, the smaller one.
+
+    The `rows` are those of each group, and its number has `limits`, by which there are ratios.
+    """
+    by_group = rows.reshape(-1, len(inputs.option("between")))
+    pairs = [np.minimum(by_group[:, base], by_group[:, other]) for base, other in pairs_of(inputs)]
+    ratios = () if limits_of_pairs(limits)[1] is None else pairs
+    found: Array = np.column_stack([by_group, *pairs, *ratios]).ravel()
+    return found
 
 
 def differences(inputs: Inputs, values: Sequence[Array]) -> list[tuple[Array, Array]]:

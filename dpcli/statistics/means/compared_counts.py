@@ -14,14 +14,15 @@ from dpcli.data.kinds import Axis
 from dpcli.fields.statistic_fields import FieldFault
 from dpcli.noise.distribution import Margin, Noise
 from dpcli.noise.sums import blended_margin, summed_margin
-from dpcli.numeric.arrays import Floats, np
-from dpcli.privacy.unit import Relation
+from dpcli.numeric.arrays import Array, Floats, np
+from dpcli.numeric.exact import decimal_places
+from dpcli.privacy.unit import Neighbors, PersonUnit, Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import Factor
 from dpcli.statistics.design import Design, Inputs, NoisyAnswer, WeightedQuery, typical_value
 from dpcli.statistics.estimates import NONNEGATIVE, Estimates, Limits
-from dpcli.statistics.intervals import Printed
+from dpcli.statistics.intervals import FiducialInterval, Printed
 from dpcli.statistics.means.compared import (
     RATIO_DECIMALS,
     ComparedNumbers,
@@ -30,6 +31,8 @@ from dpcli.statistics.means.compared import (
     items_of,
     pairs_of,
     refined,
+    rows_of_items,
+    wider,
     with_pairs,
     with_value,
 )
@@ -72,9 +75,13 @@ class Counts(ComparedNumbers):
         has_size = inputs.sample and inputs.sample.size and not summed
         population = _population if has_size else None
         apart = ComparedCells(
-            inputs, cells, quotient=index, typical_row=(part, part), population_of=population
-        )
-        return (*(apart.in_pairs(relation) if is_pair else ()), apart)
+            inputs, cells, quotient=index, typical_row=(part, part), population_of=population,
+            counts_rows=not summed,
+        )  # fmt: skip
+        pairs, together = apart.in_pairs(relation) if is_pair else (), apart.together(relation)
+        # Under change-one, both have the same noise, and intervals of pairs are exact.
+        is_added = relation.neighbors is Neighbors.ADD_REMOVE
+        return (*(together or pairs if is_added else pairs or together), apart)
 
     def limits(self, inputs: Inputs) -> Limits:
         return NONNEGATIVE
@@ -117,8 +124,26 @@ class ComparedCells(QuotientDesign):
         first, second = super().typical_sums(rows)
         return np.array([first, *[second] * (self.labels - 1)])
 
+    def together(self, relation: Relation) -> tuple[ComparedCells, ...]:
+        """The design with the noise of a `count` by groups that share noise."""
+        if self.inputs.sample or not isinstance(relation.unit, PersonUnit):
+            return ()
+        from dpcli.statistics.counts.vectors import in_vectors, vectors_instead
+
+        found = vectors_instead(self.queries[0], relation)
+        if found is None:
+            return ()
+        return (replace(self, queries=(found[0],), **in_vectors(found[1])),)
+
+    def noisy_rows(self, answers: Sequence[NoisyAnswer]) -> Array:
+        query = self.queries[0].query
+        cells = query.cells_from(answers[0].values) // query.numbers_of_cell
+        return rows_of_items(self.inputs, cells, NONNEGATIVE)
+
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         (answer,), query = answers, self.queries[0].query
+        if answer.noise.norm == "vector":
+            return self._with_shared_noise(answer, confidence)
         of_cell, of_difference = _margins(query, answer.noise, confidence)
         unit = self.queries[0].step / query.numbers_of_cell
         cells = [*query.cells_from(answer.values).reshape(-1, self.labels).T]
@@ -132,6 +157,24 @@ class ComparedCells(QuotientDesign):
             ratio = self.quotient.estimates([numbers[base], numbers[other]], confidence)
             items.append(replace(ratio, sizes=abs(ratio.value)))
         return refined(items, items[-1].refined(unit).step)
+
+    def _with_shared_noise(self, answer: NoisyAnswer, confidence: Fraction) -> Estimates:
+        """The items where cells share noise, with intervals of plausible cells."""
+        cells, unit = answer.divided(self.labels), self.queries[0].step
+        margin, printed = answer.noise.margin(confidence), self.quotient.printed
+        numbers = [Estimates.around(one.values, margin, unit) for one in cells]
+        items = Printed(unit, decimal_places(unit)), printed
+        compared = []
+        for base, other in pairs_of(self.inputs):
+            interval = FiducialInterval([cells[base], cells[other]], _pair, wider(confidence))
+            compared.append(items_of(interval.estimates(*items), len(items)))
+        return with_pairs(self.inputs, numbers, compared, unit, int(printed.unit))
+
+
+def _pair(cells: Floats) -> Floats:
+    """The difference and the ratio of plausible cells, if the base is one or more."""
+    base, other = cells
+    return np.array([other - base, other / np.where(base >= 1, base, np.nan)])
 
 
 def _population(

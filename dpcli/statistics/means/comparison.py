@@ -88,7 +88,8 @@ class Comparison(Statistic):
     as many rows as the limits allow; each label counts as a group. If a row is changed,
     and there are two labels, no groups and no conditions, the difference and the sum of both change
     by 2, or 2 U, as well. With Laplace noise they are answered instead: both numbers and the
-    difference have errors that are the root of two times smaller (`PairedQuery`). Means, medians,
+    difference have errors that are the root of two times smaller (`PairedQuery`). Where a person
+    can be in many groups, counts and totals share noise as a `count` with `by`. Means, medians,
     shares and ratios have the queries of these statistics with the labels as one more key of `by`,
     and with `sizes` one centered sum of each group (`explain mean`).
     A row that passes several filters would be in the first group alone. What is computed from noisy
@@ -136,7 +137,7 @@ class Comparison(Statistic):
     )
     measure = "values"
     mixed_units = True
-    steps = ()
+    steps = ("suppress_below",)
     item = "compared"
 
     def adds_rows(self, inputs: Inputs) -> bool:

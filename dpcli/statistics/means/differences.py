@@ -9,12 +9,12 @@ from fractions import Fraction
 from dpcli.data.column import Column
 from dpcli.fields.statistic_fields import FieldFault
 from dpcli.noise.distribution import Noise
-from dpcli.numeric.arrays import Floats, np
+from dpcli.numeric.arrays import Array, Floats, np
 from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.statistics.design import Design, Inputs, NoisyAnswer
 from dpcli.statistics.estimates import Estimates, Limits
-from dpcli.statistics.intervals import MAX_CONFIDENCE, FiducialInterval, Printed
+from dpcli.statistics.intervals import FiducialInterval, Printed
 from dpcli.statistics.means.compared import (
     RATIO_DECIMALS,
     ComparedNumbers,
@@ -23,6 +23,8 @@ from dpcli.statistics.means.compared import (
     limits_of_pairs,
     of_groups,
     pairs_of,
+    rows_of_items,
+    wider,
     with_pairs,
 )
 from dpcli.statistics.means.mean import Mean
@@ -33,12 +35,6 @@ from dpcli.statistics.statistic import public_groups
 
 PAIR_DRAWS = 4000
 """Draws of each noise of two groups."""
-
-PAIR_RISK = Fraction(9, 10)
-"""The part of the risk that intervals of two groups take.
-
-The rest is for the error of the draws: without it, up to 5.3% of intervals of 95% would miss.
-"""
 
 
 class ComparedQuotients(ComparedNumbers):
@@ -100,6 +96,7 @@ def _compared(inputs: Inputs, designs: Iterable[Design]) -> Iterable[Design]:
             design.reason,
             gains_by_epsilon=design.gains_by_epsilon,
             answered_by=design.answered_by,
+            counts_rows=design.counts_rows,
             of=design,
         )
 
@@ -130,6 +127,10 @@ class QuotientsOfGroups(Design):
     ) -> Estimates:
         of, answers = self.of.typical_groups(noises, rows, self.labels)
         return replace(self, of=of).estimate(answers, confidence)
+
+    def noisy_rows(self, answers: Sequence[NoisyAnswer]) -> Array:
+        rows, limits = self.of.noisy_rows(answers), self.of.quotient.printed.limits
+        return rows_of_items(self.inputs, rows, limits)
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         quotient = self.of.quotient
@@ -185,7 +186,7 @@ class QuotientsOfGroups(Design):
             divisor = np.where(first + shift > 0, first + shift, np.nan)
             return np.array([other - first, (other + shift) / divisor][: len(items)])
 
-        wide = max(confidence, min(1 - PAIR_RISK * (1 - confidence), MAX_CONFIDENCE))
+        wide = wider(confidence)
         numbers, compared = items_of(found, self.labels), []
         for base, other in pairs_of(self.inputs):
             pair = [*groups[base], *groups[other]]

@@ -69,6 +69,8 @@ class InequalityDesign(Design):
 
     has_typical = True
 
+    counts_rows: bool = True
+
     @property
     def points(self) -> tuple[int, Floats]:
         """How many steps they are apart, and the values at them, in steps."""

@@ -230,6 +230,8 @@ class QuotientDesign(Design):
     counts_rows: bool = True
 
     def noisy_rows(self, answers: Sequence[NoisyAnswer]) -> Array:
+        if self.queries[0].query.sum_of_row:
+            return super().noisy_rows(answers)
         quotient = self.quotient
         numbers = self.divided(answers)[: len(quotient.below)]
         return _combined(quotient.below, numbers) // quotient.min_below

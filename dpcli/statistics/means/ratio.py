@@ -176,9 +176,10 @@ class Ratio(WeightedStatistic):
 
     def _design(self, inputs: Inputs, queries: Queries, quotient: Quotient) -> QuotientDesign:
         above, below = (_Summed.of(part).typical for part in self.parts(inputs))
-        of_rows = self.parts(inputs)[1] is None
+        # Rows are counted as the divisor, or by kind.
+        counts = self.parts(inputs)[1] is None or len(queries) == 1
         return QuotientDesign(
-            inputs, queries, quotient=quotient, typical_row=(above, below), counts_rows=of_rows
+            inputs, queries, quotient=quotient, typical_row=(above, below), counts_rows=counts
         )
 
     def _quotient_of_kinds(self, inputs: Inputs) -> Quotient:

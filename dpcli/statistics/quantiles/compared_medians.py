@@ -12,7 +12,7 @@ from math import erfc, sqrt
 from dpcli.data.column import Column
 from dpcli.fields.statistic_fields import FieldFault
 from dpcli.noise.distribution import ADDITIVE, Noise
-from dpcli.numeric.arrays import Floats, np
+from dpcli.numeric.arrays import Array, Floats, np
 from dpcli.numeric.exact import decimal_places
 from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
@@ -27,6 +27,7 @@ from dpcli.statistics.means.compared import (
     limits_of_pairs,
     of_groups,
     pairs_of,
+    rows_of_items,
     with_pairs,
 )
 from dpcli.statistics.quantiles.quantile import TreeOfCounts, may_count
@@ -126,7 +127,14 @@ class ComparedMedians(Design):
 
     has_typical = True
 
+    counts_rows: bool = True
+
     of: TreeOfCounts
+
+    def noisy_rows(self, answers: Sequence[NoisyAnswer]) -> Array:
+        return rows_of_items(
+            self.inputs, self.of.noisy_rows(answers), Medians().limits(self.inputs)
+        )
 
     def expected_error(self, errors: Sequence[float]) -> float:
         return self.of.expected_error(errors)

@@ -149,6 +149,11 @@ class Shares(Design):
     has_typical = True
 
     @property
+    def raw_design(self) -> Design:
+        """That of the counts, which add up."""
+        return self.of
+
+    @property
     def agrees(self) -> bool:
         return self.of.agrees
 

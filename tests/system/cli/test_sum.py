@@ -632,3 +632,63 @@ def test_a_changed_report_is_a_clear_error(
     cells = ("sex=f", "sex=m", *(f"ward={ward}" for ward in "abcd"))
     for name in ("both", "agreed"):
         assert "error[not-a-report]" in refusal(dpcli, path, f"statistic={name}", *cells)
+
+
+@pytest.mark.usefixtures("stream")
+def test_counts_behind_percent_are_added(dpcli: Command, tmp_path: Path) -> None:
+    """Percent does not add up, but its raw counts do, with the interval of independent noise."""
+    head, spec = SPEC.replace("UNIT", "row").partition("statistics:")[0], tmp_path / "spec.yaml"
+    head = "".join(line for line in head.splitlines(keepends=True) if ": {type" not in line)
+    sex = "  sex: {type: category, values: [f, m]}\n"
+    entry = "{name: s, statistic: count, by: [sex], percent: total, raw: true, epsilon: 1}"
+    spec.write_text(f"{head}{sex}statistics: [{entry}]\n", encoding="utf-8")
+    (tmp_path / "d.csv").write_text("sex,x\n" + "f,1\nm,1\n" * 200, encoding="utf-8")
+    report = released(dpcli, spec, tmp_path / "d.csv")
+    found = summed(dpcli, report, "statistic=s.raw", words=["--json"]).json
+
+    assert abs(found["value"] - 400) < 15
+    assert (found["basis"], found["confidence"]) == ("noise", 0.95)
+    assert summed(dpcli, report, "statistic=s").status == 2
+
+
+REST = """\
+dpcli: 1
+dataset: town
+privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 90, delta: 1e-4}}
+quality: none
+columns:
+  sex: {type: category, values: [f, m]}
+  town: {type: category}
+statistics:
+  - {name: rows, statistic: count, by: [sex], epsilon: 1}
+  - {name: few, statistic: count, where: {sex: f}, epsilon: 1}
+  - {name: top, statistic: top_k, column: town, k: 2, epsilon: 1, delta: 1e-6}
+  - {name: each, statistic: top_k, column: town, k: 3, by: [sex], epsilon: 1, delta: 1e-6}
+"""
+
+
+@pytest.mark.usefixtures("stream")
+def test_other_labels_are_a_charged_total_less_the_counts_that_are_shown(
+    dpcli: Command, tmp_path: Path
+) -> None:
+    """The interval is that of all numbers together, and no label below the threshold is used."""
+    (tmp_path / "spec.yaml").write_text(REST, encoding="utf-8")
+    towns = ["a"] * 100 + ["b"] * 60 + ["c"] * 40 + [f"r{n}" for n in range(50)]
+    lines = "".join(f"{'fm'[at % 2]},{town}\n" for at, town in enumerate(towns))
+    (tmp_path / "data.csv").write_text(f"sex,town\n{lines}", encoding="utf-8")
+    report = released(dpcli, tmp_path / "spec.yaml", tmp_path / "data.csv")
+
+    def rest(*words: str) -> Any:
+        return summed(dpcli, report, *words[1:], words=["--less", words[0], "--json"]).json
+
+    all_groups = rest("top.raw", "statistic=rows")
+    assert all_groups["lower"] <= 90 <= all_groups["upper"]
+    assert (all_groups["numbers"], all_groups["confidence"]) == (4, 0.9)
+    women = rest("each.raw", "statistic=rows", "sex=f")
+    assert women["lower"] <= 25 <= women["upper"]
+    assert women["confidence"] == 0.9
+    for less, why in (("few", "counts of labels"), ("top", "counts of labels")):
+        refused = summed(dpcli, report, "statistic=rows", words=["--less", less])
+        assert why in refused.err
+    refused = summed(dpcli, report, "statistic=few", words=["--less", "top.raw"])
+    assert "count different rows" in refused.err

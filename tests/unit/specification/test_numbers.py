@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpcli.fields.values import MAX_EXPONENT, NumberSyntaxError, parse_day, parse_number
+from dpcli.fields.values import MAX_EXPONENT, NumberSyntaxError, parse_cell, parse_day, parse_number
 from dpcli.problems.errors import SpecError
 from dpcli.specification.load import parse_central_spec
 from tests.support.refusals import refused
@@ -168,3 +168,14 @@ def test_duplicate_keys_at_each_level(text: str) -> None:
     with refused("duplicate-key") as caught:
         parse_central_spec(completed(text), "spec.yaml")
     assert "first on line" in caught.value.problems[0].message
+
+
+@pytest.mark.parametrize("text", ["1.000", "12.500", "-999.125"])
+def test_three_digits_after_a_point_are_ambiguous_in_a_public_file(text: str) -> None:
+    """They may be thousands in a line of a file; in a spec, a point is before decimals."""
+    with pytest.raises(NumberSyntaxError):
+        parse_cell(text, 2)
+    assert parse_cell(text, 0) == Fraction(text)
+    assert all(
+        parse_cell(one, 2) == Fraction(one) for one in ("1.0000", "0.125", "1234.567", "1.5")
+    )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations, pairwise, product
 from random import Random
 from typing import cast
 
 import pytest
 
-from dpcli.data.column import ValuedColumn, common_ranges, merged_ranges
+from dpcli.data.column import Column, ValuedColumn, common_ranges, merged_ranges
 from dpcli.data.grid_columns import require_numeric
 from dpcli.data.kinds import Axis
 from dpcli.data.labels import CategoryColumn
@@ -19,6 +20,7 @@ from dpcli.specification.load import parse_central_spec
 from dpcli.specification.model import Entry
 from tests.oracles.plain import derived, truth
 from tests.oracles.shapes import Row
+from tests.support.rules import also_slow
 
 SPEC = """\
 dpcli: 1
@@ -273,3 +275,90 @@ def test_a_row_outside_some_groups_adds_nothing() -> None:
 
     assert not LinearQuery(by=(Axis(sex),)).may_skip
     assert LinearQuery(by=(Axis(sex, chosen=(0,)),)).may_skip
+
+
+SMALL = """\
+dpcli: 1
+dataset: d
+privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 9, delta: 1e-3}}
+columns:
+  visit: {type: date, bounds: [2017-12-20, 2018-02-05]}
+  age: {type: integer, bounds: [0, 9], missing: 4}
+  sex: {type: category, values: [f, m, x]}
+  town: {type: category, values: [a, b, c], missing: c}
+  city: {type: category}
+derive:
+  month: {part: month, of: visit}
+  weekday: {part: weekday, of: visit}
+  year: {part: year, of: visit, missing: "2018"}
+  band: {bands: age, width: 3}
+  is_f: {is: {sex: f}}
+statistics:
+"""
+
+CONDITIONS = {
+    "visit": (
+        "visit: {max: 2018-01-02}", "visit: {above: 2018-01-02}", "visit: {missing: true}",
+        "visit: {missing: false}", "not: {visit: {max: 2018-01-30}}", "month: [January]",
+        "not: {month: {starts_with: Ja}}", "month: {missing: true}", "weekday: [Monday]",
+        "not: {weekday: [Monday, Sunday]}", "year: ['2017']", "year: {missing: true}",
+    ),
+    "age": (
+        "age: {max: 4}", "age: {min: 5}", "age: {above: 2, below: 5}", "age: {missing: true}",
+        "age: {missing: false}", "band: [0-2]", "not: {band: [0-2, 3-5]}", "age: [1, 4]",
+    ),
+    "sex": ("sex: f", "not: {sex: f}", "sex: {missing: true}", "is_f: false", "is_f: true",
+            "not: {any: [{sex: m}, {sex: {missing: true}}]}", "is_f: {missing: true}"),
+    "town": ("town: a", "town: [b, c]", "not: {town: c}", "town: {missing: true}",
+             "not: {town: {missing: true}}"),
+    "city": ("city: [oslo]", "city: [oslo, rome]", "not: {city: [rome]}", "city: {missing: true}",
+             "city: {missing: false}", "city: [bonn]"),
+}  # fmt: skip
+
+
+def rows_of(columns: dict[str, Column], names: Sequence[str], of_tests: set[Column]) -> list[Row]:
+    """All rows with these columns, each with a missing cell too."""
+    values: list[list[int | str | None]] = []
+    for name in names:
+        column = columns[name]
+        found: Sequence[int | str] = ["oslo", "rome", "bonn", "other"]
+        if isinstance(column, ValuedColumn):
+            found = range(column.limits[0], column.limits[1] + 1)
+        values.append([*found, None])
+    rows: list[Row] = []
+    for cells in product(*values):
+        row: Row = {}
+        for name, cell in zip(names, cells, strict=True):
+            column = columns[name]
+            row[column.without_missing_constant()] = cell
+            row[column] = column.missing if cell is None else cell
+        for column in sorted(of_tests - row.keys(), key=lambda one: len(one.name)):
+            cell = derived(column, row)
+            row[column] = column.missing if cell is None else cell
+        rows.append(row)
+    return rows
+
+
+@pytest.mark.parametrize("pairs", also_slow(60, 600))
+def test_conditions_on_columns_exclude_each_other_exactly_if_no_row_passes(pairs: int) -> None:
+    """Random conjunctions, against all rows: values, parts, bands, texts, missing cells."""
+    every = [test for tests in CONDITIONS.values() for test in tests]
+    entries = (
+        f"  - {{name: n{at}, epsilon: 0.1, statistic: count, where: {{{test}}}}}\n"
+        for at, test in enumerate(every)
+    )
+    spec = parse_central_spec(SMALL + "".join(entries), "spec.yaml")
+    columns = {column.name: column for column in spec.columns}
+    where = dict(zip(every, (one.inputs.where for one in spec.entries), strict=True))
+    random, disjoint = Random(5), 0
+    for _ in range(pairs):
+        names = random.sample([*CONDITIONS], random.randint(1, 2))
+        drawn = [name for name in names for _ in range(random.randint(1, 3))]
+        tests = [one for name in drawn for one in where[random.choice(CONDITIONS[name])]]
+        of_tests = {column for test in tests for column in test.columns}
+        rows = rows_of(columns, names, of_tests)
+        passes = any(all(truth(test, row) for test in tests) for row in rows)
+
+        assert (possible_values(tests) is not None) == passes, [test.text for test in tests]
+        disjoint += not passes
+    assert disjoint > pairs / 5

@@ -177,6 +177,8 @@ LINES = {
     "old,-1": "line 4 of `n.csv` has a number that is zero or less",
     "old,few": "line 4 of `n.csv` has no number that can be read",
     "old": "line 4 of `n.csv` has no number that can be read",
+    "old,1.000": "line 4 of `n.csv` has no number that can be read",
+    'old,"1,000"': "line 4 of `n.csv` has no number that can be read",
     "very old,70": "line 4 of `n.csv` is about none of the groups",
     "young,70": "line 4 of `n.csv` is about the same group as line 2",
     "": "`population` has no number for `old`",

@@ -32,7 +32,12 @@ statistics: [{{name: s, {fields}}}]
 
 PEOPLE = "{column: who, max_rows: 3}"
 
-RELATIONS = (("row", "add-remove"), ("row", "change-one"), (PEOPLE, "add-remove"))
+RELATIONS = (
+    ("row", "add-remove"),
+    ("row", "change-one"),
+    (PEOPLE, "add-remove"),
+    (PEOPLE, "change-one"),
+)
 
 OF = {
     "mean": "of: mean, column: x",
@@ -112,6 +117,7 @@ SIZES, EPSILONS = (30, 300, 30_000), (Fraction(1, 10), 1, 5)
         product(OF, RELATIONS, SIZES, EPSILONS),
         *[(of, RELATIONS[at % 3], SIZES[at % 3], 1) for at, of in enumerate(OF)],
         *[(of, RELATIONS[at % 3], 300, EPSILONS[at % 2]) for at, of in enumerate(OF)],
+        ("mean", RELATIONS[3], 300, 1),
         unpack=True,
     ),
 )
@@ -226,3 +232,42 @@ def test_a_published_spec_may_compare_labels_that_no_row_has() -> None:
     with pytest.raises(SpecError, match="no row can be in the group `m`"):
         parse_spec(text, "spec.yaml")
     assert parse_spec(text, "spec.yaml", published=True).dataset
+
+
+MANY = "{column: who, max_rows: 3, max_groups: 3, max_rows_per_group: 1}"
+
+SHARING = (("add-remove", "fm"), ("add-remove", "fmx"), ("change-one", "fmx"))
+
+
+@pytest.mark.parametrize(
+    ("sharing", "size", "epsilon"),
+    mostly_extended(
+        product(SHARING, SIZES, EPSILONS), (SHARING[0], 300, 1), (SHARING[2], 30, 1), unpack=True
+    ),
+)
+def test_counts_of_people_in_many_groups_share_noise(
+    sharing: tuple[str, str], size: int, epsilon: Fraction | int
+) -> None:
+    """The noise is that of a `count` with `by`, and intervals hold as stated."""
+    neighbors, labels = sharing
+    relation = (MANY, neighbors)
+    statistic = planned("count", labels, relation, epsilon)
+    estimates, truth = released(
+        "count", statistic, [size, size + size // 3, 2 * size][: len(labels)]
+    )
+    if len(labels) == 2:
+        truth[-1] *= 100
+    by_hand = planned_statistic(
+        SPEC.format(
+            unit=MANY, neighbors=neighbors, low=0,
+            fields=f"statistic: count, by: [sex], epsilon: {float(epsilon)}",
+        ).replace("[f, m, x]", f"[{', '.join(labels)}]")
+    )  # fmt: skip
+    lower, upper = (
+        by_item(estimates, ends, len(truth)) for ends in (estimates.lower, estimates.upper)
+    )
+    missing = estimates.status.reshape(-1, len(truth)) != HAS_INTERVAL
+    holds = (lower <= truth + 1e-6) & (truth - 1e-6 <= upper)
+
+    assert ((holds | missing).mean(axis=0) >= 0.92).all()
+    assert statistic.noises == by_hand.noises

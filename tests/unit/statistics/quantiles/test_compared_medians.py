@@ -38,7 +38,12 @@ statistics:
 
 PEOPLE = "{column: who, max_rows: 3}"
 
-RELATIONS = (("row", "add-remove"), ("row", "change-one"), (PEOPLE, "add-remove"))
+RELATIONS = (
+    ("row", "add-remove"),
+    ("row", "change-one"),
+    (PEOPLE, "add-remove"),
+    (PEOPLE, "change-one"),
+)
 
 SHAPES = ("incomes", "even", "tied", "two values")
 
@@ -81,6 +86,7 @@ def counted(leaves: Array, size: int) -> Array:
         product(SHAPES, (30, 300, 30_000), RELATIONS, (0.1, 1, 5)),
         *[(shape, 300, RELATIONS[at % 3], 1) for at, shape in enumerate(SHAPES)],
         ("even", 30_000, RELATIONS[1], 0.1),
+        ("even", 30, RELATIONS[3], 5),
         unpack=True,
     ),
 )

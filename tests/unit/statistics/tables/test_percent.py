@@ -11,7 +11,9 @@ import pytest
 
 from dpcli.numeric.arrays import Floats, Ints
 from dpcli.planning.plan import PlannedStatistic
-from dpcli.statistics.estimates import Estimates
+from dpcli.planning.results import NoisyStatistic
+from dpcli.releasing.steps import estimate_statistic
+from dpcli.statistics.estimates import NONNEGATIVE, Estimates
 from dpcli.statistics.tables.percent import COLUMN, ROW, TOTAL
 from tests.support.rules import mostly_extended
 from tests.support.surveys import CONFIDENCE, held, planned_statistic, with_noise
@@ -169,3 +171,16 @@ def test_parts_of_a_row_sum_to_all_of_it() -> None:
     sums = found.value.astype(float).reshape(3, 2).sum(axis=1) * float(found.step)
 
     assert sums == pytest.approx(100, abs=1e-4)
+
+
+@pytest.mark.parametrize("step", ["", ", post: [integer]"])
+def test_raw_numbers_of_percent_are_the_counts(step: str) -> None:
+    """With `raw: true`, what is published next to percent adds up: the noisy answers."""
+    statistic = planned(f"{FORMS['total']}, raw: true{step}")
+    answers = tuple(with_noise(statistic, [[70, 30, 5]]))
+    found = estimate_statistic(NoisyStatistic(statistic, answers), CONFIDENCE)
+
+    assert found.raw is not None
+    assert found.raw.step == 1
+    assert (found.raw.value == answers[0].values).all()
+    assert found.raw.limits == (NONNEGATIVE,)
