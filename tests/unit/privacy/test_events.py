@@ -54,13 +54,24 @@ def test_events_of_a_plan_survive_writing_and_reading(path: Path) -> None:
 
 def test_a_later_version_is_not_read() -> None:
     """An event that states another version is unknown."""
-    with pytest.raises(UnknownEventError, match="laplace, version 2"):
-        MechanismEvent.from_json(EVENT.to_json() | {"version": 2})
-    with pytest.raises(LedgerError, match="does not know, `laplace, version 2`"):
-        guarantee_counts(canonical([EVENT.to_json() | {"version": 2}]), "add-remove")
+    with pytest.raises(UnknownEventError, match="laplace, version 3"):
+        MechanismEvent.from_json(EVENT.to_json() | {"version": 3})
+    with pytest.raises(LedgerError, match="does not know, `laplace, version 3`"):
+        guarantee_counts(canonical([EVENT.to_json() | {"version": 3}]), "add-remove")
+
+
+def test_an_answer_of_a_series_states_a_version_that_earlier_ones_refuse() -> None:
+    """It is written with its number of answers, and read again."""
+    event = replace(EVENT, series=180)
+    assert event.to_json()["version"] == 2
+    assert MechanismEvent.from_json(event.to_json()) == event
+    assert "version" not in EVENT.to_json()
 
 
 DAMAGED: list[dict[str, Any]] = [
+    {"version": 2},
+    {"version": 2, "series": "0"},
+    {"version": 2, "series": "many"},
     {"epsilon": None},
     {"epsilon": "-1"},
     {"epsilon": "1/0"},
