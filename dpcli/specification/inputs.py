@@ -131,6 +131,7 @@ COUNTS_INSTEAD = {
     "totals": "omit `totals`",
     "bound": "omit `bound`",
     "denominator": "write `denominator: rows`",
+    "sizes": "omit `sizes`",
     "between": "write `of: mean`, whose answers count rows",
 }
 """What to write so that the answers of an entry with this key count rows."""

@@ -240,13 +240,14 @@ class Whole(ConsistentNonnegative):
     `post: [whole]`. The tables fit the noisy answers best, with an unbiased total. The linear
     numbers, which are unbiased, are published as NAME.raw: sums and comparisons use these. Most
     cells that are empty become zero. What they had is taken from other cells, so if nine of ten
-    are empty, a large number is too small by about one standard deviation of its noise.
+    are empty, a large number is too small by one to one and a half standard deviations of its
+    noise.
     """
 
     name = "whole"
     description = (
         "made whole and not negative, and to add up; where most cells are empty, large numbers are "
-        "too small by about one standard deviation of their noise"
+        "too small by one to one and a half standard deviations of their noise"
     )
     made_of = (("consistent", "nonnegative", "integer"), ("consistent", "integer", "nonnegative"))
     units = 1
