@@ -151,7 +151,8 @@ def test_intervals_and_stated_errors_of_series_hold(
     kind: type[RootSeries | BlocksSeries], noise: Noise, runs: int, *, mishaps: bool
 ) -> None:
     """In early and late periods, also after sums were lost, and others corrected."""
-    sums, shown = np.full((100, runs), 30), (0, 4, 27, 28, 99)
+    last = 364 if runs > 400 else 99
+    sums, shown = np.full((last + 1, runs), 30), (0, 4, 27, 28, 99, last)
     lost = LOST if mishaps else ()
     corrections = [(*pair, sums[0]) for pair in CORRECTED if mishaps]
     slack = 5 * sqrt(0.05 * 0.95 / runs)
