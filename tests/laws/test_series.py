@@ -132,6 +132,28 @@ def test_a_corrected_period_is_in_all_later_numbers(kind: type[RootSeries | Bloc
     assert not corrections
 
 
+@pytest.mark.parametrize("kind", DESIGNS)
+def test_windows_have_the_days_that_they_name_in_whatever_order_these_arrive(
+    kind: type[RootSeries | BlocksSeries],
+) -> None:
+    """The last seven days can be those that arrived first, long before all others."""
+    generator = np.random.default_rng(4)
+    last, late = np.arange(200, 207), np.arange(200)
+    days = np.concatenate([last[:1], late[:60], last[1:], generator.permutation(late[60:])])
+    sums = generator.integers(0, 1000, (len(days), 2))
+    noise = (DiscreteGaussian if kind is RootSeries else DiscreteLaplace)(Fraction(5))
+    released_days = days.tolist()
+    series = released(
+        design_of(kind), sums, noise, shown=range(len(days)), days=released_days, noisy=False
+    )
+    for period, found in series:
+        values = (found.value * float(found.step)).reshape(2, 3)
+        known = days[: period + 1]
+        week = sums[: period + 1][known > known.max() - 7]
+        expected = sums[period], sums[: period + 1].sum(0), week.sum(0)
+        assert np.abs(values - np.array(expected).T).max() <= 0.2
+
+
 LOST = ((3, 5), (10, 11), (20, 25), (35, 50))
 CORRECTED = ((5, 4), (27, 25), (28, 25), (47, 46))
 """The number of periods before each correction, and the corrected period."""
