@@ -54,9 +54,9 @@ def later_check(release_id: str, number: int) -> str:
     return f"{release_id}+{number}"
 
 
-def state_digest(state: bytes) -> str:
-    """What identifies the stored state of a series; empty for none."""
-    return hashlib.sha256(state).hexdigest() if state else ""
+def state_digest(state: bytes, unstored: int) -> str:
+    """What identifies the state of a series, and answers after it; empty for a new one."""
+    return hashlib.sha256(b"%d %s" % (unstored, state)).hexdigest() if state or unstored else ""
 
 
 STOPPED = "stopped.json"

@@ -42,6 +42,7 @@ class _Series:
     planned: PlannedStatistic
     design: SeriesDesign
     kept: tuple[SealedPeriod | None, ...]
+    unstored: int
 
     @property
     def past(self) -> Past:
@@ -71,7 +72,9 @@ class SeriesOfRelease:
     `plan` has the pasts of its series, and `sealed` the sums that answers need.
 
     Privacy: states are functions of noisy answers. Whether a file of sums is there, or was changed,
-    is a fact about files. Sums go from the file to answers before noise, and to the next file.
+    is a fact about files. Sums go from the file to answers before noise, and to the next file. If
+    an answer is not in the state that the next one follows, earlier sums are never used again: two
+    answers with the same coefficients would reveal them twice.
     """
 
     def __init__(self, plan: CentralPlan, ledger: OpenLedger, *, corrected: bool = False) -> None:
@@ -114,13 +117,19 @@ class SeriesOfRelease:
     def warnings(self) -> Iterator[str]:
         """Warnings about sums that were lost."""
         for name, one in self._series.items():
+            if one.unstored:
+                yield (
+                    f"{name}: {one.unstored} charged answers are not stored, because they failed "
+                    "or were recovered: totals have neither them nor their days, unless these are "
+                    "released again"
+                )
             lost = sum(period is None for period in one.kept)
             before = len(one.past.state.gone)
             if len(one.past.gone) > before:
                 yield (
                     f"{name}: the sealed sums of {lost} of the last {len(one.kept)} periods are "
-                    f"not in `{self._path(name).name}`: answers go on without them, with larger "
-                    "errors, which are stated"
+                    f"not in `{self._path(name).name}`, or may not be used: answers go on without "
+                    "them, with larger errors, which are stated"
                 )
 
     def stored(self, numbers: NoisyNumbers) -> dict[str, bytes]:
@@ -143,12 +152,13 @@ class SeriesOfRelease:
         return found
 
     def _opened(self, planned: PlannedStatistic, design: SeriesDesign) -> _Series:
-        content = self._ledger.series_state(planned.name, self._spec.dataset)
+        content, unstored = self._ledger.series_state(planned.name, self._spec.dataset)
         cells = design.query.of.cells or 0
         state = PublicState("", total=integer_array([0] * cells))
         if content:
             state = PublicState.from_json(content)
-        by_token = {period.token: period for period in self._unpacked(planned.name)}
+        sealed = [] if unstored else self._unpacked(planned.name)
+        by_token = {period.token: period for period in sealed}
         # A sum that was left out once stays out: what is stated of errors depends on it.
         for period, _ in state.gone:
             by_token.pop(state.token_of(period), None)
@@ -158,10 +168,10 @@ class SeriesOfRelease:
             tuple(None if period is None else period.estimates for period in kept),
             self._day or 0,
             random_bytes(TOKEN_BYTES).hex(),
-            state_digest(content),
+            state_digest(content, unstored),
             self._corrected_period(state),
         )
-        return _Series(planned, replace(design, past=past), kept)
+        return _Series(planned, replace(design, past=past), kept, unstored)
 
     def _corrected_period(self, state: PublicState) -> int | None:
         """The number of the period that the release corrects; None if it corrects none."""

@@ -17,6 +17,8 @@ import pytest
 
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.privacy.series import squared_norm
+from dpcli.statistics.series.designs import SeriesDesign
+from dpcli.statistics.series.past import PublicState
 from tests.support.cli import Command, table
 from tests.support.rules import also_slow
 
@@ -195,6 +197,40 @@ def test_the_loss_of_several_nights_is_that_of_their_columns_together(
     (shown,) = dpcli("ledger", "show", "--json", "--ledger", nights.ledger).json
     factor = Fraction(squared_norm(3), squared_norm(1))
     assert float(shown["spent_rho"]) == pytest.approx(10 * float(factor + 3), rel=1e-6)
+
+
+def _not_used_again(nights: Nights, statistic: str) -> list[int]:
+    with closing(OpenLedger.open(nights.ledger)) as ledger:
+        state = PublicState.from_json(ledger.series_state(statistic, "visits")[0])
+    return sorted(period for period, _ in state.gone)
+
+
+@pytest.mark.parametrize("failure", ["recovered", "failed"])
+def test_sums_are_not_used_again_after_an_answer_that_the_state_lacks(
+    nights: Nights, monkeypatch: pytest.MonkeyPatch, failure: str
+) -> None:
+    """Two answers that follow one state would reveal earlier sums twice."""
+    dpcli, proof = nights.dpcli, nights.folder / "proof.json"
+    for night in range(2):
+        nights.counts[night] = nights.write(night)
+        assert nights.release(night, f"n{night}") == 0
+    backup = nights.ledger.read_bytes()
+    nights.write(2)
+    if failure == "failed":
+        with monkeypatch.context() as patched:
+            patched.setattr(SeriesDesign, "next_state", lambda *_: 1 / 0)
+            assert dpcli(*nights.words(2, "n2")).status == 1
+    else:
+        assert dpcli(*nights.words(2, "n2", "--report", str(proof))).status == 0
+        nights.ledger.write_bytes(backup)
+        dpcli("ledger", "recover", "--from", proof, "--ledger", nights.ledger).succeeded()
+    for night in (3, 4):
+        nights.counts[night] = nights.write(night)
+        found = dpcli(*nights.words(night, f"n{night}"))
+        assert ("charged answers are not stored" in found.err) == (night == 3)
+        nights.check(night, f"n{night}")
+        assert _not_used_again(nights, "root") == _not_used_again(nights, "blocks") == [0, 1]
+    assert nights.charges() == ["n0", "n1", "n2", "n3", "n4"]
 
 
 def test_an_account_for_all_time_takes_no_series(dpcli: Command, tmp_path: Path) -> None:
