@@ -157,7 +157,7 @@ class SeriesOfRelease:
         state = PublicState("", total=integer_array([0] * cells))
         if content:
             state = PublicState.from_json(content)
-        sealed = [] if unstored else self._unpacked(planned.name)
+        sealed = [] if unstored else self._unpacked(planned.name, cells)
         by_token = {period.token: period for period in sealed}
         # A sum that was left out once stays out: what is stated of errors depends on it.
         for period, _ in state.gone:
@@ -180,9 +180,11 @@ class SeriesOfRelease:
             return None
         return state.count - 1 - days.index(self._day)
 
-    def _unpacked(self, name: str) -> list[SealedPeriod]:
-        with suppress(OSError, ValueError, KeyError, TypeError):
-            return unpack_sums(self._path(name).read_bytes())
+    def _unpacked(self, name: str, cells: int) -> list[SealedPeriod]:
+        """The sealed periods in the file of an entry; none if it cannot be used."""
+        path = self._path(name)
+        with suppress(OSError, ValueError):
+            return unpack_sums(path.read_bytes(), cells) if path.is_file() else []
         return []
 
     def _path(self, name: str) -> Path:
