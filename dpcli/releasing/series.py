@@ -19,6 +19,7 @@ from dpcli.engine.sums.sealed import SealedPeriod, SealedSums, unpack_sums
 from dpcli.ledger.balance import day_number
 from dpcli.ledger.charge import SERIES, state_digest
 from dpcli.ledger.ledger import OpenLedger
+from dpcli.ledger.options import translated_os_errors
 from dpcli.noise.entropy import random_bytes
 from dpcli.numeric.arrays import integer_array
 from dpcli.planning.plan import CentralPlan, PlannedStatistic
@@ -135,7 +136,7 @@ class SeriesOfRelease:
     def stored(self, numbers: NoisyNumbers) -> dict[str, bytes]:
         """The new states by names of outputs; sealed sums are written to their files.
 
-        It is called while the ledger lets no other process charge. Raises OutputError.
+        It is called while the ledger lets no other process charge. Raises LedgerError.
         """
         found = {}
         for statistic in numbers.statistics:
@@ -146,7 +147,9 @@ class SeriesOfRelease:
             design = _digest(one.planned, self._spec)
             query = one.design.query
             content = self.sealed.packed(query, one.past.token, estimates, one.others)
-            write_private(content, self._path(statistic.planned.name), force=True)
+            path = self._path(statistic.planned.name)
+            with translated_os_errors(path):
+                write_private(content, path, force=True)
             state = replace(state, design=design)
             found[SERIES + statistic.planned.name] = state.to_json()
         return found

@@ -233,6 +233,27 @@ def test_sums_are_not_used_again_after_an_answer_that_the_state_lacks(
     assert nights.charges() == ["n0", "n1", "n2", "n3", "n4"]
 
 
+def test_only_a_file_of_sums_is_written_and_nothing_is_charged_if_it_cannot_be(
+    nights: Nights,
+) -> None:
+    """A link at its path is replaced, not followed; a folder there refuses the night."""
+    path = nights.ledger.with_name(nights.ledger.name + ".visits.root.sums")
+    path.symlink_to(nights.folder / "0.csv")
+    nights.counts[0] = nights.write(0)
+    data = (nights.folder / "0.csv").read_bytes()
+    assert nights.release(0, "n0") == 0
+    assert (nights.folder / "0.csv").read_bytes() == data
+    assert not path.is_symlink()
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.unlink()
+    path.mkdir()
+    nights.write(1)
+    found = nights.dpcli(*nights.words(1, "n1"))
+    assert found.status == 6
+    assert "ledger-unusable" in found.err
+    assert nights.charges() == ["n0"]
+
+
 def test_an_account_for_all_time_takes_no_series(dpcli: Command, tmp_path: Path) -> None:
     """The losses of many days would have no bound in proportion to their number."""
     nights = Nights(dpcli, tmp_path)
