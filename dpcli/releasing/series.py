@@ -107,10 +107,10 @@ class SeriesOfRelease:
             past, about = one.past, {"name": name, "period": self._spec.period}
             if past.state.count and past.state.design != _digest(one.planned, self._spec):
                 raise LedgerError.about("series-window.changed", name=name)
-            is_known = any(period.day == self._day for period in past.state.kept)
-            if is_known and not self._corrected:
+            stored = self._spec.dataset, self._spec.period
+            if not self._corrected and self._ledger.last_with_output(SERIES + name, *stored):
                 raise LedgerError.about("series-window.day", **about)
-            if self._corrected and not is_known:
+            if self._corrected and past.corrects is None:
                 raise LedgerError.about("series-window.no-day", **about)
             if past.corrects is not None and not one.design.can_correct(past):
                 raise LedgerError.about("series-window.closed", **about)

@@ -17,6 +17,7 @@ import pytest
 
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.privacy.series import squared_norm
+from dpcli.queries.series import BLOCK
 from dpcli.statistics.series.designs import SeriesDesign
 from dpcli.statistics.series.past import PublicState
 from tests.support.cli import Command, table
@@ -231,6 +232,18 @@ def test_sums_are_not_used_again_after_an_answer_that_the_state_lacks(
         nights.check(night, f"n{night}")
         assert _not_used_again(nights, "root") == _not_used_again(nights, "blocks") == [0, 1]
     assert nights.charges() == ["n0", "n1", "n2", "n3", "n4"]
+
+
+def test_a_day_is_no_second_period_however_old_it_is(nights: Nights) -> None:
+    """Its sums are no longer needed, but totals have them already."""
+    root = SPEC[SPEC.index("  - {name: root") : SPEC.index("  - {name: blocks")]
+    (nights.folder / "spec.yaml").write_text(SPEC.replace(root, ""), encoding="utf-8")
+    for night in range(BLOCK + 1):
+        nights.write(night)
+        assert nights.dpcli(*nights.words(night, f"n{night}")).status == 0
+    found = nights.dpcli(*nights.words(0, "again"))
+    assert found.status == 6
+    assert "has the period 2026-01-01 already" in found.err
 
 
 def test_only_a_file_of_sums_is_written_and_nothing_is_charged_if_it_cannot_be(
