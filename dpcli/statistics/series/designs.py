@@ -19,10 +19,10 @@ from dpcli.noise.distribution import Margin, Noise
 from dpcli.noise.sums import blended_half_width
 from dpcli.numeric.arrays import Array, Floats, add_exact, integer_array, multiply_exact, np
 from dpcli.numeric.exact import decimal_places, rounded_text
-from dpcli.privacy.series import KEPT, UNIT, coefficients, squared_norm
+from dpcli.privacy.series import BLOCK, KEPT, UNIT, coefficients, squared_norm
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import Query
-from dpcli.queries.series import BLOCK, BlocksQuery, RootQuery, SeriesQuery, ends_block
+from dpcli.queries.series import BlocksQuery, RootQuery, SeriesQuery, ends_block
 from dpcli.statistics.design import Design, Inputs, NoisyAnswer, WeightedQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.series.past import Past, PublicState, RecentPeriod, fresh
@@ -341,7 +341,7 @@ class BlocksSeries(SeriesDesign):
 
     @property
     def _of_several_days(self) -> str:
-        return "rows of one person on several days have the sum of their losses"
+        return "rows of one person on several days have the sum of their epsilons"
 
     def _own(self, answer: Array, past: Past) -> Array:
         return multiply_exact(np.split(answer, 2)[0], UNITS)

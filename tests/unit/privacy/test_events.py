@@ -54,10 +54,10 @@ def test_events_of_a_plan_survive_writing_and_reading(path: Path) -> None:
 
 def test_a_later_version_is_not_read() -> None:
     """An event that states another version is unknown."""
-    with pytest.raises(UnknownEventError, match="laplace, version 2"):
-        MechanismEvent.from_json(EVENT.to_json() | {"version": 2})
-    with pytest.raises(LedgerError, match="does not know, `laplace, version 2`"):
-        guarantee_counts(canonical([EVENT.to_json() | {"version": 2}]), "add-remove")
+    with pytest.raises(UnknownEventError, match="laplace, version 3"):
+        MechanismEvent.from_json(EVENT.to_json() | {"version": 3})
+    with pytest.raises(LedgerError, match="does not know, `laplace, version 3`"):
+        guarantee_counts(canonical([EVENT.to_json() | {"version": 3}]), "add-remove")
 
 
 DAMAGED: list[dict[str, Any]] = [
