@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import datetime
+import json
 import random
 import shutil
 import subprocess
@@ -234,6 +235,21 @@ def test_sums_are_not_used_again_after_an_answer_that_the_state_lacks(
         nights.check(night, f"n{night}")
         assert _not_used_again(nights, "root") == _not_used_again(nights, "blocks") == [0, 1]
     assert nights.charges() == ["n0", "n1", "n2", "n3", "n4"]
+
+
+def test_a_series_is_only_recovered_with_the_noise_that_its_report_states(nights: Nights) -> None:
+    """The loss of one day alone would say nothing of several days."""
+    proof, backup = nights.folder / "proof.json", nights.ledger.read_bytes()
+    nights.write(0)
+    assert nights.dpcli(*nights.words(0, "n0", "--report", str(proof))).status == 0
+    stated = json.loads(proof.read_text(encoding="utf-8"))
+    stated["dpcli_version"] = "0.1.0"
+    stated["statistics"][0]["queries"][0]["scale"] = "7"
+    proof.write_text(json.dumps(stated), encoding="utf-8")
+    nights.ledger.write_bytes(backup)
+    found = nights.dpcli("ledger", "recover", "--from", proof, "--ledger", nights.ledger)
+    assert found.status == 6
+    assert "another noise for its series" in found.err
 
 
 def test_a_day_is_no_second_period_however_old_it_is(nights: Nights) -> None:
