@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from dpcli.data.column import file_columns
 from dpcli.data.filters import joint_texts
 from dpcli.engine.sums.sealed import SealedPeriod, SealedSums, unpack_sums
 from dpcli.ledger.balance import day_number
@@ -34,6 +35,9 @@ from dpcli.statistics.series.designs import SeriesDesign
 from dpcli.statistics.series.past import Past, PublicState
 
 TOKEN_BYTES = 16
+
+COLUMN_FACTS = ("source", "bounds", "step", "missing")
+"""What the columns of all periods of a series have in common, besides names and groups."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -201,11 +205,16 @@ def _digest(planned: PlannedStatistic, spec: CentralSpec) -> str:
     (query,), inputs = planned.queries, planned.entry.inputs
     asked, calibrated = query.weighted.query, query.calibrated
     sensitivity = calibrated.sensitivity
+    columns = dict.fromkeys((*asked.columns, *file_columns(asked.columns)))
     stated = [
         planned.entry.statistic.name,
         [[axis.column.name, *axis.labels] for axis in asked.axes],
         joint_texts(inputs.where),
         inputs.column.name if inputs.column else "",
+        [
+            [column.name, *(str(getattr(column, key, None)) for key in COLUMN_FACTS)]
+            for column in columns
+        ],
         str(query.weighted.step),
         [sensitivity.l0, sensitivity.l1, sensitivity.l2_squared, sensitivity.linf],
         [calibrated.noise.kind, str(calibrated.noise.scale)],

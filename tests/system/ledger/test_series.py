@@ -301,7 +301,12 @@ def test_a_series_goes_on_only_with_the_same_spec(nights: Nights) -> None:
     """Other groups or other noise need a new name; a release without a day is refused."""
     nights.counts[0] = nights.write(0)
     assert nights.release(0, "n0") == 0
-    for old, new in (("[a, b]}", "[a, b, c]}"), ("rho: 20, mech", "rho: 15, mech")):
+    for old, new in (
+        ("[a, b]}", "[a, b, c]}"),
+        ("[a, b]}", "[a, b], missing: a}"),
+        ("[a, b]}", "[a, b], from: person}"),
+        ("rho: 20, mech", "rho: 15, mech"),
+    ):
         (nights.folder / "spec.yaml").write_text(SPEC.replace(old, new), encoding="utf-8")
         nights.counts[1] = nights.write(1)
         found = nights.dpcli(*nights.words(1, "n1"))
