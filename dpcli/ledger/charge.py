@@ -167,6 +167,15 @@ def charge_for(
     )  # fmt: skip
 
 
+def planned_cost(plan: Plan) -> RecordedCost:
+    """What a release of a plan will cost, with what it chooses first."""
+    events = [event for planned in plan.all_statistics for event in planned.events]
+    written = to_events_json(events or plan.charged_events)
+    return recorded_cost(
+        written, plan.spec.period, terms_from_spec(plan.spec), recipient=plan.spec.recipient
+    )
+
+
 def resolved(names: Iterable[str]) -> tuple[str, ...]:
     """Absolute paths of data files, links resolved, without standard input and pipes."""
     paths = set()

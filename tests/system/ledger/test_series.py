@@ -341,3 +341,16 @@ def test_of_releases_of_one_night_at_the_same_time_one_goes_on(nights: Nights) -
         assert sorted(statuses) == [0, 6, 6, 6]
         nights.check(night, f"r{night}-{statuses.index(0)}")
     assert len(nights.charges()) == 3
+
+
+def test_a_forecast_of_several_nights_is_what_they_cost(nights: Nights) -> None:
+    """Plans count the days of a series together, as the ledger does."""
+    other = nights.folder / "window.yaml"
+    new = SPEC.replace("dataset: visits", "dataset: others").replace("rho: 1000", "rho: 100")
+    text = new.replace("delta: 1e-3}", "delta: 1e-3, window: 3}")
+    for rho, fits in ((5, True), (10, False)):
+        other.write_text(text.replace("rho: 20,", f"rho: {rho},"), encoding="utf-8")
+        words = ("plan", other, "--period", nights.day(0), "--any-period", "--times", "3")
+        assert nights.dpcli(*words).status == (0 if fits else 5)
+    other.write_text(new, encoding="utf-8")
+    assert nights.dpcli("plan", other, "--period", nights.day(0), "--any-period").status == 6
