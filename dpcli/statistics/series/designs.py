@@ -82,7 +82,7 @@ class SeriesDesign(Design):
         """The estimates of the period from its answer, in units of the last decimal."""
 
     def _moved(self, answer: Array, past: Past, own: Array) -> tuple[Array | None, set[int]]:
-        """By how much estimates of the last periods move, and the numbers of these periods."""
+        """By how much estimates move, and the numbers of their periods."""
         return None, set()
 
     @abstractmethod

@@ -23,7 +23,7 @@ class PeriodOfSeries:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecentPeriod:
-    """The estimates of a period that a window of days can have: its number, and its day."""
+    """A period that windows of days can have: its number, day and estimates."""
 
     number: int
     day: int
