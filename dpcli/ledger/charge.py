@@ -55,7 +55,7 @@ def later_check(release_id: str, number: int) -> str:
 
 
 def state_digest(state: bytes, unstored: int) -> str:
-    """What identifies the state of a series, and answers after it; empty for a new one."""
+    """What identifies a state and the answers after it; empty for none."""
     return hashlib.sha256(b"%d %s" % (unstored, state)).hexdigest() if state or unstored else ""
 
 

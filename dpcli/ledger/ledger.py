@@ -318,10 +318,11 @@ class OpenLedger(Store):
         return later_check(release_id, len(attempts) + 1), last.release_id
 
     def series_state(self, statistic: str, dataset: str) -> tuple[bytes, int]:
-        """The last stored state of a series, or nothing, and how many answers are not in it.
+        """The last stored state of a series, and how many answers it lacks.
 
-        These were charged after it, and have no outputs: they were recovered from reports, or
-        failed after noise was drawn. Raises LedgerError if the state was changed.
+        The state is empty if there is none. The answers were charged after it, and have no outputs:
+        they were recovered from reports, or failed after noise was drawn. Raises LedgerError if
+        the state was changed.
         """
         number = self.last_with_output(SERIES + statistic, dataset) or 0
         later = self.entries("kind = 'release' AND dataset = ? AND number > ?", dataset, number)

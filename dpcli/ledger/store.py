@@ -389,7 +389,7 @@ class Store:
         return dict(self.query(query, number))
 
     def last_with_output(self, name: str, dataset: str, period: str | None = None) -> int | None:
-        """The number of the last entry of a dataset, or of one period, with an output so named."""
+        """The last entry with an output of this name, by dataset, perhaps by period."""
         query = (
             "SELECT max(o.number) FROM outputs o JOIN entries e ON e.number = o.number "
             "WHERE o.name = ? AND e.dataset = ? AND e.period = ifnull(?, e.period)"

@@ -67,7 +67,7 @@ def squared_norm(periods: int, kept: int = KEPT) -> int:
 
 
 def of_periods(overlap: str, one: Sensitivity, periods: int) -> Iterator[tuple[Sensitivity, int]]:
-    """The sensitivities of all answers of a series to rows of a person in some periods.
+    """The sensitivities to rows of a person in several periods of a series.
 
     `one` is that to the rows of one period. Each sensitivity has a number of independent answers.
     ValueError for an unknown `overlap`.

@@ -37,7 +37,7 @@ from dpcli.statistics.series.past import Past, PublicState
 TOKEN_BYTES = 16
 
 COLUMN_FACTS = ("source", "bounds", "step", "missing")
-"""What the columns of all periods of a series have in common, besides names and groups."""
+"""What columns of all periods have in common, besides names and groups."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
