@@ -25,12 +25,10 @@ from dpcli.noise.entropy import random_bytes
 from dpcli.numeric.arrays import integer_array
 from dpcli.planning.plan import CentralPlan, PlannedStatistic
 from dpcli.planning.results import NoisyNumbers
-from dpcli.privacy.unit import unit_text
 from dpcli.problems.errors import LedgerError, UsageError
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.series import EarlierSums
 from dpcli.releasing.publishing import write_private
-from dpcli.specification.model import CentralSpec
 from dpcli.statistics.series.designs import SeriesDesign
 from dpcli.statistics.series.past import Past, PublicState
 
@@ -61,14 +59,6 @@ class _Series:
             return (), 0
         sums = [None if period is None else period.sums for period in self.kept]
         return sums, self.past.state.count
-
-    @property
-    def others(self) -> list[SealedPeriod]:
-        """The sealed periods that later answers need, besides this one."""
-        kept = enumerate(self.kept)
-        own = None if self.past.corrects is None else self.past.own
-        others = [period for at, period in kept if period is not None and at != own]
-        return others if own is not None else others[: self.design.query.kept - 1]
 
 
 class SeriesOfRelease:
@@ -109,7 +99,7 @@ class SeriesOfRelease:
             if self._spec.recipient is not None:
                 raise LedgerError.about("series-window.recipient", name=name)
             past, about = one.past, {"name": name, "period": self._spec.period}
-            if past.state.count and past.state.design != _digest(one.planned, self._spec):
+            if past.state.count and past.state.design != _digest(one.planned):
                 raise LedgerError.about("series-window.changed", name=name)
             stored = self._spec.dataset, self._spec.period
             if not self._corrected and self._ledger.last_with_output(SERIES + name, *stored):
@@ -148,9 +138,11 @@ class SeriesOfRelease:
             if one is None:
                 continue
             state, estimates = one.design.next_state(statistic.answers)
-            design = _digest(one.planned, self._spec)
+            design = _digest(one.planned)
             query = one.design.query
-            content = self.sealed.packed(query, one.past.token, estimates, one.others)
+            # All are kept: if the charge fails now, the state stays the one before.
+            kept = filter(None, one.kept)
+            content = self.sealed.packed(query, one.past.token, estimates, kept)
             path = self._path(statistic.planned.name)
             with translated_os_errors(path):
                 write_private(content, path, force=True)
@@ -167,9 +159,11 @@ class SeriesOfRelease:
         sealed = [] if unstored else self._unpacked(planned.name, cells)
         by_token = {period.token: period for period in sealed}
         # A sum that was left out once stays out: what is stated of errors depends on it.
-        for period, _ in state.gone:
-            by_token.pop(state.token_of(period), None)
-        kept = tuple(by_token.get(period.token) for period in state.kept[: design.query.kept])
+        gone = {state.count - 1 - period for period, _ in state.gone}
+        kept = tuple(
+            None if at in gone else by_token.get(period.token)
+            for at, period in enumerate(state.kept)
+        )
         past = Past(
             state,
             tuple(None if period is None else period.estimates for period in kept),
@@ -200,7 +194,7 @@ class SeriesOfRelease:
         return path.with_name(f"{path.name}.{self._spec.dataset}.{name}.sums")
 
 
-def _digest(planned: PlannedStatistic, spec: CentralSpec) -> str:
+def _digest(planned: PlannedStatistic) -> str:
     """The digest of what the periods of a series have in common."""
     (query,), inputs = planned.queries, planned.entry.inputs
     asked, calibrated = query.weighted.query, query.calibrated
@@ -218,6 +212,5 @@ def _digest(planned: PlannedStatistic, spec: CentralSpec) -> str:
         str(query.weighted.step),
         [sensitivity.l0, sensitivity.l1, sensitivity.l2_squared, sensitivity.linf],
         [calibrated.noise.kind, str(calibrated.noise.scale)],
-        [unit_text(spec.privacy.unit), spec.privacy.neighbors.value],
     ]
     return hashlib.sha256(json.dumps(stated).encode()).hexdigest()

@@ -57,11 +57,6 @@ class PublicState:
     total: Array | None = None
     recent: tuple[RecentPeriod, ...] = ()
 
-    def token_of(self, period: int) -> str:
-        """The token of the sums of a period; empty if they are no longer kept."""
-        at = self.count - 1 - period
-        return self.kept[at].token if at < len(self.kept) else ""
-
     def to_json(self) -> bytes:
         """The state as JSON."""
         stated: dict[str, Any] = {

@@ -18,6 +18,7 @@ import pytest
 
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.privacy.series import BLOCK, squared_norm
+from dpcli.problems.errors import LedgerError
 from dpcli.statistics.series.designs import SeriesDesign
 from dpcli.statistics.series.past import PublicState
 from tests.support.cli import Command, table
@@ -235,6 +236,26 @@ def test_sums_are_not_used_again_after_an_answer_that_the_state_lacks(
         nights.check(night, f"n{night}")
         assert _not_used_again(nights, "root") == _not_used_again(nights, "blocks") == [0, 1]
     assert nights.charges() == ["n0", "n1", "n2", "n3", "n4"]
+
+
+@pytest.mark.parametrize("more", [(), ("--corrected",)])
+def test_no_sums_are_lost_if_the_charge_fails_after_they_were_written(
+    nights: Nights, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
+) -> None:
+    """The state that is not stored needs none of the sums, and the one before needs all."""
+    for night in range(2):
+        nights.counts[night] = nights.write(night)
+        assert nights.release(night, f"n{night}") == 0
+    nights.write(2)
+    with monkeypatch.context() as patched:
+
+        def fail(*_: object, **__: object) -> None:
+            raise LedgerError.about("ledger-unusable.commit", path="x", why="full")
+
+        patched.setattr(OpenLedger, "append", fail)
+        assert nights.dpcli(*nights.words(1 if more else 2, "failed", *more)).status == 6
+    found = nights.dpcli(*nights.words(2, "n2"))
+    assert (found.status, "sealed sums" in found.err) == (0, False)
 
 
 def test_a_series_is_only_recovered_with_the_noise_that_its_report_states(nights: Nights) -> None:
