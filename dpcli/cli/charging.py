@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from dpcli.cli.console import begin_log, current_log, logged_step, print_line
 from dpcli.ledger import options
-from dpcli.ledger.balance import RecordedCost, balance, day_number, recorded_cost, terms_from_spec
+from dpcli.ledger.balance import balance, recorded_cost, terms_from_spec
 from dpcli.ledger.options import (
     DEFAULT,
     access_warnings,
@@ -67,6 +67,7 @@ def forecast_balance(
     charged for the same file, or if a release could not create its ledger: a forecast needs none.
     """
     from dpcli.ledger.account import Account
+    from dpcli.ledger.charge import planned_cost
     from dpcli.ledger.forecast import BalanceForecast, forecast_charge
 
     path, dataset, over = ledger_of(named, spec.parent), plan.spec.dataset, None
@@ -75,8 +76,7 @@ def forecast_balance(
     except DpcliError as failure:
         over, times = failure, None
     may_open = not must_exist(plan.spec)
-    guarantees, part_of = tuple(plan.guarantee_counts.items()), plan.spec.part_of
-    cost = RecordedCost(guarantees, day_number(plan.spec.period), 1, plan.spec.recipient)
+    cost, part_of = planned_cost(plan), plan.spec.part_of
     request = terms_from_spec(plan.spec), cost, times
     try:
         if named is None and is_absent(path):

@@ -34,7 +34,7 @@ from dpcli.ledger.balance import (
     terms_from_spec,
 )
 from dpcli.ledger.chain import LedgerEntry
-from dpcli.ledger.charge import SUFFIX, now
+from dpcli.ledger.charge import SUFFIX, now, planned_cost
 from dpcli.ledger.forecast import MAX_RUNS, RepeatedRuns, repeated_runs, timeline
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.options import DEFAULT, NAMED, access_warnings
@@ -231,8 +231,7 @@ def _account(
         if plan is not None:
             # In an account with a window: as many as fit in one that is still empty.
             fits = not account.closed and not list(terms.differences(terms_from_spec(plan.spec)))
-            counts = tuple(plan.guarantee_counts.items())
-            cost = RecordedCost(counts, None, 1, plan.spec.recipient)
+            cost = replace(planned_cost(plan), period=None)
             runs = (each.max_runs for each in repeated_runs(account, terms, cost))
             more = min(runs) if fits else 0
     except LedgerError as failure:

@@ -34,7 +34,7 @@ from dpcli.ledger.options import is_absent, new_release_id
 from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
 from dpcli.planning.words.guarantee import reader_warnings
-from dpcli.problems.errors import UsageError
+from dpcli.problems.errors import OutputError, UsageError
 from dpcli.releasing.publishing import is_device, write_private
 from dpcli.releasing.request import ReleaseRequest, check_again_error
 from dpcli.releasing.run import ReleaseRun
@@ -292,7 +292,8 @@ def aggregate(
     warn(reading_warnings(plan, data))
     with shown_progress(quiet=quiet) as progress:
         part = pack_data(plan, tuple(data), progress)
-    write_private(part, output)
+    with OutputError.translated(f"`{output}`"):
+        write_private(part, output)
     if not quiet:
         print_line(
             f"wrote the part `{output}`: it is as confidential as the data, so keep it where "

@@ -241,14 +241,14 @@ def require_joint(terms: AccountTerms, parent: AccountTerms | None, ledger: Path
     if terms.part_of is None:
         return
     arguments = {"dataset": terms.dataset, "parent": terms.part_of}
+    if terms.part_of == terms.dataset or (parent is not None and parent.part_of is not None):
+        raise LedgerError.about("account-differs.nested", **arguments)
     if parent is None:
         wanted = replace(terms, dataset=terms.part_of, part_of=None, recipients=(), window=None)
         command = opening_command(wanted, ledger)
         raise LedgerError.about(
             "account-must-exist.parent", path=ledger, command=command, **arguments
         )
-    if parent.part_of is not None or terms.part_of == terms.dataset:
-        raise LedgerError.about("account-differs.nested", **arguments)
     differences = [
         f"the {term} of `{terms.part_of}` is {getattr(parent, term)}, and {own} here"
         for term in SHARED_TERMS

@@ -47,7 +47,6 @@ from dpcli.privacy.loss import (
     pure_guarantee,
     sum_losses,
 )
-from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.unit import Neighbors, unit_text
 from dpcli.problems.errors import LedgerError
 from dpcli.problems.light_dataclasses import dataclass
@@ -214,20 +213,20 @@ class SeriesCost:
     """The cost of an answer of a series, which depends on the number of periods.
 
     Privacy: if a person has rows in n periods, the answers change by sums of shifted columns, which
-    overlap. The loss is that of one answer, with the L2 of n successive columns (`squared_norm`).
+    overlap. The loss is that of answers with the sensitivities of n periods (`of_periods`).
     """
 
     event: MechanismEvent
     dataset: str = ""
 
     @property
-    def series(self) -> tuple[str, str]:
-        """The dataset and the entry, which name the series."""
-        return self.dataset, self.event.statistic
+    def series(self) -> tuple[str, str, str]:
+        """The dataset and the entry, which name the series, and how its periods overlap."""
+        return self.dataset, self.event.statistic, self.event.series or ""
 
-    def guarantee(self, periods: int) -> Guarantee:
-        """The guarantee for a person with rows in this number of periods."""
-        return _guarantee_of_periods(self.event, periods)
+    def guarantees(self, periods: int) -> Counter[Guarantee]:
+        """The guarantees for a person with rows in this number of periods."""
+        return _guarantees_of_periods(self.event, periods)
 
     @property
     def size(self) -> Fraction:
@@ -237,24 +236,21 @@ class SeriesCost:
 
 
 @lru_cache(maxsize=1024)
-def _guarantee_of_periods(event: MechanismEvent, periods: int) -> Guarantee:
-    from dpcli.privacy.series import coefficients, squared_norm
+def _guarantees_of_periods(event: MechanismEvent, periods: int) -> Counter[Guarantee]:
+    from dpcli.privacy.series import of_periods
 
-    sensitivity, kept = event.sensitivity, event.series or 1
-    if periods == 1 or sensitivity is None or not sensitivity.l1:
-        return guarantee_of(event)
-    first = coefficients(kept)[:periods]
-    together = Sensitivity(
-        -(-sensitivity.l0 * (kept + periods - 1) // kept),
-        sensitivity.l1 * periods,
-        -(-sensitivity.l2_squared * squared_norm(periods, kept) // squared_norm(1, kept)),
-        -(-sensitivity.linf * sum(first) // first[0]),
-    )
+    one, found = event.sensitivity, Counter[Guarantee]()
+    if one is None or not one.l1:
+        return Counter([guarantee_of(event)])
     mechanism = MECHANISMS[event.mechanism]
     noise = mechanism.distribution(event.scale or Fraction(0))
-    return mechanism.guarantee(
-        noise, together, mechanism.least_loss(noise, together, event.loss.delta)
-    )
+    for part, count in of_periods(event.series or "", one, periods):
+        loss = Loss(event.loss.epsilon * part.l1 / one.l1)
+        if mechanism.needs_delta:
+            loss = mechanism.least_loss(noise, part, event.loss.delta)
+        found[mechanism.guarantee(noise, part, loss)] += count
+    # A single period is charged for what its plan states.
+    return Counter([guarantee_of(event)]) if periods == 1 else found
 
 
 GuaranteeCounts = tuple[tuple[Guarantee | SeriesCost, int], ...]
@@ -275,6 +271,8 @@ def guarantee_counts(events_json: str, neighbors: str) -> GuaranteeCounts:
     series = Counter(SeriesCost(event) for event in events if event.series is not None)
     try:
         others = _counts_of([event for event in events if event.series is None], neighbors)
+        for cost in series:
+            cost.guarantees(1)
         return (*others, *series.items())
     except (ValueError, ArithmeticError):
         raise LedgerError.about("ledger-unusable.event") from None
@@ -500,7 +498,7 @@ def _loss(
     known: Mapping[_Identity, GuaranteeCounts],
 ) -> Loss:
     totals: Counter[Guarantee] = Counter()
-    series: dict[tuple[str, str], list[tuple[SeriesCost, int]]] = {}
+    series: dict[tuple[str, str, str], list[tuple[SeriesCost, int]]] = {}
     for identity, count in releases.items():
         for guarantee, times in known[identity] if count else ():
             if isinstance(guarantee, SeriesCost):
@@ -508,16 +506,16 @@ def _loss(
                 own.append((guarantee, times * count))
             else:
                 totals[guarantee] += times * count
-    for costs in series.values():
-        # Each period costs at most as much as the one that costs most.
-        worst = max((cost for cost, _ in costs), key=lambda cost: cost.size)
-        totals[worst.guarantee(sum(count for _, count in costs))] += 1
     try:
+        for costs in series.values():
+            # Each period costs at most as much as the one that costs most.
+            worst = max((cost for cost, _ in costs), key=lambda cost: cost.size)
+            totals += worst.guarantees(sum(count for _, count in costs))
         return rule.total(totals, terms.budget.delta)
     except MissingDependencyError as package:
         arguments = {"dataset": terms.dataset, "why": str(package)}
         raise LedgerError.about("package-missing.ledger", **arguments) from None
-    except ArithmeticError:
+    except (ArithmeticError, ValueError):
         raise LedgerError.about("ledger-unusable.event") from None
 
 

@@ -54,9 +54,9 @@ def later_check(release_id: str, number: int) -> str:
     return f"{release_id}+{number}"
 
 
-def state_digest(state: bytes) -> str:
-    """What identifies the stored state of a series; empty for none."""
-    return hashlib.sha256(state).hexdigest() if state else ""
+def state_digest(state: bytes, unstored: int) -> str:
+    """What identifies a state and the answers after it; empty for none."""
+    return hashlib.sha256(b"%d %s" % (unstored, state)).hexdigest() if state or unstored else ""
 
 
 STOPPED = "stopped.json"
@@ -165,6 +165,15 @@ def charge_for(
         terms, release_id, plan.spec.digest, now(), plan.spec.period, events, files, may_open,
         after_check=after_check, series=series, recipient=plan.spec.recipient,
     )  # fmt: skip
+
+
+def planned_cost(plan: Plan) -> RecordedCost:
+    """What a release of a plan will cost, with what it chooses first."""
+    events = [event for planned in plan.all_statistics for event in planned.events]
+    written = to_events_json(events or plan.charged_events)
+    return recorded_cost(
+        written, plan.spec.period, terms_from_spec(plan.spec), recipient=plan.spec.recipient
+    )
 
 
 def resolved(names: Iterable[str]) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from dpcli.ledger.balance import (
     Payload,
     RecordedCost,
     day_number,
+    from_events_json,
     guarantee_counts,
     recorded_cost,
 )
@@ -316,18 +317,26 @@ class OpenLedger(Store):
         _require_period(last, period)
         return later_check(release_id, len(attempts) + 1), last.release_id
 
-    def series_state(self, statistic: str, dataset: str) -> bytes:
-        """The last stored state of a series; empty if it has none.
+    def series_state(self, statistic: str, dataset: str) -> tuple[bytes, int]:
+        """The last stored state of a series, and how many answers it lacks.
 
-        Raises LedgerError if it was changed.
+        The state is empty if there is none. The answers were charged after it, and have no outputs:
+        they were recovered from reports, or failed after noise was drawn. Raises LedgerError if
+        the state was changed.
         """
-        number = self.last_with_output(SERIES + statistic, dataset)
-        if number is None:
-            return b""
+        number = self.last_with_output(SERIES + statistic, dataset) or 0
+        later = self.entries("kind = 'release' AND dataset = ? AND number > ?", dataset, number)
+        unstored = sum(
+            any(event.statistic == statistic for event in from_events_json(entry.events_json))
+            for entry in later
+            if not self.outputs(entry.number)
+        )
+        if not number:
+            return b"", unstored
         (entry,), packed = self.entries("number = ?", number), self.outputs(number)
         if entry.digest != entry_digest(entry.head, packed):
             raise in_doubt_error(self.path, f"the outputs of entry {number} were changed")
-        return unpacked_outputs(number, packed)[SERIES + statistic]
+        return unpacked_outputs(number, packed)[SERIES + statistic], unstored
 
     def check_budget(self, charge: Charge) -> None:
         """Raise BudgetError or LedgerError if the account refuses the charge."""
@@ -420,7 +429,7 @@ class OpenLedger(Store):
             self.check_budget(replace(charge, events=charge.reserved))
         dataset = charge.terms.dataset
         for statistic, digest in charge.series:
-            if state_digest(self.series_state(statistic, dataset)) != digest:
+            if state_digest(*self.series_state(statistic, dataset)) != digest:
                 # Two answers after one state would have the sums of earlier periods twice.
                 raise LedgerError.about("series-window.moved", name=statistic)
         account = self.account(dataset, part_of=charge.terms.part_of)

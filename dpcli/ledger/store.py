@@ -393,13 +393,13 @@ class Store:
         query = "SELECT name, content FROM outputs WHERE number = ? ORDER BY name"
         return dict(self.query(query, number))
 
-    def last_with_output(self, name: str, dataset: str) -> int | None:
-        """The number of the last entry of a dataset that has an output of this name."""
+    def last_with_output(self, name: str, dataset: str, period: str | None = None) -> int | None:
+        """The last entry with an output of this name, by dataset, perhaps by period."""
         query = (
             "SELECT max(o.number) FROM outputs o JOIN entries e ON e.number = o.number "
-            "WHERE o.name = ? AND e.dataset = ?"
+            "WHERE o.name = ? AND e.dataset = ? AND e.period = ifnull(?, e.period)"
         )
-        found: int | None = self.query(query, name, dataset)[0][0]
+        found: int | None = self.query(query, name, dataset, period)[0][0]
         return found
 
     def append(self, entry: LedgerEntry, outputs: Mapping[str, bytes] = NO_OUTPUTS) -> None:

@@ -177,7 +177,7 @@ class PlannedStatistic:
                 else None,
                 details=details,
                 # The answer of a correction is one more, beside those of its period.
-                series=None if self.design.is_correction else query.answers_of_sums,
+                series=None if self.design.is_correction else query.overlap,
             )
 
     @property

@@ -7,6 +7,7 @@ and reads older events as before.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import field
 from fractions import Fraction
@@ -27,6 +28,9 @@ NO_NOISE_NAME = "none"
 
 RECOVERED = "recovered"
 """The `mechanism` of a whole release with only the plain sum of losses known."""
+
+OVERLAP = re.compile("(root|blocks) [1-9][0-9]{0,5}")
+"""How periods of a series overlap, and in how many answers (`dpcli.privacy.series`)."""
 
 NORMS = ("l0", "l1", "l2_squared", "linf")
 
@@ -49,8 +53,8 @@ class MechanismEvent:
     Two events are about disjoint rows if their `disjoint` have one name and different numbers; then
     `add_remove_sensitivity` is the sensitivity if one unit is added or removed, or None if it is
     not known. An answer that selected groups has the delta of partition selection in `keys_delta`.
-    The `sensitivity` of an answer of a `series` is that of all answers with the sums of a period,
-    which are in this number of answers. Several periods of one person do not add up in rho.
+    The `sensitivity` of an answer of a `series` is that of all answers with the sums of a period;
+    the text says how several periods of one person overlap, which does not add up in rho.
     No loss depends on `details`.
 
     Ledgers store `role` as `question`, and `add_remove_sensitivity` as `single`.
@@ -69,14 +73,14 @@ class MechanismEvent:
     keys_delta: Fraction | None = None
     details: Mapping[str, object] = field(default_factory=dict, hash=False)
     add_remove_sensitivity: Sensitivity | None = None
-    series: int | None = None
+    series: str | None = None
 
     def __post_init__(self) -> None:
         sensitivity = self.sensitivity
         if (self.scale is None) != (sensitivity is None):
             raise DamagedEventError("a scale and a sensitivity belong together")
-        if self.series is not None and (self.series < 1 or sensitivity is None):
-            raise DamagedEventError("an answer of a series has periods and a sensitivity")
+        if self.series is not None and (sensitivity is None or not OVERLAP.fullmatch(self.series)):
+            raise DamagedEventError("an answer of a series has an overlap and a sensitivity")
         if min(self.loss.epsilon, self.loss.delta, self.scale or 0, self.keys_delta or 0) < 0:
             raise DamagedEventError("losses and scales are not negative")
         if sensitivity is None:
@@ -127,7 +131,7 @@ class MechanismEvent:
         try:
             remaining = dict(written)
             mechanism, version = str(remaining.pop("mechanism")), remaining.pop("version", VERSION)
-            series = int(str(remaining.pop("series"))) if version == SERIES_VERSION else None
+            series = str(remaining.pop("series")) if version == SERIES_VERSION else None
             if version not in (VERSION, SERIES_VERSION):
                 raise UnknownEventError(f"{mechanism}, version {version}")
             epsilon, delta = (recorded_fraction(remaining.pop(key)) for key in ("epsilon", "delta"))

@@ -7,14 +7,24 @@ Upadhyay 2023). Here R is in whole multiples of 1/`UNIT`, and cut after `KEPT` p
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
+from math import ceil
+
+from dpcli.privacy.sensitivity import Sensitivity
 
 UNIT = 256
 """Coefficients are whole multiples of one over this number."""
 
 KEPT = 180
 """How many periods a sum is part of answers, its own included."""
+
+BLOCK = 20
+"""Periods of a block: with equal shares, the best number for totals of a year."""
+
+ROOT, BLOCKS = f"root {KEPT}", f"blocks {BLOCK}"
+"""How periods overlap in the answers of a series, as events record it."""
 
 
 @cache
@@ -54,3 +64,31 @@ def squared_norm(periods: int, kept: int = KEPT) -> int:
     lags = range(1, min(periods, kept))
     shared = sum((periods - lag) * _overlap(lag, kept) for lag in lags)
     return periods * _overlap(0, kept) + 2 * shared
+
+
+def of_periods(overlap: str, one: Sensitivity, periods: int) -> Iterator[tuple[Sensitivity, int]]:
+    """The sensitivities to rows of a person in several periods of a series.
+
+    `one` is that to the rows of one period. Each sensitivity has a number of independent answers.
+    ValueError for an unknown `overlap`.
+
+    Privacy: in a root, columns of periods overlap (`squared_norm`). In blocks, each period has an
+    answer of its own, and the changes of all periods of a block add up in one further answer. So
+    epsilons add up, but neither rho nor the curves of losses.
+    """
+    design, _, number = overlap.partition(" ")
+    if design not in ("root", "blocks") or not number.isdecimal() or not int(number):
+        raise ValueError("no overlap of periods")
+    size = int(number)
+    if design == "root":
+        column = coefficients(size)
+        growth = Fraction(squared_norm(periods, size), squared_norm(1, size))
+        highest = Fraction(sum(column[:periods]), column[0])
+        norms = one.l1 * periods, ceil(one.l2_squared * growth), ceil(one.linf * highest)
+        yield Sensitivity(one.l0 * periods, *norms), 1
+        return
+    full, rest = divmod(periods, size)
+    for members, count in ((1, periods), (size, full), (rest, 1)):
+        if members and count:
+            norms = members * one.l1 // 2, members**2 * one.l2_squared // 2, members * one.linf
+            yield Sensitivity(members * one.l0 // 2, *norms), count

@@ -77,8 +77,8 @@ class Query:
     keeps_sums: ClassVar[bool] = False
     """Whether answers of later releases need its exact numbers, which are sealed."""
 
-    answers_of_sums: ClassVar[int | None] = None
-    """In how many answers its numbers are, if losses of periods do not add up."""
+    overlap: ClassVar[str | None] = None
+    """How its numbers overlap in answers of later releases (`privacy.series`)."""
 
     numbers_of_cell: ClassVar[int] = 1
     """Of how many numbers a cell is the mean, with noise of their own."""

@@ -8,14 +8,11 @@ from functools import cached_property
 
 from dpcli.numeric.arrays import Array, add_exact, integer_array, multiply_exact, np
 from dpcli.privacy.sensitivity import RowContribution, Sensitivity
-from dpcli.privacy.series import KEPT, UNIT, coefficients, squared_norm
+from dpcli.privacy.series import BLOCK, BLOCKS, KEPT, ROOT, UNIT, coefficients, squared_norm
 from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.of_numbers import QueryOfNumbers
 from dpcli.queries.query import AnswerWords
-
-BLOCK = 20
-"""Periods of a block: with equal shares, the best number for totals of a year."""
 
 EarlierSums = Sequence[Array | None]
 """Exact sums of earlier periods, the last first; None for those that were lost."""
@@ -70,7 +67,7 @@ class RootQuery(SeriesQuery):
     McMahan, Rush, Smith and Thakurta 2022, also for data that depend on earlier answers).
     """
 
-    answers_of_sums = KEPT
+    overlap = ROOT
 
     @property
     def kept(self) -> int:
@@ -100,8 +97,10 @@ class BlocksQuery(SeriesQuery):
     The numbers of a period come first, then those of the block, which are zero before its end.
 
     Privacy: rows of one period change the sums of the period and those of one block. So L1 is twice
-    that of the sums. Several periods of a person add up.
+    that of the sums.
     """
+
+    overlap = BLOCKS
 
     @property
     def kept(self) -> int:

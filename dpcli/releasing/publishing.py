@@ -273,15 +273,14 @@ def publish_file(waiting: Path, target: Path | None, *, force: bool) -> None:
 
 
 def write_private(content: bytes, target: Path, *, force: bool = False) -> None:
-    """Write a file that only its owner may read.
+    """Write a file that only its owner may read; a link is no file to write to.
 
-    Raises OutputError, also if the target exists, unless `force` replaces it.
+    Raises OSError, also if the target exists, unless `force` replaces it.
     """
-    with OutputError.translated(f"`{target}`"):
-        final = target.resolve()
-        with _temporary_file(final, io.BytesIO(content), 0o600) as waiting:
-            _move_or_link(waiting, final, force=force)
-        _sync_folder(final.parent)
+    final = target.parent.resolve() / target.name
+    with _temporary_file(final, io.BytesIO(content), 0o600) as waiting:
+        _move_or_link(waiting, final, force=force)
+    _sync_folder(final.parent)
 
 
 def _move_or_link(source: Path, final: Path, *, force: bool) -> None:

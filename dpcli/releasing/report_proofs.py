@@ -354,6 +354,10 @@ def _events(
         if wrote == [__version__, REPORT_VERSION]:
             raise report.changed_error("its numbers are not those that its spec gives")
         sums.append(plan.requested_loss)
+    entries = () if _is_stopped(report.stated) else getattr(spec, "entries", ())
+    if any(dict(entry.inputs.options).get("series") for entry in entries):
+        # One event stands for a single day, and days of a series do not add up.
+        raise report.changed_error("this version plans another noise for its series")
     loss = Loss(max(loss.epsilon for loss in sums), max(loss.delta for loss in sums))
     return (MechanismEvent("all of them", "recovered", RECOVERED, loss),), False
 

@@ -14,25 +14,28 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from dpcli.data.column import file_columns
 from dpcli.data.filters import joint_texts
 from dpcli.engine.sums.sealed import SealedPeriod, SealedSums, unpack_sums
 from dpcli.ledger.balance import day_number
 from dpcli.ledger.charge import SERIES, state_digest
 from dpcli.ledger.ledger import OpenLedger
+from dpcli.ledger.options import translated_os_errors
 from dpcli.noise.entropy import random_bytes
 from dpcli.numeric.arrays import integer_array
 from dpcli.planning.plan import CentralPlan, PlannedStatistic
 from dpcli.planning.results import NoisyNumbers
-from dpcli.privacy.unit import unit_text
 from dpcli.problems.errors import LedgerError, UsageError
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.series import EarlierSums
 from dpcli.releasing.publishing import write_private
-from dpcli.specification.model import CentralSpec
 from dpcli.statistics.series.designs import SeriesDesign
 from dpcli.statistics.series.past import Past, PublicState
 
 TOKEN_BYTES = 16
+
+COLUMN_FACTS = ("source", "bounds", "step", "missing")
+"""What columns of all periods have in common, besides names and groups."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +45,7 @@ class _Series:
     planned: PlannedStatistic
     design: SeriesDesign
     kept: tuple[SealedPeriod | None, ...]
+    unstored: int
 
     @property
     def past(self) -> Past:
@@ -56,14 +60,6 @@ class _Series:
         sums = [None if period is None else period.sums for period in self.kept]
         return sums, self.past.state.count
 
-    @property
-    def others(self) -> list[SealedPeriod]:
-        """The sealed periods that later answers need, besides this one."""
-        kept = enumerate(self.kept)
-        own = None if self.past.corrects is None else self.past.own
-        others = [period for at, period in kept if period is not None and at != own]
-        return others if own is not None else others[: self.design.query.kept - 1]
-
 
 class SeriesOfRelease:
     """The series of a plan, as the ledger and files of sealed sums have them.
@@ -71,7 +67,9 @@ class SeriesOfRelease:
     `plan` has the pasts of its series, and `sealed` the sums that answers need.
 
     Privacy: states are functions of noisy answers. Whether a file of sums is there, or was changed,
-    is a fact about files. Sums go from the file to answers before noise, and to the next file.
+    is a fact about files. Sums go from the file to answers before noise, and to the next file. If
+    an answer is not in the state that the next one follows, earlier sums are never used again: two
+    answers with the same coefficients would reveal them twice.
     """
 
     def __init__(self, plan: CentralPlan, ledger: OpenLedger, *, corrected: bool = False) -> None:
@@ -101,12 +99,12 @@ class SeriesOfRelease:
             if self._spec.recipient is not None:
                 raise LedgerError.about("series-window.recipient", name=name)
             past, about = one.past, {"name": name, "period": self._spec.period}
-            if past.state.count and past.state.design != _digest(one.planned, self._spec):
+            if past.state.count and past.state.design != _digest(one.planned):
                 raise LedgerError.about("series-window.changed", name=name)
-            is_known = any(period.day == self._day for period in past.state.kept)
-            if is_known and not self._corrected:
+            stored = self._spec.dataset, self._spec.period
+            if not self._corrected and self._ledger.last_with_output(SERIES + name, *stored):
                 raise LedgerError.about("series-window.day", **about)
-            if self._corrected and not is_known:
+            if self._corrected and past.corrects is None:
                 raise LedgerError.about("series-window.no-day", **about)
             if past.corrects is not None and not one.design.can_correct(past):
                 raise LedgerError.about("series-window.closed", **about)
@@ -114,19 +112,25 @@ class SeriesOfRelease:
     def warnings(self) -> Iterator[str]:
         """Warnings about sums that were lost."""
         for name, one in self._series.items():
+            if one.unstored:
+                yield (
+                    f"{name}: {one.unstored} charged answers are not stored, because they failed "
+                    "or were recovered: totals have neither them nor their days, unless these are "
+                    "released again"
+                )
             lost = sum(period is None for period in one.kept)
             before = len(one.past.state.gone)
             if len(one.past.gone) > before:
                 yield (
                     f"{name}: the sealed sums of {lost} of the last {len(one.kept)} periods are "
-                    f"not in `{self._path(name).name}`: answers go on without them, with larger "
-                    "errors, which are stated"
+                    f"not in `{self._path(name).name}`, or may not be used: answers go on without "
+                    "them, with larger errors, which are stated"
                 )
 
     def stored(self, numbers: NoisyNumbers) -> dict[str, bytes]:
         """The new states by names of outputs; sealed sums are written to their files.
 
-        It is called while the ledger lets no other process charge. Raises OutputError.
+        It is called while the ledger lets no other process charge. Raises LedgerError.
         """
         found = {}
         for statistic in numbers.statistics:
@@ -134,34 +138,41 @@ class SeriesOfRelease:
             if one is None:
                 continue
             state, estimates = one.design.next_state(statistic.answers)
-            design = _digest(one.planned, self._spec)
+            design = _digest(one.planned)
             query = one.design.query
-            content = self.sealed.packed(query, one.past.token, estimates, one.others)
-            write_private(content, self._path(statistic.planned.name), force=True)
+            # All are kept: if the charge fails now, the state stays the one before.
+            kept = filter(None, one.kept)
+            content = self.sealed.packed(query, one.past.token, estimates, kept)
+            path = self._path(statistic.planned.name)
+            with translated_os_errors(path):
+                write_private(content, path, force=True)
             state = replace(state, design=design)
             found[SERIES + statistic.planned.name] = state.to_json()
         return found
 
     def _opened(self, planned: PlannedStatistic, design: SeriesDesign) -> _Series:
-        content = self._ledger.series_state(planned.name, self._spec.dataset)
+        content, unstored = self._ledger.series_state(planned.name, self._spec.dataset)
         cells = design.query.of.cells or 0
         state = PublicState("", total=integer_array([0] * cells))
         if content:
             state = PublicState.from_json(content)
-        by_token = {period.token: period for period in self._unpacked(planned.name)}
+        sealed = [] if unstored else self._unpacked(planned.name, cells)
+        by_token = {period.token: period for period in sealed}
         # A sum that was left out once stays out: what is stated of errors depends on it.
-        for period, _ in state.gone:
-            by_token.pop(state.token_of(period), None)
-        kept = tuple(by_token.get(period.token) for period in state.kept[: design.query.kept])
+        gone = {state.count - 1 - period for period, _ in state.gone}
+        kept = tuple(
+            None if at in gone else by_token.get(period.token)
+            for at, period in enumerate(state.kept)
+        )
         past = Past(
             state,
             tuple(None if period is None else period.estimates for period in kept),
             self._day or 0,
             random_bytes(TOKEN_BYTES).hex(),
-            state_digest(content),
+            state_digest(content, unstored),
             self._corrected_period(state),
         )
-        return _Series(planned, replace(design, past=past), kept)
+        return _Series(planned, replace(design, past=past), kept, unstored)
 
     def _corrected_period(self, state: PublicState) -> int | None:
         """The number of the period that the release corrects; None if it corrects none."""
@@ -170,9 +181,11 @@ class SeriesOfRelease:
             return None
         return state.count - 1 - days.index(self._day)
 
-    def _unpacked(self, name: str) -> list[SealedPeriod]:
-        with suppress(OSError, ValueError, KeyError, TypeError):
-            return unpack_sums(self._path(name).read_bytes())
+    def _unpacked(self, name: str, cells: int) -> list[SealedPeriod]:
+        """The sealed periods in the file of an entry; none if it cannot be used."""
+        path = self._path(name)
+        with suppress(OSError, ValueError):
+            return unpack_sums(path.read_bytes(), cells) if path.is_file() else []
         return []
 
     def _path(self, name: str) -> Path:
@@ -181,19 +194,23 @@ class SeriesOfRelease:
         return path.with_name(f"{path.name}.{self._spec.dataset}.{name}.sums")
 
 
-def _digest(planned: PlannedStatistic, spec: CentralSpec) -> str:
+def _digest(planned: PlannedStatistic) -> str:
     """The digest of what the periods of a series have in common."""
     (query,), inputs = planned.queries, planned.entry.inputs
     asked, calibrated = query.weighted.query, query.calibrated
     sensitivity = calibrated.sensitivity
+    columns = dict.fromkeys((*asked.columns, *file_columns(asked.columns)))
     stated = [
         planned.entry.statistic.name,
         [[axis.column.name, *axis.labels] for axis in asked.axes],
         joint_texts(inputs.where),
         inputs.column.name if inputs.column else "",
+        [
+            [column.name, *(str(getattr(column, key, None)) for key in COLUMN_FACTS)]
+            for column in columns
+        ],
         str(query.weighted.step),
         [sensitivity.l0, sensitivity.l1, sensitivity.l2_squared, sensitivity.linf],
         [calibrated.noise.kind, str(calibrated.noise.scale)],
-        [unit_text(spec.privacy.unit), spec.privacy.neighbors.value],
     ]
     return hashlib.sha256(json.dumps(stated).encode()).hexdigest()

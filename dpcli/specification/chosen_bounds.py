@@ -52,6 +52,7 @@ def require_choices_fit(context: SpecContext, spec: Spec) -> None:
             span.report(choice.code, column=choice.column_name)
     if context.findings or not isinstance(spec, CentralSpec) or not spec.choices:
         return
+    _refuse_series(context, spec)
     extremes = narrowest_and_widest(spec)
     for entries in zip(*(bounded.entries for bounded in extremes), strict=True):
         if len({entry.statistic.items(entry.inputs) for entry in entries}) > 1:
@@ -62,6 +63,14 @@ def require_choices_fit(context: SpecContext, spec: Spec) -> None:
             for fault in entry.statistic.faults(entry.inputs, bounded.relation_of(entry)):
                 span = context.names[entry.inputs.name]
                 span.report_and_suppress(fault.code, **fault.arguments)
+
+
+def _refuse_series(context: SpecContext, spec: CentralSpec) -> None:
+    """Reports series: their periods would have other bounds or limits."""
+    for entry in spec.entries:
+        if dict(entry.inputs.options).get("series"):
+            name = entry.inputs.name
+            context.names[name].report_and_suppress("series-form.choices", statistic=name)
 
 
 ByHistogram = Mapping[str, ChosenBounds]

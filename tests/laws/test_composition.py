@@ -392,3 +392,16 @@ def test_gaussian_answers_in_several_cells_compose_by_their_l2(sigma: int) -> No
     # The noise on the line has a variance that is smaller by one.
     assert in_one_cell * Fraction(999, 1000) <= found
     assert found <= in_one_cell * (Fraction(1001, 1000) + Fraction(1, sigma**2))
+
+
+@pytest.mark.parametrize("strength", [1, 30, 36, 40, 1_000])
+def test_losses_that_floats_cannot_hold_have_the_bound_of_zcdp(strength: int) -> None:
+    """Whatever an account has spent in all its time, its next release can be priced."""
+    mechanism, change = MECHANISMS["gaussian"], Sensitivity(1, strength, strength**2, strength)
+    guarantee = mechanism.guarantee(DiscreteGaussian(Fraction(1)), change, Loss(Fraction(1)))
+    delta = Fraction(1, 1_000)
+    found = [
+        COMPOSITIONS[name].total(Counter({guarantee: 1}), delta).epsilon for name in ("pld", "zcdp")
+    ]
+    assert found[0] <= found[1]
+    assert found[0] == found[1] or strength < 36

@@ -9,13 +9,16 @@ from math import sqrt
 import numpy as np
 import pytest
 
+from dpcli.mechanisms.gaussian import Gaussian
+from dpcli.mechanisms.pure import Laplace
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Array, integer_array
-from dpcli.privacy.series import KEPT, UNIT, coefficients, squared_norm
+from dpcli.privacy.sensitivity import Sensitivity
+from dpcli.privacy.series import BLOCK, KEPT, UNIT, coefficients, of_periods, squared_norm
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit
-from dpcli.queries.series import BLOCK, SeriesQuery
+from dpcli.queries.series import SeriesQuery
 from dpcli.statistics.series.designs import BlocksSeries, RootSeries, root_weights
 from tests.support.rules import mostly_extended
 from tests.support.series import DESIGNS, design_of, released
@@ -55,6 +58,28 @@ def test_rows_in_some_periods_change_answers_by_at_most_the_norm_of_successive_c
     changes = np.zeros((KEPT + periods, 1), np.int64)
     changes[:periods] = 1
     assert int((_answers(query, changes) ** 2).sum()) == claim
+
+
+@pytest.mark.parametrize("periods", [1, 2, 7, 20, 27])
+@pytest.mark.parametrize("kind", DESIGNS)
+def test_the_charge_for_several_periods_covers_the_answers_that_they_change(
+    kind: type[RootSeries | BlocksSeries], periods: int
+) -> None:
+    """In blocks, rows of several periods add up in one answer: rho is no sum over periods."""
+    query = design_of(kind).query
+    changes = np.zeros((KEPT + 2 * BLOCK, 1), np.int64)
+    changes[:periods] = 1
+    changed = [int(change) for change in _answers(query, changes).flatten() if change]
+    scale, one = Fraction(300), query.sensitivity(Relation(RowUnit(), Neighbors.ADD_REMOVE))
+    mechanism: Laplace | Gaussian = Gaussian() if kind is RootSeries else Laplace()
+    noise = mechanism.distribution(scale)
+    cells = (Sensitivity(1, change, change**2, change) for change in changed)
+    rho = sum(mechanism.zcdp_rho(noise, cell) for cell in cells)
+    parts = [*of_periods(query.overlap or "", one, periods)]
+    charged = sum(count * mechanism.zcdp_rho(noise, part) for part, count in parts)
+    assert rho <= charged * Fraction(1_000_001, 1_000_000)
+    assert charged <= rho * Fraction(101, 100)
+    assert sum(part.l1 * count for part, count in parts) >= sum(changed)
 
 
 def test_sums_that_are_lost_never_change_answers_more() -> None:
@@ -130,6 +155,28 @@ def test_a_corrected_period_is_in_all_later_numbers(kind: type[RootSeries | Bloc
         expected = now[own], now[: period + 1].sum(0), now[: period + 1][-7:].sum(0)
         assert np.abs(values - np.array(expected).T).max() <= 0.2
     assert not corrections
+
+
+@pytest.mark.parametrize("kind", DESIGNS)
+def test_windows_have_the_days_that_they_name_in_whatever_order_these_arrive(
+    kind: type[RootSeries | BlocksSeries],
+) -> None:
+    """The last seven days can be those that arrived first, long before all others."""
+    generator = np.random.default_rng(4)
+    last, late = np.arange(200, 207), np.arange(200)
+    days = np.concatenate([last[:1], late[:60], last[1:], generator.permutation(late[60:])])
+    sums = generator.integers(0, 1000, (len(days), 2))
+    noise = (DiscreteGaussian if kind is RootSeries else DiscreteLaplace)(Fraction(5))
+    released_days = days.tolist()
+    series = released(
+        design_of(kind), sums, noise, shown=range(len(days)), days=released_days, noisy=False
+    )
+    for period, found in series:
+        values = (found.value * float(found.step)).reshape(2, 3)
+        known = days[: period + 1]
+        week = sums[: period + 1][known > known.max() - 7]
+        expected = sums[period], sums[: period + 1].sum(0), week.sum(0)
+        assert np.abs(values - np.array(expected).T).max() <= 0.2
 
 
 LOST = ((3, 5), (10, 11), (20, 25), (35, 50))

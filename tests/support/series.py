@@ -40,13 +40,15 @@ def released(
     lost: Collection[tuple[int, int]] = (),
     corrections: Sequence[Correction] = (),
     shown: Collection[int] = (),
+    days: Sequence[int] = (),
     noisy: bool = True,
 ) -> Iterator[tuple[int, Estimates]]:
     """The estimates of each of the `shown` periods of a series, and the number of the period.
 
     `sums` has the shape (periods, runs): the runs are independent series. The pairs `lost` are a
     period, and the one before which its sealed sums are lost. Unless `noisy`, answers are exact.
-    The estimates of a correction are those after as many periods as there were before it.
+    The estimates of a correction are those after as many periods as there were before it. Periods
+    arrive for these `days`, or for one day after another.
     """
     query, state = design.query, fresh(sums.shape[1]).state
     kept: list[tuple[int, Array, Array]] = []
@@ -64,7 +66,8 @@ def released(
         )
         if noisy:
             answer = answer + np.array(noise.sample(len(answer), many=True))
-        past = Past(state, estimates[: query.kept], period, str(period), "", corrects)
+        day = days[period] if days else period
+        past = Past(state, estimates[: query.kept], day, str(period), "", corrects)
         known = replace(design, past=past)
         answers = [NoisyAnswer(answer, noise)]
         if state.count - (corrects is not None) in shown:

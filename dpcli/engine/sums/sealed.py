@@ -1,13 +1,12 @@
 """Sealed sums: exact sums of periods that later answers of a series need.
 
 They are as confidential as the data. A file of them is a magic word, the SHA-256 of all that
-follows, and blocks: a header as JSON, then the sums of each period, and their public estimates.
+follows, and blocks: the tokens of periods, then their sums, and their public estimates.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
@@ -20,6 +19,9 @@ from dpcli.queries.series import EarlierSums, SeriesQuery
 MARK = b"dpcli sums 1\n"
 
 DIGEST_BYTES = hashlib.sha256().digest_size
+
+WIDE = 32
+"""Bytes of a number that does not fit 64 bits."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -62,35 +64,39 @@ class SealedSums:
 
 def pack_sums(periods: Sequence[SealedPeriod]) -> bytes:
     """The bytes of a file with the sums of some periods, the last one first."""
-    header = json.dumps([period.token for period in periods]).encode()
+    header = " ".join(period.token for period in periods).encode()
     arrays = [part for period in periods for part in (period.sums, period.estimates)]
     body = pack_blocks([header, *map(_packed, arrays)])
     return MARK + hashlib.sha256(body).digest() + body
 
 
-def unpack_sums(content: bytes) -> list[SealedPeriod]:
-    """The periods that `pack_sums` wrote; none if the bytes were changed."""
+def unpack_sums(content: bytes, cells: int) -> list[SealedPeriod]:
+    """The periods that `pack_sums` wrote, with this number of cells.
+
+    None if the bytes were changed; ValueError if they are those of something else.
+    """
     body = content[len(MARK) + DIGEST_BYTES :]
     digest = content[len(MARK) :][:DIGEST_BYTES]
     if not content.startswith(MARK) or hashlib.sha256(body).digest() != digest:
         return []
     header, *blocks = unpack_blocks(body)
-    arrays = list(map(_unpacked, blocks))
-    tokens: list[str] = json.loads(header)
-    return [
-        SealedPeriod(token, *pair)
-        for token, pair in zip(tokens, zip(arrays[::2], arrays[1::2], strict=True), strict=True)
-    ]
+    arrays = [_unpacked(block, cells) for block in blocks]
+    pairs = zip(arrays[::2], arrays[1::2], strict=True)
+    tokens = header.decode().split()
+    return [SealedPeriod(token, *pair) for token, pair in zip(tokens, pairs, strict=True)]
 
 
 def _packed(numbers: Array) -> bytes:
-    """Whole numbers as words of 64 bits, or as JSON if they do not fit."""
+    """Whole numbers as words of 64 bits, or as longer ones if they do not fit."""
     if numbers.dtype == np.int64:
-        return b"w" + numbers.astype("<i8").tobytes()
-    return b"j" + json.dumps(list(map(int, numbers))).encode()
+        return numbers.astype("<i8").tobytes()
+    return b"".join(int(number).to_bytes(WIDE, "little", signed=True) for number in numbers)
 
 
-def _unpacked(block: bytes) -> Array:
-    if block[:1] == b"w":
-        return integer_array(np.frombuffer(block[1:], "<i8").astype(np.int64))
-    return integer_array(json.loads(block[1:]))
+def _unpacked(block: bytes, cells: int) -> Array:
+    if len(block) == 8 * cells:
+        return integer_array(np.frombuffer(block, "<i8").astype(np.int64))
+    words = [block[start : start + WIDE] for start in range(0, len(block), WIDE)]
+    if len(block) != WIDE * cells:
+        raise ValueError("another number of cells")
+    return integer_array([int.from_bytes(word, "little", signed=True) for word in words])

@@ -21,7 +21,7 @@ from dpcli.privacy.accounting.composition import (
     total_failure_delta,
 )
 from dpcli.privacy.accounting.zcdp import ZcdpComposition
-from dpcli.privacy.loss import DominatingPair, Loss, Pair, WorstPair, on_grid
+from dpcli.privacy.loss import MAX_DEVIATIONS, DominatingPair, Loss, Pair, WorstPair, on_grid
 
 if TYPE_CHECKING:
     from dp_accounting.pld.pld_pmf import DensePLDPmf
@@ -53,6 +53,9 @@ FLOAT_ERROR = Fraction(1, 10**13)
 FLOAT_ERROR_EACH = Fraction(3, 10**16)
 """Additional error per answer: that of a transform's power grows with the power."""
 
+LARGEST_LOSS = 700.0
+"""Floats have exp of losses up to this one."""
+
 WORST_ERROR = 1e-10
 """Relative error that sums along the grid may have."""
 
@@ -69,7 +72,7 @@ class PldComposition(Composition):
     Privacy: pairs that dominate each answer dominate, as a product, all of them (Zhu, Dong
     and Wang 2022, theorem 10). For answers about disjoint parts, the pair has the greatest
     delta of all parts at each epsilon. The bounds of `zcdp` are used where they are smaller,
-    or where losses are too small for floats.
+    or where losses are too small or too large for floats.
     """
 
     name = "pld"
@@ -108,7 +111,8 @@ def composed_epsilon(pairs: Mapping[Pair, int], delta: float) -> Fraction | None
     variance = sum(times * pair.strength**2 for pair, times in pairs.items())
     relative = GRID_WIDTH if count > MAX_DOUBLED else GRID_WIDTH / 5
     width = max(relative * sqrt(variance / count), (20 * sqrt(variance) + variance) / POINTS)
-    if not SMALLEST_WIDTH < width < 1:
+    largest = variance / 2 + MAX_DEVIATIONS * sqrt(variance)
+    if not SMALLEST_WIDTH < width < 1 or largest > LARGEST_LOSS:
         return None
     composed = _composed(_fewer(pairs) if len(pairs) > MAX_PAIRS else pairs, width)
     epsilon = float(composed.get_epsilon_for_delta(delta))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache, reduce
 from math import ceil, sqrt
@@ -18,13 +19,13 @@ from dpcli.noise.distribution import Margin, Noise
 from dpcli.noise.sums import blended_half_width
 from dpcli.numeric.arrays import Array, Floats, add_exact, integer_array, multiply_exact, np
 from dpcli.numeric.exact import decimal_places, rounded_text
-from dpcli.privacy.series import KEPT, UNIT, coefficients, squared_norm
+from dpcli.privacy.series import BLOCK, KEPT, UNIT, coefficients, squared_norm
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import Query
-from dpcli.queries.series import BLOCK, BlocksQuery, RootQuery, SeriesQuery, ends_block
+from dpcli.queries.series import BlocksQuery, RootQuery, SeriesQuery, ends_block
 from dpcli.statistics.design import Design, Inputs, NoisyAnswer, WeightedQuery
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.series.past import Past, PublicState, fresh
+from dpcli.statistics.series.past import Past, PublicState, RecentPeriod, fresh
 from dpcli.statistics.series.shown import Shown
 
 DECIMALS = 2
@@ -80,9 +81,9 @@ class SeriesDesign(Design):
     def _own(self, answer: Array, past: Past) -> Array:
         """The estimates of the period from its answer, in units of the last decimal."""
 
-    def _moved(self, answer: Array, past: Past, own: Array) -> tuple[Array | None, int]:
-        """By how much estimates of the last periods move, and how many of them."""
-        return None, 0
+    def _moved(self, answer: Array, past: Past, own: Array) -> tuple[Array | None, set[int]]:
+        """By how much estimates move, and the numbers of their periods."""
+        return None, set()
 
     @abstractmethod
     def _moments(self, weights: Floats, noise: Noise, past: Past) -> tuple[float, float]:
@@ -91,27 +92,28 @@ class SeriesDesign(Design):
         There is a weight for each period, the first one first.
         """
 
-    def _advanced(self, answer: Array) -> tuple[Array, Array, list[Array]]:
-        """The estimates of the total to date, of this period, and of the last periods."""
-        past = self.known
-        own, state = self._own(answer, past), past.state
-        total, recent = state.total, list(state.recent)
+    def _advanced(self, answer: Array) -> tuple[Array, list[RecentPeriod]]:
+        """The estimates of the total to date, and of this period and the last days."""
+        past, own = self.known, self._own(answer, self.known)
+        total, number = past.state.total, past.count - 1 if past.corrects is None else past.corrects
         assert total is not None
-        if past.corrects is None:
-            total, recent = add_exact(total, own), [own, *recent]
-        else:
+        if past.corrects is not None:
             before = past.estimates[past.own]
             assert before is not None
-            total = add_exact(total, add_exact(own, -before))
-            recent[past.own : past.own + 1] = [own] * (past.own < len(recent))
+            total = add_exact(total, -before)
+        total = add_exact(total, own)
+        others = (one for one in past.state.recent if one.number != number)
+        recent = [RecentPeriod(number, past.day, own), *others]
         moves, members = self._moved(answer, past, own)
         if moves is None:
-            return total, own, recent
-        kept = [one is not None for one in past.estimates]
-        inside = [True, *kept[: BLOCK - 1]]
-        pairs = zip(recent, [*inside, *[False] * len(recent)], strict=False)
-        recent = [add_exact(one, moves) if is_inside else one for one, is_inside in pairs]
-        return add_exact(total, multiply_exact(moves, members)), add_exact(own, moves), recent
+            return total, recent
+        moved = [
+            replace(one, estimates=add_exact(one.estimates, moves))
+            if one.number in members
+            else one
+            for one in recent
+        ]
+        return add_exact(total, multiply_exact(moves, len(members))), moved
 
     def can_correct(self, past: Past) -> bool:
         """Whether a correction of the period can still change what is published."""
@@ -124,23 +126,23 @@ class SeriesDesign(Design):
 
     def next_state(self, answers: Sequence[NoisyAnswer]) -> tuple[PublicState, Array]:
         """The public state after the period, and the estimates of the period."""
-        total, own, recent = self._advanced(answers[0].values)
-        most = max(one.days for one in self.shown)
-        return self.known.after(total, tuple(recent), max(self.query.kept, most), most), own
+        total, recent = self._advanced(answers[0].values)
+        most, last = max(one.days for one in self.shown), self.known.last
+        needed = tuple(one for one in recent if last - one.day < most)
+        return self.known.after(total, needed, self.query.kept), recent[0].estimates
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         past, noise = self.known, answers[0].noise
-        total, own, recent = self._advanced(answers[0].values)
-        days = [period.day for period in past.kept]
+        total, recent = self._advanced(answers[0].values)
         cells, step, found = self.query.of.cells_per_group, self.step / UNITS, []
         for one in self.shown:
             weights, numbers = np.ones(past.count), total
             if one.days:
-                inside = np.flatnonzero(one.within(days, past.own))
-                parts = [own if at == past.own else recent[at] for at in inside.tolist()]
-                numbers = reduce(add_exact, parts)
+                inside = [part for part in recent if past.last - part.day < one.days]
+                inside = recent[:1] if one.days == 1 else inside
+                numbers = reduce(add_exact, (part.estimates for part in inside))
                 weights[:] = 0
-                weights[past.count - 1 - inside] = 1
+                weights[[part.number for part in inside]] = 1
             margin = self._margin(weights, noise, past, confidence)
             found += [
                 Estimates.around(numbers[cell::cells], margin, step, (decimal_places(step),))
@@ -202,7 +204,7 @@ class SeriesDesign(Design):
 
     def shown_incomplete(self, answers: Sequence[NoisyAnswer]) -> str:
         past = self.known
-        days = max(period.day for period in past.kept) - past.first + 1
+        days = past.last - past.first + 1
         missing = days - past.count
         return f"{missing:,} of {days:,} days of the series have no release" if missing else ""
 
@@ -339,20 +341,22 @@ class BlocksSeries(SeriesDesign):
 
     @property
     def _of_several_days(self) -> str:
-        return "rows of one person on several days have the sum of their losses"
+        return "rows of one person on several days have the sum of their epsilons"
 
     def _own(self, answer: Array, past: Past) -> Array:
         return multiply_exact(np.split(answer, 2)[0], UNITS)
 
-    def _moved(self, answer: Array, past: Past, own: Array) -> tuple[Array | None, int]:
+    def _moved(self, answer: Array, past: Past, own: Array) -> tuple[Array | None, set[int]]:
         if past.corrects is not None or not ends_block(past.state.count):
-            return None, 0
-        members = [own, *(known for known in past.estimates[: BLOCK - 1] if known is not None)]
+            return None, set()
+        earlier = dict(enumerate(past.estimates[: BLOCK - 1], 1))
+        known = {at: one for at, one in {0: own, **earlier}.items() if one is not None}
         block = multiply_exact(np.split(answer, 2)[1], UNITS)
         # The sum of n numbers and their total have variances n and 1: each moves by a part.
-        gap = add_exact(block, -reduce(add_exact, members)).astype(object)
-        size = len(members) + 1
-        return integer_array((2 * gap + size) // (2 * size)), len(members)
+        gap = add_exact(block, -reduce(add_exact, known.values())).astype(object)
+        size = len(known) + 1
+        moves = integer_array((2 * gap + size) // (2 * size))
+        return moves, {past.state.count - at for at in known}
 
     def _moments(self, weights: Floats, noise: Noise, past: Past) -> tuple[float, float]:
         variance, fourth, since = 0.0, 0.0, dict(past.gone)

@@ -22,34 +22,40 @@ class PeriodOfSeries:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class RecentPeriod:
+    """A period that windows of days can have: its number, day and estimates."""
+
+    number: int
+    day: int
+    estimates: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class PublicState:
     """What a release stores about a series; a function of noisy answers and days.
 
     Attributes:
         design: The digest of what periods of a series have in common.
         count: How many periods were answered.
-        first: The day of the first period.
+        first: The first day of all periods.
+        last: The last day of all periods, which may have arrived before others.
         kept: The last periods whose sums later answers may need, the last one first.
         gone: Sums that are in no answer from a period on: the numbers of both periods.
         corrections: How many periods there were before each correction, and the number of the
             corrected one.
         total: Estimates of the totals to date, in units of the last decimal.
-        recent: Estimates of the last periods, the last one first.
+        recent: The periods of the last days, in any order.
     """
 
     design: str
     count: int = 0
     first: int = 0
+    last: int = 0
     kept: tuple[PeriodOfSeries, ...] = ()
     gone: tuple[tuple[int, int], ...] = ()
     corrections: tuple[tuple[int, int], ...] = ()
     total: Array | None = None
-    recent: tuple[Array, ...] = ()
-
-    def token_of(self, period: int) -> str:
-        """The token of the sums of a period; empty if they are no longer kept."""
-        at = self.count - 1 - period
-        return self.kept[at].token if at < len(self.kept) else ""
+    recent: tuple[RecentPeriod, ...] = ()
 
     def to_json(self) -> bytes:
         """The state as JSON."""
@@ -57,11 +63,12 @@ class PublicState:
             "design": self.design,
             "count": self.count,
             "first": self.first,
+            "last": self.last,
             "kept": [[period.day, period.token] for period in self.kept],
             "gone": self.gone,
             "corrections": self.corrections,
             "total": [] if self.total is None else list(map(int, self.total)),
-            "recent": [list(map(int, numbers)) for numbers in self.recent],
+            "recent": [[one.number, one.day, [*map(int, one.estimates)]] for one in self.recent],
         }
         return json.dumps(stated, separators=(",", ":")).encode()
 
@@ -76,11 +83,15 @@ class PublicState:
             str(stated["design"]),
             int(stated["count"]),
             int(stated["first"]),
+            int(stated["last"]),
             tuple(PeriodOfSeries(int(day), str(token)) for day, token in stated["kept"]),
             _pairs(stated["gone"]),
             _pairs(stated["corrections"]),
             integer_array(stated["total"]),
-            tuple(map(integer_array, stated["recent"])),
+            tuple(
+                RecentPeriod(int(number), int(day), integer_array(estimates))
+                for number, day, estimates in stated["recent"]
+            ),
         )
 
 
@@ -120,6 +131,11 @@ class Past:
         return min(self.state.first, self.day) if self.state.count else self.day
 
     @property
+    def last(self) -> int:
+        """The last day of the series."""
+        return max(self.state.last, self.day) if self.state.count else self.day
+
+    @property
     def corrections(self) -> tuple[tuple[int, int], ...]:
         """The corrections, with that of this release."""
         own = () if self.corrects is None else ((self.state.count, self.corrects),)
@@ -139,20 +155,18 @@ class Past:
         lost = (count - 1 - at for at, one in enumerate(self.estimates) if one is None)
         return (*self.state.gone, *((period, count) for period in lost if period not in known))
 
-    def after(
-        self, total: Array, recent: tuple[Array, ...], most_kept: int, most_recent: int
-    ) -> PublicState:
+    def after(self, total: Array, recent: tuple[RecentPeriod, ...], most_kept: int) -> PublicState:
         """The state after the period, with new estimates."""
-        state = self.state
         return replace(
-            state,
+            self.state,
             count=self.count,
             first=self.first,
+            last=self.last,
             kept=self.kept[:most_kept],
             gone=self.gone,
             corrections=self.corrections,
             total=total,
-            recent=recent[:most_recent],
+            recent=recent,
         )
 
 

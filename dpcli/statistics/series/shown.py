@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Self
 
 from dpcli.fields.statistic_fields import PERIOD, TO_DATE, WINDOW
@@ -12,7 +11,10 @@ from dpcli.problems.light_dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A sum of estimates of a series: of the last `days`, or of all if that is zero."""
+    """A sum of estimates of a series: of the last `days`, or of all if that is zero.
+
+    One day is that of the release. A window of several days ends with the last day of the series.
+    """
 
     name: str
     days: int
@@ -25,16 +27,6 @@ class Shown:
 
     def __str__(self) -> str:
         return self.name
-
-    def within(self, days: Sequence[int], own: int) -> list[bool]:
-        """Which days are in the sum; `own` is the index of the day of the release.
-
-        A window of several days ends with the last day of the series.
-        """
-        if self.days == 1:
-            return [at == own for at in range(len(days))]
-        last = max(days)
-        return [not self.days or last - day < self.days for day in days]
 
     def weights(self, periods: int) -> Floats:
         """The weight of each of this many daily periods, the first one first."""

@@ -62,7 +62,7 @@ def test_a_later_version_is_not_read() -> None:
 
 def test_an_answer_of_a_series_states_a_version_that_earlier_ones_refuse() -> None:
     """It is written with its number of answers, and read again."""
-    event = replace(EVENT, series=180)
+    event = replace(EVENT, series="root 180")
     assert event.to_json()["version"] == 2
     assert MechanismEvent.from_json(event.to_json()) == event
     assert "version" not in EVENT.to_json()
