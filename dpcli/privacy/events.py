@@ -30,7 +30,7 @@ RECOVERED = "recovered"
 """The `mechanism` of a whole release with only the plain sum of losses known."""
 
 OVERLAP = re.compile("(root|blocks) [1-9][0-9]{0,5}")
-"""How periods of a series overlap, and in how many answers (`dpcli.privacy.series`)."""
+"""How periods of a series overlap, and in how many answers."""
 
 NORMS = ("l0", "l1", "l2_squared", "linf")
 
