@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from dpcli.data.formats import STANDARD_DIALECT
 from dpcli.engine.files.decoding import UTF8_BOM
-from dpcli.engine.sums.joint_tables import Partial
 from dpcli.engine.sums.blocks import unpack_blocks
+from dpcli.engine.sums.joint_tables import Partial
 from dpcli.engine.sums.partials import read_frames
 from dpcli.privacy.unit import RowUnit
 from dpcli.spark.tasks import File, Tasks, copy_lines
