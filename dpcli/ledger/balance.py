@@ -32,6 +32,7 @@ from dpcli.privacy.accounting.composition import (
     parallel_composition,
 )
 from dpcli.privacy.events import (
+    CORRECTED,
     NO_NOISE_NAME,
     RECOVERED,
     MechanismEvent,
@@ -239,18 +240,19 @@ class SeriesCost:
 def _guarantees_of_periods(event: MechanismEvent, periods: int) -> Counter[Guarantee]:
     from dpcli.privacy.series import of_periods
 
-    one, found = event.sensitivity, Counter[Guarantee]()
+    one, found, overlap = event.sensitivity, Counter[Guarantee](), event.series or ""
     if one is None or not one.l1:
         return Counter([guarantee_of(event)])
     mechanism = MECHANISMS[event.mechanism]
     noise = mechanism.distribution(event.scale or Fraction(0))
-    for part, count in of_periods(event.series or "", one, periods):
+    for part, count in of_periods(overlap, one, periods):
         loss = Loss(event.loss.epsilon * part.l1 / one.l1)
         if mechanism.needs_delta:
             loss = mechanism.least_loss(noise, part, event.loss.delta)
         found[mechanism.guarantee(noise, part, loss)] += count
     # A single period is charged for what its plan states.
-    return Counter([guarantee_of(event)]) if periods == 1 else found
+    is_planned = periods == 1 and not overlap.endswith(CORRECTED)
+    return Counter([guarantee_of(event)]) if is_planned else found
 
 
 GuaranteeCounts = tuple[tuple[Guarantee | SeriesCost, int], ...]

@@ -24,7 +24,7 @@ from dpcli.privacy.accounting.composition import (
     composed_pair,
     parallel_composition,
 )
-from dpcli.privacy.events import MechanismEvent
+from dpcli.privacy.events import CORRECTED, MechanismEvent
 from dpcli.privacy.loss import Guarantee, Loss, loss_text, sum_losses
 from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.problems.errors import UsageError
@@ -176,8 +176,7 @@ class PlannedStatistic:
                 if self.branch
                 else None,
                 details=details,
-                # The answer of a correction is one more, beside those of its period.
-                series=None if self.design.is_correction else query.overlap,
+                series=query.overlap and query.overlap + CORRECTED * self.design.is_correction,
             )
 
     @property

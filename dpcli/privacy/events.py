@@ -23,6 +23,9 @@ VERSION = 1
 SERIES_VERSION = 2
 """The version of an answer of a series, which version 1 would compose wrongly."""
 
+CORRECTED = " corrected"
+"""Ends the `series` of an answer that corrects a period."""
+
 NO_NOISE_NAME = "none"
 """The `mechanism` of an answer that no neighbor can change."""
 

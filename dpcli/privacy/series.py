@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import cache
 from math import ceil
 
+from dpcli.privacy.events import CORRECTED
 from dpcli.privacy.sensitivity import Sensitivity
 
 UNIT = 256
@@ -74,12 +75,18 @@ def of_periods(overlap: str, one: Sensitivity, periods: int) -> Iterator[tuple[S
 
     Privacy: in a root, columns of periods overlap (`squared_norm`). In blocks, each period has an
     answer of its own, and the changes of all periods of a block add up in one further answer. So
-    epsilons add up, but neither rho nor the curves of losses.
+    epsilons add up, but neither rho nor the curves of losses. A corrected period has one further
+    answer about its sums alone: later answers change by no more than they did before.
     """
-    design, _, number = overlap.partition(" ")
+    design, _, number = overlap.removesuffix(CORRECTED).partition(" ")
     if design not in ("root", "blocks") or not number.isdecimal() or not int(number):
         raise ValueError("no overlap of periods")
-    size = int(number)
+    size, is_correction = int(number), overlap.endswith(CORRECTED)
+    if design == "root" and is_correction:
+        l1 = ceil(Fraction(one.l1 * UNIT, sum(coefficients(size))))
+        l2_squared = ceil(Fraction(one.l2_squared * UNIT**2, squared_norm(1, size)))
+        yield Sensitivity(one.l0, l1, l2_squared, one.linf), periods
+        return
     if design == "root":
         column = coefficients(size)
         growth = Fraction(squared_norm(periods, size), squared_norm(1, size))
@@ -87,7 +94,7 @@ def of_periods(overlap: str, one: Sensitivity, periods: int) -> Iterator[tuple[S
         norms = one.l1 * periods, ceil(one.l2_squared * growth), ceil(one.linf * highest)
         yield Sensitivity(one.l0 * periods, *norms), 1
         return
-    full, rest = divmod(periods, size)
+    full, rest = divmod(0 if is_correction else periods, size)
     for members, count in ((1, periods), (size, full), (rest, 1)):
         if members and count:
             norms = members * one.l1 // 2, members**2 * one.l2_squared // 2, members * one.linf

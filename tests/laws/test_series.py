@@ -15,6 +15,7 @@ from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Array, integer_array
+from dpcli.privacy.events import CORRECTED
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.series import BLOCK, KEPT, UNIT, coefficients, of_periods, squared_norm
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit
@@ -80,6 +81,20 @@ def test_the_charge_for_several_periods_covers_the_answers_that_they_change(
     assert rho <= charged * Fraction(1_000_001, 1_000_000)
     assert charged <= rho * Fraction(101, 100)
     assert sum(part.l1 * count for part, count in parts) >= sum(changed)
+
+
+@pytest.mark.parametrize("kind", DESIGNS)
+def test_a_correction_costs_one_more_answer_about_the_sums_of_its_period(
+    kind: type[RootSeries | BlocksSeries],
+) -> None:
+    """Later answers have the corrected sums in place of the old ones, and change no more."""
+    query = design_of(kind).query
+    one = query.sensitivity(Relation(RowUnit(), Neighbors.ADD_REMOVE))
+    answer = query.with_earlier(integer_array([1]), (), 0)
+    for corrections in (1, 3):
+        parts = [*of_periods((query.overlap or "") + CORRECTED, one, corrections)]
+        norms = [(part.l1 * count, part.l2_squared * count) for part, count in parts]
+        assert norms == [(corrections * answer.sum(), corrections * (answer**2).sum())]
 
 
 def test_sums_that_are_lost_never_change_answers_more() -> None:
@@ -180,7 +195,7 @@ def test_windows_have_the_days_that_they_name_in_whatever_order_these_arrive(
 
 
 LOST = ((3, 5), (10, 11), (20, 25), (35, 50))
-CORRECTED = ((5, 4), (27, 25), (28, 25), (47, 46))
+PAIRS = ((5, 4), (27, 25), (28, 25), (47, 46))
 """The number of periods before each correction, and the corrected period."""
 
 
@@ -201,7 +216,7 @@ def test_intervals_and_stated_errors_of_series_hold(
     last = 364 if runs > 400 else 99
     sums, shown = np.full((last + 1, runs), 30), (0, 4, 27, 28, 99, last)
     lost = LOST if mishaps else ()
-    corrections = [(*pair, sums[0]) for pair in CORRECTED if mishaps]
+    corrections = [(*pair, sums[0]) for pair in PAIRS if mishaps]
     slack = 5 * sqrt(0.05 * 0.95 / runs)
     series = released(design_of(kind), sums, noise, shown=shown, lost=lost, corrections=corrections)
     for period, found in series:
