@@ -32,7 +32,7 @@ NO_NOISE_NAME = "none"
 RECOVERED = "recovered"
 """The `mechanism` of a whole release with only the plain sum of losses known."""
 
-OVERLAP = re.compile("(root|blocks) [1-9][0-9]{0,5}")
+OVERLAP = re.compile(f"(root|blocks) [1-9][0-9]{{0,5}}({CORRECTED})?")
 """How periods of a series overlap, and in how many answers."""
 
 NORMS = ("l0", "l1", "l2_squared", "linf")
