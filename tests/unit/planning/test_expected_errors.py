@@ -140,7 +140,7 @@ def test_intervals_of_shares_are_as_wide_as_planned(fields: str, cells: Sequence
     """Where three quarters of the rows are true, or groups are equal, errors are as stated."""
     plan = plan_of(f"{fields}, epsilon: 0.2")
     (planned,) = plan.statistics
-    answers = with_noise(planned, [cells], RUNS)
+    answers = with_noise(planned, [cells], 4 * RUNS)
 
     assert_as_stated(plan, planned.design.estimate(answers, CONFIDENCE))
 
