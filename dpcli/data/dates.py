@@ -73,6 +73,7 @@ class DateColumn(NumericColumn):
     }
     wrong_type: ClassVar[str] = "wrong-column-type.days"
     grid_words: ClassVar[str] = "a whole number of days"
+    mean_decimals = 0
     bounds_example: ClassVar[str] = "[2010-01-01, 2024-12-31]"
     is_date = True
     max_outside: ClassVar[float] = 0
@@ -97,10 +98,6 @@ class DateColumn(NumericColumn):
     @property
     def may_have_time(self) -> bool:
         return self.format is None or self.format.has_time
-
-    @property
-    def mean_decimals(self) -> int:
-        return 0
 
     @property
     def date_range(self) -> int | None:

@@ -484,6 +484,7 @@ class IdColumn(TextColumn):
 
     key = kind = "id"
     is_id = reads_all = True
+    needs_plain_text = True
     fields: ClassVar[Fields] = {"missing": MissingId | None}
     takes: ClassVar[tuple[type[Option], ...]] = (Case, Blanks, Numerals, *TextColumn.takes)
 
@@ -491,10 +492,6 @@ class IdColumn(TextColumn):
     def declared(cls, name: str, section: Any) -> Column:
         """The column; `missing: each` makes a person of each row without an id."""
         return cls(name, singletons_without_id=section.missing == "each")
-
-    @property
-    def needs_plain_text(self) -> bool:
-        return True
 
     def rules(self, decided: Mapping[str, int | None]) -> Sequence[Rule]:
         return [lambda text: text]

@@ -30,16 +30,13 @@ class VectorNoise(Noise):
 
     kind = "k_norm"
     norm = "vector"
+    title = "K-norm"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if type(self.size) is not int or self.size < 1:
             raise ValueError("a vector has a size")
         body_named(self.body)
-
-    @property
-    def title(self) -> str:
-        return "K-norm"
 
     @property
     def shape(self) -> Body:

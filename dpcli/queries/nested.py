@@ -41,10 +41,6 @@ class NestedQuery(QueryOfNumbers):
     def cells_per_group(self) -> int:
         return len(self.cells_of_sums)
 
-    @cached_property
-    def cells(self) -> int:
-        return (self.groups or 0) * self.cells_per_group
-
     @property
     def row_contribution(self) -> RowContribution:
         return self.of.row_contribution

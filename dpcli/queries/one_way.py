@@ -61,10 +61,6 @@ class OneWayQuery(Query):
     def cells_per_group(self) -> int:
         return sum(map(len, self.items))
 
-    @cached_property
-    def cells(self) -> int:
-        return (self.groups or 0) * self.cells_per_group
-
     @property
     def sum_of_row(self) -> int:
         """One in each table."""

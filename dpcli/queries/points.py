@@ -40,10 +40,6 @@ class PointsQuery(Query):
     def cells_per_group(self) -> int:
         return -((self.column.lower - self.column.upper) // self.width) + 1
 
-    @cached_property
-    def cells(self) -> int | None:
-        return None if self.groups is None else self.groups * self.cells_per_group
-
     @property
     def inner_axes(self) -> tuple[Axis, ...]:
         points = range(self.column.lower, self.column.upper, self.width)

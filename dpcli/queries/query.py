@@ -235,7 +235,7 @@ class Query:
     @cached_property
     def cells(self) -> int | None:
         """How many numbers the answer has; None if the groups are private."""
-        return None if self.has_private_groups else prod(len(key) for key in self.axes)
+        return None if self.groups is None else self.groups * self.cells_per_group
 
     @cached_property
     def cells_per_group(self) -> int:
@@ -466,10 +466,6 @@ class RowsPerUserQuery(Query):
     All rows of a user are counted, whatever their cells are and whatever the limits keep. The bins
     begin at `starts`, of which the first is at most one, and the last bin has no end. Raises
     ValueError unless the starts increase, and for filters and axes: a user lies in one bin.
-
-    >>> query = RowsPerUserQuery(starts=(0, 2, 3, 6))
-    >>> [query.bin_of(rows) for rows in (1, 2, 3, 5, 6, 1_000)]
-    [0, 1, 2, 2, 3, 3]
     """
 
     starts: tuple[int, ...]
@@ -483,14 +479,6 @@ class RowsPerUserQuery(Query):
 
     def row_limit(self, unit: PersonUnit) -> None:
         """None: all rows of a person are counted."""
-
-    def bin_of(self, rows: int) -> int:
-        """The bin of a user with this number of rows, at least one."""
-        return self.shape.bin_of(0, rows, ())
-
-    @cached_property
-    def cells(self) -> int:
-        return len(self.starts)
 
     @cached_property
     def cells_per_group(self) -> int:

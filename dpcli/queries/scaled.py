@@ -27,6 +27,8 @@ class ScaledSumsQuery(Query):
     all groups, is at most that of one sum with these contributions.
     """
 
+    cells_per_group = 2
+
     sums: tuple[Query, Query]
     times: tuple[int, int]
 
@@ -64,14 +66,6 @@ class ScaledSumsQuery(Query):
     @property
     def operands(self) -> tuple[Column, ...]:
         return tuple(column for one in self.sums for column in one.operands)
-
-    @property
-    def cells_per_group(self) -> int:
-        return 2
-
-    @property
-    def cells(self) -> int:
-        return 2 * (self.groups or 0)
 
     @cached_property
     def row_contribution(self) -> RowContribution:

@@ -241,6 +241,11 @@ class SelectionQuery(Query):
     def inner_axes(self) -> tuple[Axis, ...]:
         return self.classes
 
+    @cached_property
+    def cells(self) -> int | None:
+        """How many groups there are; None if they are private."""
+        return self.groups
+
     @property
     def shape(self) -> Shape:
         rows = LinearQuery(items=self.grouping_axes, where=self.where, present=self.present)

@@ -9,7 +9,6 @@ The engine computes answers by their shape alone, and knows no kind of query.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 
 from dpcli.data.column import Column, ValuedColumn
@@ -82,9 +81,6 @@ class PlainSum:
         return used | self.not_missing | {column for test in self.where for column in test.columns}
 
 
-ALL_ROWS = PlainSum()
-"""The number of rows of a cell."""
-
 WeightedSum = tuple[tuple[int, PlainSum], ...]
 """Plain sums with their integer weights."""
 
@@ -143,17 +139,6 @@ class UserBins:
         """The number of bins."""
         values = 0 if self.first is None else self.first.max_distinct
         return values + len(self.starts) + len(self.limits)
-
-    def bin_of(self, first: int, rows: int, exceeded: Sequence[bool]) -> int:
-        """The bin of a user with the least value `first` and some exceeded limits."""
-        if first < self.before:
-            return first
-        inner = [rows >= start for start in self.starts]
-        if any(inner):
-            return self.before + sum(inner) - 1
-        if any(exceeded):
-            return self.before + len(inner) + list(exceeded).index(True)
-        return first + len(inner) + len(self.limits)
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,10 +45,6 @@ class VectorQuery(QueryOfNumbers):
         return self.size, self.norm
 
     @property
-    def cells(self) -> int | None:
-        return self.of.cells
-
-    @property
     def sum_of_row(self) -> int | None:
         return self.of.sum_of_row
 

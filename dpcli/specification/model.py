@@ -385,15 +385,6 @@ class CentralSpec(_Spec):
         if self.period_column is not None and self.reference_period is None:
             raise UsageError.about("period-missing", column=self.period_column.name)
 
-    @property
-    def clamped_by_choice(self) -> frozenset[str]:
-        """The columns with chosen bounds, beyond which values may lie."""
-        return frozenset(
-            choice.column.name
-            for choice in self.choices
-            if choice.bounded(choice.column) != choice.column
-        )
-
     def _asked(self) -> Iterator[tuple[str, str]]:
         for entry in self.entries:
             yield entry.inputs.name, entry.words

@@ -158,13 +158,6 @@ class Statistic(ABC):
         """The faults of fields that mean nothing next to the others, if they are given."""
         return ()
 
-    def row_range(self, inputs: Inputs) -> tuple[Fraction, Fraction] | None:
-        """The least and the most that one row adds to a published number.
-
-        None if the numbers are not sums over rows.
-        """
-        return None
-
     def items(self, inputs: Inputs) -> tuple[str, ...]:
         """Names of the numbers of each group; one empty name for a single number."""
         return self.names(inputs) if self.item else ("",)

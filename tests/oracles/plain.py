@@ -10,6 +10,7 @@ import calendar
 import datetime
 import re
 import unicodedata
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -379,7 +380,7 @@ def _answer(query: Query, people: People, unit: Unit) -> Answer:
     if isinstance(query, CenteredCountQuery | PairedQuery | NestedQuery | VectorQuery):
         return _of_cells(query, people, unit)
     if isinstance(query, RowsPerUserQuery):
-        places = [query.bin_of(len(rows)) for rows in people if rows]
+        places = [bisect_right(query.starts, len(rows)) - 1 for rows in people if rows]
         return [places.count(place) for place in range(query.cells)]
     groups: dict[tuple[str, ...], list[int]] = {}
     seen: dict[tuple[tuple[str, ...], int], set[object]] = {}

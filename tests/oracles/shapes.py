@@ -88,7 +88,14 @@ def _bin_of(shape: UserBins, rows: list[Row], rules: Rules) -> int:
         del cells[None]
         most = max(cells.values(), default=0)
         exceeded.append(len(cells) > limits.max_groups or most > limits.max_rows_per_group)
-    return shape.bin_of(first, len(rows), exceeded)
+    if first < shape.before:
+        return first
+    inner = [len(rows) >= start for start in shape.starts]
+    if any(inner):
+        return shape.before + sum(inner) - 1
+    if any(exceeded):
+        return shape.before + len(inner) + exceeded.index(True)
+    return first + len(inner) + len(shape.limits)
 
 
 def _table(lines: list[list[int]]) -> Array:

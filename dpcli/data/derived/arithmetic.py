@@ -294,6 +294,7 @@ class Ratio(Arithmetic):
 
     key = "ratio"
     fields: ClassVar[Fields] = {"ratio": Pair, "step": Step}
+    may_lack = True
 
     @classmethod
     def declared(cls, name: str, section: Any, context: DeclaredColumns) -> Column:
@@ -301,10 +302,6 @@ class Ratio(Arithmetic):
         if terms[1] == 0:
             raise section.report("derived-form.zero", "ratio", 1)
         return cls(terms, section.step).named(name, section)
-
-    @property
-    def may_lack(self) -> bool:
-        return True
 
     @property
     def scaled(self) -> tuple[int, int]:

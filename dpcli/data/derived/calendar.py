@@ -70,6 +70,7 @@ class Age(Arithmetic):
     key = "age"
     fields: ClassVar[Fields] = {"age": Text, "at": Text}
     section: ClassVar[type[DerivedSection]] = NumberSection
+    unit = "years"
 
     @classmethod
     def declared(cls, name: str, section: Any, context: DeclaredColumns) -> Column:
@@ -91,10 +92,6 @@ class Age(Arithmetic):
     def magnitude(self) -> int:
         """A number above all years that two dates can be apart."""
         return 1 << 20
-
-    @property
-    def unit(self) -> str:
-        return "years"
 
     @property
     def text(self) -> str:

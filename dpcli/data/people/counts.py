@@ -171,13 +171,11 @@ class RowsThatCount(RowsOfPerson):
 
     values: tuple[PersonValue, ...] = ()
 
+    text = "number of rows that count"
+
     @property
     def inputs(self) -> tuple[Column, ...]:
         return tuple(dict.fromkeys(one for value in self.values for one in value.inputs))
-
-    @property
-    def text(self) -> str:
-        return "number of rows that count"
 
     def counts(self, names: Names) -> pl.Expr:
         return pl.any_horizontal(value.counts(names) for value in self.values)

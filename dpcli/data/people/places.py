@@ -147,16 +147,13 @@ class Gap(ValueOfRows):
 
     section: ClassVar[type[DerivedSection]] = SomeRowsSection
     has_tally = True
+    unit = "days"
 
     @classmethod
     def declared(cls, name: str, section: Any, context: DeclaredColumns) -> Column:
         column = named_column(cls.key, section, context, ("date",))
         value = cls(column, cls.read_rows(section, context))
         return number_of_person(name, section, value, IntegerColumn, Fraction(1))
-
-    @property
-    def unit(self) -> str:
-        return "days"
 
 
 class LongestGap(Gap):
@@ -187,10 +184,7 @@ class ShortestGap(Gap):
     key = "shortest_gap"
     fields: ClassVar[Fields] = {"shortest_gap": Text}
     words = "shortest gap between days of"
-
-    @property
-    def may_lack(self) -> bool:
-        return True
+    may_lack = True
 
     def possible(self, ranges_of: RangesOf) -> Ranges:
         ranges = ranges_of(require_valued(self.column))

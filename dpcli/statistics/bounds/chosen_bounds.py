@@ -313,6 +313,8 @@ class LimitChoice(BoundsChoice):
     histogram: ClassVar[BoundsHistogram] = ROWS_HISTOGRAM
     clamping_weight: ClassVar[float] = ROW_CLAMPING_WEIGHT
     code: ClassVar[str] = "bounds-unused.limit"
+    name = LIMIT_NAME
+    noun = "limit on rows per person"
 
     @staticmethod
     def rows(up_to: int) -> NumericColumn:
@@ -322,14 +324,6 @@ class LimitChoice(BoundsChoice):
     @property
     def column_name(self) -> None:
         """None: the choice depends on the number of rows, not on a column."""
-
-    @property
-    def name(self) -> str:
-        return LIMIT_NAME
-
-    @property
-    def noun(self) -> str:
-        return "limit on rows per person"
 
     def counted(self, rows: str, cells: str) -> str:
         return f"people by their number of {rows}"

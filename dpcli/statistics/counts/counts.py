@@ -125,10 +125,6 @@ class Count(PersonCounts, WeightedStatistic):
         role = "sum of weights" if inputs.weight else "count"
         return self.by_people(inputs, query, role, relation, self.step(inputs))
 
-    def row_range(self, inputs: Inputs) -> tuple[Fraction, Fraction] | None:
-        is_plain = inputs.weight is None and inputs.user_clamp is None
-        return (Fraction(0), Fraction(1)) if is_plain else None
-
     def step(self, inputs: Inputs) -> Fraction:
         return weight_step(inputs)
 
@@ -220,12 +216,6 @@ class Sum(WeightedStatistic):
         low, high = inputs.user_clamp or inputs.numeric.limits
         return ((Fraction(0) if low >= 0 else None, Fraction(0) if high <= 0 else None),)
 
-    def row_range(self, inputs: Inputs) -> tuple[Fraction, Fraction] | None:
-        if inputs.weight or inputs.user_clamp is not None:
-            return None
-        low, high = inputs.numeric.limits
-        return low * inputs.numeric.step, high * inputs.numeric.step
-
     def step(self, inputs: Inputs) -> Fraction:
         return inputs.numeric.step * weight_step(inputs)
 
@@ -278,9 +268,6 @@ class Histogram(PersonCounts):
         if inputs.sample:
             return (sampled_counts(inputs, query, is_part=True),)
         return self.by_people(inputs, query, "count", relation)
-
-    def row_range(self, inputs: Inputs) -> tuple[Fraction, Fraction] | None:
-        return Fraction(0), Fraction(1)
 
     def names(self, inputs: Inputs) -> tuple[str, ...]:
         return histogram_axis(inputs).labels

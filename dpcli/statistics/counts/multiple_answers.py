@@ -71,10 +71,6 @@ class IndicatorQuery(Query):
         """The number of groups."""
         return prod(map(len, self.by))
 
-    @cached_property
-    def cells(self) -> int:
-        return self.groups * self.cells_per_group
-
     @property
     def indicators(self) -> tuple[PassesAmongFirst, ...]:
         """For each test, the filter for the rows that it counts."""

@@ -248,9 +248,6 @@ class PublicRates(Statistic):
         """True: rates are counts, divided by public numbers."""
         return True
 
-    def row_range(self, inputs: Inputs) -> None:
-        """None: what one row adds depends on its group."""
-
     def sentences(self, inputs: Inputs) -> tuple[str, ...]:
         rate: PublicRate = inputs.option("rate")
         text = "noisy counts divided by public populations"

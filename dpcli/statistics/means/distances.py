@@ -101,11 +101,6 @@ class BernsteinQuery(Query):
             for width in self.widths
         )
 
-    @cached_property
-    def cells(self) -> int | None:
-        """How many numbers the answer has; None if the groups are private."""
-        return None if self.groups is None else self.groups * self.cells_per_group
-
     @property
     def cells_per_group(self) -> int:
         return prod([self.degree + 1] * len(self.numeric_columns))

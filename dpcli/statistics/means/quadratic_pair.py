@@ -70,6 +70,8 @@ class QuadraticPairQuery(Query):
     Raises ValueError for groups, and without a width between the bounds.
     """
 
+    cells_per_group = 3
+
     column: NumericColumn
 
     def __post_init__(self) -> None:
@@ -86,14 +88,6 @@ class QuadraticPairQuery(Query):
     def width(self) -> int:
         """The distance between the bounds, in steps."""
         return self.column.upper - self.column.lower
-
-    @property
-    def cells_per_group(self) -> int:
-        return 3
-
-    @property
-    def cells(self) -> int:
-        return self.cells_per_group
 
     @cached_property
     def row_contribution(self) -> RowContribution:

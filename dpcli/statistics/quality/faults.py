@@ -182,10 +182,6 @@ class FirstFaultQuery(Query):
         return (*(first for first in firsts if first is not None), *axes)
 
     @cached_property
-    def cells(self) -> int:
-        return self.faults.bins
-
-    @cached_property
     def cells_per_group(self) -> int:
         return self.faults.bins
 

@@ -70,10 +70,6 @@ class RangesQuery(Query):
         return 2 * self.picks * len(self.distances) + 1
 
     @cached_property
-    def cells(self) -> int | None:
-        return None if self.groups is None else self.groups * self.cells_per_group
-
-    @cached_property
     def row_contribution(self) -> RowContribution:
         """A row adds one to one range."""
         return RowContribution(0, 1)

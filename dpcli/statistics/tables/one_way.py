@@ -103,6 +103,6 @@ def _possible(inputs: Inputs, relation: Relation) -> Iterator[OneWayQuery]:
         # A bound may not be proven for these tables, or for this norm.
         with suppress(ValueError):
             query = OneWayQuery(by=inputs.by, items=inputs.margins, where=inputs.where, norm=norm)
-            if query.cells_per_group <= MAX_CELLS and query.cells <= MAX_CELLS_OF_GROUPS:
+            if query.cells_per_group <= MAX_CELLS and (query.cells or 0) <= MAX_CELLS_OF_GROUPS:
                 query.sensitivity(relation)
                 yield query

@@ -347,9 +347,6 @@ class Percents(Statistic):
         """True: shares depend on which rows are counted."""
         return True
 
-    def row_range(self, inputs: Inputs) -> None:
-        """None: one row changes all shares."""
-
     def sentences(self, inputs: Inputs) -> tuple[str, ...]:
         of = DERIVATIONS[inputs.option("percent")]
         return (*super().sentences(inputs), f"noisy count divided by {of} (at least 1)")
