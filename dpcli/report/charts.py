@@ -82,8 +82,15 @@ class Scale:
     def mark(self, cell: CellText, at: float = 0) -> Mark:
         """The mark of a published cell that is not suppressed."""
         texts = (cell.value, cell.lower, cell.upper)
-        value, lower, upper = (self.position(number_of(text or cell.value)) for text in texts)
+        # A number without information may lie beyond the scale.
+        positions = (self.position(number_of(text or cell.value)) for text in texts)
+        value, lower, upper = (min(max(position, 0.0), 1.0) for position in positions)
         return Mark(at, value, lower, upper, cell.exact, bool(cell.flag))
+
+    def filled(self, cell: CellText) -> int:
+        """The percentage of a bar that begins at its base; zero for numbers below that."""
+        length = self.mark(cell).value - self.base
+        return round(100 * max(length, 0.0) / max(1 - self.base, 0.01))
 
     @property
     def shows_zero(self) -> bool:

@@ -25,6 +25,17 @@ from dpcli.specification.model import Spec
 PRIOR = 0.1
 """The prior belief in the examples: one in ten."""
 
+STRENGTHS = {"strong": 0.5, "moderate": 0.9, "weak": 0.99}
+"""The greatest belief in a fact, after `PRIOR`, by the word for the protection."""
+
+
+def strength(loss: Loss, neighbors: str) -> str:
+    """The protection of a fact about a unit in a word of `STRENGTHS`, or `none`."""
+    # A rho would have to hold without exceptions.
+    between = loss_between_values(replace(loss, rho=None), Neighbors(neighbors))
+    high = posterior_range(between, PRIOR)[1]
+    return next((word for word, most in STRENGTHS.items() if high <= most), "none")
+
 
 def promise(spec: Spec) -> str:
     """What differential privacy guarantees for the privacy unit of the spec."""

@@ -66,7 +66,7 @@ def test_every_report_states_whether_it_is_the_first(
         (reports["b"], False, "no"),
     ):
         assert json.loads(facts)["ledger"]["first_release"] is first
-        assert f"{line} | {answer}" in page and line in html
+        assert f"{line}: {answer}" in page and line in html
         assert (record in entry) is first
 
 
