@@ -18,6 +18,7 @@ from dpcli.ledger.balance import (
     Balance,
     Payload,
     RecordedCost,
+    balance,
     day_number,
     guarantee_counts,
     recorded_cost,
@@ -41,6 +42,7 @@ from dpcli.ledger.charge import (
     SERIES,
     SUFFIX,
     Charge,
+    EarlierRelease,
     Receipt,
     Render,
     StoredRelease,
@@ -63,6 +65,9 @@ from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.unit import Neighbors
 from dpcli.problems.errors import LedgerError, Problem
 from dpcli.problems.messages import quoted_list
+
+EARLIER = 5
+"""How many earlier releases a receipt names."""
 
 DIGITS = 8
 """How many digits of a hash a message shows."""
@@ -139,15 +144,23 @@ class OpenLedger(Store):
         """The entries of the releases that an account paid for, in order."""
         return self.entries("kind = 'release' AND dataset = ?", dataset)
 
-    def is_first(self, release_id: str, dataset: str) -> bool:
-        """Whether an account paid for no release other than `release_id`.
+    def others(self, release_id: str, dataset: str) -> list[int]:
+        """The numbers of entries of other releases that an account paid for, newest first.
 
         The entry in which that release chose its bounds or limits is not another release.
         """
         own = *entry_names(release_id, dataset), *entry_names(release_id + SUFFIX, dataset)
         condition = "kind = 'release' AND dataset = ? AND release_id NOT IN (?, ?, ?, ?)"
-        query = f"SELECT 1 FROM entries WHERE {condition} LIMIT 1"  # noqa: S608 - a constant
-        return not list(self.query(query, dataset, *own))
+        query = f"SELECT number FROM entries WHERE {condition} ORDER BY number DESC"  # noqa: S608 - a constant
+        return [number for (number,) in self.query(query, dataset, *own)]
+
+    def earlier(self, terms: AccountTerms, numbers: Sequence[int]) -> Iterator[EarlierRelease]:
+        """The releases of an account that entries charge."""
+        for number in numbers:
+            (entry,) = self.entries("number = ?", number)
+            cost = recorded_cost(entry.events_json, entry.period, terms)
+            loss = balance(replace(terms, window=None), [cost]).lifetime
+            yield entry.release_id, str(entry.content()["created"]), loss
 
     def entry_of(self, release_id: str, dataset: str) -> LedgerEntry | None:
         """The entry of a dataset with this release id; None if there is none."""
@@ -439,11 +452,13 @@ class OpenLedger(Store):
         terms, further = account.terms or charge.terms, list[FurtherBudget]()
         if terms.recipients or account.parent:
             further = account.further_budgets(terms, charge.cost)
+        others = self.others(charge.release_id, dataset)
+        earlier = tuple(self.earlier(terms, others[:EARLIER]))
         receipt = Receipt(
             self.path.name, entry.number, entry.head, terms, charge.period,
-            before.spent, after, first=self.is_first(charge.release_id, dataset),
+            before.spent, after, first=not others,
             build=charge.build, after_check=charge.after_check, recipient=charge.recipient,
-            further_budgets=tuple(further),
+            further_budgets=tuple(further), earlier=earlier, more=len(others) - len(earlier),
         )  # fmt: skip
         outputs = dict(render(receipt))
         self.append(entry, outputs)

@@ -11,7 +11,16 @@ from dpcli.planning.words.guarantee import headline, meaning, promise, protectio
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.unit import RowUnit
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.report.json import Count, Ends, JsonNumber, JsonObject, Sentences, if_known, number
+from dpcli.report.json import (
+    Count,
+    Ends,
+    JsonNumber,
+    JsonObject,
+    Positive,
+    Sentences,
+    if_known,
+    number,
+)
 from dpcli.specification.model import CentralSpec
 
 if TYPE_CHECKING:
@@ -300,6 +309,15 @@ class BuildReport(JsonObject):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierReport(JsonObject):
+    """A release that the account paid for before."""
+
+    release_id: str
+    created: str
+    loss: LossReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerReport(JsonObject):
     """The entry of the ledger that was charged."""
 
@@ -318,6 +336,10 @@ class LedgerReport(JsonObject):
     """For whom the release is; absent if it is public."""
     further_budgets: list[FurtherBudgetReport] | None = None
     """What else bounds the account; absent without anything."""
+    earlier: list[EarlierReport] | None = None
+    """The last entries of other releases of the account, newest first; absent without any."""
+    earlier_more: Positive | None = None
+    """How many entries are before these; absent without any."""
 
     @classmethod
     def of(cls, receipt: Receipt) -> LedgerReport:
@@ -332,4 +354,10 @@ class LedgerReport(JsonObject):
             build=BuildReport.read(receipt.build),
             recipient=receipt.recipient,
             further_budgets=[*map(FurtherBudgetReport.of, receipt.further_budgets)] or None,
-        )
+            earlier=[
+                EarlierReport(release_id=name, created=created, loss=LossReport.read(loss))
+                for name, created, loss in receipt.earlier
+            ]
+            or None,
+            earlier_more=receipt.more or None,
+        )  # fmt: skip
