@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
+from operator import itemgetter
 from pathlib import Path
 from typing import cast, final
 
@@ -144,23 +145,22 @@ class OpenLedger(Store):
         """The entries of the releases that an account paid for, in order."""
         return self.entries("kind = 'release' AND dataset = ?", dataset)
 
-    def others(self, release_id: str, dataset: str) -> list[int]:
-        """The numbers of entries of other releases that an account paid for, newest first.
+    def earlier(self, terms: AccountTerms, release_id: str) -> tuple[list[EarlierRelease], int]:
+        """The last `EARLIER` other releases of an account, newest first, and how many are before.
 
         The entry in which that release chose its bounds or limits is not another release.
         """
+        dataset, found = terms.dataset, list[EarlierRelease]()
         own = *entry_names(release_id, dataset), *entry_names(release_id + SUFFIX, dataset)
         condition = "kind = 'release' AND dataset = ? AND release_id NOT IN (?, ?, ?, ?)"
         query = f"SELECT number FROM entries WHERE {condition} ORDER BY number DESC"  # noqa: S608 - a constant
-        return [number for (number,) in self.query(query, dataset, *own)]
-
-    def earlier(self, terms: AccountTerms, numbers: Sequence[int]) -> Iterator[EarlierRelease]:
-        """The releases of an account that entries charge."""
-        for number in numbers:
+        numbers = list(map(itemgetter(0), self.query(query, dataset, *own)))
+        for number in numbers[:EARLIER]:
             (entry,) = self.entries("number = ?", number)
             cost = recorded_cost(entry.events_json, entry.period, terms)
             loss = balance(replace(terms, window=None), [cost]).lifetime
-            yield entry.release_id, str(entry.content()["created"]), loss
+            found.append((entry.release_id, str(entry.content()["created"]), loss))
+        return found, len(numbers) - len(found)
 
     def entry_of(self, release_id: str, dataset: str) -> LedgerEntry | None:
         """The entry of a dataset with this release id; None if there is none."""
@@ -452,13 +452,12 @@ class OpenLedger(Store):
         terms, further = account.terms or charge.terms, list[FurtherBudget]()
         if terms.recipients or account.parent:
             further = account.further_budgets(terms, charge.cost)
-        others = self.others(charge.release_id, dataset)
-        earlier = tuple(self.earlier(terms, others[:EARLIER]))
+        earlier, more = self.earlier(terms, charge.release_id)
         receipt = Receipt(
             self.path.name, entry.number, entry.head, terms, charge.period,
-            before.spent, after, first=not others,
+            before.spent, after, first=not earlier,
             build=charge.build, after_check=charge.after_check, recipient=charge.recipient,
-            further_budgets=tuple(further), earlier=earlier, more=len(others) - len(earlier),
+            further_budgets=tuple(further), earlier=tuple(earlier), more=more,
         )  # fmt: skip
         outputs = dict(render(receipt))
         self.append(entry, outputs)
