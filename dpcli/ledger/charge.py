@@ -60,7 +60,7 @@ def state_digest(state: bytes) -> str:
 
 
 EarlierRelease = tuple[str, str, Loss]
-"""The id of a release that the account paid for before, when it was made, and its loss."""
+"""The id of an earlier release of the account, when it was made, and its loss."""
 
 STOPPED = "stopped.json"
 """The output of a release that its quality check stopped: a JSON list of reasons."""

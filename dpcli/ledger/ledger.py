@@ -146,7 +146,7 @@ class OpenLedger(Store):
         return self.entries("kind = 'release' AND dataset = ?", dataset)
 
     def earlier(self, terms: AccountTerms, release_id: str) -> tuple[list[EarlierRelease], int]:
-        """The last `EARLIER` other releases of an account, newest first, and how many are before.
+        """The last `EARLIER` other releases, newest first, and how many are before.
 
         The entry in which that release chose its bounds or limits is not another release.
         """

@@ -1,4 +1,4 @@
-"""The tables of a page: one for each set of keys, whose columns are statistics or labels.
+"""The tables of a page, whose columns are statistics or labels of a key.
 
 A number stands in one table. Keys that all numbers of a table share name its lines; the labels of
 one key are columns if they are few and each line has a number for each of them.
@@ -22,7 +22,7 @@ MAX_ACROSS = 7
 """The most labels that are columns."""
 
 MAX_ACROSS_LETTERS = 80
-"""The most characters of these labels together, so that a sheet of paper holds the table."""
+"""The most characters of these labels, so that a sheet of paper holds them."""
 
 MAX_COLUMNS = 4
 """The most statistics that are columns of one table."""
@@ -36,11 +36,11 @@ Lines = Mapping[Labels, CellText]
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A table of `what`: `names` are the headings of labels, `columns` those of numbers.
+    """A table of `what`, with the headings of labels and of numbers.
 
-    `across` is the heading of the key whose labels are columns; empty if statistics are. With a
-    `scale`, numbers are drawn on it: as `bars` that begin at zero, or as points. `optional` are
-    the names of what the spec shows with each number.
+    Those of labels are `names`, those of numbers `columns`. `across` is the heading of the key
+    whose labels are columns; empty if statistics are. With a `scale`, numbers are drawn on it: as
+    `bars` that begin at zero, or as points. `optional` are the names of what the spec adds.
     """
 
     what: str
@@ -70,7 +70,7 @@ class Grid:
         return self.alone and len(self.lines) > LONG
 
     def added(self, cell: CellText) -> list[tuple[str, str]]:
-        """The names and texts of what the spec shows with a number, without blank ones."""
+        """The names and texts that the spec adds to a number, without blank ones."""
         return [pair for pair in zip(self.optional, cell.optional, strict=True) if pair[1]]
 
     @property
@@ -86,7 +86,7 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """The numbers of a statistic: their heading, those of their labels, and how they are drawn."""
+    """The numbers of a statistic, with headings, and how they are drawn."""
 
     heading: str
     unit: str
@@ -120,7 +120,7 @@ class Column:
 
 
 def single_numbers(columns: Sequence[Column]) -> Column:
-    """Numbers without keys as one column, whose lines are named by statistics and items."""
+    """Numbers without keys in one column, with a line for each statistic and item."""
     first, cells = columns[0], list[CellText]()
     optional = tuple(dict.fromkeys(name for column in columns for name in column.optional))
     has_items = any(cell.item for column in columns for cell in column.cells)
@@ -143,7 +143,7 @@ def single_numbers(columns: Sequence[Column]) -> Column:
 
 
 def grids(columns: Sequence[Column]) -> Iterator[Grid]:
-    """The tables of statistics with the same keys; numbers with equal labels share a table."""
+    """The tables of statistics with the same keys; equal labels share a table."""
     beside: list[tuple[Column, Labels, Lines]] = []
     for column in columns:
         for names, lines in _parts(column):
@@ -161,7 +161,7 @@ def grids(columns: Sequence[Column]) -> Iterator[Grid]:
 
 
 def _parts(column: Column) -> Iterator[tuple[Labels, Lines]]:
-    """The numbers by the keys over which they are totals; all together if they are a full grid."""
+    """The numbers by the keys over which they are totals, or all of a full grid."""
     cells: dict[Labels, CellText] = {}
     for cell in column.cells:
         labels = cell.labels or (column.heading,)
@@ -192,7 +192,7 @@ def _labels(lines: Lines) -> list[Labels]:
 
 
 def _across(names: Labels, lines: Lines) -> tuple[int, Labels] | None:
-    """The place of the last key whose labels can be columns, with its labels; None without one."""
+    """The place of the last key whose labels can be columns, with its labels."""
     labels = _labels(lines)
     if len(names) < 2 or prod(map(len, labels)) != len(lines):
         return None

@@ -11,16 +11,7 @@ from dpcli.planning.words.guarantee import headline, meaning, promise, protectio
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.unit import RowUnit
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.report.json import (
-    Count,
-    Ends,
-    JsonNumber,
-    JsonObject,
-    Positive,
-    Sentences,
-    if_known,
-    number,
-)
+from dpcli.report.json import Count, Ends, JsonNumber, JsonObject, Sentences, if_known, number
 from dpcli.specification.model import CentralSpec
 
 if TYPE_CHECKING:
@@ -337,8 +328,8 @@ class LedgerReport(JsonObject):
     further_budgets: list[FurtherBudgetReport] | None = None
     """What else bounds the account; absent without anything."""
     earlier: list[EarlierReport] | None = None
-    """The last entries of other releases of the account, newest first; absent without any."""
-    earlier_more: Positive | None = None
+    """The last other releases of the account, newest first; absent without any."""
+    earlier_more: Count | None = None
     """How many entries are before these; absent without any."""
 
     @classmethod

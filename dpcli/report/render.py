@@ -483,22 +483,19 @@ def grouped_views(views: Iterable[StatisticView]) -> list[GroupView]:
 
 
 def with_names(views: Iterable[StatisticView], part: str) -> list[str]:
-    """The different sentences of a part of all views, with names where they are not about all."""
+    """The different sentences of a part, with names if they are not about all."""
     views, named = list(views), dict[str, list[str]]()
     for view in views:
         found = getattr(view, part)
         for sentence in [found] if isinstance(found, str) else found:
             named.setdefault(sentence, []).append(view.title)
     return [
-        sentence if len(names) == len(views) else f"{', '.join(names)}: {uncapitalized(sentence)}"
+        sentence
+        if len(names) == len(views)
+        else f"{', '.join(names)}: {sentence[:1].lower()}{sentence[1:]}"
         for sentence, names in named.items()
         if sentence
     ]
-
-
-def uncapitalized(sentence: str) -> str:
-    """The sentence as it is within another one."""
-    return sentence[:1].lower() + sentence[1:]
 
 
 def extra_text(digits: Digits) -> Callable[[str, str], str]:

@@ -160,7 +160,7 @@ def test_declared_answers_have_a_verdict_and_a_total_of_their_own(
     assert '<b class="declared">2 declared answers</b>' in now[1]
     assert now[0].count("- **declared: ") == now[1].count('"verdict declared"') == 2
     assert all("declared answer" not in page.lower() for page in before)
-    assert before[0].count("- **met: ") == now[0].count("- **met: ") + 2
+    assert before[0].count("- **verified: ") == now[0].count("- **verified: ") + 2
 
 
 def test_any_bytes_are_split_without_an_error() -> None:
