@@ -197,7 +197,8 @@ def _across(names: Labels, lines: Lines) -> tuple[int, Labels] | None:
     if len(names) < 2 or prod(map(len, labels)) != len(lines):
         return None
     for at, shown in reversed([*enumerate(labels)]):
-        if 1 < len(shown) <= MAX_ACROSS and sum(map(len, shown)) <= MAX_ACROSS_LETTERS:
+        fits = 1 < len(shown) <= min(MAX_ACROSS, len(lines) - 1)
+        if fits and sum(map(len, shown)) <= MAX_ACROSS_LETTERS:
             return at, shown
     return None
 

@@ -30,6 +30,7 @@ from dpcli.planning.words.guarantee import (
     promise,
     protection,
     shuffle_condition,
+    strength,
     unprotected_notes,
 )
 from dpcli.planning.words.quality import check_rule, counted_rows_note
@@ -316,3 +317,19 @@ def test_the_stated_change_is_in_the_norm_that_the_noise_is_made_for(
 
     stated = protection(query, plan.spec)
     assert f"all its numbers together by at most {change}" in stated and norm in stated
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "neighbors", "word"),
+    [
+        ("1", "0", "add-remove", "strong"),
+        ("2", "0", "add-remove", "moderate"),
+        ("2", "0", "change-one", "strong"),
+        ("3", "1e-7", "add-remove", "weak"),
+        ("4", "0", "add-remove", "none"),
+        ("0.1", "0.4", "change-one", "none"),
+    ],
+)
+def test_the_protection_in_a_word(epsilon: str, delta: str, neighbors: str, word: str) -> None:
+    """It follows from the greatest belief in a fact, which was 10% before."""
+    assert strength(Loss(Fraction(epsilon), Fraction(delta)), neighbors) == word
