@@ -31,7 +31,7 @@ from dpcli.data.dates import DateColumn
 from dpcli.data.kinds import Axis
 from dpcli.data.number_columns import IntegerColumn, NumberColumn
 from dpcli.numeric.exact import exact_or_rounded, exact_or_up, rounded_text
-from dpcli.planning.words.guarantee import strength
+from dpcli.planning.words.guarantee import no_limit, strength
 from dpcli.planning.words.risks import Finding, Verdict
 from dpcli.privacy.loss import loss_text
 from dpcli.problems.messages import capitalized, count_text, quoted_list
@@ -171,6 +171,7 @@ def environment(form: str) -> Environment:
     templates.globals |= {
         "quoted_list": quoted_list,
         "responsible": RESPONSIBLE,
+        "no_limit": no_limit,
         "quality_columns": QUALITY_COLUMNS,
         "bins_columns": BINS_COLUMNS,
     }

@@ -54,11 +54,21 @@ def headline(plan: Plan) -> str:
     loss, spec = plan.cost, plan.spec
     if not loss.epsilon and not loss.delta:
         return _nothing(spec)
+    if strength(loss, spec.privacy.neighbors.value) == "none":
+        return no_limit(spec.unit_in_data)
     _, high, unless = _belief(_loss_between_values(plan))
     return (
         f"A recipient who knows the data of all other {spec.units_noun} and was {PRIOR:.0%} "
         f"sure of a fact about a {spec.unit_in_data} can be at most {high}% sure after this "
         f"release{unless}."
+    )
+
+
+def no_limit(unit: str) -> str:
+    """That a release, or a budget, protects no fact about a unit."""
+    return (
+        f"This epsilon does not limit what can be learned about a {unit}: a belief of {PRIOR:.0%} "
+        "in a fact can become more than 99%."
     )
 
 

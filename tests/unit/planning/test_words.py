@@ -139,7 +139,8 @@ def plans() -> Iterator[Plan]:
     for unit in UNITS:
         yield planned(UNIT=unit)
         yield planned(UNIT=unit, NEIGHBORS="change-one", RULE="zcdp", EPSILON="5")
-    yield planned(UNIT="row", RULE="zcdp", EPSILON="5")
+    for epsilon in ("5", "1.9"):
+        yield planned(UNIT="row", RULE="zcdp", EPSILON=epsilon)
     for neighbors in ("add-remove", "change-one"):
         for quality in QUALITIES:
             yield planned(UNIT="row", NEIGHBORS=neighbors, quality=quality)
