@@ -38,7 +38,7 @@ from dpcli.problems.messages import capitalized, count_text, quoted_list
 from dpcli.report.captions import QUALITY_COLUMNS, RESPONSIBLE, heading_text
 from dpcli.report.charts import MAX_BARS, Chart, Scale, chart_over_bins, interval_ends, tick_text
 from dpcli.report.collection import CollectionReport
-from dpcli.report.digits import SHOWN, Digits, any_rounded, number_writer, reader_of
+from dpcli.report.digits import Digits, any_rounded, number_writer, reader_of, supported_error
 from dpcli.report.first_counts import BINS_COLUMNS
 from dpcli.report.grids import Column, Grid, grids, single_numbers
 from dpcli.report.notes import comparison_sentences
@@ -503,6 +503,6 @@ def extra_text(digits: Digits) -> Callable[[str, str], str]:
 
     def written(name: str, text: str) -> str:
         is_error = text and digits == "interval" and name in ("se", "cv")
-        return rounded_text(Fraction(text), SHOWN, plain=True) if is_error else text
+        return supported_error(text) if is_error else text
 
     return written
