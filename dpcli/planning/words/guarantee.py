@@ -54,9 +54,9 @@ def headline(plan: Plan) -> str:
     loss, spec = plan.cost, plan.spec
     if not loss.epsilon and not loss.delta:
         return _nothing(spec)
-    if strength(loss, spec.privacy.neighbors.value) == "none":
-        return no_limit(spec.unit_in_data)
     _, high, unless = _belief(_loss_between_values(plan))
+    if float(high) > 100 * STRENGTHS["weak"]:
+        return no_limit(spec.unit_in_data)
     return (
         f"A recipient who knows the data of all other {spec.units_noun} and was {PRIOR:.0%} "
         f"sure of a fact about a {spec.unit_in_data} can be at most {high}% sure after this "
