@@ -59,6 +59,9 @@ def state_digest(state: bytes, unstored: int) -> str:
     return hashlib.sha256(b"%d %s" % (unstored, state)).hexdigest() if state or unstored else ""
 
 
+EarlierRelease = tuple[str, str, Loss]
+"""The id of an earlier release of the account, when it was made, and its loss."""
+
 STOPPED = "stopped.json"
 """The output of a release that its quality check stopped: a JSON list of reasons."""
 
@@ -192,7 +195,8 @@ class Receipt:
 
     `first` says whether it is the first release of its account in this ledger, `build` what makes
     it. If it was made `after_check`, that names the release whose quality check failed. The
-    `further_budgets` bound the account, too: those of its recipients and of its parent.
+    `further_budgets` bound the account, too: those of its recipients and of its parent. The
+    `earlier` ones are the last entries of other releases, newest first; `more` are before them.
     """
 
     ledger: str
@@ -207,6 +211,8 @@ class Receipt:
     after_check: str = ""
     recipient: str | None = None
     further_budgets: tuple[FurtherBudget, ...] = ()
+    earlier: tuple[EarlierRelease, ...] = ()
+    more: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
+from operator import itemgetter
 from pathlib import Path
 from typing import cast, final
 
@@ -18,6 +19,7 @@ from dpcli.ledger.balance import (
     Balance,
     Payload,
     RecordedCost,
+    balance,
     day_number,
     from_events_json,
     guarantee_counts,
@@ -42,6 +44,7 @@ from dpcli.ledger.charge import (
     SERIES,
     SUFFIX,
     Charge,
+    EarlierRelease,
     Receipt,
     Render,
     StoredRelease,
@@ -64,6 +67,9 @@ from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.unit import Neighbors
 from dpcli.problems.errors import LedgerError, Problem
 from dpcli.problems.messages import quoted_list
+
+EARLIER = 5
+"""How many earlier releases a receipt names."""
 
 DIGITS = 8
 """How many digits of a hash a message shows."""
@@ -140,15 +146,22 @@ class OpenLedger(Store):
         """The entries of the releases that an account paid for, in order."""
         return self.entries("kind = 'release' AND dataset = ?", dataset)
 
-    def is_first(self, release_id: str, dataset: str) -> bool:
-        """Whether an account paid for no release other than `release_id`.
+    def earlier(self, terms: AccountTerms, release_id: str) -> tuple[list[EarlierRelease], int]:
+        """The last `EARLIER` other releases, newest first, and how many are before.
 
         The entry in which that release chose its bounds or limits is not another release.
         """
+        dataset, found = terms.dataset, list[EarlierRelease]()
         own = *entry_names(release_id, dataset), *entry_names(release_id + SUFFIX, dataset)
         condition = "kind = 'release' AND dataset = ? AND release_id NOT IN (?, ?, ?, ?)"
-        query = f"SELECT 1 FROM entries WHERE {condition} LIMIT 1"  # noqa: S608 - a constant
-        return not list(self.query(query, dataset, *own))
+        query = f"SELECT number FROM entries WHERE {condition} ORDER BY number DESC"  # noqa: S608 - a constant
+        numbers = list(map(itemgetter(0), self.query(query, dataset, *own)))
+        for number in numbers[:EARLIER]:
+            (entry,) = self.entries("number = ?", number)
+            cost = recorded_cost(entry.events_json, entry.period, terms)
+            loss = balance(replace(terms, window=None), [cost]).lifetime
+            found.append((entry.release_id, str(entry.content()["created"]), loss))
+        return found, len(numbers) - len(found)
 
     def entry_of(self, release_id: str, dataset: str) -> LedgerEntry | None:
         """The entry of a dataset with this release id; None if there is none."""
@@ -448,11 +461,12 @@ class OpenLedger(Store):
         terms, further = account.terms or charge.terms, list[FurtherBudget]()
         if terms.recipients or account.parent:
             further = account.further_budgets(terms, charge.cost)
+        earlier, more = self.earlier(terms, charge.release_id)
         receipt = Receipt(
             self.path.name, entry.number, entry.head, terms, charge.period,
-            before.spent, after, first=self.is_first(charge.release_id, dataset),
+            before.spent, after, first=not earlier,
             build=charge.build, after_check=charge.after_check, recipient=charge.recipient,
-            further_budgets=tuple(further),
+            further_budgets=tuple(further), earlier=tuple(earlier), more=more,
         )  # fmt: skip
         outputs = dict(render(receipt))
         self.append(entry, outputs)

@@ -396,7 +396,7 @@ def _require_history(ledger: OpenLedger, proof: Proof, *, is_forked: bool, is_wh
     """
     if not is_whole:
         return
-    is_first = ledger.is_first(proof.release_id, proof.terms.dataset)
+    is_first = not ledger.earlier(proof.terms, proof.release_id)[0]
     if proof.first is not None and proof.first != is_first and not (is_forked and proof.first):
         expected = "releases" if is_first else "no release"
         raise LedgerError([proof.disagrees(f"its account had {expected} before it")])

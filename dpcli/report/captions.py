@@ -19,6 +19,8 @@ RESPONSIBLE = {
     "Contact": "contact",
     "Purpose": "intended_use",
     "Region": "region",
+    "Why this epsilon": "justification",
+    "Who sees raw rows": "access",
 }
 """Titles of who is responsible for a release, and their keys in `declarations`."""
 

@@ -1,4 +1,4 @@
-"""The geometry of charts: bars and points in tables, histograms, and lines.
+"""The geometry of charts: bars and points in tables, and lines.
 
 Every number of a chart is also text in the table next to it. Positions are shares of the drawing,
 from 0 at the left or lower end to 1. `charts.html.j2` turns them into static SVG.
@@ -30,12 +30,12 @@ STEP_PARTS = 4
 """The ends of a scale are multiples of its step divided by this number."""
 
 MAX_BARS = 20
-"""Bars are drawn for up to this number of bins; more, and dates, are a line."""
+"""More bins, and dates, are drawn as a line."""
 
 MAX_NAMES = 5
 
 MAX_NAME_LENGTH = 11
-"""Characters of a name that fits below its bar."""
+"""Characters of a name of which three fit below the axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +82,15 @@ class Scale:
     def mark(self, cell: CellText, at: float = 0) -> Mark:
         """The mark of a published cell that is not suppressed."""
         texts = (cell.value, cell.lower, cell.upper)
-        value, lower, upper = (self.position(number_of(text or cell.value)) for text in texts)
+        # A number without information may lie beyond the scale.
+        positions = (self.position(number_of(text or cell.value)) for text in texts)
+        value, lower, upper = (min(max(position, 0.0), 1.0) for position in positions)
         return Mark(at, value, lower, upper, cell.exact, bool(cell.flag))
+
+    def filled(self, cell: CellText) -> int:
+        """The percentage of a bar that begins at its base; zero for numbers below that."""
+        length = self.mark(cell).value - self.base
+        return round(100 * max(length, 0.0) / max(1 - self.base, 0.01))
 
     @property
     def shows_zero(self) -> bool:
@@ -137,8 +144,8 @@ class Mark:
 class Chart:
     """A chart over the bins of a column; suppressed numbers split it into runs.
 
-    The numbers are drawn as `bars` bars, or if it is zero as a line over a band of intervals, with
-    dots if `dotted`. A name below the axis has a position, a text anchor and a text.
+    The numbers are drawn as a line over a band of intervals, with dots if `dotted`. A name below
+    the axis has a position, a text anchor and a text.
     """
 
     title: str
@@ -146,7 +153,6 @@ class Chart:
     caption: str
     scale: Scale
     names: tuple[tuple[float, str, str], ...]
-    bars: int
     runs: tuple[tuple[Mark, ...], ...]
     dotted: bool
 
@@ -160,35 +166,30 @@ def chart_over_bins(
     heading: str = "",
     value_heading: str = "",
 ) -> Chart:
-    """A chart of the bins of a column: bars, or a line for dates and for many bins.
+    """A line over the bins of a column.
 
     `heading` is what people read in place of the name of the column, `value_heading` names the
     numbers if they have a unit, and `percent` is the confidence.
     """
     column = require_numeric(key.column)
-    as_line = column.date_range is not None or len(key) > MAX_BARS
     heading, (low, high) = heading or column.name, map(column.text, column.limits)
-    interval = "the band" if as_line else "the line on each bar"
     has_intervals = any(not cell.exact for cell in cells)
     return Chart(
-        title=f"{'line' if as_line else 'histogram'} over {len(cells)} bins of {heading}",
+        title=f"line over {len(cells)} bins of {heading}",
         described=f"From {low} to {high}. The table below holds every number"
-        + (f"; {interval} is the {percent} interval." if has_intervals else "."),
+        + (f"; the band is the {percent} interval." if has_intervals else "."),
         caption=f"{value_heading} by " * bool(value_heading)
         + ", ".join([heading, *cells[0].labels[:-1]])
-        + (_widths_note(key, column) if as_line else ""),
+        + _widths_note(key, column),
         scale=scale,
-        names=tuple(_names(column, key, cells, as_line=as_line)),
-        bars=0 if as_line else len(cells),
-        runs=tuple(_runs(cells, _middles(key, column, as_line=as_line), scale)),
+        names=tuple(_names(column, key)),
+        runs=tuple(_runs(cells, _middles(key, column), scale)),
         dotted=len(cells) <= MAX_BARS,
     )
 
 
-def _middles(key: Axis, column: NumericColumn, *, as_line: bool) -> list[float]:
-    """The position of each number: the middle of its bin, or of its bar."""
-    if not as_line:
-        return [(index + 0.5) / len(key) for index in range(len(key))]
+def _middles(key: Axis, column: NumericColumn) -> list[float]:
+    """The position of each number: the middle of its bin."""
     edges = [*key.starts, column.upper + 1]
     width = 2 * (edges[-1] - edges[0])
     return [(start + end - 2 * edges[0]) / width for start, end in pairwise(edges)]
@@ -211,32 +212,16 @@ def _widths_note(key: Axis, column: NumericColumn) -> str:
     return "; the last bin is narrower" if widths and last < widths[0] else ""
 
 
-def _names(
-    column: NumericColumn, key: Axis, cells: Sequence[CellText], *, as_line: bool
-) -> Iterator[tuple[float, str, str]]:
-    """The names below the axis: those of bins, or of edges between them.
-
-    Short names of closed ranges are placed below the middle of their bars. Otherwise the edges
-    have names, up to the upper bound.
-    """
-    count = len(key)
-    are_named = column.closed_bins and not as_line
-    labels = tuple(cell.labels[-1] for cell in cells if are_named)
-    if labels and max(map(len, labels)) <= MAX_NAME_LENGTH:
-        names, positions = labels, [(index + 0.5) / count for index in range(count)]
-    else:
-        edges = [*key.starts, column.upper]
-        width = max(column.upper - edges[0], 1)
-        names = tuple(map(column.text, edges))
-        positions = [index / count for index in range(count + 1)]
-        if as_line:
-            positions = [(edge - edges[0]) / width for edge in edges]
+def _names(column: NumericColumn, key: Axis) -> Iterator[tuple[float, str, str]]:
+    """The names below the axis: those of edges between bins, up to the upper bound."""
+    edges = [*key.starts, column.upper]
+    width, names = max(column.upper - edges[0], 1), tuple(map(column.text, edges))
     last, longest = len(names) - 1, max(map(len, names))
     max_names = MAX_NAMES if longest <= 6 else 3 if longest <= MAX_NAME_LENGTH else 2
     stride = max(1, -(-last // (max_names - 1)) if max_names > 2 else last)
     for index in dict.fromkeys([*range(0, last - stride // 2, stride), last]):
-        x, anchor = positions[index], "middle"
-        if index in (0, last) and not (labels and names is labels and count <= MAX_NAMES):
+        x, anchor = (edges[index] - edges[0]) / width, "middle"
+        if index in (0, last):
             # The names at both ends must not leave the drawing.
             x, anchor = (0.0, "start") if not index else (1.0, "end")
         yield x, anchor, names[index]

@@ -82,6 +82,15 @@ def supported(cell: CellText) -> CellText:
     return replace(cell, value=value, lower=ends[0], upper=ends[1])
 
 
+def supported_error(text: str) -> str:
+    """A standard error or a coefficient of variation, rounded up to two digits."""
+    number, (_, _, decimals) = Fraction(text), text.partition(".")
+    shown = SHOWN - 1 - _order(number) if number else 0
+    unit = Fraction(10) ** -shown
+    is_short = not number or shown >= len(decimals)
+    return text if is_short else decimal_text(ceil(number / unit) * unit, max(shown, 0))
+
+
 def reader_of(digits: Digits) -> Callable[[CellText], CellText]:
     """The function that gives a cell with these digits; with `all`, unchanged."""
     return supported if digits == "interval" else lambda cell: cell

@@ -105,11 +105,6 @@ class CellText:
     optional: tuple[str, ...] = ()
 
     @property
-    def texts(self) -> tuple[str, ...]:
-        """The texts of all columns of the number, in their order."""
-        return (self.value, self.lower, self.upper, self.flag, *self.optional)
-
-    @property
     def labels(self) -> tuple[str, ...]:
         """The labels of the group, and the item if it has a name."""
         return (*self.keys.values(), *([self.item] if self.item else []))

@@ -300,6 +300,15 @@ class BuildReport(JsonObject):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierReport(JsonObject):
+    """A release that the account paid for before."""
+
+    release_id: str
+    created: str
+    loss: LossReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerReport(JsonObject):
     """The entry of the ledger that was charged."""
 
@@ -318,6 +327,10 @@ class LedgerReport(JsonObject):
     """For whom the release is; absent if it is public."""
     further_budgets: list[FurtherBudgetReport] | None = None
     """What else bounds the account; absent without anything."""
+    earlier: list[EarlierReport] | None = None
+    """The last other releases of the account, newest first; absent without any."""
+    earlier_more: Count | None = None
+    """How many entries are before these; absent without any."""
 
     @classmethod
     def of(cls, receipt: Receipt) -> LedgerReport:
@@ -332,4 +345,10 @@ class LedgerReport(JsonObject):
             build=BuildReport.read(receipt.build),
             recipient=receipt.recipient,
             further_budgets=[*map(FurtherBudgetReport.of, receipt.further_budgets)] or None,
-        )
+            earlier=[
+                EarlierReport(release_id=name, created=created, loss=LossReport.read(loss))
+                for name, created, loss in receipt.earlier
+            ]
+            or None,
+            earlier_more=receipt.more or None,
+        )  # fmt: skip

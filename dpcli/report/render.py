@@ -6,6 +6,7 @@ templates apply to every text. A page shows the numbers of a statistic as tables
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -30,21 +31,23 @@ from dpcli.data.dates import DateColumn
 from dpcli.data.kinds import Axis
 from dpcli.data.number_columns import IntegerColumn, NumberColumn
 from dpcli.numeric.exact import exact_or_rounded, exact_or_up, rounded_text
+from dpcli.planning.words.guarantee import no_limit, strength
 from dpcli.planning.words.risks import Finding, Verdict
 from dpcli.privacy.loss import loss_text
-from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.messages import capitalized, count_text, quoted_list
 from dpcli.report.captions import QUALITY_COLUMNS, RESPONSIBLE, heading_text
-from dpcli.report.charts import Chart, Scale, chart_over_bins, interval_ends, tick_text
+from dpcli.report.charts import MAX_BARS, Chart, Scale, chart_over_bins, interval_ends, tick_text
 from dpcli.report.collection import CollectionReport
-from dpcli.report.digits import Digits, any_rounded, number_writer, reader_of
+from dpcli.report.digits import Digits, any_rounded, number_writer, reader_of, supported_error
 from dpcli.report.first_counts import BINS_COLUMNS
+from dpcli.report.grids import Column, Grid, grids, single_numbers
 from dpcli.report.notes import comparison_sentences
-from dpcli.report.numbers import RAW, CellText, NumberTable, flags_of, number_of
+from dpcli.report.numbers import POPULATION, RAW, flags_of, number_of
 from dpcli.report.release import RiskReport
 from dpcli.report.report import Report
-from dpcli.report.statistic import PublishedStatisticReport, nothing_selected
+from dpcli.report.statistic import nothing_selected
 from dpcli.specification.model import Caption
+from dpcli.specification.yaml_reader import without_comments
 from dpcli.statistics.quality.completeness import Complete
 
 NUMERIC_COLUMNS = {kind.key: kind for kind in (IntegerColumn, NumberColumn, DateColumn)}
@@ -90,7 +93,7 @@ def render_page(form: str, report: Report, digits: Digits = "interval") -> bytes
     named = f"{spec.title} ({spec.dataset})" if spec.title else spec.dataset
     named += ", randomized record by record" if isinstance(stated, CollectionReport) else ""
     entries = [StatisticView(report, index) for index in range(len(report.numbers))]
-    shown = (cell for view in entries for lines in view.tables for cell in lines.cells)
+    shown = (cell for view in entries for table in view.numbers for cell in table.cells(MAX_LINES))
     page = environment(form).get_template(f"report.{form}.j2")
     try:
         return page.render(
@@ -102,23 +105,16 @@ def render_page(form: str, report: Report, digits: Digits = "interval") -> bytes
             example=example,
             declared=stated.declarations or {},
             entries=entries,
+            groups=grouped_views(entries),
             read=reader_of(digits),
-            incomplete=_incomplete(view.statistic for view in entries),
+            extra=extra_text(digits),
+            percent=report.percent,
             is_rounded=any_rounded(shown, digits),
             risks=list(map(_finding, stated.risks)),
+            sha256=hashlib.sha256(report.content).hexdigest(),
         ).encode()
     except UndefinedError as missing:
         raise KeyError(missing.message) from None
-
-
-def _incomplete(statistics: Iterable[PublishedStatisticReport]) -> Iterator[str]:
-    """A sentence for each first reason why numbers are incomplete."""
-    names: dict[str, list[str]] = {}
-    for stated in statistics:
-        if stated.complete == Complete.NO:
-            first, *_ = stated.complete_sentence.split("; at least ")
-            names.setdefault(first, []).append(stated.name)
-    yield from (f"{', '.join(sharing)}: {sentence}." for sentence, sharing in names.items())
 
 
 def _finding(stated: RiskReport) -> Finding:
@@ -164,6 +160,9 @@ def environment(form: str) -> Environment:
         "short": _digits_filter(rounded_text),
         "loss": lambda stated: loss_text(stated.loss),
         "tick": tick_text,
+        "strength": strength,
+        "plain_spec": without_comments,
+        "with_names": with_names,
         "many": count_text,
         "capital": capitalized,
         "sentence": lambda text: f"{capitalized(text)}.",
@@ -172,6 +171,7 @@ def environment(form: str) -> Environment:
     templates.globals |= {
         "quoted_list": quoted_list,
         "responsible": RESPONSIBLE,
+        "no_limit": no_limit,
         "quality_columns": QUALITY_COLUMNS,
         "bins_columns": BINS_COLUMNS,
     }
@@ -245,81 +245,74 @@ MAX_LINES = 1_000
 
 MAX_CHARTS = 12
 
+MAX_HEADINGS = 4
+"""The most statistics of a table that its heading describes."""
 
-@dataclass(frozen=True, slots=True)
-class NumbersTable:
-    """A table of the first published `cells`, and how many `more` there are.
-
-    `ranges` and `flags` say whether any cell has an interval or a flag; `optional` are the names
-    of columns that the spec adds. If cells are `drawn`, it is on one common `scale`, or each cell
-    on its own scale if `scale` is None.
-    """
-
-    title: str
-    cells: Sequence[CellText]
-    more: int
-    ranges: bool
-    flags: bool
-    optional: tuple[str, ...]
-    drawn: bool
-    scale: Scale | None
-
-    def scale_of(self, cell: CellText) -> Scale:
-        """The scale on which a cell is drawn."""
-        return self.scale or Scale.covering(interval_ends([cell]), zero=True)
+KINDS = {RAW: "before post-processing", POPULATION: "in the population"}
+"""What numbers under a further name are, by the ending of their name."""
 
 
 class StatisticView:
-    """What a page shows of a statistic: its tables, and charts over its bins."""
+    """What a page shows of a statistic: its numbers, and charts over its bins."""
 
     def __init__(self, report: Report, index: int) -> None:
         stated = report.release
-        self.statistic, self._numbers = stated.statistics[index], report.numbers[index]
+        self.statistic, self.numbers = stated.statistics[index], report.numbers[index]
         self.percent, self._flags, self._sample = report.percent, stated.flags, stated.sample
         self._optional = stated.optional_columns or []
-        self._layout, self.count = self.statistic.layout, len(self._numbers[0].frame)
+        self._layout, self.count = self.statistic.layout, len(self.numbers[0].frame)
         self.bars = self._layout.measure != "values"
         self._columns = {column.name: column for column in stated.spec.columns}
         self._unit = self.statistic.one_unit
 
     @property
+    def title(self) -> str:
+        """The title of the statistic; without one, its name."""
+        return self.statistic.title or self.statistic.name
+
+    @property
     def heading(self) -> str:
         """The title of the statistic; without one, its name and what it counts."""
-        return (
-            self.statistic.title
-            or f"{self.statistic.name}: {self._counted(self.statistic.named_after)}"
-        )
+        verb = "counts" if self._layout.measure == "counts" else "over"
+        stated = self.statistic
+        return stated.title or f"{stated.name}: {verb} {stated.named_after}"
 
     @property
-    def caption(self) -> Iterator[str]:
-        """Sentences with the name of a statistic that has a title, and with its unit."""
-        if self.statistic.title:
-            counted = self._counted(self.statistic.named_after)
-            yield f"In the table it is called {self.statistic.name}; {counted}."
-        if self.statistic.unit:
-            yield f"The unit is {self.statistic.unit}."
+    def table(self) -> str:
+        """The wide table that has its numbers; empty if no key and no bin names them."""
+        is_grouped = self.statistic.key_names or self._layout.axis or self._layout.chosen
+        return self._layout.table if is_grouped or self.statistic.bins else ""
 
     @property
-    def title(self) -> str:
-        """What the statistic counts or takes values over: `counts visits`, `over visits`."""
-        return self._counted(self.statistic.counts)
-
-    def _counted(self, units: str) -> str:
-        return f"{'counts' if self._layout.measure == 'counts' else 'over'} {units}"
+    def asked(self) -> str:
+        """What was asked, its unit and its note, and whether the numbers are complete."""
+        stated = self.statistic
+        asked = [f"{capitalized(stated.request)}."]
+        if stated.title:
+            asked = [f"{stated.title} ({stated.name} in the table): {stated.request}."]
+        asked += [f"The unit is {stated.unit}."] if stated.unit else []
+        asked += [stated.note] if stated.note else []
+        asked += [f"{capitalized(stated.left_out)}."] if stated.left_out else []
+        if stated.complete == Complete.NO:
+            asked += ["These numbers are not complete."]
+        return " ".join(asked)
 
     @property
     def complete(self) -> str:
         """A sentence on whether the numbers are complete; empty for earlier reports."""
         stated = self.statistic
-        if not stated.complete_sentence:
-            return ""
         differ = " Groups may differ." if stated.by or stated.bins else ""
-        return f"{capitalized(stated.complete_sentence)}.{differ}"
+        sentence = stated.complete_sentence
+        return f"{capitalized(sentence)}.{differ}" if sentence else ""
 
     @property
-    def requested(self) -> str:
-        """The inputs of the statistic in a sentence."""
-        return f"Requested: {self.statistic.request}."
+    def left_out(self) -> str:
+        """The same in short: only of numbers that are not complete, the first reason."""
+        end = {Complete.YES: ":", Complete.UNKNOWN: ":", Complete.NO: "; at least "}
+        short, *_ = self.complete.removesuffix(" Groups may differ.").split(
+            end[Complete(self.statistic.complete)]
+        )
+        return f"{short.removesuffix('.')}." if short else ""
 
     @property
     def exact(self) -> bool:
@@ -327,40 +320,51 @@ class StatisticView:
         return all(query.mechanism.kind == "exact" for query in self.statistic.queries)
 
     @property
-    def headings(self) -> list[str]:
-        """The headings of the columns that name a line."""
+    def columns(self) -> Iterator[Column]:
+        """Its numbers as columns of tables: its own, then those under further names."""
         names = [*self._layout.columns, *filter(None, [self._layout.across])]
         names = [*self.statistic.by, "chosen"] if self._layout.chosen else names
-        return list(map(self._heading_of, names))
+        bounds = (self.statistic.bounds or ()) if self._layout.scale == "bounds" else ()
+        for numbers in self.numbers:
+            cells, kind = numbers.cells(MAX_LINES), KINDS.get(numbers.ending, "")
+            if self._layout.chosen:
+                cells = tuple(replace(cell, item=cell.item or "no label") for cell in cells)
+            yield Column(
+                " ".join(filter(None, [self.title, kind])),
+                self._unit_of(numbers.ending),
+                tuple(map(self._heading_of, names)),
+                cells,
+                tuple(column.name for column in numbers.shown),
+                drawn=self._drawn and self._layout.scale != "each",
+                bars=self.bars,
+                bounds=bounds,
+                totals=self._layout.totals or "",
+                dates=numbers.dates,
+            )
 
-    @property
-    def keys(self) -> list[str]:
-        """The headings of the columns that name a group."""
-        return list(map(self._heading_of, self.statistic.key_names))
-
-    @property
-    def value_heading(self) -> str:
-        """The heading of the published numbers, and of counts behind percent."""
-        counts = f"; {self.statistic.name}{RAW}: {self.statistic.counts}"
-        has_counts = self.statistic.percent and self.statistic.raw
-        return heading_text("value", Caption(unit=self._unit + counts * bool(has_counts)))
+    def _unit_of(self, ending: str) -> str:
+        """The unit of numbers with this ending: counts stand next to percent."""
+        has_counts = self.statistic.percent and ending == RAW
+        return self.statistic.counts if has_counts else self._unit
 
     def _heading_of(self, name: str) -> str:
         return heading_text(name, self._columns.get(name))
 
     @cached_property
     def charts(self) -> list[Chart]:
-        """Charts over the bins of a column, one for each group if there are few groups."""
+        """Lines over the bins of a column, one for each group if there are few groups."""
         key = self._axis
         if key is None or not self._drawn or not len(key) <= self.count <= MAX_CHARTS * len(key):
             return []
-        cells = self._numbers[0].cells()
-        scale = Scale.covering(interval_ends(cells), zero=self.bars, dates=self._numbers[0].dates)
+        if not key.column.is_date and len(key) <= MAX_BARS:
+            return []
+        cells = self.numbers[0].cells()
+        scale = Scale.covering(interval_ends(cells), zero=self.bars, dates=self.numbers[0].dates)
         groups = (cells[start : start + len(key)] for start in range(0, len(cells), len(key)))
-        has_unit = self._unit and not self._numbers[0].dates
+        has_unit = self._unit and not self.numbers[0].dates
         captions = {
             "heading": self._heading_of(key.column.name),
-            "value_heading": f"value ({self._unit})" if has_unit else "",
+            "value_heading": heading_text("value", Caption(unit=self._unit)) if has_unit else "",
         }
         return [chart_over_bins(group, key, scale, self.percent, **captions) for group in groups]
 
@@ -369,7 +373,7 @@ class StatisticView:
         return not self._layout.chosen and self._any("value")
 
     def _any(self, part: str) -> bool:
-        return any((numbers.frame[part] != "").any() for numbers in self._numbers)
+        return any((numbers.frame[part] != "").any() for numbers in self.numbers)
 
     @property
     def _any_cut(self) -> bool:
@@ -381,7 +385,7 @@ class StatisticView:
             [None if end is None else Fraction(end) for end in ends]
             for ends in self._layout.possible or ()
         ]
-        cells = self._numbers[0].cells(MAX_LINES) if limits else ()
+        cells = self.numbers[0].cells(MAX_LINES) if limits else ()
         return any(
             number_of(text) == end
             for index, cell in enumerate(cells)
@@ -398,61 +402,21 @@ class StatisticView:
         starts = tuple(map(column.steps_of, axis.starts))
         return Axis(replace(column, bounds=(starts[0], column.steps_of(axis.end))), starts)
 
-    @cached_property
-    def tables(self) -> list[NumbersTable]:
-        """Tables of the numbers, then of raw and of population numbers if published.
-
-        Numbers that no chart shows are drawn in their table.
-        """
-        return list(map(self._table, self._numbers))
-
-    def _has_ranges(self, numbers: NumberTable) -> bool:
+    @property
+    def _has_ranges(self) -> bool:
         """Whether any number has an interval to show; a certain rank has one, too."""
-        lower, upper = numbers.frame["lower"], numbers.frame["upper"]
-        return bool(((lower != "") if numbers.chosen else (lower != upper)).any())
-
-    def _table(self, numbers: NumberTable) -> NumbersTable:
-        own, cells, frame = numbers is self._numbers[0], numbers.cells(MAX_LINES), numbers.frame
-        drawn, scale = self._drawn and not (own and self.charts), None
-        if drawn and self._layout.scale != "each":
-            bounds = self.statistic.bounds if self._layout.scale == "bounds" else None
-            ends = [*map(number_of, bounds or ()), *interval_ends(cells)]
-            scale = Scale.covering(ends, zero=self.bars, dates=numbers.dates)
-        return NumbersTable(
-            "" if own else numbers.name,
-            cells,
-            len(frame) - len(cells),
-            self._has_ranges(numbers),
-            bool((frame["flag"] != "").any()),
-            tuple(column.name for column in numbers.shown),
-            drawn,
-            scale,
-        )
+        frames = ((table.frame["lower"], table.frame["upper"], table.chosen)
+                  for table in self.numbers)  # fmt: skip
+        return any(((low != "") if chosen else (low != high)).any() for low, high, chosen in frames)
 
     @property
     def notes(self) -> Iterator[str]:
-        """Sentences about intervals and flags."""
-        if nothing := nothing_selected(self.statistic, self._numbers[0]):
+        """Sentences about these numbers alone."""
+        if nothing := nothing_selected(self.statistic, self.numbers[0]):
             yield nothing
         elif not self.count:
             yield "No group was shown."
-        elif not self._any("lower"):
-            minimized = self.statistic.mechanism.kind == "objective"
-            what = (
-                "The minimizer of a perturbed objective"
-                if minimized
-                else "A choice among candidates"
-            )
-            yield f"{what} has no interval."
-        elif not any(table.ranges for table in self.tables):
-            yield "The numbers are exact."
-        else:
-            about = self.statistic.interval_of
-            number = f"the noise-free number{f' of {about}' if about else ''}"
-            yield f"The interval contains {number} in {self.percent} of cases."
-            if self._any_cut:
-                yield "Intervals end where the spec makes no further numbers possible."
-        for sentence in comparison_sentences(self.statistic, self._numbers, self.percent):
+        for sentence in comparison_sentences(self.statistic, self.numbers, self.percent):
             yield f"{capitalized(sentence)}."
         if self._sample and self.statistic.population:
             yield (
@@ -460,16 +424,90 @@ class StatisticView:
                 f"of {self._sample.population:,}; its interval contains what is true of the "
                 f"population in {self.percent} of cases, over samples and noise."
             )
-        yield from self._meanings
+        if (more := self.count - MAX_LINES) > 0:
+            yield f"{count_text(more, 'more line')} are in the table and in the JSON report."
 
     @property
-    def _meanings(self) -> Iterator[str]:
-        """What the flags and the added columns of the tables mean."""
-        flags = flags_of(self._numbers)
+    def about_intervals(self) -> Iterator[str]:
+        """Sentences about intervals, which other statistics may share."""
+        if not self.count or nothing_selected(self.statistic, self.numbers[0]):
+            return
+        if not self._any("lower"):
+            minimized = self.statistic.mechanism.kind == "objective"
+            what = "The minimizer of a perturbed objective"
+            yield f"{what if minimized else 'A choice among candidates'} has no interval."
+        elif not self._has_ranges:
+            yield "The numbers are exact."
+        else:
+            about = self.statistic.interval_of
+            number = f"the noise-free number{f' of {about}' if about else ''}"
+            yield f"The interval contains {number} in {self.percent} of cases."
+
+    @property
+    def meanings(self) -> Iterator[str]:
+        """What cut intervals, flags and added columns of the tables mean."""
+        if self._any_cut:
+            yield "Intervals end where the spec makes no further numbers possible."
+        flags = flags_of(self.numbers)
         for flag, meaning in self._flags.meanings.items():
             if flag in flags:
                 yield f"Flag {meaning}."
-        shown = {column.name for numbers in self._numbers for column in numbers.shown}
+        shown = {column.name for numbers in self.numbers for column in numbers.shown}
         for column in self._optional:
             if column.name in shown and self._any(column.name):
                 yield f"Column {column.meaning}."
+
+
+class GroupView:
+    """The statistics with the same keys, which share tables."""
+
+    def __init__(self, views: Sequence[StatisticView]) -> None:
+        self.views, has_keys = views, bool(views[0].table)
+        columns = [column for view in views for column in view.columns]
+        self.grids = list(grids(columns if has_keys else [single_numbers(columns)]))
+        self.heading = "; ".join(view.heading for view in views)
+        if len(views) > MAX_HEADINGS:
+            self.heading = ", ".join(view.title for view in views) if has_keys else "Single numbers"
+
+    def caption(self, grid: Grid) -> str:
+        """What a table shows; of one table, what was asked."""
+        return self.views[0].asked if self.is_one else grid.title
+
+    @property
+    def is_one(self) -> bool:
+        """Whether there is one statistic, with one table."""
+        return len(self.views) == len(self.grids) == 1
+
+
+def grouped_views(views: Iterable[StatisticView]) -> list[GroupView]:
+    """The statistics by their keys, in the order of the first of each."""
+    by_table: dict[str, list[StatisticView]] = {}
+    for view in views:
+        by_table.setdefault(view.table, []).append(view)
+    return [GroupView(views) for views in by_table.values()]
+
+
+def with_names(views: Iterable[StatisticView], part: str) -> list[str]:
+    """The different sentences of a part, with names if they are not about all."""
+    views, named = list(views), dict[str, list[str]]()
+    for view in views:
+        found = getattr(view, part)
+        for sentence in [found] if isinstance(found, str) else found:
+            named.setdefault(sentence, []).append(view.title)
+    return [
+        sentence
+        if len(names) == len(views)
+        else f"{', '.join(names)}: {sentence[:1].lower()}{sentence[1:]}"
+        for sentence, names in named.items()
+        if sentence
+    ]
+
+
+def extra_text(digits: Digits) -> Callable[[str, str], str]:
+    """How an added column is written; errors have two significant digits, or all."""
+
+    def written(name: str, text: str) -> str:
+        is_error = text and digits == "interval" and name in ("se", "cv")
+        return supported_error(text) if is_error else text
+
+    return written

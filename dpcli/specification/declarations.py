@@ -45,6 +45,7 @@ class DeclarationsModel(SectionModel):
     intended_use: AnswerText | None = None
     region: AnswerText | None = None
     license: AnswerText | None = None
+    justification: AnswerText | None = None
 
     def resolved(self) -> Declarations:
         """The declared population and answers, in the order of the spec."""

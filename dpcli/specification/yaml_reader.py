@@ -35,6 +35,7 @@ from dpcli.problems.reference import texts, variant_code
 MAX_BYTES, MAX_NODES, MAX_DEPTH = 2**20, 100_000, 20
 
 LINE_BREAK = re.compile(r"\r\n|\r|\n")
+COMMENT = re.compile("#.*")
 CONTROLS = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 CONTROLS_BEYOND_ASCII = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]"
 """Compiled only for unprintable texts beyond ASCII, because that takes long."""
@@ -247,3 +248,17 @@ def find_placeholders(node: Node, key: str = "") -> None:
     for item in node.items if isinstance(node, SequenceNode) else ():
         if not isinstance(item, ScalarNode):
             find_placeholders(item, key)
+
+
+def without_comments(text: str) -> str:
+    """The text of a spec without comments and empty lines; as it is if it is no YAML."""
+    kept, at = list[str](), 0
+    try:
+        for token in yaml.scan(text, yaml.SafeLoader):
+            start, end = token.start_mark.index, token.end_mark.index
+            kept += [COMMENT.sub("", text[at:start]), text[max(at, start) : end]]
+            at = max(at, end)
+    except yaml.YAMLError:
+        return text
+    lines = "".join([*kept, COMMENT.sub("", text[at:])]).splitlines()
+    return "\n".join(line.rstrip() for line in lines if line.strip())

@@ -45,6 +45,17 @@ def ends(*looks: Look, places: Sequence[str]) -> list[list[float | None]]:
     return positions
 
 
+def sheets(page: str, size: Literal["Letter", "A4"]) -> int:
+    """How many sheets of paper a page takes."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, printed = Path(folder) / "page.html", Path(folder) / "page.pdf"
+        sized = page.replace("</style>", f"@page {{ size: {size}; }}</style>", 1)
+        source.write_text(sized, encoding="utf-8")
+        words = ("--no-pdf-header-footer", f"--print-to-pdf={printed}", source.as_uri())
+        _browse(*words, folder=folder)
+        return max(map(int, re.findall(rb"/Count (\d+)", printed.read_bytes())))
+
+
 def _look(looks: Sequence[Look], scheme: Literal["light", "dark"], look: str) -> Any:
     """What a script finds on each page, which it calls `seen`; the browser starts once.
 

@@ -79,6 +79,7 @@ def _outputs(
         wide = "\n".join(hashlib.sha256(file.read_bytes()).hexdigest() for file in files)
     _made_of_the_facts(wide=sorted(Path().glob("wide*.csv")), local=local)
     head = reported(Path("r.json"))["ledger"]["head"]
+    digest = hashlib.sha256(Path("r.json").read_bytes()).hexdigest()
     outputs = {
         "table.csv": table,
         "wide.sha256": wide + "\n",
@@ -93,7 +94,7 @@ def _outputs(
     made_by = BuildReport.read(this_build()).text
     written = {made_by: "dpcli", made_by.replace("_", r"\_"): "dpcli"}
     versions = {f'"{__version__}"': '"(version)"', f"dpcli {__version__}": "dpcli"}
-    steady = {head: "(head)", **written, **versions}
+    steady = {head: "(head)", digest: "(report)", **written, **versions}
     for changing, mark in steady.items():
         outputs = {key: text.replace(changing, mark) for key, text in outputs.items()}
     return outputs

@@ -25,6 +25,17 @@ from dpcli.specification.model import Spec
 PRIOR = 0.1
 """The prior belief in the examples: one in ten."""
 
+STRENGTHS = {"strong": 0.5, "moderate": 0.9, "weak": 0.99}
+"""The greatest belief in a fact, after `PRIOR`, by the word for the protection."""
+
+
+def strength(loss: Loss, neighbors: str) -> str:
+    """The protection of a fact about a unit in a word of `STRENGTHS`, or `none`."""
+    # A rho would have to hold without exceptions.
+    between = loss_between_values(replace(loss, rho=None), Neighbors(neighbors))
+    high = posterior_range(between, PRIOR)[1]
+    return next((word for word, most in STRENGTHS.items() if high <= most), "none")
+
 
 def promise(spec: Spec) -> str:
     """What differential privacy guarantees for the privacy unit of the spec."""
@@ -44,10 +55,20 @@ def headline(plan: Plan) -> str:
     if not loss.epsilon and not loss.delta:
         return _nothing(spec)
     _, high, unless = _belief(_loss_between_values(plan))
+    if float(high) > 100 * STRENGTHS["weak"]:
+        return no_limit(spec.unit_in_data)
     return (
         f"A recipient who knows the data of all other {spec.units_noun} and was {PRIOR:.0%} "
         f"sure of a fact about a {spec.unit_in_data} can be at most {high}% sure after this "
         f"release{unless}."
+    )
+
+
+def no_limit(unit: str) -> str:
+    """That a release, or a budget, protects no fact about a unit."""
+    return (
+        f"This epsilon does not limit what can be learned about a {unit}: a belief of {PRIOR:.0%} "
+        "in a fact can become more than 99%."
     )
 
 

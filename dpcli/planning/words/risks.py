@@ -15,7 +15,7 @@ from fractions import Fraction
 from dpcli.data.grid_columns import numeric_columns
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan, PlannedStatistic
 from dpcli.planning.words.data import limits_groups
-from dpcli.planning.words.guarantee import headline, presence_headline
+from dpcli.planning.words.guarantee import PRIOR, STRENGTHS, headline, presence_headline
 from dpcli.privacy.interpretation import (
     at_least,
     at_most,
@@ -233,8 +233,10 @@ def _meaning(plan: Plan, window: int | None) -> Iterator[str]:
     if plan.cost == budget:
         yield "alone"
         return
-    yield "belief"
-    if presence:
+    between = loss_between_values(replace(budget, rho=None), plan.spec.privacy.neighbors)
+    is_limited = posterior_range(between, PRIOR)[1] <= STRENGTHS["weak"]
+    yield "belief" if is_limited else "no_limit"
+    if presence and is_limited:
         yield "present"
         if plan.spec.privacy.composition.takes_rho:
             yield "exceptions"

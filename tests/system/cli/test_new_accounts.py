@@ -66,7 +66,7 @@ def test_every_report_states_whether_it_is_the_first(
         (reports["b"], False, "no"),
     ):
         assert json.loads(facts)["ledger"]["first_release"] is first
-        assert f"{line} | {answer}" in page and line in html
+        assert f"{line}: {answer}" in page and line in html
         assert (record in entry) is first
 
 
@@ -266,3 +266,22 @@ def test_a_ledger_that_exists_or_must_exist_is_asked(
     assert [dpcli(*words).status for words in commands] == [6, 6, 6]
     ledger.write_text("not a ledger", "utf-8")
     assert [dpcli(*words).status for words in commands] == [6, 6, 6]
+
+
+def test_a_report_names_the_last_releases_before_it(
+    dpcli: Command, spec: Path, data: Path, tmp_path: Path
+) -> None:
+    """Page 1 has the last five with day and loss, and the number of the others."""
+    edit(spec, ("epsilon: 10,", "epsilon: 100,"))
+    report = tmp_path / "r.json"
+    for name in "abcdefg":
+        words = ("--report", report, "--report", tmp_path / "r.md", "--force")
+        dpcli("release", spec, data, "-q", "--release-id", name, *words).succeeded()
+
+    stated = json.loads(report.read_text("utf-8"))
+    assert [one["release_id"] for one in stated["ledger"]["earlier"]] == [*"fedcb"]
+    assert stated["ledger"]["earlier_more"] == 1
+    losses = [one["loss"]["epsilon"] for one in stated["ledger"]["earlier"]]
+    assert losses == [stated["privacy"]["spent"]["epsilon"]] * 5
+    page = (tmp_path / "r.md").read_text("utf-8")
+    assert "Released before: f (" in page and "; b (" in page and ", and 1 more." in page

@@ -79,7 +79,7 @@ def test_lines_of_the_population_are_in_every_output(survey: Path, dpcli: Comman
     for text in (reports["md"].read_text("utf-8"), reports["html"].read_text("utf-8")):
         assert "over samples and noise" in text
         assert "it may be known who is in the sample" in text
-    assert "In the population" in reports["html"].read_text("utf-8")
+    assert "in the population" in reports["html"].read_text("utf-8")
     assert "contain the error of the sample" in " ".join(done.err.split())
 
 

@@ -18,6 +18,7 @@ from tests.support.cli import LOCAL, SPECS, Command
 ALL = [*SPECS, LOCAL]
 
 DESCRIPTIVE = {
+    "justification",
     "population", "curator", "contact", "description", "intended_use", "region", "license"
 }  # fmt: skip
 """Declarations that no risk asks for by its `asks`."""

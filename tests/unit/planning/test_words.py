@@ -30,6 +30,7 @@ from dpcli.planning.words.guarantee import (
     promise,
     protection,
     shuffle_condition,
+    strength,
     unprotected_notes,
 )
 from dpcli.planning.words.quality import check_rule, counted_rows_note
@@ -138,7 +139,8 @@ def plans() -> Iterator[Plan]:
     for unit in UNITS:
         yield planned(UNIT=unit)
         yield planned(UNIT=unit, NEIGHBORS="change-one", RULE="zcdp", EPSILON="5")
-    yield planned(UNIT="row", RULE="zcdp", EPSILON="5")
+    for epsilon in ("5", "1.9"):
+        yield planned(UNIT="row", RULE="zcdp", EPSILON=epsilon)
     for neighbors in ("add-remove", "change-one"):
         for quality in QUALITIES:
             yield planned(UNIT="row", NEIGHBORS=neighbors, quality=quality)
@@ -316,3 +318,19 @@ def test_the_stated_change_is_in_the_norm_that_the_noise_is_made_for(
 
     stated = protection(query, plan.spec)
     assert f"all its numbers together by at most {change}" in stated and norm in stated
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "neighbors", "word"),
+    [
+        ("1", "0", "add-remove", "strong"),
+        ("2", "0", "add-remove", "moderate"),
+        ("2", "0", "change-one", "strong"),
+        ("3", "1e-7", "add-remove", "weak"),
+        ("4", "0", "add-remove", "none"),
+        ("0.1", "0.4", "change-one", "none"),
+    ],
+)
+def test_the_protection_in_a_word(epsilon: str, delta: str, neighbors: str, word: str) -> None:
+    """It follows from the greatest belief in a fact, which was 10% before."""
+    assert strength(Loss(Fraction(epsilon), Fraction(delta)), neighbors) == word

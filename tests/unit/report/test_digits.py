@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcli.numeric.exact import decimal_text
-from dpcli.report.digits import any_rounded, reader_of, supported
+from dpcli.report.digits import any_rounded, reader_of, supported, supported_error
 from dpcli.report.numbers import CellText
 from dpcli.statistics.postprocessing import Flag
 
@@ -85,3 +85,12 @@ def test_a_rounded_interval_contains_the_published_one(
     assert abs(read[0] - value) <= half / 20
     assert len(shown.value) <= len(texts[0]) + 1
     assert replace(shown, value="", lower="", upper="") == cell("", "", "")
+
+
+@pytest.mark.parametrize(
+    ("error", "shown"),
+    [("7.725", "7.8"), ("0.010", "0.010"), ("0.0502", "0.051"), ("1234", "1300"), ("0", "0")],
+)
+def test_errors_have_two_digits(error: str, shown: str) -> None:
+    """A standard error is rounded up, and not made longer."""
+    assert supported_error(error) == shown

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -87,8 +88,13 @@ def test_a_report_of_version_1_is_read_and_shown_as_before(reports: Reports) -> 
     assert "hazards" in stated and "asked" in stated["privacy"]
     assert version_2(stated) == {key: now[key] for key in now if key != "report_version"}
     for ending in (".md", ".html", ".yaml"):
-        page = render_output(former, f"report{ending}")
-        assert page == render_output(report, f"report{ending}")
+        pages = [undated(render_output(one, f"report{ending}"), one) for one in (former, report)]
+        assert pages[0] == pages[1]
+
+
+def undated(page: bytes, report: Report) -> bytes:
+    """A page without the digest of the report that it is made of."""
+    return page.replace(hashlib.sha256(report.content).hexdigest().encode(), b"")
 
 
 def test_the_schema_states_which_values_may_be_null(schema: dict[str, Any]) -> None:

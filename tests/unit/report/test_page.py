@@ -116,7 +116,7 @@ def require_a_page_that_loads_nothing(text: str) -> None:
     assert policy
     assert not [name for name, _ in page.attributes if name in ("src", "srcset", "data")]
     places = [value for name, value in page.attributes if name == "href"]
-    assert all(re.fullmatch(r"#risk-[a-z-]+", value or "") for value in places)
+    assert all(re.fullmatch(r"#[a-z0-9-]+", value or "") for value in places)
     assert {f"#{value}" for name, value in page.attributes if name == "id"} >= {*places}
     assert "url(" not in text.partition("</style>")[0]
     assert "@import" not in text
@@ -203,13 +203,12 @@ def test_all_formats_state_the_same(reports: Reports) -> None:
 
 def test_every_format_has_the_same_headings(reports: Reports) -> None:
     """The page and Markdown have the same headings in the same order."""
-    page = re.findall(r"<h[1-6]>(.*?)</h[1-6]>", reports.text(".html"))
+    page = re.findall(r"<h[1-6].*?>(.*?)</h[1-6]>", reports.text(".html"))
     shown = [html.unescape(re.sub("<.*?>", "", heading)) for heading in page]
     lines = [line for line in reports.text(".md").splitlines() if re.match("#{1,6} ", line)]
     other = [html.unescape(re.sub(r"\\(.)", r"\1", line.lstrip("# "))) for line in lines]
-    raw = "Before post-processing: "
 
-    assert [heading for heading in shown if not heading.startswith(raw)] == other
+    assert shown == other
 
 
 DAYS = DateColumn("day", bounds=(18262, 18627))
@@ -224,23 +223,16 @@ def drawn(cells: list[CellText], key: Axis) -> str:
 
 
 @pytest.mark.parametrize(
-    ("key", "shape"),
-    [
-        (Axis(AGES, range(0, 100, 5)), "rect"),
-        (Axis(AGES, range(0, 100, 4)), "polyline"),
-        (Axis(DAYS, (18262, 18353, 18444)), "polyline"),
-    ],
-    ids=["20 bins", "25 bins", "dates"],
+    "key", [Axis(AGES, range(0, 100, 4)), Axis(DAYS, (18262, 18353, 18444))], ids=["bins", "dates"]
 )
-def test_dates_and_many_bins_are_drawn_as_a_line(key: Axis, shape: str) -> None:
-    """Bars up to 20 bins; a line with a band for more and for dates. Each chart has a title."""
+def test_dates_and_many_bins_are_drawn_as_a_line(key: Axis) -> None:
+    """A line with a band, a title and a description."""
     cells = [CellText("n", {}, key.label(n), "5", "3", "7", Flag.NONE) for n in range(len(key))]
     drawing = ElementTree.fromstring(drawn(cells, key))
     tags = {element.tag for element in drawing.iter()}
 
-    assert {shape, "title", "desc"} <= tags
-    assert not ({"rect", "polyline"} - {shape}) & tags
-    assert not {"script", "b", "a", "image"} & tags
+    assert {"polyline", "title", "desc"} <= tags
+    assert not {"rect", "script", "b", "a", "image"} & tags
 
 
 @pytest.mark.parametrize(
@@ -373,10 +365,10 @@ def test_the_summary_states_who_is_responsible_and_what_is_missing(
     done = dpcli("release", spec, data, "-q", "--report", report)
 
     assert done.status == 0, done.err
-    text = report.read_text(encoding="utf-8").split("## What it reveals")[0]
-    assert "| Publisher | The Town |" in text
-    assert "| Contact | town\\@example.org |" in text
-    assert "| Purpose | not stated |" in text
+    text = report.read_text(encoding="utf-8").split("## Results")[0]
+    assert "- Publisher: The Town" in text
+    assert "- Contact: town\\@example.org" in text
+    assert "- Purpose: not stated" in text
 
 
 def test_a_report_never_replaces_a_table(

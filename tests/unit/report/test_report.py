@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from pathlib import Path
@@ -127,8 +128,11 @@ def test_former_words_of_a_report_are_rendered(form: str, dpcli: Command, tmp_pa
 
     assert former.count('"told"') == text.count('"mechanism"') > 1
     assert former.count("for the steward") > 1
-    page, again = (render_page(form, Report.parse(one.encode())) for one in (text, former))
-    assert page == again
+    pages = []
+    for content in (text.encode(), former.encode()):
+        page, digest = render_page(form, Report.parse(content)), hashlib.sha256(content).hexdigest()
+        pages.append(page.replace(digest.encode(), b""))
+    assert pages[0] == pages[1]
 
 
 def test_declared_answers_have_a_verdict_and_a_total_of_their_own(
@@ -156,7 +160,7 @@ def test_declared_answers_have_a_verdict_and_a_total_of_their_own(
     assert '<b class="declared">2 declared answers</b>' in now[1]
     assert now[0].count("- **declared: ") == now[1].count('"verdict declared"') == 2
     assert all("declared answer" not in page.lower() for page in before)
-    assert before[0].count("- **met: ") == now[0].count("- **met: ") + 2
+    assert before[0].count("- **verified: ") == now[0].count("- **verified: ") + 2
 
 
 def test_any_bytes_are_split_without_an_error() -> None:

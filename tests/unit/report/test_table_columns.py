@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import datetime
 import json
 from pathlib import Path
@@ -226,7 +227,10 @@ def test_a_report_of_version_2_keeps_its_tables() -> None:
     former = reported(FORMER / "metadata.json")
     metadata = json.loads(render_output(report, METADATA + json.dumps({"x.csv": "table.csv"})))
     pages = [render_output(report, name).decode() for name in ("report.md", "report.html")]
+    digits = render_output(report, "report-all-digits.md").decode()
 
+    for row in csv.DictReader((FORMER / "table.csv").read_text("utf-8").splitlines()):
+        assert f"| {row['value']} | {row['lower']} to {row['upper']} |" in digits
     assert Report.compose(report.stated, report.numbers).content == content
     assert render_output(report, "table.csv") == (FORMER / "table.csv").read_bytes()
     columns, known = (one["tableSchema"]["columns"] for one in (metadata, former))

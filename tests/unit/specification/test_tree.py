@@ -7,7 +7,7 @@ import pytest
 from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import Findings, MappingNode, ScalarNode, Span, attempt, read_all, read_valid
 from dpcli.fields.values import AlreadyReportedError, Number
-from dpcli.specification.yaml_reader import read_tree
+from dpcli.specification.yaml_reader import read_tree, without_comments
 
 
 class Two(SectionModel):
@@ -80,3 +80,11 @@ def test_a_wrong_field_cannot_be_used_by_mistake(text: str) -> None:
             part.require(*keys)
     part.require("first")
     assert len(findings.problems) == 1
+
+
+def test_a_spec_without_comments_has_the_same_tree() -> None:
+    """Marks in quotes and blocks of text stay; lines of comments and empty lines do not."""
+    text = "a: 1  # one\n\n# two\nb: 'x # y'\nc: |\n  # text\n  z#\n# three\nd: [q#, r]\n"
+
+    assert without_comments(text) == "a: 1\nb: 'x # y'\nc: |\n  # text\n  z#\nd: [q#, r]"
+    assert without_comments("a: [") == "a: ["

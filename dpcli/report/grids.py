@@ -1,0 +1,228 @@
+"""The tables of a page, whose columns are statistics or labels of a key.
+
+A number stands in one table. Keys that all numbers of a table share name its lines; the labels of
+one key are columns if they are few and each line has a number for each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+from math import prod
+
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.report.captions import heading_text
+from dpcli.report.charts import Scale, interval_ends
+from dpcli.report.numbers import CellText, number_of
+from dpcli.specification.model import Caption
+from dpcli.statistics.postprocessing import Flag
+
+MAX_ACROSS = 7
+"""The most labels that are columns."""
+
+MAX_ACROSS_LETTERS = 80
+"""The most characters of these labels, so that a sheet of paper holds them."""
+
+MAX_COLUMNS = 4
+"""The most statistics that are columns of one table."""
+
+LONG = 24
+"""A table of more lines is printed in two columns, side by side."""
+
+Labels = tuple[str, ...]
+Lines = Mapping[Labels, CellText]
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table of `what`, with the headings of labels and of numbers.
+
+    Those of labels are `names`, those of numbers `columns`. `across` is the heading of the key
+    whose labels are columns; empty if statistics are. With a `scale`, numbers are drawn on it: as
+    `bars` that begin at zero, or as points. `optional` are the names of what the spec adds.
+    """
+
+    what: str
+    names: Labels
+    columns: Labels
+    across: str
+    lines: Sequence[tuple[Labels, tuple[CellText, ...]]]
+    optional: Labels
+    scale: Scale | None
+    bars: bool
+
+    @property
+    def title(self) -> str:
+        """What the table shows by what: `visits by month and region`."""
+        names = [*filter(None, self.names), *filter(None, [self.across])]
+        shown = self.what or ", ".join(self.columns)
+        return f"{shown} by {' and '.join(names)}" if names else shown
+
+    @property
+    def alone(self) -> bool:
+        """Whether there is one column of numbers, with its interval and flag next to it."""
+        return len(self.columns) == 1 and not self.across
+
+    @property
+    def long(self) -> bool:
+        """Whether two columns of lines stand side by side on paper."""
+        return self.alone and len(self.lines) > LONG
+
+    def added(self, cell: CellText) -> list[tuple[str, str]]:
+        """The names and texts that the spec adds to a number, without blank ones."""
+        return [pair for pair in zip(self.optional, cell.optional, strict=True) if pair[1]]
+
+    @property
+    def ranges(self) -> bool:
+        """Whether any number has an interval to show."""
+        return any(cell.lower for _, cells in self.lines for cell in cells)
+
+    @property
+    def flags(self) -> bool:
+        """Whether any number has a flag."""
+        return any(cell.flag for _, cells in self.lines for cell in cells)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The numbers of a statistic, with headings, and how they are drawn."""
+
+    heading: str
+    unit: str
+    names: Labels
+    cells: Sequence[CellText]
+    optional: Labels
+    drawn: bool
+    bars: bool
+    bounds: Sequence[str]
+    totals: str
+    dates: bool
+
+    @property
+    def full_heading(self) -> str:
+        """The heading with the unit, if there is one for all numbers."""
+        return heading_text(self.heading, Caption(unit=self.unit))
+
+    @property
+    def value(self) -> str:
+        """The heading of a number that stands alone: `value (EUR)`."""
+        return heading_text("value", Caption(unit=self.unit))
+
+    def scale(self, lines: Lines) -> Scale | None:
+        """The scale of some numbers; those without information do not set it."""
+        cells = list(lines.values())
+        informed = [cell for cell in cells if cell.flag != Flag.NO_INFORMATION]
+        ends = [*map(number_of, self.bounds), *interval_ends(informed or cells)]
+        if not self.drawn or len(lines) < 2:
+            return None
+        return Scale.covering(ends, zero=self.bars, dates=self.dates)
+
+
+def single_numbers(columns: Sequence[Column]) -> Column:
+    """Numbers without keys in one column, with a line for each statistic and item."""
+    first, cells = columns[0], list[CellText]()
+    optional = tuple(dict.fromkeys(name for column in columns for name in column.optional))
+    has_items = any(cell.item for column in columns for cell in column.cells)
+    for column in columns:
+        for cell in column.cells:
+            added = dict(zip(column.optional, cell.optional, strict=True))
+            cells.append(
+                replace(
+                    cell,
+                    keys={"statistic": column.full_heading if len(columns) > 1 else column.heading},
+                    item=cell.item or "all" * has_items,
+                    optional=tuple(added.get(name, "") for name in optional),
+                )
+            )
+    names = ("statistic", "item")[: 1 + has_items]
+    heading, unit = (first.heading, first.unit) if len(columns) == 1 else ("numbers", "")
+    return replace(
+        first, heading=heading, unit=unit, names=names, cells=cells, optional=optional, drawn=False
+    )
+
+
+def grids(columns: Sequence[Column]) -> Iterator[Grid]:
+    """The tables of statistics with the same keys; equal labels share a table."""
+    beside: list[tuple[Column, Labels, Lines]] = []
+    for column in columns:
+        for names, lines in _parts(column):
+            if across := _across(names, lines):
+                yield _crossed(column, names, lines, across)
+                continue
+            first = beside[0] if beside else (column, names, lines)
+            fits = (names, [*lines]) == (first[1], [*first[2]]) and len(beside) < MAX_COLUMNS
+            if not fits or column.optional != first[0].optional:
+                yield _beside(beside)
+                beside = []
+            beside.append((column, names, lines))
+    if beside:
+        yield _beside(beside)
+
+
+def _parts(column: Column) -> Iterator[tuple[Labels, Lines]]:
+    """The numbers by the keys over which they are totals, or all of a full grid."""
+    cells: dict[Labels, CellText] = {}
+    for cell in column.cells:
+        labels = cell.labels or (column.heading,)
+        while labels in cells:
+            # Of a top k, several ranks may have no label.
+            labels = (*labels[:-1], f"{labels[-1]}\u00a0")
+        cells[labels] = cell
+    if not cells:
+        return
+    width = max(map(len, cells))
+    names = (*column.names, *[""] * width)[:width]
+    if not column.totals or len(cells) == prod(map(len, _labels(cells))):
+        yield names, cells
+        return
+
+    def kept(labels: Labels) -> tuple[int, ...]:
+        return tuple(at for at, label in enumerate(labels) if label != column.totals)
+
+    for shown, part in groupby(cells, key=kept):
+        at = shown or (0,)
+        lines = {tuple(labels[place] for place in at): cells[labels] for labels in part}
+        yield tuple(names[place] for place in at), lines
+
+
+def _labels(lines: Lines) -> list[Labels]:
+    """The different labels at each place, in the order of lines."""
+    return [tuple(dict.fromkeys(labels)) for labels in zip(*lines, strict=True)]
+
+
+def _across(names: Labels, lines: Lines) -> tuple[int, Labels] | None:
+    """The place of the last key whose labels can be columns, with its labels."""
+    labels = _labels(lines)
+    if len(names) < 2 or prod(map(len, labels)) != len(lines):
+        return None
+    for at, shown in reversed([*enumerate(labels)]):
+        fits = 1 < len(shown) <= min(MAX_ACROSS, len(lines) - 1)
+        if fits and sum(map(len, shown)) <= MAX_ACROSS_LETTERS:
+            return at, shown
+    return None
+
+
+def _crossed(column: Column, names: Labels, lines: Lines, across: tuple[int, Labels]) -> Grid:
+    at, shown = across
+
+    def others(labels: Labels) -> Labels:
+        return labels[:at] + labels[at + 1 :]
+
+    rows = dict.fromkeys(map(others, lines))
+    return Grid(
+        column.full_heading, others(names), shown, names[at],
+        [(row, tuple(lines[*row[:at], label, *row[at:]] for label in shown)) for row in rows],
+        column.optional, column.scale(lines) if column.bars else None, column.bars,
+    )  # fmt: skip
+
+
+def _beside(columns: Sequence[tuple[Column, Labels, Lines]]) -> Grid:
+    (first, names, lines), *others = columns
+    cells = zip(*(each.values() for _, _, each in columns), strict=True)
+    headings = [column.full_heading for column, _, _ in columns] if others else [first.value]
+    return Grid(
+        "" if others else first.full_heading, names, tuple(headings), "",
+        list(zip(lines, cells, strict=True)),
+        first.optional, None if others else first.scale(lines), first.bars,
+    )  # fmt: skip
