@@ -69,7 +69,9 @@ def test_a_release_says_that_nothing_was_selected(
         (line,) = [line for line in summary.splitlines() if line.startswith(f"{name}: {nothing}")]
         assert ("fewer `max_groups`" in line) is fewer
     assert "mean_age: towns selected no group." in summary
-    assert page.read_text().count(nothing[1:]) == 2 and "towns selected no group" in page.read_text()
+    assert (
+        page.read_text().count(nothing[1:]) == 2 and "towns selected no group" in page.read_text()
+    )
 
     spec, data = placed(tmp_path, unit, "9", 5000)
     summary = dpcli("release", spec, data, "--report", page, "--force").succeeded().err
