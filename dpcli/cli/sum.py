@@ -52,7 +52,7 @@ def sum_numbers(
 
     Examples:
         dpcli sum published/first.report.json
-        dpcli sum out.report.json --where statistic=rows --less cities.raw
+        dpcli sum cities.report.json --where statistic=rows --less cities.raw
         dpcli sum published/first.report.json --where sex=male --where sex=female
         dpcli sum published/first.report.json --where statistic=visits --json
 

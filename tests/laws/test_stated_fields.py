@@ -47,6 +47,8 @@ SPEC_OF_ROWS = (
     .replace("add-remove", "change-one")
     .replace("100]}", "100], missing: 1}")
     .replace("step: 0.5}", "step: 0.5, missing: 1}")
+    .replace("values: [f, m, x]}", "values: [f, m, x], missing: x}")
+    .replace("full, retired]}", "full, retired], missing: none}")
 )
 """A spec of which each row counts, as some methods require."""
 
@@ -179,7 +181,18 @@ PAIRS: dict[str, list[Pair]] = {
         ),
     ],
     "hierarchy": [({}, {"hierarchy": "parts"}), ({"hierarchy": "parts"}, {"hierarchy": "halves"})],
+    "sizes": [
+        ({}, {"sizes": 200}),
+        ({"sizes": 200}, {"sizes": 300}),
+        (
+            {"of": "mean", "column": "paid", "sizes": "{f: 90, m: 80}"},
+            {"of": "mean", "column": "paid", "sizes": "{f: 80, m: 90}"},
+        ),
+    ],
     "known": [
+        ({"bins": "{width: 50}"}, {"bins": "{width: 50}", "known": 900}),
+        ({"ways": 1}, {"ways": 1, "known": 900}),
+        ({"by": "[sex]"}, {"by": "[sex]", "known": 900}),
         ({"hierarchy": "parts"}, {"hierarchy": "parts", "known": "{work: {yes: 9}}"}),
         (
             {"hierarchy": "parts", "known": "{work: {yes: 9, no: 2}}"},
@@ -277,7 +290,8 @@ UNSTATED = {"name", "queries", "sensitivity", "protected", "designs", "error95"}
 
 def _plan(statistic: str, pair: Pair) -> CentralPlan | None:
     """The plan of two entries; None if the statistic does not take such fields together."""
-    text = SPEC if pair[0].get("method") != "output" else SPEC_OF_ROWS
+    each_counts = pair[0].get("method") == "output" or "sizes" in pair[1]
+    text = SPEC_OF_ROWS if each_counts else SPEC
     for name, own in zip("ab", pair, strict=True):
         stated = {"epsilon": 1, **BASES.get(statistic, {}), **own}
         words = ", ".join(f"{key}: {value}" for key, value in stated.items() if value is not None)

@@ -27,6 +27,18 @@ COMMAND_LINES = ["", *(name for name in PLACES if name != "help")]
 """All command lines that have a help; the root is the empty one."""
 
 
+TOP = """
+dpcli: 1
+dataset: cities
+quality: none
+privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 10, delta: 1e-5}}
+columns: {region: {type: category}}
+statistics:
+  - {name: rows, statistic: count, epsilon: 1}
+  - {name: cities, statistic: top_k, column: region, k: 2, epsilon: 1, delta: 1e-6}
+"""
+
+
 def examples(text: str) -> list[str]:
     """The lines of a help that can be typed as they are."""
     lines = []
@@ -62,6 +74,7 @@ def kitchen(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ):
         shutil.copy(folder / of, folder / copy)
     (folder / "coins.csv").write_text("3/4,1/4\n1/4,3/4\n", encoding="utf-8")
+    (folder / "top.yaml").write_text(TOP, encoding="utf-8")
     answers = "yes\n\n\n\n\ndone\nyes\n\n\n\n\n"
     (folder / "answers.txt").write_text(answers, encoding="utf-8")
     command = folder / "bin" / "dpcli"
@@ -70,6 +83,8 @@ def kitchen(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for line in (
         "dpcli release spec.yaml data.csv -q -o published/first.csv --release-id 2026-11-21",
         "dpcli release specs/minimal.yaml data.csv -q > published/second.csv",
+        "dpcli release top.yaml data.csv -q -o top.csv --report cities.report.json --release-id top",
+        "dpcli ledger open population --epsilon 3 --unit person_id",
         "dpcli ledger init spare.sqlite",
         "dpcli local randomize local.yaml data.csv -q -o collected.csv --ledger spare.sqlite",
         "gzip -k collected.csv",
