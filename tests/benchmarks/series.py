@@ -23,8 +23,7 @@ from dpcli import Ledger, load_spec, release
 from dpcli.numeric.arrays import Floats
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.planning.planner import make_plan
-from dpcli.privacy.series import KEPT, UNIT, coefficients
-from dpcli.queries.series import BLOCK
+from dpcli.privacy.series import BLOCK, KEPT, UNIT, coefficients
 from dpcli.specification.load import parse_central_spec
 from tests.support.series import errors_of_year
 

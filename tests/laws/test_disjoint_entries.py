@@ -11,7 +11,6 @@ from random import Random
 
 import pytest
 
-from dpcli.ledger.balance import guarantee_counts
 from dpcli.ledger.chain import to_events_json
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.numeric.arrays import Array, np
@@ -25,6 +24,7 @@ from dpcli.queries.scores import SelectionQuery
 from dpcli.specification.load import parse_central_spec
 from tests.oracles.opened import cells_of, queries_of
 from tests.oracles.plain import evaluate
+from tests.support.guarantees import plain_guarantees
 from tests.support.norms import total_change
 from tests.support.rules import mostly_extended
 
@@ -117,7 +117,7 @@ def test_no_neighbor_loses_more_epsilon_than_planned(seed: int, neighbors: str, 
     plan = planned(entries, neighbors, "sequential", losses, unit)
     worst = max(pure_loss(plan, change) for change in changes(plan, neighbors))
     assert worst <= plan.cost.epsilon
-    charged = dict(guarantee_counts(to_events_json(plan.charged_events), neighbors))
+    charged = plain_guarantees(to_events_json(plan.charged_events), neighbors)
     assert sum(one.loss.epsilon * n for one, n in charged.items()) == plan.cost.epsilon
 
 
@@ -225,7 +225,7 @@ def test_events_without_single_sensitivities_cost_no_less(rule: object, seed: in
     events, delta = plan.charged_events, Fraction(1, 10**4)
     older = [replace(event, add_remove_sensitivity=None) for event in events]
     now, before = (
-        dict(guarantee_counts(to_events_json(texts), "change-one")) for texts in (events, older)
+        plain_guarantees(to_events_json(texts), "change-one") for texts in (events, older)
     )
     composition = next(one for one in COMPOSITIONS if one.name == name)
     cost, bound = composition.total(now, delta), composition.total(before, delta)
@@ -246,7 +246,7 @@ def test_the_law_notices_a_sensitivity_that_is_too_small() -> None:
         replace(event, add_remove_sensitivity=Sensitivity(1, 1, 1, 1))
         for event in plan.charged_events
     ]
-    counts = dict(guarantee_counts(to_events_json(events), "change-one"))
+    counts = plain_guarantees(to_events_json(events), "change-one")
     assert sum(one.loss.epsilon * n for one, n in counts.items()) < worst
 
 

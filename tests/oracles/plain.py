@@ -374,14 +374,14 @@ def _answer(query: Query, people: People, unit: Unit) -> Answer:
         return _scores(query, people, unit)
     if isinstance(query, FirstFaultQuery):
         faults = [_first_fault(query.faults, rows, unit) for rows in people if rows]
-        return [faults.count(place) for place in range(query.cells)]
+        return [faults.count(place) for place in range(query.cells or 0)]
     if isinstance(query, ObjectiveQuery):
         return _objective(query, people, unit)
     if isinstance(query, CenteredCountQuery | PairedQuery | NestedQuery | VectorQuery):
         return _of_cells(query, people, unit)
     if isinstance(query, RowsPerUserQuery):
         places = [bisect_right(query.starts, len(rows)) - 1 for rows in people if rows]
-        return [places.count(place) for place in range(query.cells)]
+        return [places.count(place) for place in range(query.cells or 0)]
     groups: dict[tuple[str, ...], list[int]] = {}
     seen: dict[tuple[tuple[str, ...], int], set[object]] = {}
     for rows in people:
@@ -413,7 +413,7 @@ def _of_cells(
     if isinstance(query, VectorQuery):
         return cells
     if isinstance(query, NestedQuery):
-        size, sums = len(query.sum_of_cell), [0] * query.cells
+        size, sums = len(query.sum_of_cell), [0] * (query.cells or 0)
         for at, cell in enumerate(cells):
             sums[at // size * query.cells_per_group + query.sum_of_cell[at % size]] += cell
         return sums

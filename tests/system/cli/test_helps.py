@@ -83,7 +83,7 @@ def kitchen(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for line in (
         "dpcli release spec.yaml data.csv -q -o published/first.csv --release-id 2026-11-21",
         "dpcli release specs/minimal.yaml data.csv -q > published/second.csv",
-        "dpcli release top.yaml data.csv -q -o top.csv --report cities.report.json --release-id top",
+        "dpcli release top.yaml data.csv -q -o top.csv --report cities.report.json",
         "dpcli ledger open population --epsilon 3 --unit person_id",
         "dpcli ledger init spare.sqlite",
         "dpcli local randomize local.yaml data.csv -q -o collected.csv --ledger spare.sqlite",

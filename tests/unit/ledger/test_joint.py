@@ -17,6 +17,7 @@ from dpcli.ledger.ledger import OpenLedger
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.loss import Loss
 from dpcli.problems.errors import BudgetError, LedgerError
+from tests.support.guarantees import of_counts
 from tests.support.ledgers import charge, ledger, path, render
 
 __all__ = ["ledger", "path"]
@@ -59,7 +60,7 @@ def test_a_parent_is_charged_for_all_releases_of_all_parts(
     }.items():
         account = ledger.account(name)
         answers = Counter(guarantee for cost in account.costs for guarantee in
-                          [cost.guarantees[0][0]] * cost.count)  # fmt: skip
+                          [*of_counts(cost.guarantees)] * cost.count)  # fmt: skip
         assert sum(answers.values()) == len(spent)
         expected = COMPOSITIONS[rule].total(answers, parent.budget.delta)
         assert ledger.balance(parent if name == "population" else own[name]).spent == expected
@@ -80,7 +81,7 @@ def test_a_charge_that_only_the_parent_refuses_is_refused(ledger: OpenLedger) ->
     stored = ledger.commit(part_charge(own["taxes"], "b", "0.3"), render)
     assert stored.receipt is not None
     (further,) = stored.receipt.further_budgets
-    assert (further.terms.dataset, further.after.remaining.epsilon) == ("population", 0)
+    assert (further.terms.dataset, further.after.remaining.epsilon) == ("population", Fraction(0))
     assert ledger.balance(terms("population", "1")).spent.epsilon == 1
     with pytest.raises(BudgetError, match=r"`population`"):
         ledger.commit(part_charge(own["shops"], "c", "1/1000000"), render)

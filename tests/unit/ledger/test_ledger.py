@@ -20,6 +20,7 @@ from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.accounting.composition import Composition
 from dpcli.privacy.loss import Guarantee, Loss
 from dpcli.problems.errors import BudgetError, LedgerError
+from tests.support.guarantees import of_counts
 from tests.support.ledgers import charge, render
 from tests.support.refusals import refused
 
@@ -233,7 +234,9 @@ def test_the_worst_window_is_found_for_any_releases(window: int, rule: Compositi
         worst = Fraction(0)
         for at in windows:
             held = Counter(
-                one.guarantees[0][0] for one in costs if one.period in range(at, at + window)
+                next(iter(of_counts(one.guarantees)))
+                for one in costs
+                if one.period in range(at, at + window)
             )
             worst = max(worst, rule.total(held, delta).epsilon)
         assert balance(terms, costs, period).spent.epsilon == worst

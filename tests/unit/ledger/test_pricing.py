@@ -32,6 +32,7 @@ from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.problems.errors import BudgetError, LedgerError
 from dpcli.specification.load import parse_central_spec, parse_spec, read_spec_file, require_model
 from dpcli.specification.model import LocalSpec
+from tests.support.guarantees import plain_guarantees
 from tests.support.ledgers import render
 
 SPECS = sorted((Path(__file__).parents[3] / "specs").glob("*.yaml"))
@@ -130,7 +131,7 @@ def test_past_releases_are_composed_together(rule: Composition, tmp_path: Path) 
     terms = book.accounts()["d"]
     spent = book.balance(terms).spent
     book.close()
-    answers = dict(guarantee_counts(to_events_json(charge_for(plan, "").events), "add-remove"))
+    answers = plain_guarantees(to_events_json(charge_for(plan, "").events), "add-remove")
     together = rule.total({one: 9 * times for one, times in answers.items()}, Fraction(1, 10**6))
     assert spent == together
     if rule.name == "sequential":
@@ -233,7 +234,7 @@ def test_a_recovered_sum_is_a_pure_answer_except_for_its_delta(name: str, times:
     rule = next(one for one in COMPOSITIONS if one.name == name)
     epsilon, delta, total_delta = Fraction(3, 10), Fraction(1, 10**8), Fraction(1, 10**6)
     part = {"mechanism": "recovered", "epsilon": str(epsilon), "delta": str(delta)}
-    loss = rule.total(dict(guarantee_counts(canonical([part] * times), "add-remove")), total_delta)
+    loss = rule.total(plain_guarantees(canonical([part] * times), "add-remove"), total_delta)
     expected = rule.total({pure_guarantee(epsilon): times}, total_delta - times * delta)
     assert abs(loss.epsilon - expected.epsilon) <= expected.epsilon / 10**9
     assert loss.delta <= total_delta
@@ -242,7 +243,7 @@ def test_a_recovered_sum_is_a_pure_answer_except_for_its_delta(name: str, times:
 def test_a_recovered_delta_counts_under_a_sum() -> None:
     """Epsilons and deltas of recovered releases add up."""
     part = {"mechanism": "recovered", "epsilon": "1/2", "delta": "1/1000"}
-    answers = dict(guarantee_counts(canonical([part, part]), "add-remove"))
+    answers = plain_guarantees(canonical([part, part]), "add-remove")
     assert COMPOSITIONS["sequential"].total(answers, Fraction(0)) == Loss(
         Fraction(1), Fraction(1, 500)
     )

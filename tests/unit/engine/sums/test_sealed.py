@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 from contextlib import suppress
 
 import pytest
 
-from dpcli.engine.sums.sealed import MARK, SealedPeriod, hashlib, pack_sums, unpack_sums
+from dpcli.engine.sums.sealed import MARK, SealedPeriod, pack_sums, unpack_sums
 from dpcli.numeric.arrays import integer_array
 
 NUMBERS = [0, -1, 7, (1 << 62) - 1, -(1 << 63), 1 << 200]

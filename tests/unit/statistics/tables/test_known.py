@@ -67,7 +67,8 @@ def margin(query: Query) -> Ints:
     names = [axis.column.name for axis in (*query.by, *query.items)]
     lacking = (at for at, name in enumerate(("sex", "region", "age")) if name not in names)
     counts = EXACT.sum(axis=tuple(lacking))
-    return scaled_effect(counts[None])[0] if isinstance(query, EffectQuery) else counts
+    table: Ints = scaled_effect(counts[None])[0] if isinstance(query, EffectQuery) else counts
+    return table
 
 
 def answers_of(plan: PlannedStatistic) -> list[NoisyAnswer]:
@@ -202,7 +203,7 @@ def test_the_covariance_does_not_depend_on_what_is_known(form: str) -> None:
     pair = [covariance_of(plan.design, plan.noises, consistent=False) for plan in (one, other)]
 
     assert pair[0] is not None and pair[1] is not None
-    assert np.allclose(*pair, atol=1e-3)
+    assert np.allclose(pair[0], pair[1], atol=1e-3)
 
 
 def test_known_totals_of_amounts_are_met() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpcli import release
-from dpcli.numeric.arrays import Floats, Ints
+from dpcli.numeric.arrays import Array, Floats, Ints
 from dpcli.planning.plan import PlannedStatistic
 from tests.support.rules import also_slow
 from tests.support.surveys import CONFIDENCE, held, planned_statistic, released, with_noise
@@ -68,7 +68,7 @@ def pairs_of(cells: Ints) -> list[Ints]:
     return [summed(cells, *pair) for pair in product(PLACES, AGES)]
 
 
-def published_order(cells: Ints) -> Ints:
+def published_order(cells: Array) -> Array:
     """The exact numbers of all levels of places, then of ages."""
     return np.vstack([np.hstack([summed(cells, place, age) for age in AGES]) for place in PLACES])
 
@@ -107,7 +107,7 @@ def test_numbers_are_those_of_least_squares(noise: str, shares: str) -> None:
     spread = (sums @ np.linalg.inv(normal) * sums).sum(axis=1)
 
     assert np.allclose(found.value.astype(float) / 100, expected, atol=0.06)
-    assert np.allclose([float(one) for one in found.variances], spread, rtol=0.01)
+    assert np.allclose([float(one or 0) for one in found.variances], spread, rtol=0.01)
 
 
 @pytest.mark.parametrize("noise", NOISES)
@@ -139,7 +139,7 @@ def test_a_public_total_makes_all_numbers_more_precise() -> None:
     spread = (sums @ np.linalg.inv(normal) * sums).sum(axis=1)
 
     assert np.allclose(found.value.astype(float) / 100, sums @ cells, atol=0.06)
-    assert np.allclose([float(one) for one in found.variances][1:], spread[1:], rtol=0.01)
+    assert np.allclose([float(one or 0) for one in found.variances][1:], spread[1:], rtol=0.01)
 
 
 @pytest.mark.parametrize("statistic", ["count", "sum, column: paid"])
