@@ -350,6 +350,5 @@ def _recovery_lines(path: Path, recovered: Recovered, reports: int) -> Iterator[
                 f"release {release.release_id} of {release.terms.dataset}: charged the plain sum "
                 "of its losses, because this version plans it otherwise"
             )
-    yield from (
-        f"account {name}: closed, because of unproven releases" for name in recovered.closed
-    )
+    why = "unproven releases" if recovered.lost else "two histories of a series"
+    yield from (f"account {name}: closed, because of {why}" for name in recovered.closed)

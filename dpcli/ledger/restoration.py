@@ -6,7 +6,8 @@ closed.
 
 If releases were made with a restored copy before it was recovered, there are two histories: reports
 name entries that the ledger has for other releases, or two reports name the same entry. People are
-in both, so both are charged: the releases that the ledger lacks are appended with new numbers.
+in both, so both are charged: the releases that the ledger lacks are appended with new numbers. An
+account with two histories of a series is closed.
 """
 
 from __future__ import annotations
@@ -226,10 +227,23 @@ def _append_missing(
     opened += _append_forked(ledger, [*left, *forks], is_whole=not lost)
     for _ in range(lost_of_fork):
         _append_lost(ledger, created, {})
-    closed = tuple(ledger.accounts()) if lost > 0 else ()
+    closed = tuple(ledger.accounts()) if lost > 0 else _of_two_series(ledger, forked)
     for dataset in closed:
         ledger.append(ledger.next_entry(CLOSE, dataset, {"created": created}))
     return Recovered((*new.values(), *forked), forked, tuple(opened), max(lost, 0), closed)
+
+
+def _of_two_series(ledger: OpenLedger, forked: Sequence[Proof]) -> tuple[str, ...]:
+    """The accounts with two histories of a series, and their parents.
+
+    Privacy: the days before both histories are in answers of both, and no entry charges for that.
+    """
+    datasets = {
+        proof.terms.dataset for proof in forked if any(event.series for event in proof.events)
+    }
+    accounts = ledger.accounts()
+    parents = {accounts[name].part_of for name in datasets if name in accounts}
+    return tuple(name for name in accounts if name in datasets | parents)
 
 
 def _append_forked(ledger: OpenLedger, forked: Sequence[Proof], *, is_whole: bool) -> Iterator[str]:

@@ -238,6 +238,26 @@ def test_sums_are_not_used_again_after_an_answer_that_the_state_lacks(
     assert nights.charges() == ["n0", "n1", "n2", "n3", "n4"]
 
 
+def test_an_account_with_two_histories_of_a_series_is_closed(nights: Nights) -> None:
+    """The days before both are in answers of both, and no entry charges for that."""
+    proofs, files = list[str](), [nights.ledger, Path(f"{nights.ledger}.anchor")]
+    kept = {}
+    for night in range(4):
+        if night == 1:
+            kept = {file: file.read_bytes() for file in files}
+        if night == 3:
+            # The ledger is restored, and goes on before it is recovered.
+            for file, content in kept.items():
+                file.write_bytes(content)
+        nights.write(night)
+        proofs.append(str(nights.folder / f"p{night}.json"))
+        assert nights.dpcli(*nights.words(night, f"n{night}", "--report", proofs[-1])).status == 0
+    found = nights.dpcli("ledger", "recover", "--from", *proofs, "--ledger", nights.ledger)
+    assert "account visits: closed, because of two histories of a series" in found.succeeded().out
+    nights.write(4)
+    assert nights.dpcli(*nights.words(4, "n4")).status == 5
+
+
 @pytest.mark.parametrize("more", [(), ("--corrected",)])
 def test_no_sums_are_lost_if_the_charge_fails_after_they_were_written(
     nights: Nights, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
