@@ -662,8 +662,9 @@ def test_check_notes_what_reports_will_not_state(dpcli: Command, tmp_path: Path)
     edit(spec, ("dpcli: 1", "dpcli: 1\ndeclarations: {curator: A, region: B}"))
     noted = dpcli("check", spec).err
     assert noted.count("not stated") == 1
-    assert "`not stated` for `contact` and `intended_use`" in noted
-    edit(spec, ("{curator: A,", "{curator: A, contact: B, intended_use: C,"))
+    assert "`not stated` for `contact`, `intended_use`, `justification` and `access`" in noted
+    stated = "{curator: A, contact: B, intended_use: C, justification: D, access: E,"
+    edit(spec, ("{curator: A,", stated))
     assert "not stated" not in dpcli("check", spec).err
 
 

@@ -73,8 +73,8 @@ def written(folder: Path, sizes: dict[str, int]) -> Path:
 def test_numbers_of_small_groups_are_suppressed(
     fields: str, neighbors: str, tmp_path: Path
 ) -> None:
-    """With little noise, numbers of 20 rows are left out and those of 120 are shown."""
-    data = written(tmp_path, {"north": 120, "south": 20})
+    """With little noise, numbers of one row are left out and those of 120 are shown."""
+    data = written(tmp_path, {"north": 120, "south": 1})
     spec = load_spec(text=SPEC.format(fields=fields, neighbors=neighbors))
     with Ledger.create(tmp_path / "l.sqlite") as ledger:
         table = release(spec, data, ledger=ledger, release_id="r")["s"]
