@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import dpcli
@@ -280,8 +281,8 @@ def kill_nights(world: Path, nights: int, tries: int, seed: int) -> int:
             seen |= visible_tables(world, day)
         check_retry(world, day, seen | visible_tables(world, day))
         assert "sealed sums" not in (world / MESSAGES).read_text("utf-8", "replace")
-        published = (world / f"{day}.csv").read_text(encoding="utf-8").splitlines()
-        values = [float(line.split(",")[2]) for line in published[1:]]
+        published = pl.read_csv(world / f"{day}.csv", infer_schema=False)
+        values = published["value"].cast(pl.Float64).to_list()
         assert values == pytest.approx([rows, total], abs=NEAR)
     check_ledger(world)
     return hit

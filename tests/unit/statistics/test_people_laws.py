@@ -128,13 +128,15 @@ def rows_of_a_person(inputs: Inputs, queries: Sequence[Query]) -> list[str]:
     values = {column.lower, column.upper, *([(column.lower + column.upper) // 2] * squares)}
     several = inputs.columns or inputs.options
     flags = ("0", "1") if inputs.label or inputs.margins or several else ("0",)
-    # The greatest weight is one.
-    flags = ("1",) if inputs.weight else flags
+    marks = tuple(zip(flags, flags, strict=True))
+    if inputs.weight:
+        # The greatest weight is one; with sizes, a person without the label changes a sum, too.
+        marks = (("1", "1"), ("0", "1")) if inputs.sizes else (("1", "1"),)
     return [
         *(f",{ward},{ward},0,0" for ward in ("a", "b", "c")),
         *(
-            f"{x},{ward},{x}{ward},{flag},{flag}"
-            for x, ward, flag in product(sorted(values), ("a", "b", "c"), flags)
+            f"{x},{ward},{x}{ward},{flag},{weight}"
+            for x, ward, (flag, weight) in product(sorted(values), ("a", "b", "c"), marks)
         ),
     ]
 
