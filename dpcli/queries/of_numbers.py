@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 from dpcli.data.column import Column
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import Query, require_numbers
@@ -17,6 +19,11 @@ class QueryOfNumbers(Query):
     """
 
     of: Query
+
+    @classmethod
+    def about(cls, of: Query) -> Self:
+        """The query about the numbers of another one, with its rows and cells."""
+        return cls(by=of.by, items=of.items, where=of.where, present=of.present, of=of)
 
     def __post_init__(self) -> None:
         require_numbers(self.of)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from functools import cached_property
 
 from dpcli.numeric.arrays import Array, add_exact, integer_array, multiply_exact, np
 from dpcli.privacy.sensitivity import RowContribution, Sensitivity
@@ -109,10 +108,6 @@ class BlocksQuery(SeriesQuery):
     @property
     def cells_per_group(self) -> int:
         return 2 * self.of.cells_per_group
-
-    @cached_property
-    def cells(self) -> int:
-        return 2 * (self.of.cells or 0)
 
     def with_earlier(self, sums: Array, earlier: EarlierSums, period: int) -> Array:
         block = np.zeros_like(sums)

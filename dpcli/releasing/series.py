@@ -1,7 +1,7 @@
 """The series of a release: their states, and the sealed sums of earlier periods.
 
 A series has a public state, which each release stores in the ledger, and a file with sealed sums of
-earlier periods beside the ledger, as confidential as the data. The state names the sums by random
+earlier periods next to the ledger, as confidential as the data. The state names the sums by random
 tokens. A sum without its token, or without the file, is lost: it is left out of later answers.
 """
 
@@ -189,7 +189,7 @@ class SeriesOfRelease:
         return []
 
     def _path(self, name: str) -> Path:
-        """The file of the sealed sums of an entry, beside the ledger."""
+        """The file of the sealed sums of an entry, next to the ledger."""
         path = self._ledger.path.resolve()
         return path.with_name(f"{path.name}.{self._spec.dataset}.{name}.sums")
 

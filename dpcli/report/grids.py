@@ -144,20 +144,20 @@ def single_numbers(columns: Sequence[Column]) -> Column:
 
 def grids(columns: Sequence[Column]) -> Iterator[Grid]:
     """The tables of statistics with the same keys; equal labels share a table."""
-    beside: list[tuple[Column, Labels, Lines]] = []
+    same_lines: list[tuple[Column, Labels, Lines]] = []
     for column in columns:
         for names, lines in _parts(column):
             if across := _across(names, lines):
                 yield _crossed(column, names, lines, across)
                 continue
-            first = beside[0] if beside else (column, names, lines)
-            fits = (names, [*lines]) == (first[1], [*first[2]]) and len(beside) < MAX_COLUMNS
+            first = same_lines[0] if same_lines else (column, names, lines)
+            fits = (names, [*lines]) == (first[1], [*first[2]]) and len(same_lines) < MAX_COLUMNS
             if not fits or column.optional != first[0].optional:
-                yield _beside(beside)
-                beside = []
-            beside.append((column, names, lines))
-    if beside:
-        yield _beside(beside)
+                yield _side_by_side(same_lines)
+                same_lines = []
+            same_lines.append((column, names, lines))
+    if same_lines:
+        yield _side_by_side(same_lines)
 
 
 def _parts(column: Column) -> Iterator[tuple[Labels, Lines]]:
@@ -217,7 +217,7 @@ def _crossed(column: Column, names: Labels, lines: Lines, across: tuple[int, Lab
     )  # fmt: skip
 
 
-def _beside(columns: Sequence[tuple[Column, Labels, Lines]]) -> Grid:
+def _side_by_side(columns: Sequence[tuple[Column, Labels, Lines]]) -> Grid:
     (first, names, lines), *others = columns
     cells = zip(*(each.values() for _, _, each in columns), strict=True)
     headings = [column.full_heading for column, _, _ in columns] if others else [first.value]

@@ -73,7 +73,7 @@ def pack_sums(periods: Sequence[SealedPeriod]) -> bytes:
 def unpack_sums(content: bytes, cells: int) -> list[SealedPeriod]:
     """The periods that `pack_sums` wrote, with this number of cells.
 
-    None if the bytes were changed; ValueError if they are those of something else.
+    It is empty if the bytes were changed. ValueError if they are those of something else.
     """
     body = content[len(MARK) + DIGEST_BYTES :]
     digest = content[len(MARK) :][:DIGEST_BYTES]

@@ -230,9 +230,7 @@ class RootSeries(SeriesDesign):
         cls, inputs: Inputs, role: str, sums: Query, step: Fraction, shown: tuple[Shown, ...]
     ) -> RootSeries:
         """The design for these numbers of a period."""
-        query = RootQuery(
-            by=sums.by, items=sums.items, where=sums.where, present=sums.present, of=sums
-        )
+        query = RootQuery.about(sums)
         part = WeightedQuery(role, query, step=step / UNIT)
         reason = (
             f"each answer has the sums of up to {KEPT} periods, times coefficients by which "
@@ -323,9 +321,7 @@ class BlocksSeries(SeriesDesign):
         cls, inputs: Inputs, role: str, sums: Query, step: Fraction, shown: tuple[Shown, ...]
     ) -> BlocksSeries:
         """The design for these numbers of a period."""
-        query = BlocksQuery(
-            by=sums.by, items=sums.items, where=sums.where, present=sums.present, of=sums
-        )
+        query = BlocksQuery.about(sums)
         reason = (
             f"periods, and blocks of {BLOCK} periods, have half of the loss each; totals to date "
             "are sums of blocks and of the periods after the last block"

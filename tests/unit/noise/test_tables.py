@@ -152,7 +152,7 @@ def test_tables_of_one_cell_and_a_public_sum_have_no_noise() -> None:
 def test_variances_of_many_cells_are_those_of_the_noise(
     sizes: tuple[int, ...], scale: Fraction
 ) -> None:
-    """Also of a small table beside a large one: within a few percent at any scale."""
+    """Also of a small table next to a large one: within a few percent at any scale."""
     noise, finer = noise_of("tables", sizes, scale), min(scale, Fraction(4))
     body = body_named(noise.body)
     assert isinstance(body, TablesBody)
