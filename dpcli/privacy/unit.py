@@ -96,7 +96,7 @@ class Limits:
 
     >>> own, of_unit = Limits(max_groups=4), Limits(max_rows=20, max_groups=1)
     >>> own.or_else(of_unit)
-    Limits(max_rows=20, max_groups=4, max_rows_per_group=None)
+    Limits(max_rows=20, max_groups=4, max_rows_per_group=None, of_people=False)
     """
 
     max_rows: int | None = None
