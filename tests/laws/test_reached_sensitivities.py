@@ -146,8 +146,10 @@ def independent_queries(spec: CentralSpec) -> Iterator[tuple[Query, Relation]]:
             for weighted in design.queries:
                 query = weighted.query
                 derived = any(column.derivation for column in query.columns)
+                # No row has every value in every group of the same column.
+                tied = {axis.column for axis in query.axes}.intersection(query.operands)
                 single = isinstance(query, SelectionQuery) and query.candidates == 1
-                if not (query.where or derived or single):
+                if not (query.where or derived or tied or single):
                     yield query, relation_of(entry, spec)
 
 
