@@ -18,7 +18,7 @@ from dpcli.statistics.estimates import Estimates
 from tests.support.rules import mostly_extended
 from tests.support.surveys import CONFIDENCE, noisy_answers, with_noise
 
-ROWS, RUNS = 4000, 800
+ROWS, RUNS = 4000, 4000
 
 TOLERANCE = 0.15
 """How far a published half-width, or the error that 5% exceed, may be from the stated one."""
@@ -140,7 +140,7 @@ def test_intervals_of_shares_are_as_wide_as_planned(fields: str, cells: Sequence
     """Where three quarters of the rows are true, or groups are equal, errors are as stated."""
     plan = plan_of(f"{fields}, epsilon: 0.2")
     (planned,) = plan.statistics
-    answers = with_noise(planned, [cells], 4 * RUNS)
+    answers = with_noise(planned, [cells], RUNS)
 
     assert_as_stated(plan, planned.design.estimate(answers, CONFIDENCE))
 
