@@ -15,7 +15,7 @@ from dpcli.noise.bernoulli import Threshold
 from dpcli.noise.bodies import BODIES, RadialBody
 from dpcli.noise.vector_noise import VectorNoise
 from tests.support.norms import norm_of
-from tests.support.rules import also_slow
+from tests.support.rules import also_slow, mostly_extended
 from tests.support.streams import Stream
 
 DRAWS, MANY_DRAWS = 100_000, 1_000_000
@@ -39,7 +39,12 @@ def probabilities(noise: VectorNoise, reach: int) -> dict[tuple[int, ...], float
 
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize(
-    ("size", "scale"), [(2, Fraction(2, 3)), (2, Fraction(7, 4)), (3, Fraction(1))]
+    ("size", "scale"),
+    mostly_extended(
+        [(2, Fraction(2, 3)), (2, Fraction(7, 4)), (3, Fraction(1))],
+        (2, Fraction(2, 3)),
+        unpack=True,
+    ),
 )
 @pytest.mark.parametrize("draws", also_slow(DRAWS, MANY_DRAWS))
 def test_samples_have_the_probabilities_of_the_definition(
@@ -102,7 +107,10 @@ def test_weights_of_radii_count_the_draws_within_each_radius(body: str, size: in
 
 
 @pytest.mark.parametrize("body", BODIES)
-@pytest.mark.parametrize("scale", [Fraction(10**4), Fraction(10**9 + 1, 3), Fraction(10**16)])
+@pytest.mark.parametrize(
+    "scale",
+    mostly_extended([Fraction(10**4), Fraction(10**9 + 1, 3), Fraction(10**16)], Fraction(10**16)),
+)
 def test_large_scales_have_the_moments_of_continuous_noise(
     body: str, scale: Fraction, stream: Stream
 ) -> None:

@@ -22,7 +22,7 @@ from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
 from dpcli.statistics.means.quotient import QuotientDesign
 from tests.oracles.agreement import agreed
 from tests.support import surveys
-from tests.support.rules import for_each
+from tests.support.rules import for_each, mostly_extended
 from tests.support.streams import Stream
 from tests.support.surveys import CONFIDENCE, assert_covers, by_item, planned_statistic
 
@@ -81,7 +81,7 @@ def test_other_cells_are_answered_apart(case: tuple[str, str]) -> None:
     assert not isinstance(query.weighted.query, PairedQuery)
 
 
-@pytest.mark.parametrize("inside", [10, 200, 390])
+@pytest.mark.parametrize("inside", mostly_extended([10, 200, 390], 10))
 def test_shares_have_root_two_times_smaller_errors_and_intervals_that_hold(
     inside: int, stream: Stream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,7 +117,7 @@ def test_either_part_of_a_ratio_may_be_all_rows(case: tuple[str, Fraction]) -> N
     assert found.lower[0] <= found.value[0] <= found.upper[0]
 
 
-@pytest.mark.parametrize("cells", [(900, 1100), (300, 20)])
+@pytest.mark.parametrize("cells", mostly_extended([(900, 1100), (300, 20)], (300, 20)))
 def test_compared_groups_have_root_two_times_smaller_errors_and_intervals_that_hold(
     cells: tuple[int, int], stream: Stream, monkeypatch: pytest.MonkeyPatch
 ) -> None:

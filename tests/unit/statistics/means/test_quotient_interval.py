@@ -15,6 +15,7 @@ from dpcli.numeric.arrays import Floats, Ints, integer_array
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.intervals import FiducialInterval, Printed
 from dpcli.statistics.means.quotient import Quotient, QuotientInterval
+from tests.support.rules import mostly_extended
 
 CONFIDENCE = Fraction(19, 20)
 BOUNDS = (0.0, 100.0)
@@ -37,7 +38,11 @@ def sums(rows: Ints, means: Floats, noise: Noise) -> list[NoisyAnswer]:
 
 
 @pytest.mark.parametrize(
-    "noise", [DiscreteLaplace(Fraction(1000)), DiscreteGaussian(Fraction(900))]
+    "noise",
+    mostly_extended(
+        [DiscreteLaplace(Fraction(1000)), DiscreteGaussian(Fraction(900))],
+        DiscreteLaplace(Fraction(1000)),
+    ),
 )
 def test_a_closed_form_covers_as_often_as_it_states_and_is_as_wide_as_draws(noise: Noise) -> None:
     """For groups of 20 to 2,000 rows; 0.8 percent are five standard errors."""
