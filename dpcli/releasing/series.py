@@ -137,7 +137,9 @@ class SeriesOfRelease:
             one = self._series.get(statistic.planned.name)
             if one is None:
                 continue
-            state, estimates = one.design.next_state(statistic.answers)
+            answers = statistic.answers
+            state, estimates = one.design.next_state(answers)
+            history = one.design.history(statistic.estimates, answers, self._spec.confidence)
             design = _digest(one.planned)
             query = one.design.query
             # All are kept: if the charge fails now, the state stays the one before.
@@ -146,7 +148,7 @@ class SeriesOfRelease:
             path = self._path(statistic.planned.name)
             with translated_os_errors(path):
                 write_private(content, path, force=True)
-            state = replace(state, design=design)
+            state = replace(state, design=design, history=history)
             found[SERIES + statistic.planned.name] = state.to_json()
         return found
 

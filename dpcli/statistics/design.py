@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dpcli.privacy.accounting.composition import Composition
     from dpcli.queries.scores import Points
     from dpcli.statistics.public_numbers import PublicNumbers
+    from dpcli.statistics.series.history import History
 
 Measure = Literal["epsilon", "rho"]
 """The unit of the privacy loss that the weights of queries divide."""
@@ -278,6 +279,16 @@ class Design:
     def follows(self) -> str | None:
         """The digest of the state of a series that the answers follow; None without one."""
         return None
+
+    def history(
+        self, published: Estimates, answers: Sequence[NoisyAnswer], confidence: Fraction
+    ) -> History:
+        """What the periods of a series published, with this one; empty without a series."""
+        return ()
+
+    def lines_of_history(self, published: Estimates) -> tuple[int, ...]:
+        """The indices of the published numbers that the history has."""
+        return ()
 
     @property
     def is_correction(self) -> bool:

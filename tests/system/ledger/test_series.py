@@ -21,7 +21,7 @@ from dpcli.privacy.series import BLOCK, squared_norm
 from dpcli.problems.errors import LedgerError
 from dpcli.statistics.series.designs import SeriesDesign
 from dpcli.statistics.series.past import PublicState
-from tests.support.cli import Command, table
+from tests.support.cli import Command, digits, table
 from tests.support.rules import also_slow
 
 FIRST = datetime.date(2026, 1, 1)
@@ -186,6 +186,36 @@ def _keep_copies(folder: Path, generator: random.Random) -> None:
     for file in sorted(folder.glob("*.sums")):
         if generator.random() < 0.2:
             shutil.copy(file, file.with_name(file.name + ".old"))
+
+
+def test_reports_show_what_earlier_nights_published(nights: Nights) -> None:
+    """In JSON, on a chart for each number, and in a short table; a copy has the same bytes."""
+    report, again = nights.folder / "n3.json", nights.folder / "again.html"
+    page = nights.folder / "n3.html"
+    for night in range(4):
+        nights.counts[night] = nights.write(night)
+        assert nights.release(night, f"n{night}", "--report", report, "--report", page) == 0
+    root, blocks = (one["history"] for one in digits(report.read_text("utf-8"))["statistics"])
+    days = [nights.day(night) for night in range(4)]
+    assert root["days"] == blocks["days"] == days
+    assert (len(root["lines"]), len(blocks["lines"])) == (6, 4)
+    for statistic, lines in (("root", root["lines"]), ("blocks", blocks["lines"])):
+        for line in lines:
+            published = [
+                [row[part] for part in ("value", "lower", "upper")]
+                for night in range(4)
+                for row in table(nights.folder / f"n{night}.csv")
+                if row["statistic"] == statistic and row.items() >= line["keys"].items()
+            ]
+            columns = line["value"], line["lower"], line["upper"]
+            assert published == [list(texts) for texts in zip(*columns, strict=True)]
+    shown = page.read_text("utf-8")
+    assert shown.count('<svg viewBox="0 0 720') == 10
+    assert shown.count('class="band"') == 10
+    assert f"From {days[0]} to {days[3]}, as published" in shown
+    words = ("ledger", "export", "n3", "--ledger", nights.ledger, "--report", again)
+    nights.dpcli(*words).succeeded()
+    assert again.read_bytes() == page.read_bytes()
 
 
 def test_the_loss_of_several_nights_is_that_of_their_columns_together(
