@@ -605,7 +605,7 @@ def test_a_ledger_that_cannot_store_charges_for_the_check(
             outcome = dpcli("release", spec, data, "--release-id", "r")
         assert outcome.status == 6
         (failed,) = history(dpcli, tmp_path)
-        assert (failed["release_id"][:11], failed["epsilon"]) == ("r+unstored-", "0.1")
+        assert (str(failed["release_id"])[:11], failed["epsilon"]) == ("r+unstored-", "0.1")
         # A retry makes the check again.
         assert dpcli("release", spec, data, "--release-id", "r").status == status
 

@@ -19,6 +19,7 @@ import pytest
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.privacy.series import BLOCK, squared_norm
 from dpcli.problems.errors import LedgerError
+from dpcli.releasing.series import FORM, _earlier_digest
 from dpcli.statistics.series.designs import SeriesDesign
 from dpcli.statistics.series.past import PublicState
 from tests.support.cli import Command, digits, table
@@ -376,6 +377,9 @@ def test_a_series_goes_on_only_with_the_same_spec(nights: Nights) -> None:
         ("[a, b]}", "[a, b, c]}"),
         ("[a, b]}", "[a, b], missing: a}"),
         ("[a, b]}", "[a, b], from: person}"),
+        ("[a, b]}", '[a, b], na: ["-"]}'),
+        ("{type: id}", "{type: id, case: ignore}"),
+        ("quality: none", 'quality: none\ncsv: {comment: "#"}'),
         ("rho: 20, mech", "rho: 15, mech"),
     ):
         (nights.folder / "spec.yaml").write_text(SPEC.replace(old, new), encoding="utf-8")
@@ -383,10 +387,42 @@ def test_a_series_goes_on_only_with_the_same_spec(nights: Nights) -> None:
         found = nights.dpcli(*nights.words(1, "n1"))
         assert found.status == 6
         assert "differs from the earlier periods" in found.err
+    titled = SPEC.replace("[a, b]}", "[a, b], title: Wards}")
+    (nights.folder / "spec.yaml").write_text(titled, encoding="utf-8")
+    assert nights.release(1, "n1") == 0
     month = [word for word in nights.words(1, "n1") if word != nights.day(1)]
     month.insert(month.index("--period") + 1, "2026-01")
     assert nights.dpcli(*month).status in (2, 6)
-    assert nights.charges() == ["n0"]
+    assert nights.charges() == ["n0", "n1"]
+
+
+def test_a_changed_formula_is_another_series(nights: Nights) -> None:
+    """Also that of a column from which another one follows."""
+    text = SPEC.replace("by: [ward]", "by: [w]").replace("column: ward", "column: w")
+    for night, label, status in ((0, "a", 0), (1, "b", 6), (1, "a", 0)):
+        derive = (
+            f"derive:\n  v: {{is: {{ward: [{label}]}}}}\n  w: {{is: {{v: [true]}}}}\nstatistics:"
+        )
+        derived = text.replace("statistics:", derive)
+        (nights.folder / "spec.yaml").write_text(derived, encoding="utf-8")
+        nights.write(night)
+        assert nights.dpcli(*nights.words(night, f"n{night}")).status == status
+
+
+def test_series_of_earlier_versions_go_on(nights: Nights, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their states have a digest of less; the next one has one of all."""
+    with monkeypatch.context() as patched:
+        patched.setattr("dpcli.releasing.series._digest", lambda one, _: _earlier_digest(one))
+        nights.counts[0] = nights.write(0)
+        assert nights.release(0, "n0") == 0
+    changed = SPEC.replace("[a, b]}", "[a, b], missing: a}")
+    for night, text, status in ((1, changed, 6), (1, SPEC, 0), (2, changed, 6), (2, SPEC, 0)):
+        (nights.folder / "spec.yaml").write_text(text, encoding="utf-8")
+        nights.write(night)
+        assert nights.dpcli(*nights.words(night, f"n{night}")).status == status
+    with closing(OpenLedger.open(nights.ledger)) as ledger:
+        state = PublicState.from_json(ledger.series_state("root", "visits")[0])
+    assert (state.count, state.design[:2]) == (3, FORM)
 
 
 def _contending(nights: Nights, night: int, processes: int) -> Iterator[int]:
