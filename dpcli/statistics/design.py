@@ -336,13 +336,8 @@ class Design:
         (weighted,) = self.queries
         return summed_margin(noises[0], weighted.summed, confidence).width * weighted.step
 
-    def compared_error(
-        self, noises: Sequence[Noise], confidence: Fraction, window: int
-    ) -> Fraction | None:
-        """The error by which plans compare designs, if they do not by `expected_error`.
-
-        The budget is for a `window` of days, or for all time.
-        """
+    def compared_error(self, noises: Sequence[Noise], confidence: Fraction) -> Fraction | None:
+        """The error by which plans compare designs, if they do not by `expected_error`."""
         return self.error(noises, confidence)
 
     def typical_sums(self, rows: Fraction) -> Floats:

@@ -239,18 +239,12 @@ class SeriesDesign(Design):
         )
         return Fraction(max(margin.width for margin in margins), UNITS) * self.step
 
-    def compared_error(
-        self, noises: Sequence[Noise], confidence: Fraction, window: int
-    ) -> Fraction:
-        """The root mean square of the errors of a year, at equal loss of a window."""
+    def compared_error(self, noises: Sequence[Noise], confidence: Fraction) -> Fraction:
+        """The root mean square of the errors of a year."""
         squares = sum(
             self._variance(one, periods, noises[0]) for one in self.shown for periods in SAMPLED
         )
-        return Fraction(sqrt(squares / len(SAMPLED))) * self.step * self._growth(window)
-
-    @abstractmethod
-    def _growth(self, days: int) -> Fraction:
-        """The factor of the noise if rows of some days reveal as much as those of one."""
+        return Fraction(sqrt(squares / len(SAMPLED))) * self.step
 
     def _variance(self, one: Shown, periods: int, noise: Noise) -> float:
         """The variance of a shown number after some periods, in steps."""
@@ -315,9 +309,6 @@ class RootSeries(SeriesDesign):
     @property
     def step(self) -> Fraction:
         return super().step * UNIT
-
-    def _growth(self, days: int) -> Fraction:
-        return Fraction(sqrt(squared_norm(days) / squared_norm(1)))
 
     @property
     def _of_several_days(self) -> str:
@@ -405,9 +396,6 @@ class BlocksSeries(SeriesDesign):
 
     def can_correct(self, past: Past) -> bool:
         return super().can_correct(past) and past.own < past.state.count % BLOCK
-
-    def _growth(self, days: int) -> Fraction:
-        return Fraction(days)
 
     @property
     def _of_several_days(self) -> str:

@@ -195,7 +195,9 @@ def test_reports_show_what_earlier_nights_published(nights: Nights) -> None:
     page = nights.folder / "n3.html"
     for night in range(4):
         nights.counts[night] = nights.write(night)
-        assert nights.release(night, f"n{night}", "--report", report, "--report", page) == 0
+        assert (
+            nights.release(night, f"n{night}", "--report", str(report), "--report", str(page)) == 0
+        )
     root, blocks = (one["history"] for one in digits(report.read_text("utf-8"))["statistics"])
     days = [nights.day(night) for night in range(4)]
     assert root["days"] == blocks["days"] == days
