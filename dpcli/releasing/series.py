@@ -36,6 +36,11 @@ from dpcli.statistics.series.past import Past, PublicState
 
 TOKEN_BYTES = 16
 
+MAX_NAME_BYTES = 255
+"""Names of files are at most this long; a label that leads beyond it is shortened to a digest."""
+
+SHORT_LABEL = 32
+
 FORM = "2:"
 """The beginning of digests of this form; those of earlier versions have none."""
 
@@ -198,7 +203,10 @@ class SeriesOfRelease:
     def _path(self, name: str) -> Path:
         """The file of the sealed sums of an entry, next to the ledger."""
         path = self._ledger.path.resolve()
-        return path.with_name(f"{path.name}.{self._spec.dataset}.{name}.sums")
+        label = f"{self._spec.dataset}.{name}"
+        if len(f"{path.name}.{label}.sums".encode()) > MAX_NAME_BYTES:
+            label = hashlib.sha256(label.encode()).hexdigest()[:SHORT_LABEL]
+        return path.with_name(f"{path.name}.{label}.sums")
 
 
 def _digest(planned: PlannedStatistic, spec: CentralSpec) -> str:

@@ -55,15 +55,17 @@ NEAR = 8
 class Nights:
     """A folder with a spec, a ledger whose account has a window, and nightly files."""
 
-    def __init__(self, dpcli: Command, folder: Path, rho: int = 20, window: int = 1) -> None:
+    def __init__(
+        self, dpcli: Command, folder: Path, rho: int = 20, window: int = 1, dataset: str = "visits"
+    ) -> None:
         self.dpcli, self.folder = dpcli, folder
-        text = SPEC.replace("rho: 20", f"rho: {rho}")
+        text = SPEC.replace("rho: 20", f"rho: {rho}").replace("visits", dataset)
         (folder / "spec.yaml").write_text(text, encoding="utf-8")
         self.ledger = folder / "dpcli-ledger.sqlite"
         words = ("--rho", 1000, "--delta", "1e-3", "--composition", "zcdp")
         unit = ("--unit", "person", "--window", window, "--ledger", self.ledger)
         dpcli("ledger", "init", self.ledger).succeeded()
-        dpcli("ledger", "open", "visits", *words, *unit).succeeded()
+        dpcli("ledger", "open", dataset, *words, *unit).succeeded()
         self.counts: dict[int, tuple[int, int]] = {}
 
     def write(self, night: int, seed: int = 0) -> tuple[int, int]:
@@ -357,6 +359,23 @@ def test_only_a_file_of_sums_is_written_and_nothing_is_charged_if_it_cannot_be(
     assert found.status == 6
     assert "ledger-unusable" in found.err
     assert nights.charges() == ["n0"]
+
+
+@pytest.mark.parametrize("length", [72, 73])
+def test_names_may_be_as_long_as_specs_allow(
+    dpcli: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, length: int
+) -> None:
+    """A file name has at most 255 bytes; a longer one has a digest of both names."""
+    dataset, name = "\u5730" * length, "n" * 13
+    monkeypatch.setitem(globals(), "SPEC", SPEC.replace("name: root", f"name: {name}"))
+    nights = Nights(dpcli, tmp_path, dataset=dataset)
+    for night in range(2):
+        nights.write(night)
+        found = dpcli(*nights.words(night, f"n{night}"))
+        assert (found.status, "sealed sums" in found.err) == (0, False)
+    label = f"{nights.ledger.name}.{dataset}.{name}.sums"
+    assert (label in {path.name for path in tmp_path.iterdir()}) is (length == 72)
+    assert len([*tmp_path.glob("*.sums")]) == 2
 
 
 def test_an_account_for_all_time_takes_no_series(dpcli: Command, tmp_path: Path) -> None:
