@@ -38,7 +38,7 @@ from dpcli.problems.errors import (
 )
 from dpcli.problems.system import require_supported
 from dpcli.releasing.publishing import require_writable
-from dpcli.releasing.request import ReleaseRequest, check_again_error
+from dpcli.releasing.request import ReleaseRequest, check_again_error, checked_sha256
 from dpcli.releasing.responses import ChargedResponses
 from dpcli.releasing.run import CollectionRun, Messages, ReleaseRun
 from dpcli.releasing.steps import opened_data, require_quality
@@ -258,6 +258,8 @@ def release(
     check_again: bool = False,
     any_period: bool = False,
     corrected: bool = False,
+    sha256: str | Sequence[str] = (),
+    recipient: str | None = None,
 ) -> Release:
     """Read data, add noise to all answers, charge, and store what may be published.
 
@@ -269,7 +271,9 @@ def release(
     such as a day, `2026-11` or `2026`; an account with a window needs a day. With the engine
     `spark`, Apache Spark reads the files. With `check_again`, a `release_id` whose quality check
     failed is checked again in a new entry, which is charged in full; the failed entry stays. With
-    `corrected`, the data replace those of the same day in series.
+    `corrected`, the data replace those of the same day in series. Files are refused unless they
+    have the declared `sha256`, one for each in their order. The `recipient` is who gets the
+    release; without one, it is that of the spec, or everyone.
 
     Raises BudgetError, DataError, LedgerError or UsageError, SpecError if the spec names one of the
     files as a list of codes, and QualityError if the quality check fails: then only the
@@ -295,7 +299,14 @@ def release(
     confirmed = {"check_again": check_again, "any_period": any_period, "corrected": corrected}
     for name, value in confirmed.items():
         require_type(name, value, "True or False", bool)
-    request = _request(plan, inputs_of(data), ledger, release_id, period, engine, **confirmed)
+    declared = (sha256,) if isinstance(sha256, str) else sha256
+    require_type("sha256", declared, "texts", list, tuple)
+    for word in declared:
+        require_type("sha256", word, "texts", str)
+    request = _request(
+        plan, inputs_of(data), ledger, release_id, period, engine,
+        sha256=declared, recipient=recipient, **confirmed,
+    )  # fmt: skip
     if engine == "spark" and len(request.files) < len(request.data):
         require_type("data", data, "names of files, which Spark reads", str)
 
@@ -323,6 +334,7 @@ def randomize(
     release_id: str | None = None,
     period: str | datetime.date | None = None,
     any_period: bool = False,
+    recipient: str | None = None,
 ) -> Collection:
     """Randomize each record by itself, charge for it, and write the `responses` file.
 
@@ -338,7 +350,10 @@ def randomize(
     if not isinstance(plan, LocalPlan):
         raise SpecError.about("wrong-model", spec=plan.spec.dataset)
     require_type("any_period", any_period, "True or False", bool)
-    request = _request(plan, inputs_of(data), ledger, release_id, period, any_period=any_period)
+    request = _request(
+        plan, inputs_of(data), ledger, release_id, period,
+        any_period=any_period, recipient=recipient,
+    )  # fmt: skip
     target = Path(file_name("responses", responses))
     protected = [*plan.spec.files, *map(Path, request.files)]
     require_writable([target], protected, force=True)
@@ -409,6 +424,8 @@ def _request(
     check_again: bool = False,
     any_period: bool = False,
     corrected: bool = False,
+    sha256: Sequence[str] = (),
+    recipient: str | None = None,
 ) -> ReleaseRequest[PlanT]:
     """The request of a program, after a check of its arguments.
 
@@ -416,6 +433,7 @@ def _request(
     for an argument that is no name or day, and without a `release_id`.
     """
     require_type("release_id", release_id, "text", str, type(None))
+    require_type("recipient", recipient, "a name", str, type(None))
     require_type("period", period, "a period", str, datetime.date, type(None))
     text = f"{period:%Y-%m-%d}" if isinstance(period, datetime.date) else period
     if not isinstance(ledger, Ledger):
@@ -426,8 +444,11 @@ def _request(
     # A cell of a notebook that runs twice would pay twice, and nothing would say that.
     if release_id is None:
         raise UsageError.about("release-id-required")
-    name, about = checked_id(release_id), cast("PlanT", plan.about(checked_period(text)))
+    name = checked_id(release_id)
+    about = cast("PlanT", plan.about(checked_period(text), recipient))
     assert name is not None
+    declared = checked_sha256(sha256, data, engine) if sha256 else ()
     return ReleaseRequest(
-        about, data, name, ledger, engine, check_again, any_period, corrected=corrected
-    )
+        about, data, name, ledger, engine, check_again, any_period,
+        corrected=corrected, sha256=declared,
+    )  # fmt: skip

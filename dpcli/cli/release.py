@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,14 +28,14 @@ from dpcli.cli.outputs import Tables, output_file
 from dpcli.cli.terminal import shown_progress
 from dpcli.engine.files.decoding import PARTIAL_ENDING
 from dpcli.engine.files.source import require_files
-from dpcli.ledger.charge import STDIN, NoisyRelease, StoredRelease
+from dpcli.ledger.charge import NoisyRelease, StoredRelease
 from dpcli.ledger.options import is_absent, new_release_id
 from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
 from dpcli.planning.words.guarantee import reader_warnings
 from dpcli.problems.errors import OutputError, UsageError
 from dpcli.releasing.publishing import is_device, write_private
-from dpcli.releasing.request import ReleaseRequest, check_again_error
+from dpcli.releasing.request import ReleaseRequest, check_again_error, checked_sha256
 from dpcli.releasing.run import ReleaseRun
 from dpcli.releasing.steps import Engine, pack_data, reading_warnings, require_data, require_quality
 from dpcli.report.formats import FACTS, render_outputs
@@ -110,7 +109,7 @@ def release(
     if check_again and release_id is None:
         raise check_again_error()
     reader: Engine = "partials" if partials else engine
-    declared = _checked_sha256(sha256, data, reader) if sha256 else ()
+    declared = checked_sha256(sha256, data, reader) if sha256 else ()
     plan = make_plan(read_central_spec(spec, data)).about(period, recipient)
     name = release_id or new_release_id()
     request = ReleaseRequest(
@@ -163,19 +162,6 @@ def _refuse_with_partials(engine: Engine, *, dry_run: bool) -> None:
         given = "`--dry-run`" if dry_run else "`--engine spark`"
         fix = "run `dpcli plan SPEC`, which shows the same plan" if dry_run else "name data files"
         raise UsageError.about("bad-option", given=given, other="`--partials`", fix=fix)
-
-
-def _checked_sha256(declared: Sequence[str], data: Sequence[str], reads: Engine) -> tuple[str, ...]:
-    """Declared checksums in lower case; UsageError unless there is one for each file.
-
-    Only files that this process opens by their names can be compared before they are read.
-    """
-    words = tuple(map(str.lower, declared))
-    is_whole = all(re.fullmatch("[0-9a-f]{64}", word) for word in words)
-    by_name = reads == "local" and not any(name == STDIN or Path(name).is_fifo() for name in data)
-    if not (is_whole and by_name and len(words) == len(data)):
-        raise UsageError.about("bad-option.sha256", files=len(data))
-    return words
 
 
 def _result(stored: StoredRelease, tables: Tables, warned: list[str]) -> dict[str, object]:

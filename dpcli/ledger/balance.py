@@ -238,18 +238,14 @@ class SeriesCost:
 
 @lru_cache(maxsize=1024)
 def _guarantees_of_periods(event: MechanismEvent, periods: int) -> Counter[Guarantee]:
-    from dpcli.privacy.series import of_periods
+    from dpcli.mechanisms.periods import guarantees_of_periods
 
-    one, found, overlap = event.sensitivity, Counter[Guarantee](), event.series or ""
+    one, overlap = event.sensitivity, event.series or ""
     if one is None or not one.l1:
         return Counter([guarantee_of(event)])
     mechanism = MECHANISMS[event.mechanism]
     noise = mechanism.distribution(event.scale or Fraction(0))
-    for part, count in of_periods(overlap, one, periods):
-        loss = Loss(event.loss.epsilon * part.l1 / one.l1)
-        if mechanism.needs_delta:
-            loss = mechanism.least_loss(noise, part, event.loss.delta)
-        found[mechanism.guarantee(noise, part, loss)] += count
+    found = guarantees_of_periods(mechanism, noise, one, overlap, event.loss, periods)
     # A single period is charged for what its plan states.
     is_planned = periods == 1 and not overlap.endswith(CORRECTED)
     return Counter([guarantee_of(event)]) if is_planned else found

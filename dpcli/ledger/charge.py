@@ -45,6 +45,10 @@ A release id cannot contain a plus.
 """
 
 
+UNSTORED = "+unstored-"
+"""Between a release id and a random word: the name of an entry for a check that was not stored."""
+
+
 def later_check(release_id: str, number: int) -> str:
     """The entry name of a later check of a release: `ID+2` for the second check.
 

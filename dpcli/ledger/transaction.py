@@ -11,8 +11,9 @@ from typing import Any, NoReturn, Self, final
 
 from dpcli.ledger.balance import require_proven
 from dpcli.ledger.chain import to_events_json
-from dpcli.ledger.charge import Charge, Render, StoredRelease
+from dpcli.ledger.charge import UNSTORED, Charge, Render, StoredRelease
 from dpcli.ledger.ledger import OpenLedger
+from dpcli.noise.entropy import random_bytes
 from dpcli.privacy.confidential import Confidential, NoisePermit
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.unit import Relation, unit_text
@@ -90,8 +91,10 @@ class LedgerTransaction:
             return
         if isinstance(error, DpcliError):
             if self.__check is not None:
+                name = f"{self.__check.release_id}{UNSTORED}{random_bytes(4).hex()}"
+                unstored = replace(self.__check, release_id=name, outcomes=())
                 with suppress(DpcliError):
-                    self.__ledger.commit(self.__check, lambda _: {})
+                    self.__ledger.commit(unstored, lambda _: {})
         elif not isinstance(error, KeyboardInterrupt | StoppedBySignal):
             self.__ledger.commit(self.__charge, lambda _: {})
 

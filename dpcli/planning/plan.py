@@ -146,6 +146,11 @@ class PlannedStatistic:
         return self.queries[0].calibrated.mechanism
 
     @property
+    def keeps_sums(self) -> bool:
+        """Whether later answers use its sums: it is a series."""
+        return any(part.weighted.query.keeps_sums for part in self.queries)
+
+    @property
     def is_joint(self) -> bool:
         """Whether answers are protected jointly: only the sum of losses has a meaning."""
         return len(self.queries) > 1 and self.mechanism.needs_delta

@@ -359,9 +359,12 @@ class StatisticPlanner:
             entry = replace(entry, raw=False)
         if design.publishes_answers:
             entry = replace(entry, raw=True)
-        keeps = any(part.weighted.query.keeps_sums for part in queries)
-        branch = None if keeps else self.branches.get(entry.inputs.name)
-        return PlannedStatistic(entry, target, design, queries, alternative, branch)
+        planned = PlannedStatistic(entry, target, design, queries, alternative)
+        return (
+            planned
+            if planned.keeps_sums
+            else replace(planned, branch=self.branches.get(entry.inputs.name))
+        )
 
     def most_accurate(self, entry: Entry, target: Loss) -> PlannedStatistic:
         """The statistic with the mechanism that adds the least noise.
@@ -370,6 +373,12 @@ class StatisticPlanner:
         """
         mechanisms = self._usable_mechanisms(entry, target)
         planned = [self.plan_with(entry, mechanism, target) for mechanism in mechanisms]
+        if len(planned) > 1 and planned[0].keeps_sums:
+            # Its days do not add up alike: designs are compared at equal loss of the account.
+            with suppress(MissingDependencyError):
+                from dpcli.planning.series import better_series
+
+                return better_series(planned, self.spec)
         return min(planned, key=self.log_error)
 
     def _usable_mechanisms(self, entry: Entry, target: Loss) -> list[Mechanism]:
@@ -385,8 +394,7 @@ class StatisticPlanner:
         """
         confidence = self.spec.confidence
         if planned.design.is_compared_by_error:
-            window = self.spec.privacy.window or 1
-            error = float(planned.design.compared_error(planned.noises, confidence, window) or 0)
+            error = float(planned.design.compared_error(planned.noises, confidence) or 0)
         else:
             # No published number has the error of a supporting query.
             published = (query for query in planned.queries if not query.weighted.supports)
@@ -429,7 +437,17 @@ class StatisticPlanner:
             raise SpecError.about(
                 "cannot-calibrate.out-of-reach", error=readable_text(inputs.error), **arguments
             )
-        return min(planned, key=lambda statistic: getattr(statistic.target, self.measure))
+        return min(planned, key=self._price)
+
+    def _price(self, planned: PlannedStatistic) -> Fraction:
+        """What statistics with the same error are compared by."""
+        if planned.keeps_sums:
+            with suppress(MissingDependencyError):
+                from dpcli.planning.series import ComparedSeries
+
+                return Fraction(ComparedSeries(planned, self.spec).loss())
+        size: Fraction = getattr(planned.target, self.measure)
+        return size
 
     def _least_reaching(
         self, error: Fraction, entry: Entry, mechanism: Mechanism

@@ -23,6 +23,9 @@ DATABASE = b"SQLite format 3\0"
 
 RANDOM_BYTES = 4
 
+MAX_START_BYTES = 200
+"""Bytes of a name at the start of a temporary name; names have at most 255."""
+
 
 def require_writable(
     targets: Sequence[Path],
@@ -175,7 +178,8 @@ def _new_file(final: Path, mode: int) -> tuple[Path, int]:
 
 
 def _start_of(final: Path) -> str:
-    return f".{final.name[:200]}."
+    start = os.fsencode(final.name)[:MAX_START_BYTES].decode(errors="ignore")
+    return f".{start}."
 
 
 def _remove_left_files(final: Path) -> None:

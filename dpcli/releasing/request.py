@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic
 
 from dpcli.ledger.balance import day_number, terms_from_spec
-from dpcli.ledger.charge import Charge, charge_for, resolved, today
+from dpcli.ledger.charge import STDIN, Charge, charge_for, resolved, today
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.options import is_absent, ledger_of, must_exist
 from dpcli.planning.plan import PlanT
@@ -96,3 +98,20 @@ def check_again_error() -> UsageError:
     fix = "`--release-id ID`, as `dpcli ledger history` lists it"
     other = "the id of the release that its check stopped"
     return UsageError.about("bad-option.needs", given="`--check-again`", other=other, fix=fix)
+
+
+def checked_sha256(
+    declared: Sequence[str], data: Sequence[Input], reads: Engine
+) -> tuple[str, ...]:
+    """Declared checksums in lower case; UsageError unless there is one for each file.
+
+    Only files that this process opens by their names can be compared before they are read.
+    """
+    words = tuple(map(str.lower, declared))
+    is_whole = all(re.fullmatch("[0-9a-f]{64}", word) for word in words)
+    by_name = reads == "local" and all(
+        isinstance(name, str) and name != STDIN and not Path(name).is_fifo() for name in data
+    )
+    if not (is_whole and by_name and len(words) == len(data)):
+        raise UsageError.about("bad-option.sha256", files=len(data))
+    return words

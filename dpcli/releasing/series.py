@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 
 from dpcli.data.column import file_columns
@@ -21,6 +21,7 @@ from dpcli.ledger.balance import day_number
 from dpcli.ledger.charge import SERIES, state_digest
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.options import translated_os_errors
+from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.noise.entropy import random_bytes
 from dpcli.numeric.arrays import integer_array
 from dpcli.planning.plan import CentralPlan, PlannedStatistic
@@ -29,13 +30,22 @@ from dpcli.problems.errors import LedgerError, UsageError
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.series import EarlierSums
 from dpcli.releasing.publishing import write_private
+from dpcli.specification.model import CentralSpec
 from dpcli.statistics.series.designs import SeriesDesign
 from dpcli.statistics.series.past import Past, PublicState
 
 TOKEN_BYTES = 16
 
+MAX_NAME_BYTES = 255
+"""Names of files are at most this long; a label that leads beyond it is shortened to a digest."""
+
+SHORT_LABEL = 32
+
+FORM = "2:"
+"""The beginning of digests of this form; those of earlier versions have none."""
+
 COLUMN_FACTS = ("source", "bounds", "step", "missing")
-"""What columns of all periods have in common, besides names and groups."""
+"""What earlier versions compared of columns, besides names and groups."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,7 +109,7 @@ class SeriesOfRelease:
             if self._spec.recipient is not None:
                 raise LedgerError.about("series-window.recipient", name=name)
             past, about = one.past, {"name": name, "period": self._spec.period}
-            if past.state.count and past.state.design != _digest(one.planned):
+            if past.state.count and not _follows(past.state.design, one.planned, self._spec):
                 raise LedgerError.about("series-window.changed", name=name)
             stored = self._spec.dataset, self._spec.period
             if not self._corrected and self._ledger.last_with_output(SERIES + name, *stored):
@@ -137,8 +147,10 @@ class SeriesOfRelease:
             one = self._series.get(statistic.planned.name)
             if one is None:
                 continue
-            state, estimates = one.design.next_state(statistic.answers)
-            design = _digest(one.planned)
+            answers = statistic.answers
+            state, estimates = one.design.next_state(answers)
+            history = one.design.history(statistic.estimates, answers, self._spec.confidence)
+            design = _digest(one.planned, self._spec)
             query = one.design.query
             # All are kept: if the charge fails now, the state stays the one before.
             kept = filter(None, one.kept)
@@ -146,7 +158,7 @@ class SeriesOfRelease:
             path = self._path(statistic.planned.name)
             with translated_os_errors(path):
                 write_private(content, path, force=True)
-            state = replace(state, design=design)
+            state = replace(state, design=design, history=history)
             found[SERIES + statistic.planned.name] = state.to_json()
         return found
 
@@ -191,14 +203,66 @@ class SeriesOfRelease:
     def _path(self, name: str) -> Path:
         """The file of the sealed sums of an entry, next to the ledger."""
         path = self._ledger.path.resolve()
-        return path.with_name(f"{path.name}.{self._spec.dataset}.{name}.sums")
+        label = f"{self._spec.dataset}.{name}"
+        if len(f"{path.name}.{label}.sums".encode()) > MAX_NAME_BYTES:
+            label = hashlib.sha256(label.encode()).hexdigest()[:SHORT_LABEL]
+        return path.with_name(f"{path.name}.{label}.sums")
 
 
-def _digest(planned: PlannedStatistic) -> str:
-    """The digest of what the periods of a series have in common."""
+def _digest(planned: PlannedStatistic, spec: CentralSpec) -> str:
+    """The digest of what the periods of a series have in common.
+
+    It has all that decides what rows contribute: the query with its columns, their options and
+    formulas, how files are written, the unit, and the column of the day.
+    """
+    (query,) = planned.queries
+    # Keys of JSON Lines are those of other entries, too.
+    read = replace(spec.dialect, keys=()), spec.privacy.unit, spec.period_column
+    stated = _plain([planned.entry.statistic.name, query.weighted.query, query.weighted.step, read])
+    return FORM + _sha256([stated, _noise(query.calibrated)])
+
+
+def _follows(design: str, planned: PlannedStatistic, spec: CentralSpec) -> bool:
+    """Whether the digest that a state has of its periods is also that of a planned one.
+
+    Earlier versions did not compare options, formulas and how files are written.
+    """
+    is_current = design.startswith(FORM)
+    return design == (_digest(planned, spec) if is_current else _earlier_digest(planned))
+
+
+def _plain(value: object) -> object:
+    """A value as data of JSON, without fields that have their defaults.
+
+    A later version may add a field to a column, and the digests of others stay.
+    """
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return [[_plain(key), _plain(item)] for key, item in value.items()]
+    if not is_dataclass(value) or isinstance(value, type):
+        return value if isinstance(value, int | None) else str(value)
+    pairs = ((field, getattr(value, field.name)) for field in fields(value))
+    stated = {field.name: _plain(item) for field, item in pairs if item != field.default}
+    return [type(value).__name__, stated]
+
+
+def _noise(calibrated: CalibratedMechanism) -> list[list[object]]:
+    sensitivity, noise = calibrated.sensitivity, calibrated.noise
+    return [
+        [sensitivity.l0, sensitivity.l1, sensitivity.l2_squared, sensitivity.linf],
+        [noise.kind, str(noise.scale)],
+    ]
+
+
+def _sha256(stated: object) -> str:
+    return hashlib.sha256(json.dumps(stated).encode()).hexdigest()
+
+
+def _earlier_digest(planned: PlannedStatistic) -> str:
+    """The digest of states that earlier versions stored."""
     (query,), inputs = planned.queries, planned.entry.inputs
-    asked, calibrated = query.weighted.query, query.calibrated
-    sensitivity = calibrated.sensitivity
+    asked = query.weighted.query
     columns = dict.fromkeys((*asked.columns, *file_columns(asked.columns)))
     stated = [
         planned.entry.statistic.name,
@@ -210,7 +274,5 @@ def _digest(planned: PlannedStatistic) -> str:
             for column in columns
         ],
         str(query.weighted.step),
-        [sensitivity.l0, sensitivity.l1, sensitivity.l2_squared, sensitivity.linf],
-        [calibrated.noise.kind, str(calibrated.noise.scale)],
     ]
-    return hashlib.sha256(json.dumps(stated).encode()).hexdigest()
+    return _sha256([*stated, *_noise(query.calibrated)])

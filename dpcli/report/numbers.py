@@ -188,7 +188,7 @@ def published_numbers(
     If numbers before post-processing, or of the population, are published too, they follow under
     their own names.
     """
-    entry, cells = published.planned.entry, _cell_names(published)
+    entry, cells = published.planned.entry, cell_names(published)
     keys = key_names(entry)
     named = {published.planned.name: published.estimates}
     if published.raw is not None:
@@ -226,7 +226,7 @@ def is_crossed(entry: Entry) -> bool:
     return len(inputs.by) == 2 and bool(inputs.by[-1].total)
 
 
-def _cell_names(published: EstimatedStatistic) -> pl.DataFrame:
+def cell_names(published: EstimatedStatistic) -> pl.DataFrame:
     """The group and the item of every number; items change fastest."""
     import polars as pl
 

@@ -45,6 +45,7 @@ from dpcli.report.notes import comparison_sentences
 from dpcli.report.numbers import POPULATION, RAW, flags_of, number_of
 from dpcli.report.release import RiskReport
 from dpcli.report.report import Report
+from dpcli.report.series import HistoryReport, charts_of_periods, grid_of_periods
 from dpcli.report.statistic import nothing_selected
 from dpcli.specification.model import Caption
 from dpcli.specification.yaml_reader import without_comments
@@ -268,6 +269,11 @@ class StatisticView:
         self._unit = self.statistic.one_unit
 
     @property
+    def history(self) -> HistoryReport | None:
+        """What the periods of a series published; None for others."""
+        return self.statistic.history
+
+    @property
     def title(self) -> str:
         """The title of the statistic; without one, its name."""
         return self.statistic.title or self.statistic.name
@@ -355,6 +361,9 @@ class StatisticView:
     @cached_property
     def charts(self) -> list[Chart]:
         """Lines over the bins of a column, one for each group if there are few groups."""
+        if self.history:
+            heading = self._heading_of
+            return [*charts_of_periods(self.history, heading, self.percent, zero=self.bars)]
         key = self._axis
         if key is None or not self._drawn or not len(key) <= self.count <= MAX_CHARTS * len(key):
             return []
@@ -467,6 +476,7 @@ class GroupView:
         self.views, has_keys = views, bool(views[0].table)
         columns = [column for view in views for column in view.columns]
         self.grids = list(grids(columns if has_keys else [single_numbers(columns)]))
+        self.grids += [grid_of_periods(view.history, view.title) for view in views if view.history]
         self.heading = "; ".join(view.heading for view in views)
         if len(views) > MAX_HEADINGS:
             self.heading = ", ".join(view.title for view in views) if has_keys else "Single numbers"

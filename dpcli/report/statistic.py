@@ -32,6 +32,7 @@ from dpcli.report.json import (
 )
 from dpcli.report.numbers import DATE_UNIT, JSON_COLUMNS, NumberTable, is_crossed, key_names
 from dpcli.report.privacy import MechanismReport, QueryReport, SensitivityReport, answers
+from dpcli.report.series import HistoryReport
 from dpcli.specification.model import EXACT, Caption, CentralSpec
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.design import Inputs, NoiseOfNumbers
@@ -581,6 +582,8 @@ class PublishedStatisticReport(StatisticReport):
 
     completeness: CompletenessReport
     layout: LayoutReport
+    history: HistoryReport | None = None
+    """What the periods of a series published; absent for others."""
     noise_covariance: list[JsonRow] | None = None
     """The covariance of the noise in numbers that share noisy answers.
 
@@ -602,6 +605,7 @@ class PublishedStatisticReport(StatisticReport):
             cls,
             completeness=CompletenessReport.of(published.completeness),
             layout=layout,
+            history=HistoryReport.of(published, spec.confidence),
             noise_covariance=covariance,
             cells=CELLS,
         )

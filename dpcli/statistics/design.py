@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dpcli.privacy.accounting.composition import Composition
     from dpcli.queries.scores import Points
     from dpcli.statistics.public_numbers import PublicNumbers
+    from dpcli.statistics.series.history import History
 
 Measure = Literal["epsilon", "rho"]
 """The unit of the privacy loss that the weights of queries divide."""
@@ -279,6 +280,16 @@ class Design:
         """The digest of the state of a series that the answers follow; None without one."""
         return None
 
+    def history(
+        self, published: Estimates, answers: Sequence[NoisyAnswer], confidence: Fraction
+    ) -> History:
+        """What the periods of a series published, with this one; empty without a series."""
+        return ()
+
+    def lines_of_history(self, published: Estimates) -> tuple[int, ...]:
+        """The indices of the published numbers that the history has."""
+        return ()
+
     @property
     def is_correction(self) -> bool:
         """Whether it answers a period of a series again, with corrected data."""
@@ -325,13 +336,8 @@ class Design:
         (weighted,) = self.queries
         return summed_margin(noises[0], weighted.summed, confidence).width * weighted.step
 
-    def compared_error(
-        self, noises: Sequence[Noise], confidence: Fraction, window: int
-    ) -> Fraction | None:
-        """The error by which plans compare designs, if they do not by `expected_error`.
-
-        The budget is for a `window` of days, or for all time.
-        """
+    def compared_error(self, noises: Sequence[Noise], confidence: Fraction) -> Fraction | None:
+        """The error by which plans compare designs, if they do not by `expected_error`."""
         return self.error(noises, confidence)
 
     def typical_sums(self, rows: Fraction) -> Floats:

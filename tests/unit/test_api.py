@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import doctest
+import hashlib
 import json
 import os
 import subprocess
@@ -531,6 +532,32 @@ def test_a_ledger_is_of_one_thread_and_open(spec: Path) -> None:
     assert ["another thread" in str(one) for one in failures] == [True, True]
 
 
+def test_a_declared_checksum_is_that_of_the_file(spec: Path, people: pl.DataFrame) -> None:
+    """Another file is refused before it is charged, and a table has no checksum."""
+    right = hashlib.sha256(PEOPLE.read_bytes()).hexdigest()
+    calls: list[tuple[str, Any, Any]] = [
+        ("data-changed", PEOPLE, "0" * 64),
+        ("bad-option", PEOPLE, [right, right]),
+        ("bad-option", people, right),
+        ("bad-option", PEOPLE, "no digest"),
+    ]
+    for code, data, declared in calls:
+        with refused(code):
+            release(spec, data, sha256=declared, release_id="r")
+    assert release(spec, PEOPLE, sha256=right.upper(), release_id="r").charged
+
+
+def test_a_release_is_charged_for_its_recipient(spec: Path) -> None:
+    """The budget of the recipient refuses, as on the command line, and others go on."""
+    text = ROWS.replace("{epsilon: 10}", "{epsilon: 10, recipients: {press: 2}}")
+    spec.write_text(text, encoding="utf-8")
+    assert release(spec, PEOPLE, recipient="press", release_id="r").charged
+    with refused("account-exhausted"):
+        release(spec, PEOPLE, recipient="press", release_id="s")
+    with refused("bad-dataset"):
+        release(spec, PEOPLE, recipient="the press", release_id="s")
+
+
 def test_wrong_calls_are_refused(spec: Path) -> None:
     """The words of ids, days and forms are checked as on the command line."""
     wanted, local = plan(load_spec(spec)), load_spec(ROOT / "specs" / "local-survey.yaml")
@@ -557,6 +584,8 @@ WRONG: dict[str, Callable[[Any], object]] = {
     "release_id": lambda wrong: release(_minimal(), PEOPLE, release_id=wrong),
     "period": lambda wrong: release(_minimal(), PEOPLE, period=wrong, release_id="r"),
     "ledger": lambda wrong: release(_minimal(), PEOPLE, ledger=wrong, release_id="r"),
+    "sha256": lambda wrong: release(_minimal(), PEOPLE, sha256=wrong, release_id="r"),
+    "recipient": lambda wrong: release(_minimal(), PEOPLE, recipient=wrong, release_id="r"),
     "responses": lambda wrong: randomize(_local(), PEOPLE, wrong, release_id="r"),
     "collected": lambda wrong: estimate(_local().spec, wrong),
     "rows": lambda wrong: simulate(ROOT / "specs" / "minimal.yaml", wrong),

@@ -25,6 +25,14 @@ from dpcli.queries.query import Query
 from dpcli.queries.series import BlocksQuery, RootQuery, SeriesQuery, ends_block
 from dpcli.statistics.design import Design, Inputs, NoisyAnswer, WeightedQuery
 from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.series.history import (
+    Ends,
+    History,
+    PublishedPeriod,
+    lines_of,
+    printed,
+    thinned,
+)
 from dpcli.statistics.series.past import Past, PublicState, RecentPeriod, fresh
 from dpcli.statistics.series.shown import Shown
 
@@ -150,6 +158,72 @@ class SeriesDesign(Design):
             ]
         return Estimates.interleaved(found)
 
+    def lines_of_history(self, published: Estimates) -> tuple[int, ...]:
+        cells, count = self.query.of.cells_per_group, len(self.shown)
+        return lines_of(len(published) // (count * cells), count, cells)
+
+    def history(
+        self, published: Estimates, answers: Sequence[NoisyAnswer], confidence: Fraction
+    ) -> History:
+        past, count = self.known, len(self.shown)
+        numbers, lines = printed(published), self.lines_of_history(published)
+        own = tuple(numbers[line] for line in lines)
+        if past.corrects is not None:
+            # What a correction publishes is about its period, and about all until now.
+            own_at = [past.corrects if one.days == 1 else past.count - 1 for one in self.shown]
+            return tuple(
+                one.with_revised(
+                    {at: own[at] for at in range(len(own)) if own_at[at % count] == one.number}
+                )
+                for one in past.state.history
+            )
+        changed = self._moved(answers[0].values, past, self._own(answers[0].values, past))
+        before = past.state.history
+        if changed[0] is not None:
+            moves = integer_array(changed[0][: len(lines) // count])
+            before = tuple(
+                one.with_revised(
+                    self._refined(one, moves, changed[1], published, answers[0].noise, confidence)
+                )
+                if one.number in changed[1]
+                else one
+                for one in before
+            )
+        return thinned((*before, PublishedPeriod(past.count - 1, past.day, own)), past.count)
+
+    def _refined(
+        self,
+        period: PublishedPeriod,
+        moves: Array,
+        members: set[int],
+        published: Estimates,
+        noise: Noise,
+        confidence: Fraction,
+    ) -> dict[int, Ends]:
+        """The numbers of a period and its total to date, after estimates of `members` moved."""
+        past, found, (decimals, *_) = self.known, dict[int, Ends](), published.decimals
+        last_place = Fraction(1, 10**decimals)
+        factor = int(self.step / UNITS / last_place)
+        was_corrected = any(
+            number <= period.number < count for count, number in self.known.corrections
+        )
+        for at, one in enumerate(self.shown):
+            if one.days > 1 or was_corrected:
+                continue
+            first = 0 if not one.days else period.number
+            weights = np.zeros(past.count)
+            weights[first : period.number + 1] = 1
+            margin = self._margin(weights, noise, past, confidence)
+            times = sum(first <= member <= period.number for member in members)
+            known = period.numbers[at :: len(self.shown)]
+            numbers = add_exact(
+                integer_array([ends.value for ends in known]), multiply_exact(moves, times * factor)
+            )
+            estimates = Estimates.around(numbers, Margin(margin.width * factor), last_place)
+            now = printed(estimates.within(published.limits[:1]))
+            found |= {at + cell * len(self.shown): ends for cell, ends in enumerate(now)}
+        return found
+
     def _margin(self, weights: Floats, noise: Noise, past: Past, confidence: Fraction) -> Margin:
         variance, fourth = self._moments(weights, noise, past)
         width = blended_half_width(fourth, variance, confidence)
@@ -165,18 +239,12 @@ class SeriesDesign(Design):
         )
         return Fraction(max(margin.width for margin in margins), UNITS) * self.step
 
-    def compared_error(
-        self, noises: Sequence[Noise], confidence: Fraction, window: int
-    ) -> Fraction:
-        """The root mean square of the errors of a year, at equal loss of a window."""
+    def compared_error(self, noises: Sequence[Noise], confidence: Fraction) -> Fraction:
+        """The root mean square of the errors of a year."""
         squares = sum(
             self._variance(one, periods, noises[0]) for one in self.shown for periods in SAMPLED
         )
-        return Fraction(sqrt(squares / len(SAMPLED))) * self.step * self._growth(window)
-
-    @abstractmethod
-    def _growth(self, days: int) -> Fraction:
-        """The factor of the noise if rows of some days reveal as much as those of one."""
+        return Fraction(sqrt(squares / len(SAMPLED))) * self.step
 
     def _variance(self, one: Shown, periods: int, noise: Noise) -> float:
         """The variance of a shown number after some periods, in steps."""
@@ -241,9 +309,6 @@ class RootSeries(SeriesDesign):
     @property
     def step(self) -> Fraction:
         return super().step * UNIT
-
-    def _growth(self, days: int) -> Fraction:
-        return Fraction(sqrt(squared_norm(days) / squared_norm(1)))
 
     @property
     def _of_several_days(self) -> str:
@@ -331,9 +396,6 @@ class BlocksSeries(SeriesDesign):
 
     def can_correct(self, past: Past) -> bool:
         return super().can_correct(past) and past.own < past.state.count % BLOCK
-
-    def _growth(self, days: int) -> Fraction:
-        return Fraction(days)
 
     @property
     def _of_several_days(self) -> str:

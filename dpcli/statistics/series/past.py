@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from dpcli.numeric.arrays import Array, integer_array
 from dpcli.problems.light_dataclasses import dataclass
+from dpcli.statistics.series.history import History, PublishedPeriod
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ class PublicState:
             corrected one.
         total: Estimates of the totals to date, in units of the last decimal.
         recent: The periods of the last days, in any order.
+        history: What periods published, of which reports draw charts.
     """
 
     design: str
@@ -56,6 +58,7 @@ class PublicState:
     corrections: tuple[tuple[int, int], ...] = ()
     total: Array | None = None
     recent: tuple[RecentPeriod, ...] = ()
+    history: History = ()
 
     def to_json(self) -> bytes:
         """The state as JSON."""
@@ -69,6 +72,7 @@ class PublicState:
             "corrections": self.corrections,
             "total": [] if self.total is None else list(map(int, self.total)),
             "recent": [[one.number, one.day, [*map(int, one.estimates)]] for one in self.recent],
+            "history": [period.to_json() for period in self.history],
         }
         return json.dumps(stated, separators=(",", ":")).encode()
 
@@ -92,6 +96,8 @@ class PublicState:
                 RecentPeriod(int(number), int(day), integer_array(estimates))
                 for number, day, estimates in stated["recent"]
             ),
+            # States of earlier versions have none.
+            tuple(map(PublishedPeriod.from_json, stated.get("history", ()))),
         )
 
 

@@ -597,15 +597,17 @@ def test_a_ledger_that_cannot_store_charges_for_the_check(
     def full(*_: object) -> StoredRelease:
         raise LedgerError([Problem("ledger-unusable", "the disk is full")])
 
-    for make in (readable, lambda folder: write(folder, "open-ended ages")):
+    for make, status in ((readable, 0), (lambda folder: write(folder, "open-ended ages"), 8)):
         remove_ledger(tmp_path)
         spec, data = make(tmp_path)
         with monkeypatch.context() as patched:
             patched.setattr(LedgerTransaction, "commit", full)
             outcome = dpcli("release", spec, data, "--release-id", "r")
         assert outcome.status == 6
-        assert [entry["epsilon"] for entry in history(dpcli, tmp_path)] == ["0.1"]
-        assert dpcli("release", spec, data, "--release-id", "r").status == 6
+        (failed,) = history(dpcli, tmp_path)
+        assert (str(failed["release_id"])[:11], failed["epsilon"]) == ("r+unstored-", "0.1")
+        # A retry makes the check again.
+        assert dpcli("release", spec, data, "--release-id", "r").status == status
 
 
 def cells_on_terminal(spec: Path, data: Path) -> Screen:

@@ -159,7 +159,7 @@ def twice_at_once(job: Job, night: int) -> None:
 
 
 def disk_full(job: Job, night: int) -> None:
-    """No byte can be written; nothing is charged."""
+    """No byte can be written; nothing is charged, and the job is tried again under its id."""
     write(job.rows(night))
     process = job.start(night, *limited(0))
     error = process.communicate()[1]
@@ -233,18 +233,24 @@ def cells_in_another_form(job: Job, night: int) -> None:
     assert "quality-failed" in job.refused(night, 8)
 
 
-def test_a_disk_that_is_full_after_noise_charges_the_check_alone(job: Job) -> None:
-    """What was answered is not kept, and the error may depend on it: another id publishes it."""
+def test_a_disk_that_is_full_after_noise_leaves_the_night_to_be_tried_again(job: Job) -> None:
+    """What was answered is not kept, and the error may depend on its check, which is charged."""
     write(job.rows(0))
     job.run(0).succeeded()
     write(job.rows(1))
-    process = job.start(1, *limited(Path("dpcli-ledger.sqlite").stat().st_size))
-    error = process.communicate()[1]
-    assert process.returncode == 6 and b"`dpcli ledger history` shows which" in error
-    assert job.charges(1) in ([], [(job.day(1), "0.25")])
-    if job.charges(1):
-        assert "release-void" in job.refused(1, 6)
-    job.run(1, "--release-id", f"{job.day(1)}-b").succeeded()
+    ledger, failed = Path("dpcli-ledger.sqlite"), list[tuple[str, str]]()
+    for _ in range(2):
+        # The pages that are there may have room for the charge of the check, not for outputs.
+        process = job.start(1, *limited(ledger.stat().st_size))
+        error = process.communicate()[1]
+        assert process.returncode == 6 and b"`dpcli ledger history` shows both" in error, error
+        assert not Path(f"nightly-{job.day(1)}.csv").exists()
+        failed = job.charges(1)
+    assert {epsilon for _, epsilon in failed} <= {"0.25"}
+    assert all(name.startswith(f"{job.day(1)}+unstored-") for name, _ in failed)
+    for _ in range(2):
+        job.run(1).succeeded()
+    assert job.charges(1) == [*failed, (job.day(1), "1")]
     job.dpcli("ledger", "verify").succeeded()
 
 

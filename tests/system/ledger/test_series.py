@@ -19,9 +19,10 @@ import pytest
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.privacy.series import BLOCK, squared_norm
 from dpcli.problems.errors import LedgerError
+from dpcli.releasing.series import FORM, _earlier_digest
 from dpcli.statistics.series.designs import SeriesDesign
 from dpcli.statistics.series.past import PublicState
-from tests.support.cli import Command, table
+from tests.support.cli import Command, digits, table
 from tests.support.rules import also_slow
 
 FIRST = datetime.date(2026, 1, 1)
@@ -54,15 +55,17 @@ NEAR = 8
 class Nights:
     """A folder with a spec, a ledger whose account has a window, and nightly files."""
 
-    def __init__(self, dpcli: Command, folder: Path, rho: int = 20, window: int = 1) -> None:
+    def __init__(
+        self, dpcli: Command, folder: Path, rho: int = 20, window: int = 1, dataset: str = "visits"
+    ) -> None:
         self.dpcli, self.folder = dpcli, folder
-        text = SPEC.replace("rho: 20", f"rho: {rho}")
+        text = SPEC.replace("rho: 20", f"rho: {rho}").replace("visits", dataset)
         (folder / "spec.yaml").write_text(text, encoding="utf-8")
         self.ledger = folder / "dpcli-ledger.sqlite"
         words = ("--rho", 1000, "--delta", "1e-3", "--composition", "zcdp")
         unit = ("--unit", "person", "--window", window, "--ledger", self.ledger)
         dpcli("ledger", "init", self.ledger).succeeded()
-        dpcli("ledger", "open", "visits", *words, *unit).succeeded()
+        dpcli("ledger", "open", dataset, *words, *unit).succeeded()
         self.counts: dict[int, tuple[int, int]] = {}
 
     def write(self, night: int, seed: int = 0) -> tuple[int, int]:
@@ -186,6 +189,38 @@ def _keep_copies(folder: Path, generator: random.Random) -> None:
     for file in sorted(folder.glob("*.sums")):
         if generator.random() < 0.2:
             shutil.copy(file, file.with_name(file.name + ".old"))
+
+
+def test_reports_show_what_earlier_nights_published(nights: Nights) -> None:
+    """In JSON, on a chart for each number, and in a short table; a copy has the same bytes."""
+    report, again = nights.folder / "n3.json", nights.folder / "again.html"
+    page = nights.folder / "n3.html"
+    for night in range(4):
+        nights.counts[night] = nights.write(night)
+        assert (
+            nights.release(night, f"n{night}", "--report", str(report), "--report", str(page)) == 0
+        )
+    root, blocks = (one["history"] for one in digits(report.read_text("utf-8"))["statistics"])
+    days = [nights.day(night) for night in range(4)]
+    assert root["days"] == blocks["days"] == days
+    assert (len(root["lines"]), len(blocks["lines"])) == (6, 4)
+    for statistic, lines in (("root", root["lines"]), ("blocks", blocks["lines"])):
+        for line in lines:
+            published = [
+                [row[part] for part in ("value", "lower", "upper")]
+                for night in range(4)
+                for row in table(nights.folder / f"n{night}.csv")
+                if row["statistic"] == statistic and row.items() >= line["keys"].items()
+            ]
+            columns = line["value"], line["lower"], line["upper"]
+            assert published == [list(texts) for texts in zip(*columns, strict=True)]
+    shown = page.read_text("utf-8")
+    assert shown.count('<svg viewBox="0 0 720') == 10
+    assert shown.count('class="band"') == 10
+    assert f"From {days[0]} to {days[3]}, as published" in shown
+    words = ("ledger", "export", "n3", "--ledger", nights.ledger, "--report", again)
+    nights.dpcli(*words).succeeded()
+    assert again.read_bytes() == page.read_bytes()
 
 
 def test_the_loss_of_several_nights_is_that_of_their_columns_together(
@@ -326,6 +361,23 @@ def test_only_a_file_of_sums_is_written_and_nothing_is_charged_if_it_cannot_be(
     assert nights.charges() == ["n0"]
 
 
+@pytest.mark.parametrize("length", [72, 73])
+def test_names_may_be_as_long_as_specs_allow(
+    dpcli: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, length: int
+) -> None:
+    """A file name has at most 255 bytes; a longer one has a digest of both names."""
+    dataset, name = "\u5730" * length, "n" * 13
+    monkeypatch.setitem(globals(), "SPEC", SPEC.replace("name: root", f"name: {name}"))
+    nights = Nights(dpcli, tmp_path, dataset=dataset)
+    for night in range(2):
+        nights.write(night)
+        found = dpcli(*nights.words(night, f"n{night}"))
+        assert (found.status, "sealed sums" in found.err) == (0, False)
+    label = f"{nights.ledger.name}.{dataset}.{name}.sums"
+    assert (label in {path.name for path in tmp_path.iterdir()}) is (length == 72)
+    assert len([*tmp_path.glob("*.sums")]) == 2
+
+
 def test_an_account_for_all_time_takes_no_series(dpcli: Command, tmp_path: Path) -> None:
     """The losses of many days would have no bound in proportion to their number."""
     nights = Nights(dpcli, tmp_path)
@@ -346,6 +398,9 @@ def test_a_series_goes_on_only_with_the_same_spec(nights: Nights) -> None:
         ("[a, b]}", "[a, b, c]}"),
         ("[a, b]}", "[a, b], missing: a}"),
         ("[a, b]}", "[a, b], from: person}"),
+        ("[a, b]}", '[a, b], na: ["-"]}'),
+        ("{type: id}", "{type: id, case: ignore}"),
+        ("quality: none", 'quality: none\ncsv: {comment: "#"}'),
         ("rho: 20, mech", "rho: 15, mech"),
     ):
         (nights.folder / "spec.yaml").write_text(SPEC.replace(old, new), encoding="utf-8")
@@ -353,10 +408,42 @@ def test_a_series_goes_on_only_with_the_same_spec(nights: Nights) -> None:
         found = nights.dpcli(*nights.words(1, "n1"))
         assert found.status == 6
         assert "differs from the earlier periods" in found.err
+    titled = SPEC.replace("[a, b]}", "[a, b], title: Wards}")
+    (nights.folder / "spec.yaml").write_text(titled, encoding="utf-8")
+    assert nights.release(1, "n1") == 0
     month = [word for word in nights.words(1, "n1") if word != nights.day(1)]
     month.insert(month.index("--period") + 1, "2026-01")
     assert nights.dpcli(*month).status in (2, 6)
-    assert nights.charges() == ["n0"]
+    assert nights.charges() == ["n0", "n1"]
+
+
+def test_a_changed_formula_is_another_series(nights: Nights) -> None:
+    """Also that of a column from which another one follows."""
+    text = SPEC.replace("by: [ward]", "by: [w]").replace("column: ward", "column: w")
+    for night, label, status in ((0, "a", 0), (1, "b", 6), (1, "a", 0)):
+        derive = (
+            f"derive:\n  v: {{is: {{ward: [{label}]}}}}\n  w: {{is: {{v: [true]}}}}\nstatistics:"
+        )
+        derived = text.replace("statistics:", derive)
+        (nights.folder / "spec.yaml").write_text(derived, encoding="utf-8")
+        nights.write(night)
+        assert nights.dpcli(*nights.words(night, f"n{night}")).status == status
+
+
+def test_series_of_earlier_versions_go_on(nights: Nights, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their states have a digest of less; the next one has one of all."""
+    with monkeypatch.context() as patched:
+        patched.setattr("dpcli.releasing.series._digest", lambda one, _: _earlier_digest(one))
+        nights.counts[0] = nights.write(0)
+        assert nights.release(0, "n0") == 0
+    changed = SPEC.replace("[a, b]}", "[a, b], missing: a}")
+    for night, text, status in ((1, changed, 6), (1, SPEC, 0), (2, changed, 6), (2, SPEC, 0)):
+        (nights.folder / "spec.yaml").write_text(text, encoding="utf-8")
+        nights.write(night)
+        assert nights.dpcli(*nights.words(night, f"n{night}")).status == status
+    with closing(OpenLedger.open(nights.ledger)) as ledger:
+        state = PublicState.from_json(ledger.series_state("root", "visits")[0])
+    assert (state.count, state.design[:2]) == (3, FORM)
 
 
 def _contending(nights: Nights, night: int, processes: int) -> Iterator[int]:
