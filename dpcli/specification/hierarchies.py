@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import product
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
@@ -19,10 +20,13 @@ from dpcli.data.labels import require_labeled
 from dpcli.fields.section import SectionModel
 from dpcli.fields.statistic_fields import LABELED, ORDERED, BinsModel, Numbers
 from dpcli.fields.tree import MappingNode, Node, ScalarNode, Span, attempt, scalars_of
-from dpcli.fields.values import AlreadyReportedError, ByForm, NumberSyntaxError, Text, parse_cell
+from dpcli.fields.values import AlreadyReportedError, ByForm, Text
+from dpcli.numeric.arrays import np
 from dpcli.numeric.days import day_of
 from dpcli.specification.code_list import read_list
 from dpcli.specification.context import RESERVED_COLUMNS, SpecContext
+from dpcli.specification.public_numbers import FILE_KEYS, read_known_tables
+from dpcli.statistics.public_numbers import PublicNumbers
 from dpcli.statistics.tables.hierarchy import Hierarchy, KnownNumbers, Level
 from dpcli.statistics.tables.totals import ALL, TotalsLabel
 
@@ -45,8 +49,6 @@ CYCLE = "hierarchy-parents.cycle", "hierarchy-parents.cycle-line"
 DEPTH = "hierarchy-parents", "hierarchy-parents.line"
 UNKNOWN = "hierarchy-leaf", "hierarchy-leaf.line"
 PARENTS = "hierarchy-leaf.parents", "hierarchy-leaf.parents-line"
-UNKNOWN_PART = "known-number.label", "known-number.label-line"
-UNREADABLE = "known-number.unreadable", "known-number.unreadable-line"
 """The codes of problems of the spec, and of a line of a file."""
 
 LevelBins = Annotated[Text | BinsModel, ByForm]
@@ -284,52 +286,63 @@ def _of_paths(
     return Hierarchy(name, axis, tuple(levels), leaves, totals)
 
 
-def read_known(node: Node, hierarchy: Hierarchy, context: SpecContext) -> KnownNumbers:
-    """The public numbers of parts of a hierarchy: by level and label, or from a file."""
-    found: list[dict[int, Fraction]] = [{} for _ in hierarchy.levels]
-    levels = {level.name: depth for depth, level in enumerate(hierarchy.levels)}
-    for level, label, text, span, line in _known_lines(node, hierarchy, context):
-        if level.text not in levels:
-            raise level.span.report("known-number.level", word=level.text, choices=levels)
-        depth = levels[level.text]
-        labels = hierarchy.levels[depth].labels
-        if label not in labels:
-            raise _report(span, *UNKNOWN_PART, line, level=level.text)
-        at = labels.index(label)
-        if at in found[depth]:
-            raise span.report("known-number.twice", line=line)
-        try:
-            found[depth][at] = parse_cell(text, line)
-        except NumberSyntaxError:
-            raise _report(span, *UNREADABLE, line) from None
-    if not any(found):
-        raise node.span.report("known-number")
-    ordered = (tuple(sorted(numbers.items())) for numbers in found)
-    return KnownNumbers(tuple(ordered), tuple(levels))
+def read_known(
+    key: ScalarNode, node: Node, trees: Sequence[Hierarchy], context: SpecContext
+) -> KnownNumbers:
+    """The public numbers of parts of one hierarchy, or of pairs of parts of two.
+
+    Of two hierarchies, all numbers of a pair of levels are known, and so are all sums of them.
+    """
+    keys = {level.name: level.labels for tree in trees for level in tree.levels}
+    if isinstance(node, MappingNode) and node.pairs.keys() == FILE_KEYS:
+        named = {name.text for name in scalars_of(node.value("key"))}
+        for tree in trees:
+            if len(named.intersection(level.name for level in tree.levels)) > 1:
+                raise node.span.report("known-number.levels", hierarchy=tree.name)
+    tables = read_known_tables(key, node, keys, context, partial=len(trees) < 2).tables
+    places = [node] * len(tables)
+    if isinstance(node, MappingNode) and len(tables) == len(node.pairs):
+        places = [*(name for name, _ in node.pairs.values())]
+    found = dict[tuple[int, ...], dict[int, Fraction]]()
+    for place, table in zip(places, tables, strict=True):
+        depths = tuple(_depth_of(tree, table.keys, place.span) for tree in trees)
+        own = _positions(table, trees, depths)
+        if len(trees) < 2:
+            found[depths] = own
+            continue
+        cells = np.array([*own.values()], object).reshape(trees[0].size(depths[0]), -1)
+        for top in product(*(range(depth + 1) for depth in depths)):
+            above = (tree.above(*two) for tree, *two in zip(trees, depths, top, strict=True))
+            sums = np.zeros([tree.size(at) for tree, at in zip(trees, top, strict=True)], object)
+            np.add.at(sums, np.ix_(*above), cells)
+            now = dict(enumerate(sums.ravel().tolist()))
+            if found.setdefault(top, now) != now:
+                raise place.span.report("known-number.differ")
+    levels = product(*(range(len(tree.levels)) for tree in trees))
+    names = product(*([level.name for level in tree.levels] for tree in trees))
+    return KnownNumbers(
+        tuple(tuple(found.get(depths, {}).items()) for depths in levels),
+        tuple(map(" and ".join, names)),
+    )
 
 
-def _known_lines(
-    node: Node, hierarchy: Hierarchy, context: SpecContext
-) -> Iterator[tuple[ScalarNode, str, str, Span, int]]:
-    """The level, the label and the number of each line."""
-    if isinstance(node, ScalarNode):
-        top = hierarchy.levels[0]
-        if len(top.labels) > 1:
-            raise node.span.report("known-number.top", level=top.name)
-        yield ScalarNode(top.name, node.span), top.labels[0], node.text, node.span, 0
-        return
-    if not isinstance(node, MappingNode):
-        raise node.span.report("known-number")
-    if node.pairs.keys() == {"file", "key", "value"}:
-        file, level, value = map(node.scalar, ("file", "key", "value"))
-        if file is None or level is None or value is None:
-            raise node.span.report("known-number")
-        for line, (label, text) in read_list(file, (level, value), context, "known-number.file"):
-            yield level, label, text, file.span, line
-        return
-    for name, numbers in node.pairs.values():
-        if not isinstance(numbers, MappingNode):
-            raise name.span.report("known-number")
-        for part, number in numbers.pairs.values():
-            stated = number.text if isinstance(number, ScalarNode) else ""
-            yield name, part.text, stated, part.span, 0
+def _depth_of(tree: Hierarchy, keys: Sequence[str], span: Span) -> int:
+    """The level of a hierarchy by which there are numbers; the top, if it has one part."""
+    named = [depth for depth, level in enumerate(tree.levels) if level.name in keys]
+    if not named and tree.size(0) > 1:
+        raise span.report("known-number.top", level=tree.levels[0].name)
+    return named[0] if named else 0
+
+
+def _positions(
+    table: PublicNumbers, trees: Sequence[Hierarchy], depths: Sequence[int]
+) -> dict[int, Fraction]:
+    """The numbers by their position among those of a level, or of a pair of levels."""
+    levels = [tree.levels[depth] for tree, depth in zip(trees, depths, strict=True)]
+    names, numbers = [level.name for level in levels], dict(table.numbers)
+    order = [names.index(name) for name in table.keys]
+    found = dict[int, Fraction]()
+    for at, cell in enumerate(product(*(level.labels for level in levels))):
+        if (number := numbers.get(tuple(cell[own] for own in order))) is not None:
+            found[at] = number
+    return found

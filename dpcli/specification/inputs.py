@@ -253,19 +253,17 @@ class InputsReader:
 
     def _known(self) -> KnownNumbers | KnownTables:
         from dpcli.specification.hierarchies import read_known
-        from dpcli.specification.public_numbers import read_known_tables
+        from dpcli.specification.public_numbers import keys_of, read_known_tables
 
         key, node = self._section.node.pairs["known"]
         read = {name: field.value for name, field in self._fields.items()}
         if hierarchies := read.get("hierarchy"):
-            if len(hierarchies) > 1:
-                raise self._section.report_key("hierarchy-entry.two", "known", key="known")
-            return read_known(node, hierarchies[0], self._context)
+            return read_known(key, node, hierarchies, self._context)
         bins = [read["bins"]] if "bins" in read else []
         axes = (*self._by.value, *bins, *read.get("columns", ()))
         if private := next((axis.column.name for axis in axes if axis.is_private), None):
             raise self._section.report_key("values-required.groups", "by", column=private)
-        return read_known_tables(key, node, axes, self._context)
+        return read_known_tables(key, node, keys_of(axes), self._context)
 
     def _rate(self, rate: RateModel) -> PublicRate:
         from dpcli.specification.public_numbers import read_rate

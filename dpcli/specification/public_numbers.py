@@ -6,7 +6,7 @@ of records by mistake, so no message quotes a cell of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from math import inf
@@ -36,6 +36,9 @@ CODES_OF_LINES = (
 )
 """The problems of labels that are not known, of unreadable numbers, and of zeros."""
 
+Keys = Mapping[str, Sequence[str]]
+"""The labels of each key by which there may be numbers."""
+
 Label = tuple[str, ...]
 
 Line = tuple[Label, str, Span, int]
@@ -55,7 +58,7 @@ def read_rate(
     population, named = node.pairs["population"], node.scalar("strata")
     standard = node.pairs.get("standard")
     if named is None and standard is None:
-        return PublicRate(per, _numbers(*population, by, context))
+        return PublicRate(per, _numbers(*population, keys_of(by), context))
     if named is None or standard is None:
         raise node.span.report("rate-form.strata", key="strata" if standard else "standard")
     column = require_labeled(
@@ -64,8 +67,8 @@ def read_rate(
     if any(key.column.name == column.name for key in by):
         raise named.span.report("duplicate-key-column.both", column=column.name, key="strata")
     strata = Axis(column)
-    weights = _numbers(*standard, (strata,), context, least=0)
-    people = _numbers(*population, (*by, strata), context)
+    weights = _numbers(*standard, keys_of([strata]), context, least=0)
+    people = _numbers(*population, keys_of([*by, strata]), context)
     if weights.keys != (column.name,) or column.name not in people.keys:
         raise node.span.report("rate-form.keys", column=column.name)
     axes = {axis.column.name: axis for axis in (*by, strata)}
@@ -83,29 +86,38 @@ def read_sizes(axes: Sequence[Axis], section: EntryModel, context: SpecContext) 
     if private := next((axis.column.name for axis in axes if axis.is_private), None):
         raise section.report_key("values-required.groups", "by", column=private)
     key, node = section.node.pairs["sizes"]
-    sizes = _numbers(key, node, axes, context)
-    if len(sizes.keys) < len(axes):
-        names = [axis.column.name for axis in axes]
-        raise node.span.report("sizes-form", columns=names)
+    keys = keys_of(axes)
+    sizes = _numbers(key, node, keys, context)
+    if len(sizes.keys) < len(keys):
+        raise node.span.report("sizes-form", columns=[*keys])
     return sizes
 
 
+def keys_of(axes: Iterable[Axis]) -> Keys:
+    """The labels of some columns."""
+    return {axis.column.name: axis.labels for axis in axes}
+
+
 def read_known_tables(
-    key: ScalarNode, node: Node, axes: Sequence[Axis], context: SpecContext
+    key: ScalarNode, node: Node, keys: Keys, context: SpecContext, *, partial: bool = False
 ) -> KnownTables:
-    """The public totals of an entry: a number, numbers by labels, or a file."""
+    """The public totals of an entry: a number, numbers by labels, or a file.
+
+    They are about all labels of their keys, unless they may be `partial`.
+    """
     if not isinstance(node, MappingNode | ScalarNode):
         raise node.span.report("known-number")
     if isinstance(node, ScalarNode) or node.pairs.keys() == FILE_KEYS:
-        return KnownTables((_numbers(key, node, axes, context, ANY),))
-    named, found = {axis.column.name: axis for axis in axes}, list[PublicNumbers]()
+        return KnownTables((_numbers(key, node, keys, context, ANY, partial=partial),))
+    found = list[PublicNumbers]()
     for name, numbers in node.pairs.values():
-        if name.text not in named:
-            raise name.span.report("known-number.key", word=name.text, choices=named)
+        if name.text not in keys:
+            raise name.span.report("known-number.key", word=name.text, choices=keys)
         if not isinstance(numbers, MappingNode):
             raise name.span.report("known-number")
-        found.append(_numbers(key, numbers, (named[name.text],), context, ANY))
-    if not found:
+        own = {name.text: keys[name.text]}
+        found.append(_numbers(key, numbers, own, context, ANY, partial=partial))
+    if not any(table.numbers for table in found):
         raise node.span.report("known-number")
     return KnownTables(tuple(found))
 
@@ -113,69 +125,63 @@ def read_known_tables(
 def _numbers(
     key: ScalarNode,
     node: Node,
-    axes: Sequence[Axis],
+    keys: Keys,
     context: SpecContext,
     least: float | None = None,
+    *,
+    partial: bool = False,
 ) -> PublicNumbers:
-    """The numbers of each combination of labels of some of the axes.
+    """The numbers of each combination of labels of some of the keys, or of some if `partial`.
 
     They are above zero, or at least `least`.
     """
     if isinstance(node, ScalarNode):
-        lines: list[Line] = [((), node.text, node.span, 0)]
-        return PublicNumbers((), _checked(lines, (), key.text, "", least, node.span))
+        lines: Iterable[Line] = [((), node.text, node.span, 0)]
+        return _checked(lines, {}, key.text, "", least, node.span)
     if not isinstance(node, MappingNode):
         raise node.span.report("rate-form", key=key.text)
     if node.pairs.keys() == FILE_KEYS:
-        return _from_file(key, node, axes, context, least)
-    if len(axes) != 1:
+        file, value, names = (
+            node.scalar("file"),
+            node.scalar("value"),
+            scalars_of(node.value("key")),
+        )
+        if file is None or value is None or not names:
+            raise node.span.report("rate-form", key=key.text)
+        for name in names:
+            if name.text not in keys:
+                raise name.span.report("rate-form.key", word=name.text, choices=keys)
+        read = read_list(file, (*names, value), context, "rate-population")
+        lines = ((tuple(cells[:-1]), cells[-1], file.span, line) for line, cells in read)
+        own = {name.text: keys[name.text] for name in names}
+        return _checked(lines, own, key.text, file.text, least, file.span, partial=partial)
+    if len(keys) != 1:
         raise node.span.report("rate-form.mapping", key=key.text)
     lines = [
         ((label.text,), number.text if isinstance(number, ScalarNode) else "", label.span, 0)
         for label, number in node.pairs.values()
     ]
-    found = _checked(lines, axes, key.text, "", least, node.span)
-    return PublicNumbers((axes[0].column.name,), found)
-
-
-def _from_file(
-    key: ScalarNode,
-    node: MappingNode,
-    axes: Sequence[Axis],
-    context: SpecContext,
-    least: float | None,
-) -> PublicNumbers:
-    file, value, names = node.scalar("file"), node.scalar("value"), scalars_of(node.value("key"))
-    if file is None or value is None or not names:
-        raise node.span.report("rate-form", key=key.text)
-    known = {axis.column.name: axis for axis in axes}
-    for name in names:
-        if name.text not in known:
-            raise name.span.report("rate-form.key", word=name.text, choices=known)
-    lines = read_list(file, (*names, value), context, "rate-population")
-    pairs = ((tuple(cells[:-1]), cells[-1], file.span, line) for line, cells in lines)
-    own = [known[name.text] for name in names]
-    found = _checked(pairs, own, key.text, file.text, least, file.span)
-    return PublicNumbers(tuple(name.text for name in names), found)
+    return _checked(lines, keys, key.text, "", least, node.span, partial=partial)
 
 
 def _checked(
     lines: Iterable[Line],
-    axes: Sequence[Axis],
+    keys: Keys,
     key: str,
     file: str,
     least: float | None,
     whole: Span,
-) -> tuple[tuple[Label, Fraction], ...]:
+    *,
+    partial: bool = False,
+) -> PublicNumbers:
     """The number of each combination of labels; a problem names the line of a file."""
-    wanted, found = dict.fromkeys(product(*(axis.labels for axis in axes))), dict[Label, Fraction]()
+    wanted, found = dict.fromkeys(product(*keys.values())), dict[Label, Fraction]()
     first = dict[Label, int]()
     unknown, unreadable, zero = CODES_OF_LINES if file else CODES
     for label, text, span, line in lines:
         arguments = {"key": key, "file": file, "line": line}
         if label not in wanted:
-            names = " and ".join(axis.column.name for axis in axes)
-            raise span.report(unknown, column=names, **arguments)
+            raise span.report(unknown, column=" and ".join(keys), **arguments)
         if label in first:
             raise span.report("rate-population.twice", first=first[label], **arguments)
         first[label] = line
@@ -186,8 +192,8 @@ def _checked(
         if found[label] < (least or 0) or (not found[label] and least is None):
             raise span.report(zero, **arguments)
     lacking = [label for label in wanted if label not in found]
-    if lacking:
+    if lacking and not partial:
         raise whole.report("rate-population.missing", key=key, label=", ".join(lacking[0]))
     if least != ANY and not any(found.values()):
         raise whole.report("rate-population.zero", key=key)
-    return tuple((label, found[label]) for label in wanted)
+    return PublicNumbers(tuple(keys), tuple((own, found[own]) for own in wanted if own in found))

@@ -10,14 +10,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
-from math import ceil, prod, sqrt
+from math import ceil, inf, prod, sqrt
+from operator import lt
 from typing import ClassVar
 
 from dpcli.data.kinds import Axis
 from dpcli.fields.statistic_fields import FieldFault
 from dpcli.noise.distribution import Margin, Noise
-from dpcli.noise.sums import blended_half_width
-from dpcli.numeric.arrays import Array, integer_array, np
+from dpcli.noise.sums import blended_half_width, summed_margin
+from dpcli.numeric.arrays import Array, Ints, integer_array, np
 from dpcli.numeric.exact import decimal_places, rounded_text
 from dpcli.privacy.unit import PersonUnit, Relation
 from dpcli.problems.light_dataclasses import dataclass
@@ -27,10 +28,12 @@ from dpcli.statistics.design import Inputs, LinearDesign, NoisyAnswer, WeightedQ
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.postprocessing import PostProcessingStep, Whole
 from dpcli.statistics.statistic import KeyColumn, Statistic, public_groups
+from dpcli.statistics.tables.additive import FIT_BITS
 from dpcli.statistics.tables.agreement import DECIMALS, NEAR_ZERO
-from dpcli.statistics.tables.known import CONTRADICTION, contradicted, number_faults
+from dpcli.statistics.tables.known import CONTRADICTION, can_meet, contradicted, number_faults
 from dpcli.statistics.tables.totals import ALL
-from dpcli.statistics.tables.tree import UNKNOWN, ProductFit, TreeFit
+from dpcli.statistics.tables.tree import UNKNOWN, TreeFit
+from dpcli.statistics.tables.two_trees import ProductFit
 
 REASON = (
     "the numbers of each level are measured, with a part of the loss for each level, and made to "
@@ -77,12 +80,21 @@ class Hierarchy:
         """The parents at each level but the first."""
         return [level.parents for level in self.levels[1:]]
 
-    def parts_of(self, depth: int) -> tuple[int, ...]:
-        """The index at a level of each label or bin of the axis."""
-        found = np.array(self.leaf_of)
-        for level in self.levels[:depth:-1]:
+    def size(self, depth: int) -> int:
+        """The number of parts of a level."""
+        return len(self.levels[depth].labels)
+
+    def above(self, depth: int, top: int) -> Ints:
+        """The index at the level `top` of each part of a level at or below it."""
+        found: Ints = np.arange(self.size(depth))
+        for level in self.levels[depth:top:-1]:
             found = np.array(level.parents)[found]
-        return tuple(found.tolist())
+        return found
+
+    def parts_of(self, depth: int) -> list[int]:
+        """The index at a level of each label or bin of the axis."""
+        found: list[int] = self.above(len(self.levels) - 1, depth)[list(self.leaf_of)].tolist()
+        return found
 
     @property
     def paths(self) -> list[tuple[str, ...]]:
@@ -98,7 +110,10 @@ class Hierarchy:
 
 @dataclass(frozen=True, slots=True)
 class KnownNumbers:
-    """Public numbers of parts: for each level, positions of parts and their numbers."""
+    """Public numbers of parts: for each level, positions of parts and their numbers.
+
+    Of two hierarchies, each is about a pair of levels, of which it has all numbers or none.
+    """
 
     levels: tuple[tuple[tuple[int, Fraction], ...], ...]
     names: tuple[str, ...]
@@ -108,7 +123,7 @@ class KnownNumbers:
         return ", ".join(f"{len(known):,} of {name}" for name, known in pairs if known)
 
     def fault(self, hierarchy: Hierarchy, low: Fraction | None) -> FieldFault | None:
-        """The fault of a number that is not the sum of known parts, or is below it.
+        """The fault of a number of one hierarchy that is not the sum of known parts, or below it.
 
         If none can be negative, a number is at least the sum of its known parts.
         """
@@ -130,10 +145,6 @@ class KnownNumbers:
                 below[parent] = total + number, is_all and is_known
         return None
 
-    def is_whole(self, depth: int, hierarchy: Hierarchy) -> bool:
-        """Whether all numbers of a level are known."""
-        return len(self.levels[depth]) == len(hierarchy.levels[depth].labels)
-
 
 @dataclass(frozen=True, kw_only=True)
 class LevelTotals(LinearDesign):
@@ -150,12 +161,10 @@ class LevelTotals(LinearDesign):
 
         A level that no neighbor changes has no share.
         """
-        trees, known = _trees(inputs), _known(inputs)
+        trees = _trees(inputs)
         stated = dict(dict(inputs.options).get("level_shares", ()))
         found = []
-        for depths in _depths_of(trees):
-            if known and known.is_whole(depths[0], trees[0]):
-                continue
+        for depths in _measured_levels(inputs):
             parts = [0]
             for tree, depth in zip(trees, depths, strict=True):
                 size, own = len(tree.levels[depth].labels), tree.parts_of(depth)
@@ -173,10 +182,6 @@ class LevelTotals(LinearDesign):
         reason = REASON + OF_PEOPLE * isinstance(relation.unit, PersonUnit)
         return cls(inputs, queries, reason=reason, step=step)
 
-    @property
-    def _hierarchy(self) -> Hierarchy:
-        return _hierarchy(self.inputs)
-
     def expected_error(self, errors: Sequence[float]) -> float:
         fit = self._fit([(error**2, 0.0) for error in errors])
         return sqrt(np.concatenate(fit.variances).mean())
@@ -186,102 +191,96 @@ class LevelTotals(LinearDesign):
         return Fraction(max(margin.width for margin in margins), 10**DECIMALS) * self.step
 
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
-        each, step = self._fit(map(_moments, noises)).variances, float(self.step)
-        errors = (rounded_text(Fraction(step * sqrt(own.mean())), 3) for own in each)
-        levels = [level.name for level in self._hierarchy.levels]
-        named = zip(levels if len(_trees(self.inputs)) == 1 else [PAIRS], errors, strict=True)
-        listed = ", ".join(f"{error} for {name}" for name, error in named)
+        each, trees = self._fit(map(_moments, noises)).variances, _trees(self.inputs)
+        names = [level.name for level in trees[0].levels]
+        if len(trees) > 1:
+            names, each = [PAIRS], [np.concatenate(each)]
+        errors = (rounded_text(self.step * Fraction(sqrt(own.mean())), 3) for own in each)
+        pairs = zip(names, errors, strict=True)
+        listed = ", ".join(f"{error} for {name}" for name, error in pairs)
         return (
             self.reason,
             f"once they agree, the expected error of a number is {listed} (root mean square)",
         )
 
-    @property
-    def _depths(self) -> list[int]:
-        """The levels that are measured: those with numbers that are not known."""
-        hierarchy, known = self._hierarchy, _known(self.inputs)
-        every = range(len(self._sizes))
-        return [at for at in every if not (known and known.is_whole(at, hierarchy))]
-
-    def _measured(self, answers: Sequence[NoisyAnswer], *, known: bool = True) -> list[Array]:
+    def _measured(self, answers: Sequence[NoisyAnswer]) -> list[Array]:
         """The noisy or known numbers of each level, in steps, shape (groups, numbers)."""
-        by_level = dict(zip(self._depths, answers, strict=True))
-        groups, found = self.inputs.groups, []
-        for depth, size in enumerate(self._sizes):
-            answer = by_level.get(depth)
+        by_level = dict(zip(_measured_levels(self.inputs), answers, strict=True))
+        found = list[Array]()
+        for depths, known in _levels(self.inputs).items():
+            size, answer = _size(self.inputs, depths), by_level.get(depths)
             found.append(
-                np.zeros((groups, size), dtype=object)
+                np.zeros((self.inputs.groups, size), dtype=object)
                 if answer is None
                 else answer.values.astype(object).reshape(-1, size)
             )
-            for at, number in self._known_of(depth) if known else ():
+            for at, number in known:
                 found[-1][:, at] = int(number / self.step)
         return found
 
-    @property
-    def _sizes(self) -> list[int]:
-        """The numbers of each level, or of each pair of levels."""
-        trees = _trees(self.inputs)
-        return [
-            prod(len(tree.levels[at].labels) for tree, at in zip(trees, depths, strict=True))
-            for depths in _depths_of(trees)
-        ]
-
-    def _known_of(self, depth: int) -> tuple[tuple[int, Fraction], ...]:
-        known = _known(self.inputs)
-        return known.levels[depth] if known else ()
-
-    def _fit(
-        self, noises: Iterable[tuple[float, float]], *, known: bool = True
-    ) -> TreeFit | ProductFit:
+    def _fit(self, noises: Iterable[tuple[float, float]]) -> TreeFit | ProductFit:
         """The fit of what is measured, by the moments of its noise, and known."""
-        trees = _trees(self.inputs)
+        trees, levels = _trees(self.inputs), _levels(self.inputs)
+        by_level = dict(zip(_measured_levels(self.inputs), noises, strict=True))
         if len(trees) > 1:
+            pairs = np.array([by_level.get(depths, (0.0, 0.0)) for depths in levels])
             shape = [len(tree.levels) for tree in trees]
-            pairs = np.array([*zip(*noises, strict=True)]).reshape(2, *shape)
-            return ProductFit([tree.parents for tree in trees], pairs)
-        by_level, found = dict(zip(self._depths, noises, strict=True)), []
-        for depth, level in enumerate(self._hierarchy.levels):
-            variance, fourth = by_level.get(depth, (UNKNOWN, 0.0))
+            return ProductFit([tree.parents for tree in trees], pairs.T.reshape(2, *shape))
+        found = []
+        for depths, known in levels.items():
+            variance, fourth = by_level.get(depths, (UNKNOWN, 0.0))
             moments = [[max(variance, NEAR_ZERO)], [fourth]]
-            own = np.repeat(np.array(moments), len(level.labels), axis=1)
-            if known:
-                own[:, [at for at, _ in self._known_of(depth)]] = [[NEAR_ZERO], [0.0]]
+            own = np.repeat(np.array(moments), _size(self.inputs, depths), axis=1)
+            own[:, [at for at, _ in known]] = [[NEAR_ZERO], [0.0]]
             found.append(own)
-        return TreeFit(self._hierarchy.parents, found)
+        return TreeFit(trees[0].parents, found)
 
     def shown_incomplete(self, answers: Sequence[NoisyAnswer]) -> str:
-        """That a known number is none that noise explains."""
-        if _known(self.inputs) is None:
-            return ""
-        moments = [_moments(answer.noise) for answer in answers]
-        fit = self._fit(moments, known=False)
-        found = fit.rounded(self._measured(answers, known=False), self.step * 10**DECIMALS)
-        every = [len(self._known_of(depth)) for depth in range(len(found))]
-        confidence, start = 1 - CONTRADICTION / sum(every), 0
-        for depth, numbers in enumerate(found):
-            widths = float(self.step) * blended_half_width(
-                fit.fourth_cumulants[depth], fit.variances[depth], confidence
-            )
-            for at, number in self._known_of(depth):
-                noisy = Fraction(int(numbers[0, at]), 10**DECIMALS)
-                if abs(noisy - number) > widths[at] + 1:
-                    name = self._hierarchy.paths[start + at][-1]
-                    return contradicted(name, noisy, number, Fraction(widths[at]))
-            start += len(self._hierarchy.levels[depth].labels)
+        """That a known number is none that noise explains.
+
+        It is compared with the sum of the measured numbers that have the least noise.
+        """
+        levels, trees = _levels(self.inputs), _trees(self.inputs)
+        by_level = dict(zip(_measured_levels(self.inputs), answers, strict=True))
+        confidence = 1 - CONTRADICTION / max(sum(map(len, levels.values())), 1)
+        for depths, known in levels.items() if _known(self.inputs) else ():
+            shape, found = [tree.size(at) for tree, at in zip(trees, depths, strict=True)], []
+            for below, answer in by_level.items():
+                if any(map(lt, below, depths)):
+                    continue
+                own = zip(trees, below, depths, strict=True)
+                parts = np.ravel_multi_index(
+                    np.ix_(*(tree.above(*two) for tree, *two in own)), shape
+                )
+                noise = answer.noise.discrete_variance * parts.size
+                found.append((noise, parts.ravel(), answer))
+            _, of, answer = min(found, key=lambda source: source[0])
+            sums, counts = np.zeros(prod(shape), object), np.bincount(of)
+            np.add.at(sums, of, answer.values.reshape(-1, len(of))[0].astype(object))
+            for at, number in known:
+                noisy = sums[at] * self.step
+                width = summed_margin(answer.noise, int(counts[at]), confidence).width * self.step
+                if abs(noisy - number) > width:
+                    cell = map(int, np.unravel_index(at, shape))
+                    own = zip(trees, depths, cell, strict=True)
+                    name = ", ".join(tree.levels[depth].labels[part] for tree, depth, part in own)
+                    return contradicted(name, noisy, number, width)
         return ""
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         fit, units = self._fit(_moments(answer.noise) for answer in answers), 10**DECIMALS
         levels, unit = fit.rounded(self._measured(answers), Fraction(units)), self.step / units
-        values, margins = integer_array(np.hstack(levels).ravel()), self._margins(fit, confidence)
+        values = integer_array(self._in_order(levels).ravel())
+        margins = self._margins(fit, confidence)
         return Estimates.around(values, margins, unit, (decimal_places(unit),))
 
-    @staticmethod
-    def _margins(fit: TreeFit | ProductFit, confidence: Fraction) -> list[Margin]:
+    def _margins(self, fit: TreeFit | ProductFit, confidence: Fraction) -> list[Margin]:
         """The margins of the numbers of a group, in printed decimals of a step."""
-        variances, units = np.concatenate(fit.variances), 10**DECIMALS
-        widths = blended_half_width(np.concatenate(fit.fourth_cumulants), variances, confidence)
+        fourth, variances = (
+            self._in_order([level[None] for level in moments])[0]
+            for moments in (fit.fourth_cumulants, fit.variances)
+        )
+        units, widths = 10**DECIMALS, blended_half_width(fourth, variances, confidence)
         return [
             Margin(
                 ceil(width * units) + fit.rounding if width > 1 / units else 0, variance * units**2
@@ -289,13 +288,24 @@ class LevelTotals(LinearDesign):
             for width, variance in zip(widths.tolist(), variances.tolist(), strict=True)
         ]
 
+    def _in_order(self, levels: Sequence[Array]) -> Array:
+        """The numbers of all levels as they are published, shape (groups, numbers)."""
+        trees = _trees(self.inputs)
+        if len(trees) < 2:
+            return np.hstack(levels)
+        pairs = iter(levels)
+        sizes = [[tree.size(at) for at in range(len(tree.levels))] for tree in trees]
+        rows = [np.dstack([next(pairs).reshape(-1, n, m) for m in sizes[1]]) for n in sizes[0]]
+        return np.hstack(rows).reshape(len(levels[0]), -1)
+
     def make_additive(
         self, answers: Sequence[NoisyAnswer], units: int, *, nonnegative: bool
     ) -> Array:
-        fit, measured = self._fit(_moments(one.noise) for one in answers), self._measured(answers)
-        assert isinstance(fit, TreeFit) or not nonnegative
-        make = fit.nonnegative if isinstance(fit, TreeFit) and nonnegative else fit.rounded
-        return integer_array(np.hstack(make(measured, units * self.step)).ravel())
+        fit = self._fit(_moments(answer.noise) for answer in answers)
+        make = fit.nonnegative if nonnegative else fit.rounded
+        return integer_array(
+            self._in_order(make(self._measured(answers), units * self.step)).ravel()
+        )
 
 
 class Levels(Statistic):
@@ -329,7 +339,7 @@ class Levels(Statistic):
         return tuple(zip(_level_names(inputs), zip(*cells, strict=True), strict=True))
 
     def total_label(self, inputs: Inputs) -> str:
-        return _hierarchy(inputs).totals
+        return _trees(inputs)[0].totals
 
     def item_count(self, inputs: Inputs) -> int:
         trees = _trees(inputs)
@@ -359,27 +369,29 @@ class Levels(Statistic):
 
     def _known_faults(self, inputs: Inputs) -> Iterator[FieldFault]:
         """Faults of known numbers next to other fields."""
-        known, hierarchy, step = _known(inputs), _hierarchy(inputs), self.step(inputs)
+        known, trees, step = _known(inputs), _trees(inputs), self.step(inputs)
         if known is None:
             return
         if inputs.by:
             yield FieldFault("known-number.by", "known")
-        if known.is_whole(len(hierarchy.levels) - 1, hierarchy):
+        if len(known.levels[-1]) == prod(tree.size(-1) for tree in trees):
             yield FieldFault("known-number.all", "known")
         low, _ = self.limits(inputs)[0]
         numbers = [number for level in known.levels for _, number in level]
         faults = [*number_faults(numbers, step, low)]
         yield from faults
-        if not faults and (fault := known.fault(hierarchy, low)):
+        if not faults and len(trees) < 2 and (fault := known.fault(trees[0], low)):
             yield fault
 
     def step_faults(
         self, inputs: Inputs, steps: Sequence[PostProcessingStep]
     ) -> Iterator[FieldFault]:
-        """The fault of a step without negative numbers for signed sums."""
+        """The faults of steps for signed sums, and of those that cannot meet what is known."""
         low, _ = self.limits(inputs)[0]
-        if len(_trees(inputs)) > 1 and any(getattr(step, "nonnegative", False) for step in steps):
-            yield FieldFault("hierarchy-entry.two", "post", key="whole")
+        numbers = [number for known in _levels(inputs).values() for _, number in known]
+        limit = inf if len(_trees(inputs)) < 2 else 1 << FIT_BITS
+        if numbers and not all(can_meet(step, numbers, limit) for step in steps):
+            yield FieldFault("known-number.whole", "post")
         if low != 0 and any(step.name == Whole.name for step in steps):
             yield FieldFault("hierarchy-entry.negative", "post")
 
@@ -398,14 +410,26 @@ def _trees(inputs: Inputs) -> tuple[Hierarchy, ...]:
     return trees
 
 
-def _hierarchy(inputs: Inputs) -> Hierarchy:
-    return _trees(inputs)[0]
-
-
 def _level_names(inputs: Inputs) -> list[str]:
     return [level.name for tree in _trees(inputs) for level in tree.levels]
 
 
-def _depths_of(trees: Iterable[Hierarchy]) -> list[tuple[int, ...]]:
-    """Each level, or each pair of levels of two hierarchies."""
-    return [*product(*(range(len(tree.levels)) for tree in trees))]
+Depths = tuple[int, ...]
+"""A level, or a pair of levels of two hierarchies."""
+
+
+def _levels(inputs: Inputs) -> dict[Depths, tuple[tuple[int, Fraction], ...]]:
+    """What is known of each level, or of each pair of levels of two hierarchies."""
+    known, every = _known(inputs), product(*(range(len(one.levels)) for one in _trees(inputs)))
+    return {depths: known.levels[at] if known else () for at, depths in enumerate(every)}
+
+
+def _size(inputs: Inputs, depths: Depths) -> int:
+    """The numbers of a level, or of a pair of levels."""
+    return prod(tree.size(depth) for tree, depth in zip(_trees(inputs), depths, strict=True))
+
+
+def _measured_levels(inputs: Inputs) -> list[Depths]:
+    """The levels that are measured: those with numbers that are not known."""
+    levels = _levels(inputs).items()
+    return [depths for depths, known in levels if len(known) < _size(inputs, depths)]

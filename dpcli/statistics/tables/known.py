@@ -62,6 +62,18 @@ def number_faults(
         yield FieldFault("known-number.negative", "known")
 
 
+def can_meet(step: PostProcessingStep, numbers: Sequence[Fraction], limit: float) -> bool:
+    """Whether tables after a step can have these numbers.
+
+    That needs whole multiples of a printed unit. Numbers that are fitted are below a `limit`.
+    """
+    if not (isinstance(step, Consistent) and step.units):
+        return True
+    printed = [number * step.units for number in numbers]
+    whole = all(number.denominator == 1 for number in printed)
+    return whole and not (step.nonnegative and max(printed) >= limit)
+
+
 @dataclass(frozen=True, slots=True)
 class KnownTables:
     """Public tables by the labels of keys; without keys, the number of all rows."""
@@ -120,12 +132,8 @@ class KnownTables:
         numbers = [number for table in self.tables for _, number in table.numbers]
         several = ways > 2 and sum(bool(table.keys) for table in self.tables) > 1
         for step in steps:
-            if isinstance(step, Consistent) and step.units:
-                printed = [number * step.units for number in numbers]
-                whole = all(number.denominator == 1 for number in printed)
-                is_hard = several or max(printed) >= 1 << FIT_BITS
-                if not whole or (is_hard and step.nonnegative):
-                    yield FieldFault("known-number.whole", "post")
+            if not can_meet(step, numbers, 1 << FIT_BITS) or (several and step.fits_joint_table):
+                yield FieldFault("known-number.whole", "post")
 
     def contradiction(
         self, measured: Sequence[Measured], axes: Axes, by: Axes, step: Fraction

@@ -13,17 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import isqrt
 
 from dpcli.numeric.arrays import Array, Bools, Floats, Ints, np
 from dpcli.statistics.tables.agreement import NEAR_ZERO, WEIGHT_UNITS
-from dpcli.statistics.tables.families import Families, exact_floats
+from dpcli.statistics.tables.families import Families
 
 RANK_BITS = 60
 """The bits of remainders that are compared."""
-
-FINE = 1 << 20
-"""Parts of a printed unit, in which numbers are moved to a public total."""
 
 UNKNOWN = 2.0**100
 """The variance of a number that is not measured."""
@@ -91,11 +87,24 @@ class TreeFit:
             times = parts
         return moments
 
-    def ratios(self) -> list[Floats]:
-        """How much of a change of a number at the top moves each number below, by level."""
-        found = [np.ones(len(self._of_own[0]))]
-        for share, families in zip(self._shares, self.families, strict=True):
-            found.append(share / WEIGHT_UNITS * found[-1][families.of])
+    def carried(self, changes: Floats, level: int) -> list[Floats]:
+        """How changes of all numbers of a level move those of each level.
+
+        `changes` has the shape (..., numbers of the level).
+        """
+        found = [changes]
+        for families in reversed(self.families[:level]):
+            found.insert(0, families.sums(found[0]))
+        for share, families in zip(self._shares[level:], self.families[level:], strict=True):
+            found.append(share / WEIGHT_UNITS * found[-1][..., families.of])
+        return found
+
+    @property
+    def firsts(self) -> list[Ints]:
+        """For each level, the first part of each number at the top."""
+        found: list[Ints] = [np.arange(len(self.families[0].starts))]
+        for families in self.families:
+            found.append(families.starts[found[-1]])
         return found
 
     def estimates(self, measured: Sequence[Array]) -> list[tuple[Array, int]]:
@@ -181,77 +190,3 @@ def _mean(mine: Floats, noise: Floats, below: Floats) -> Floats:
     """The moments of a mean in which the first of two noises has this weight."""
     powers = np.array([[2], [4]])
     return np.asarray(mine**powers * noise + (1 - mine) ** powers * below)
-
-
-class ProductFit:
-    """The estimate of numbers of two trees, for each pair of their levels.
-
-    If the variance of a pair is a product of one for each tree, as it is for rows and shares that
-    are products, least squares are those of the first tree, and then of the second one for each
-    number of the first: the normal equations are a Kronecker product. For other variances, the
-    products that are nearest in the logarithm give the weights.
-
-    `noises` are variances and fourth cumulants by pair, shape (2, levels, levels). A first variance
-    of zero is that of a public total: the difference moves all numbers in the ratio of their
-    covariances with it.
-    """
-
-    def __init__(self, parents: Sequence[Sequence[Sequence[int]]], noises: Floats) -> None:
-        (variances, fourth), self._is_public = np.maximum(noises, NEAR_ZERO), not noises[0, 0, 0]
-        if self._is_public:
-            variances[0, 0] = variances[0, 1] * variances[1, 0] / variances[1, 1]
-        logs = np.log(variances)
-        self._sizes = [[max(own[0]) + 1, *map(len, own)] for own in parents]
-        self._trees, parts = list[TreeFit](), list[Floats]()
-        for own, sizes, axis in zip(parents, self._sizes, (1, 0), strict=True):
-            each = zip(np.exp(logs.mean(axis=axis) - logs.mean() / 2), sizes, strict=True)
-            tree = TreeFit(own, [np.array([[one], [one**2]]).repeat(size, 1) for one, size in each])
-            units = np.eye(len(sizes))
-            levels = (
-                [np.full((2, n), one) for n, one in zip(sizes, row, strict=True)] for row in units
-            )
-            parts.append(np.array([np.hstack(tree.moments(level)) for level in levels]))
-            self._trees.append(tree)
-        found = [
-            np.einsum("ij,ia,jb->ab", noise, parts[0][:, at], parts[1][:, at])
-            for at, noise in enumerate((variances, fourth))
-        ]
-        if self._is_public:
-            moved = np.multiply.outer(*(np.hstack(tree.ratios()) for tree in self._trees))
-            found[0] = np.maximum(found[0] - moved**2 * found[0][0, 0], NEAR_ZERO)
-        self.variances, self.fourth_cumulants = ([one.ravel()] for one in found)
-        # The last part of each number of the second tree has what rounding leaves.
-        self.rounding = 1 + isqrt(4 * max(int(np.bincount(own).max()) for own in parents[1]))
-
-    def rounded(self, measured: Sequence[Array], units: Fraction) -> list[Array]:
-        """All estimates times `units`, rounded so that they agree."""
-        (one, other), (rows, columns) = self._trees, self._sizes
-        pairs = iter(measured)
-        tables = [[next(pairs).reshape(-1, n, m).swapaxes(1, 2) for m in columns] for n in rows]
-        first = [one.estimates(column) for column in zip(*tables, strict=True)]
-        ratios, total, found = [tree.ratios() for tree in self._trees], measured[0], list[Array]()
-        excess: Floats = np.zeros((1, 1, 1))
-        above = dict[int, Array]()
-        for level in range(len(rows)):
-            row = other.estimates([own[level][0].swapaxes(1, 2) for own in first])
-            scale, done = first[0][level][1], list[Array]()
-            for at, (numbers, own) in enumerate(row):
-                below = scale * own * units.denominator
-                exact = numbers.swapaxes(1, 2) * units.numerator
-                if self._is_public and not level and not at:
-                    away = total.reshape(-1, 1, 1) * units.numerator * scale * own - exact
-                    excess = (away / below).astype(np.float64)
-                moved = excess * np.multiply.outer(ratios[1][at], ratios[0][level])
-                exact = exact + (exact_floats(np.rint(moved * FINE)) * below) // FINE
-                if at not in above:
-                    whole = (2 * exact + below) // (2 * below)
-                else:
-                    ranked = ((exact % below << RANK_BITS) // below).astype(np.int64)
-                    whole = one.families[level - 1].whole(exact // below, ranked, above[at])
-                above[at] = whole
-                done.append(whole.swapaxes(1, 2))
-            for families, upper, lower in zip(other.families, done, done[1:], strict=False):
-                lasts = np.append(families.starts[1:], len(families.of)) - 1
-                lower[..., lasts] += upper - families.sums(lower)
-            found.append(np.concatenate(done, axis=2))
-        return [np.concatenate(found, axis=1).reshape(len(found[0]), -1)]

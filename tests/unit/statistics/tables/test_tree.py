@@ -9,22 +9,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from dpcli.numeric.arrays import Array, Floats, Ints
+from dpcli.numeric.arrays import Array, Floats
 from dpcli.statistics.tables.agreement import NEAR_ZERO
 from dpcli.statistics.tables.tree import TreeFit
 from tests.support.rules import also_slow
-
-Parents = list[Ints]
-
-
-def random_tree(random: np.random.Generator, depth: int, most: int = 4) -> Parents:
-    """The parents at each level but the first."""
-    parents, above = [], int(random.integers(1, 4))
-    for _ in range(depth):
-        of = np.repeat(np.arange(above), random.integers(1, most + 1, above))
-        parents.append(of)
-        above = len(of)
-    return parents
+from tests.support.trees import Parents, random_tree, sizes_of, sums_of_leaves
 
 
 def fit_of(parents: Parents, variances: Sequence[float]) -> TreeFit:
@@ -32,11 +21,6 @@ def fit_of(parents: Parents, variances: Sequence[float]) -> TreeFit:
     moments = zip(sizes_of(parents), variances, strict=True)
     noises = [np.tile([[one], [one**2]], size) for size, one in moments]
     return TreeFit([of.tolist() for of in parents], noises)
-
-
-def sizes_of(parents: Parents) -> list[int]:
-    """The numbers of each level."""
-    return [int(parents[0].max()) + 1, *map(len, parents)]
 
 
 def misses(levels: Sequence[Array], parents: Parents) -> int:
@@ -52,12 +36,7 @@ def misses(levels: Sequence[Array], parents: Parents) -> int:
 
 def least_squares(parents: Parents, variances: Sequence[float]) -> tuple[Floats, Floats]:
     """The matrix from measured to estimated numbers, and their covariance."""
-    cells = [np.eye(len(parents[-1]))]
-    for of in reversed(parents):
-        summed = np.zeros((int(of.max()) + 1, len(of)))
-        summed[of, np.arange(len(of))] = 1
-        cells.insert(0, summed @ cells[0])
-    design = np.vstack(cells)
+    design = np.vstack(sums_of_leaves(parents))
     weights = 1 / np.repeat(variances, sizes_of(parents))
     covariance = np.linalg.inv((design.T * weights) @ design)
     return design @ covariance @ (design.T * weights), design @ covariance @ design.T

@@ -11,7 +11,7 @@ import pytest
 from dpcli import release
 from dpcli.numeric.arrays import Array, Floats, Ints
 from dpcli.planning.plan import PlannedStatistic
-from tests.support.rules import also_slow
+from tests.support.rules import also_slow, mostly_extended
 from tests.support.surveys import CONFIDENCE, held, planned_statistic, released, with_noise
 
 SPEC = """
@@ -156,3 +156,105 @@ def test_tables_have_a_column_for_each_level(statistic: str, tmp_path: Path) -> 
     assert [first[key] for key in ("country", "region", "district", "ages", "stage")] == [
         "all of it", "all", "all", "every", "k",
     ]  # fmt: skip
+
+
+REGIONS = "region: {x: 558, y: 612, z: 378}"
+
+STAGES = "stage: {k: 360, l: 378, m: 396, n: 414}"
+
+
+def spread_of(values: Floats) -> float:
+    """The mean squared error of all numbers."""
+    return float(np.square(values - published_order(CELLS).ravel()).mean())
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize(
+    ("known", "measured"), [("1548", 5), (f"{{{REGIONS}}}", 4), (f"{{{REGIONS}, {STAGES}}}", 3)]
+)
+@pytest.mark.parametrize("unit", mostly_extended(["row", PEOPLE], "row"))
+@pytest.mark.parametrize("runs", also_slow(600, 10_000))
+def test_known_tables_are_met_at_no_cost(
+    noise: str, known: str, measured: int, unit: str, runs: int
+) -> None:
+    """Intervals of all others hold, and errors are smaller; only parts are known, too."""
+    fields = f"{COUNTS}, {noise}"
+    plan, plain = planned(f"{fields}, known: {known}", unit), planned(fields, unit)
+    exact, order = pairs_of(CELLS), published_order(CELLS).ravel()
+    queries = {part.weighted.role for part in plan.queries}
+    every = [part.weighted.role for part in plain.queries]
+    own = [table for table, role in zip(exact, every, strict=True) if role in queries]
+    found = released(plan, own, runs)
+    values = found.value.astype(float).reshape(runs, -1) / 100
+    is_known = (values == order).all(axis=0)
+    without = released(plain, exact, runs).value.astype(float).reshape(runs, -1) / 100
+
+    assert len(plan.queries) == measured
+    assert is_known.sum() == {5: 1, 4: 5, 3: 9}[measured]
+    assert add_up(values)
+    shares = held(found, order)[~is_known]
+    assert shares.mean() == pytest.approx(0.952, abs=0.008 + 0.2 / runs**0.5)
+    assert spread_of(values) < spread_of(without)
+
+
+@pytest.mark.parametrize("noise", ["epsilon: 0.02", "mechanism: gaussian, rho: 0.001"])
+@pytest.mark.parametrize(
+    "known", ["", f", known: {{{REGIONS}}}", f", known: {{{REGIONS}, {STAGES}}}"]
+)
+def test_whole_numbers_are_not_negative_and_meet_known_ones(noise: str, known: str) -> None:
+    """Also where noise is large."""
+    plan = planned(f"{COUNTS}, {noise}{known}, post: [whole]")
+    cells = [part.weighted.query.cells for part in plan.queries]
+    exact = [table for table in pairs_of(CELLS) if table.size in cells]
+    for _ in range(20):
+        whole = plan.design.make_additive(with_noise(plan, exact), 1, nonnegative=True)
+
+        assert add_up(whole / 100)
+        assert whole.min() >= 0
+        if known:
+            assert whole.reshape(10, 5)[1:4, 0].tolist() == [558, 612, 378]
+
+
+@pytest.mark.parametrize(
+    ("regions", "contradicts"), [(REGIONS, False), ("region: {x: 700, y: 612, z: 378}", True)]
+)
+def test_known_tables_that_noise_does_not_explain_are_named(
+    regions: str, contradicts: bool
+) -> None:
+    """Of all numbers that are known, the first one whose difference is too large."""
+    plan = planned(f"{COUNTS}, epsilon: 2, known: {{{regions}}}")
+    shown = plan.design.shown_incomplete(
+        with_noise(plan, [pairs_of(CELLS)[at] for at in (1, 3, 4, 5)])
+    )
+
+    assert bool(shown) == contradicts
+    assert shown.startswith("the noisy number of all of it, every is") == contradicts
+
+
+def test_whole_tables_are_published_with_linear_numbers(tmp_path: Path) -> None:
+    """Intervals of whole numbers contain them, and both tables add up; known pairs are met."""
+    (tmp_path / "pairs.csv").write_text(
+        "region,stage,people\n"
+        + "".join(
+            f"{region},{stage},{at + to}\n"
+            for at, region in enumerate("xyz")
+            for to, stage in enumerate("klmn")
+        )
+    )
+    known = "known: {file: pairs.csv, key: [stage, region], value: people}"
+    fields = f"{COUNTS}, epsilon: 0.1, post: [whole], {known}"
+    text = SPEC.format(fields=fields, unit="row", neighbors="add-remove", fill="", other="")
+    (tmp_path / "spec.yaml").write_text(text)
+    (tmp_path / "data.csv").write_text("who,district,stage,paid\np,a,k,4\nq,f,m,9\n")
+    table = release(tmp_path / "spec.yaml", tmp_path / "data.csv", release_id="a").table
+    for name in ("s", "s.raw"):
+        rows = [row for row in table.to_dicts() if row["statistic"] == name]
+        values, lower, upper = (
+            np.array([float(row[key]) for row in rows]) for key in ("value", "lower", "upper")
+        )
+        known_pairs = values.reshape(10, 5)[1:4, 1:]
+
+        assert add_up(values)
+        assert (lower <= values).all()
+        assert (values <= upper).all()
+        assert (known_pairs == np.add.outer(np.arange(3), np.arange(4))).all()
