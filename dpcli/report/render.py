@@ -35,7 +35,7 @@ from dpcli.planning.words.guarantee import no_limit, strength
 from dpcli.planning.words.risks import Finding, Verdict
 from dpcli.privacy.loss import loss_text
 from dpcli.problems.messages import capitalized, count_text, quoted_list
-from dpcli.report.captions import QUALITY_COLUMNS, RESPONSIBLE, heading_text
+from dpcli.report.captions import ALSO_DECLARED, QUALITY_COLUMNS, RESPONSIBLE, heading_text
 from dpcli.report.charts import (
     MAX_BARS,
     Chart,
@@ -179,6 +179,7 @@ def environment(form: str) -> Environment:
     templates.globals |= {
         "quoted_list": quoted_list,
         "responsible": RESPONSIBLE,
+        "also_declared": ALSO_DECLARED,
         "no_limit": no_limit,
         "quality_columns": QUALITY_COLUMNS,
         "bins_columns": BINS_COLUMNS,

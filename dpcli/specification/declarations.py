@@ -40,12 +40,19 @@ class DeclarationsModel(SectionModel):
     fairness: AnswerText | None = None
     timing: AnswerText | None = None
     curator: AnswerText | None = None
+    curator_type: AnswerText | None = None
     contact: AnswerText | None = None
     description: AnswerText | None = None
     intended_use: AnswerText | None = None
     region: AnswerText | None = None
     license: AnswerText | None = None
     justification: AnswerText | None = None
+    sector: AnswerText | None = None
+    legal_basis: AnswerText | None = None
+    retention: AnswerText | None = None
+    processor: AnswerText | None = None
+    review_date: AnswerText | None = None
+    withdrawal: AnswerText | None = None
 
     def resolved(self) -> Declarations:
         """The declared population and answers, in the order of the spec."""
