@@ -516,9 +516,10 @@ class GroupView:
         self.views, has_keys = views, bool(views[0].table)
         columns = [column for view in views for column in view.columns]
         self.grids = list(grids(columns if has_keys else [single_numbers(columns)]))
+        self.named = ", ".join(view.title for view in views)
         self.heading = "; ".join(view.heading for view in views)
         if len(views) > MAX_HEADINGS:
-            self.heading = ", ".join(view.title for view in views) if has_keys else "Single numbers"
+            self.named = self.heading = self.named if has_keys else "Single numbers"
 
     def caption(self, grid: Grid) -> str:
         """What a table shows; of one table, what was asked."""

@@ -40,7 +40,6 @@ class DeclarationsModel(SectionModel):
     fairness: AnswerText | None = None
     timing: AnswerText | None = None
     curator: AnswerText | None = None
-    curator_type: AnswerText | None = None
     contact: AnswerText | None = None
     description: AnswerText | None = None
     intended_use: AnswerText | None = None

@@ -20,7 +20,6 @@ ALL = [*SPECS, LOCAL]
 DESCRIPTIVE = {
     "justification", "sector", "legal_basis", "retention", "processor", "review_date", "withdrawal",
     "population", "curator", "contact", "description", "intended_use", "region", "license",
-    "curator_type",
 }  # fmt: skip
 """Declarations that no risk asks for by its `asks`."""
 

@@ -37,7 +37,6 @@ declarations:
   other_releases: none
   timing: nobody
   privacy_unit: nobody has two rows
-  curator_type: Government
   sector: Healthcare
   justification: the board
   legal_basis: the law
@@ -108,19 +107,19 @@ def test_declarations_fill_the_draft(
     assert done.status == 0, done.err
     draft = yaml.safe_load(target.read_text(encoding="utf-8"))
 
-    (static,) = CHECK.iter_errors(draft)
-    assert static.instance.endswith("one of Static, Dynamic")
+    publisher, source = sorted(error.instance for error in CHECK.iter_errors(draft))
+    assert publisher.endswith("Nonprofit") and source.endswith("one of Static, Dynamic")
     basic = draft["deployment"]["basic"]
     assert basic["data_curators"][0]["data_curator_name"] == "The Town"
     assert basic["intended_use"] == "Planning.\n\n  And more planning."
     assert basic["data_product_region"] == "yes"
-    assert basic["data_curators"][0]["data_curator_type"] == "Government"
     assert basic["data_product_sector"] == "Healthcare"
     assert "legal basis: the law" in draft["deployment"]["implementation"]["additional_information"]
     # Thirty thousand people are no number of rows.
     assert "number_of_privacy_units" not in draft["deployment"]["privacy_loss"]
-    # The first line names the mark; whether data change and who wrote the record stay open.
-    assert target.read_text(encoding="utf-8").count(TO_FILL) == 3
+    # The first line names the mark. Three stay open: what kind of organization publishes, whether
+    # data change, and who wrote the record.
+    assert target.read_text(encoding="utf-8").count(TO_FILL) == 4
 
 
 def test_the_ledger_says_whether_there_are_several_releases(
