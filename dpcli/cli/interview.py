@@ -8,7 +8,7 @@ from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
 from fractions import Fraction
-from functools import reduce
+from functools import partial, reduce
 from operator import getitem
 from typing import Any
 
@@ -34,10 +34,12 @@ from dpcli.fields.values import MAX_EPSILON, parse_number
 from dpcli.numeric.exact import plain_text, short_down, short_up
 from dpcli.planning.planner import make_plan
 from dpcli.planning.quality_check import noise_excess
-from dpcli.problems.errors import SpecError
+from dpcli.problems.errors import SpecError, UsageError
 from dpcli.problems.messages import capitalized, count_text, quote, truncated
+from dpcli.problems.reference import word_pages
 from dpcli.specification import draft
 from dpcli.specification.dataset_names import dataset_name_fault
+from dpcli.specification.declarations import DeclarationsModel
 from dpcli.specification.load import parse_central_spec
 
 PROBE = "1e-6"
@@ -76,7 +78,7 @@ class Interview:
         self._tree: dict[str, Any] = {
             "dataset": "probe", "unit": "row", "neighbors": "add-remove", "csv": dialect,
             "budget": {"epsilon": "1"}, "epsilon": PROBE,
-            "quality": {}, "columns": {}, "people": {}, "statistics": {},
+            "quality": {}, "declarations": {}, "columns": {}, "people": {}, "statistics": {},
         }  # fmt: skip
         self._unknown: list[tuple[str, ...]] = []
 
@@ -143,7 +145,22 @@ class Interview:
         ask("min_rows", self._put_quality, units=self._units)
         self._choose_unknown()
         self._divide(ask("releases", parse_count))
+        with suppress(UsageError):
+            # Files of answers for earlier versions end here.
+            if ask("declarations", parse_yes_or_no):
+                self._ask_declarations()
         return self._text()
+
+    def _ask_declarations(self) -> None:
+        """Ask for each declaration; those without an answer stay open."""
+        for page in word_pages():
+            if page.name in DeclarationsModel.model_fields and (use := page.use("declarations")):
+                add = partial(self._declare, page.name)
+                self._prompter.ask("declaration", add, says=use.says.rstrip("."))
+
+    def _declare(self, key: str, text: str) -> None:
+        if text:
+            self._put(text, "declarations", key)
 
     def _names(self, header: Sequence[str], *, certain: bool) -> Sequence[str]:
         """The names of the columns: those of the header, unless it is a record."""

@@ -63,6 +63,9 @@ class Derivation(ABC):
     replaces_blanks: ClassVar[bool] = False
     """Whether inputs may be blank, because others replace them."""
 
+    in_calendar: ClassVar[bool] = False
+    """Whether the labels follow each other in the calendar."""
+
     @property
     @abstractmethod
     def inputs(self) -> tuple[Column, ...]:
@@ -343,6 +346,11 @@ class Column(ABC):
         return derivation is not None and (
             derivation.of_person or any(column.uses_people for column in derivation.inputs)
         )
+
+    @property
+    def in_calendar(self) -> bool:
+        """Whether its bins or labels follow each other in the calendar."""
+        return self.is_date or (self.derivation is not None and self.derivation.in_calendar)
 
     # What statistics and readers of specs ask of a kind.
 

@@ -62,6 +62,13 @@ class EstimatedStatistic:
         is_ordered = is_ordered and not entry.statistic.chooses_labels
         return (key if is_ordered else None), repeated
 
+    @property
+    def period(self) -> str | None:
+        """The key whose labels follow each other in the calendar, without totals; else None."""
+        keys = () if self.groups is not None else self.planned.entry.inputs.by
+        in_calendar = (key.column.name for key in keys if key.column.in_calendar and not key.total)
+        return next(in_calendar, None)
+
 
 @dataclass(frozen=True, slots=True)
 class NoisyNumbers:

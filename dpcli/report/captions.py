@@ -24,6 +24,16 @@ RESPONSIBLE = {
 }
 """Titles of who is responsible for a release, and their keys in `declarations`."""
 
+ALSO_DECLARED = {
+    "License": "license",
+    "Legal basis": "legal_basis",
+    "Retention": "retention",
+    "Processor": "processor",
+    "Review": "review_date",
+    "Withdrawal": "withdrawal",
+}
+"""What the first page states as well, if it is declared."""
+
 
 def heading_text(name: str, stated: Captioned | None) -> str:
     """The stated title, or else the name, with the unit in parentheses if stated."""

@@ -17,6 +17,7 @@ from dpcli.numeric.days import day_of
 from dpcli.numeric.exact import exact_or_up
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.numbers import CellText, number_of
+from dpcli.statistics.postprocessing import Flag
 
 STEPS = (1, 2, 5, 10)
 """A step between ticks is one of these numbers times a power of ten."""
@@ -42,13 +43,14 @@ MAX_NAME_LENGTH = 11
 class Scale:
     """The range of an axis, and the step between its ticks.
 
-    With `dates`, numbers are days since 1970-01-01.
+    With `dates`, numbers are days since 1970-01-01. With `bars`, numbers are bars from zero.
     """
 
     low: Fraction
     high: Fraction
     step: Fraction
     dates: bool = False
+    bars: bool = False
 
     @classmethod
     def covering(
@@ -68,7 +70,15 @@ class Scale:
         fine = step / STEP_PARTS
         if dates:
             step, fine = max(step, Fraction(1)), Fraction(max(1, step // STEP_PARTS))
-        return cls(floor(low / fine) * fine, ceil(high / fine) * fine, step, dates)
+        return cls(floor(low / fine) * fine, ceil(high / fine) * fine, step, dates, zero)
+
+    @classmethod
+    def of(
+        cls, cells: Sequence[CellText], *, zero: bool, dates: bool, more: Iterable[Fraction] = ()
+    ) -> Scale:
+        """A range of cells and of `more` numbers; cells without information do not set it."""
+        informed = [cell for cell in cells if cell.flag != Flag.NO_INFORMATION]
+        return cls.covering([*more, *interval_ends(informed or cells)], zero=zero, dates=dates)
 
     def position(self, number: Fraction) -> float:
         """The position of a number, as a share of the range."""
@@ -86,11 +96,6 @@ class Scale:
         positions = (self.position(number_of(text or cell.value)) for text in texts)
         value, lower, upper = (min(max(position, 0.0), 1.0) for position in positions)
         return Mark(at, value, lower, upper, cell.exact, bool(cell.flag))
-
-    def filled(self, cell: CellText) -> int:
-        """The percentage of a bar that begins at its base; zero for numbers below that."""
-        length = self.mark(cell).value - self.base
-        return round(100 * max(length, 0.0) / max(1 - self.base, 0.01))
 
     @property
     def shows_zero(self) -> bool:
@@ -158,32 +163,52 @@ class Chart:
 
 
 def chart_over_bins(
+    cells: Sequence[CellText], key: Axis, scale: Scale, percent: str, caption: str = ""
+) -> Chart:
+    """A line over the bins of a column; `percent` is the confidence."""
+    column = require_numeric(key.column)
+    edges = [*key.starts, column.upper]
+    texts, width = [*map(column.text, edges)], max(column.upper - edges[0], 1)
+    shares = [(edge - edges[0]) / width for edge in edges]
+    first, last = map(column.text, column.limits)
+    what = f"{len(cells)} bins of {column.name}", first, last
+    caption += _widths_note(key, column)
+    names = [*zip(shares, texts, strict=True)]
+    return _line(cells, _middles(key, column), names, scale, percent, caption, what)
+
+
+def chart_over_labels(
+    cells: Sequence[CellText], labels: Sequence[str], scale: Scale, percent: str, caption: str
+) -> Chart:
+    """A line over the labels of a key that follow each other, such as months."""
+    middles = [(at + 0.5) / len(labels) for at in range(len(labels))]
+    names, what = (
+        [*zip(middles, labels, strict=True)],
+        (f"{len(labels)} labels", labels[0], labels[-1]),
+    )
+    return _line(cells, middles, names, scale, percent, caption, what)
+
+
+def _line(
     cells: Sequence[CellText],
-    key: Axis,
+    middles: Sequence[float],
+    texts: Sequence[tuple[float, str]],
     scale: Scale,
     percent: str,
-    *,
-    heading: str = "",
-    value_heading: str = "",
+    caption: str,
+    what: tuple[str, str, str],
 ) -> Chart:
-    """A line over the bins of a column.
-
-    `heading` is what people read in place of the name of the column, `value_heading` names the
-    numbers if they have a unit, and `percent` is the confidence.
-    """
-    column = require_numeric(key.column)
-    heading, (low, high) = heading or column.name, map(column.text, column.limits)
+    """A line whose numbers lie at `middles`, with `texts` below the axis at their shares."""
+    over, low, high = what
     has_intervals = any(not cell.exact for cell in cells)
     return Chart(
-        title=f"line over {len(cells)} bins of {heading}",
+        title=f"line over {over}",
         described=f"From {low} to {high}. The table below holds every number"
         + (f"; the band is the {percent} interval." if has_intervals else "."),
-        caption=f"{value_heading} by " * bool(value_heading)
-        + ", ".join([heading, *cells[0].labels[:-1]])
-        + _widths_note(key, column),
+        caption=caption,
         scale=scale,
-        names=tuple(_names(column, key)),
-        runs=tuple(_runs(cells, _middles(key, column), scale)),
+        names=tuple(_names(texts)),
+        runs=tuple(_runs(cells, middles, scale)),
         dotted=len(cells) <= MAX_BARS,
     )
 
@@ -212,16 +237,15 @@ def _widths_note(key: Axis, column: NumericColumn) -> str:
     return "; the last bin is narrower" if widths and last < widths[0] else ""
 
 
-def _names(column: NumericColumn, key: Axis) -> Iterator[tuple[float, str, str]]:
-    """The names below the axis: those of edges between bins, up to the upper bound."""
-    edges = [*key.starts, column.upper]
-    width, names = max(column.upper - edges[0], 1), tuple(map(column.text, edges))
-    last, longest = len(names) - 1, max(map(len, names))
+def _names(texts: Sequence[tuple[float, str]]) -> Iterator[tuple[float, str, str]]:
+    """The names below the axis: as many of these texts as fit, with the first and the last."""
+    last, longest = len(texts) - 1, max(len(text) for _, text in texts)
     max_names = MAX_NAMES if longest <= 6 else 3 if longest <= MAX_NAME_LENGTH else 2
     stride = max(1, -(-last // (max_names - 1)) if max_names > 2 else last)
     for index in dict.fromkeys([*range(0, last - stride // 2, stride), last]):
-        x, anchor = (edges[index] - edges[0]) / width, "middle"
-        if index in (0, last):
-            # The names at both ends must not leave the drawing.
-            x, anchor = (0.0, "start") if not index else (1.0, "end")
-        yield x, anchor, names[index]
+        share, text = texts[index]
+        # The names at both ends must not leave the drawing.
+        if 0 < index < last:
+            yield share, "middle", text
+        else:
+            yield (1.0, "end", text) if index else (0.0, "start", text)

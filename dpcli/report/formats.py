@@ -21,6 +21,7 @@ from dpcli.report.table import (
     csvw_metadata,
     long_schema,
     long_table,
+    parquet_metadata,
     wide_schema,
     wide_table,
 )
@@ -116,7 +117,9 @@ def render_output(report: Report, name: str) -> bytes:
         table = published_table(report)
     else:
         table = wide_table(*_wide_parts(report, name.partition("/")[2]))
-    return table.parquet if name == LONG_PARQUET or name.startswith(WIDE_PARQUET) else table.csv
+    if name == LONG_PARQUET or name.startswith(WIDE_PARQUET):
+        return table.parquet(parquet_metadata(report))
+    return table.csv
 
 
 def published_table(report: Report) -> Table:

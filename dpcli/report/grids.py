@@ -13,10 +13,9 @@ from math import prod
 
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.captions import heading_text
-from dpcli.report.charts import Scale, interval_ends
+from dpcli.report.charts import Scale
 from dpcli.report.numbers import CellText, number_of
 from dpcli.specification.model import Caption
-from dpcli.statistics.postprocessing import Flag
 
 MAX_ACROSS = 7
 """The most labels that are columns."""
@@ -39,8 +38,8 @@ class Grid:
     """A table of `what`, with the headings of labels and of numbers.
 
     Those of labels are `names`, those of numbers `columns`. `across` is the heading of the key
-    whose labels are columns; empty if statistics are. With a `scale`, numbers are drawn on it: as
-    `bars` that begin at zero, or as points. `optional` are the names of what the spec adds.
+    whose labels are columns; empty if statistics are. Numbers of a column with a scale are drawn on
+    it. `optional` are the names of what the spec adds.
     """
 
     what: str
@@ -49,8 +48,7 @@ class Grid:
     across: str
     lines: Sequence[tuple[Labels, tuple[CellText, ...]]]
     optional: Labels
-    scale: Scale | None
-    bars: bool
+    scales: Sequence[Scale | None]
 
     @property
     def title(self) -> str:
@@ -58,6 +56,11 @@ class Grid:
         names = [*filter(None, self.names), *filter(None, [self.across])]
         shown = self.what or ", ".join(self.columns)
         return f"{shown} by {' and '.join(names)}" if names else shown
+
+    @property
+    def scale(self) -> Scale | None:
+        """The scale of all its numbers, if they are drawn on the same one."""
+        return self.scales[0] if len(set(self.scales)) == 1 else None
 
     @property
     def alone(self) -> bool:
@@ -110,13 +113,11 @@ class Column:
         return heading_text("value", Caption(unit=self.unit))
 
     def scale(self, lines: Lines) -> Scale | None:
-        """The scale of some numbers; those without information do not set it."""
-        cells = list(lines.values())
-        informed = [cell for cell in cells if cell.flag != Flag.NO_INFORMATION]
-        ends = [*map(number_of, self.bounds), *interval_ends(informed or cells)]
+        """The scale of some numbers; None if they are not drawn."""
         if not self.drawn or len(lines) < 2:
             return None
-        return Scale.covering(ends, zero=self.bars, dates=self.dates)
+        more = map(number_of, self.bounds)
+        return Scale.of([*lines.values()], zero=self.bars, dates=self.dates, more=more)
 
 
 def single_numbers(columns: Sequence[Column]) -> Column:
@@ -213,7 +214,7 @@ def _crossed(column: Column, names: Labels, lines: Lines, across: tuple[int, Lab
     return Grid(
         column.full_heading, others(names), shown, names[at],
         [(row, tuple(lines[*row[:at], label, *row[at:]] for label in shown)) for row in rows],
-        column.optional, column.scale(lines) if column.bars else None, column.bars,
+        column.optional, [column.scale(lines)] * len(shown),
     )  # fmt: skip
 
 
@@ -224,5 +225,5 @@ def _side_by_side(columns: Sequence[tuple[Column, Labels, Lines]]) -> Grid:
     return Grid(
         "" if others else first.full_heading, names, tuple(headings), "",
         list(zip(lines, cells, strict=True)),
-        first.optional, None if others else first.scale(lines), first.bars,
+        first.optional, [column.scale(own) for column, _, own in columns],
     )  # fmt: skip

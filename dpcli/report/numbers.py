@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from dpcli.planning.plan import CentralPlan
     from dpcli.planning.results import EstimatedStatistic
-    from dpcli.specification.model import Entry
+    from dpcli.specification.model import CentralSpec, Entry
     from dpcli.statistics.columns import ColumnNumbers
 
 
@@ -180,15 +180,15 @@ class NumberTable:
         )  # fmt: skip
 
 
-def published_numbers(
-    published: EstimatedStatistic, columns: Sequence[TableColumn], confidence: Fraction
-) -> tuple[NumberTable, ...]:
-    """The published numbers of a statistic, with the optional `columns`.
+def published_numbers(published: EstimatedStatistic, spec: CentralSpec) -> tuple[NumberTable, ...]:
+    """The published numbers of a statistic, with the optional columns of the spec.
 
     If numbers before post-processing, or of the population, are published too, they follow under
     their own names.
     """
     entry, cells = published.planned.entry, cell_names(published)
+    if spec.bins_in_words:
+        cells = _bins_in_words(cells, entry)
     keys = key_names(entry)
     named = {published.planned.name: published.estimates}
     if published.raw is not None:
@@ -202,13 +202,13 @@ def published_numbers(
             _texts(cells, estimates).with_columns(
                 _optional_texts(column.printed(numbers)).alias(column.name)
                 for column in CELL_COLUMNS
-                if column in columns
+                if column in spec.output_columns
             ),
             entry.statistic.chooses_labels and estimates is published.estimates,
             estimates.date_range is not None,
         )
         for name, estimates in named.items()
-        for numbers in (PublishedNumbers(estimates, confidence, *published.bins),)
+        for numbers in (PublishedNumbers(estimates, spec.confidence, *published.bins),)
     )
 
 
@@ -247,6 +247,17 @@ def cell_names(published: EstimatedStatistic) -> pl.DataFrame:
     return pl.DataFrame(
         [pl.Series(name, texts, pl.String).gather(at) for name, (texts, at) in columns.items()]
     )
+
+
+def _bins_in_words(cells: pl.DataFrame, entry: Entry) -> pl.DataFrame:
+    """Bins of numbers as `10 to 14`, because spreadsheets take `10-14` for a date."""
+    import polars as pl
+
+    axes = [axis for axis in entry.inputs.binned_axes if not axis.column.is_date]
+    binned = {axis.column.name for axis in axes}
+    names = [f"key{at}" for at, name in enumerate(key_names(entry)) if name in binned]
+    names += ["item"] * (entry.inputs.bins in axes)
+    return cells.with_columns(pl.col(names).str.replace(r"^([\d.]+)-([\d.]+)$", "$1 to $2"))
 
 
 def _texts(cells: pl.DataFrame, estimates: Estimates) -> pl.DataFrame:

@@ -35,14 +35,21 @@ from dpcli.planning.words.guarantee import no_limit, strength
 from dpcli.planning.words.risks import Finding, Verdict
 from dpcli.privacy.loss import loss_text
 from dpcli.problems.messages import capitalized, count_text, quoted_list
-from dpcli.report.captions import QUALITY_COLUMNS, RESPONSIBLE, heading_text
-from dpcli.report.charts import MAX_BARS, Chart, Scale, chart_over_bins, interval_ends, tick_text
+from dpcli.report.captions import ALSO_DECLARED, QUALITY_COLUMNS, RESPONSIBLE, heading_text
+from dpcli.report.charts import (
+    MAX_BARS,
+    Chart,
+    Scale,
+    chart_over_bins,
+    chart_over_labels,
+    tick_text,
+)
 from dpcli.report.collection import CollectionReport
 from dpcli.report.digits import Digits, any_rounded, number_writer, reader_of, supported_error
 from dpcli.report.first_counts import BINS_COLUMNS
 from dpcli.report.grids import Column, Grid, grids, single_numbers
 from dpcli.report.notes import comparison_sentences
-from dpcli.report.numbers import POPULATION, RAW, flags_of, number_of
+from dpcli.report.numbers import POPULATION, RAW, CellText, flags_of, number_of
 from dpcli.report.release import RiskReport
 from dpcli.report.report import Report
 from dpcli.report.series import HistoryReport, charts_of_periods, grid_of_periods
@@ -173,6 +180,7 @@ def environment(form: str) -> Environment:
     templates.globals |= {
         "quoted_list": quoted_list,
         "responsible": RESPONSIBLE,
+        "also_declared": ALSO_DECLARED,
         "no_limit": no_limit,
         "quality_columns": QUALITY_COLUMNS,
         "bins_columns": BINS_COLUMNS,
@@ -247,6 +255,15 @@ MAX_LINES = 1_000
 """Lines of a statistic that a page shows; CSV table and JSON report have all."""
 
 MAX_CHARTS = 12
+
+INDEPENDENT = ("discrete-laplace", "discrete-gaussian")
+"""Noise that each number has of its own."""
+
+ROOT_OF_TWO = Fraction(14143, 10000)
+"""Rounded up."""
+
+MIN_PERIODS = 4
+"""Up to this number of periods no line is drawn."""
 
 MAX_HEADINGS = 4
 """The most statistics of a table that its heading describes."""
@@ -337,22 +354,24 @@ class StatisticView:
             cells, kind = numbers.cells(MAX_LINES), KINDS.get(numbers.ending, "")
             if self._layout.chosen:
                 cells = tuple(replace(cell, item=cell.item or "no label") for cell in cells)
+                kind = "noisy counts" * bool(numbers.ending)
+            counted = self._layout.chosen and numbers.ending == RAW
             yield Column(
                 " ".join(filter(None, [self.title, kind])),
                 self._unit_of(numbers.ending),
                 tuple(map(self._heading_of, names)),
                 cells,
                 tuple(column.name for column in numbers.shown),
-                drawn=self._drawn and self._layout.scale != "each",
-                bars=self.bars,
+                drawn=counted or (self._drawn and self._layout.scale != "each" and not self.charts),
+                bars=counted or self.bars,
                 bounds=bounds,
                 totals=self._layout.totals or "",
                 dates=numbers.dates,
             )
 
     def _unit_of(self, ending: str) -> str:
-        """The unit of numbers with this ending: counts stand next to percent."""
-        has_counts = self.statistic.percent and ending == RAW
+        """The unit of numbers with this ending: counts stand next to percent and ranks."""
+        has_counts = (self.statistic.percent or self._layout.chosen) and ending == RAW
         return self.statistic.counts if has_counts else self._unit
 
     def _heading_of(self, name: str) -> str:
@@ -360,24 +379,35 @@ class StatisticView:
 
     @cached_property
     def charts(self) -> list[Chart]:
-        """Lines over the bins of a column, one for each group if there are few groups."""
+        """Lines over bins or the calendar, one for each group if there are few groups."""
         if self.history:
             heading = self._heading_of
             return [*charts_of_periods(self.history, heading, self.percent, zero=self.bars)]
-        key = self._axis
-        if key is None or not self._drawn or not len(key) <= self.count <= MAX_CHARTS * len(key):
+        key, period = self._axis, self._layout.period
+        if not self._drawn or self._layout.scale == "each" or not (key or period):
             return []
-        if not key.column.is_date and len(key) <= MAX_BARS:
+        cells, dates = self.numbers[0].cells(), self.numbers[0].dates
+        at = -1 if key else self.statistic.key_names.index(period or "")
+        groups = dict[tuple[str, ...], list[CellText]]()
+        for cell in cells:
+            labels = [*cell.labels]
+            del labels[at]
+            groups.setdefault(tuple(labels), []).append(cell)
+        labels = [cell.labels[at] for cell in next(iter(groups.values()), ())]
+        is_short = len(labels) <= (MAX_BARS if key and not key.column.is_date else MIN_PERIODS)
+        if is_short or len(groups) > MAX_CHARTS or len(labels) * len(groups) != len(cells):
             return []
-        cells = self.numbers[0].cells()
-        scale = Scale.covering(interval_ends(cells), zero=self.bars, dates=self.numbers[0].dates)
-        groups = (cells[start : start + len(key)] for start in range(0, len(cells), len(key)))
-        has_unit = self._unit and not self.numbers[0].dates
-        captions = {
-            "heading": self._heading_of(key.column.name),
-            "value_heading": heading_text("value", Caption(unit=self._unit)) if has_unit else "",
-        }
-        return [chart_over_bins(group, key, scale, self.percent, **captions) for group in groups]
+        scale = Scale.of(cells, zero=self.bars, dates=dates)
+        unit = self._unit and not dates and heading_text("value", Caption(unit=self._unit))
+        heading = self._heading_of(self.statistic.key_names[at] if key is None else key.column.name)
+        along = f"{unit} by {heading}" if unit else heading
+        captions = (f"{', '.join(group)}: {along}" if group else along for group in groups)
+        return [
+            chart_over_bins(group, key, scale, self.percent, caption)
+            if key
+            else chart_over_labels(group, labels, scale, self.percent, caption)
+            for group, caption in zip(groups.values(), captions, strict=True)
+        ]
 
     @property
     def _drawn(self) -> bool:
@@ -455,6 +485,25 @@ class StatisticView:
             yield f"The interval contains {number} in {self.percent} of cases."
 
     @property
+    def errors(self) -> Iterator[str]:
+        """Which differences may be noise, and the error that was asked for and reached.
+
+        Of two numbers with noise of their own, the difference has at most 1.4143 times the error
+        of one: exactly so of Gaussian noise, and less of Laplace noise.
+        """
+        stated = self.statistic
+        error = None if stated.error95 is None else Fraction(stated.error95)
+        if error is None or self._layout.chosen:
+            return
+        is_own = stated.noise_of_numbers == "own" and not (stated.percent or stated.rate)
+        if is_own and self.count > 1 and stated.mechanism.kind in INDEPENDENT:
+            least = grouped(supported_error(exact_or_up(error * ROOT_OF_TWO)))
+            yield f"Differences below about {least} between two numbers may be noise."
+        if stated.target_error is not None:
+            wanted, reached = grouped(stated.target_error), grouped(exact_or_rounded(error))
+            yield f"Wanted was an error of at most {wanted}; {reached} is reached."
+
+    @property
     def meanings(self) -> Iterator[str]:
         """What cut intervals, flags and added columns of the tables mean."""
         if self._any_cut:
@@ -477,9 +526,10 @@ class GroupView:
         columns = [column for view in views for column in view.columns]
         self.grids = list(grids(columns if has_keys else [single_numbers(columns)]))
         self.grids += [grid_of_periods(view.history, view.title) for view in views if view.history]
+        self.named = ", ".join(view.title for view in views)
         self.heading = "; ".join(view.heading for view in views)
         if len(views) > MAX_HEADINGS:
-            self.heading = ", ".join(view.title for view in views) if has_keys else "Single numbers"
+            self.named = self.heading = self.named if has_keys else "Single numbers"
 
     def caption(self, grid: Grid) -> str:
         """What a table shows; of one table, what was asked."""

@@ -149,10 +149,7 @@ def release_report(release: NoisyRelease) -> Report:
     spec = release.numbers.plan.spec
     return Report.compose(
         ReleaseReport.of(release),
-        [
-            published_numbers(published, spec.output_columns, spec.confidence)
-            for published in release.numbers.statistics
-        ],
+        [published_numbers(published, spec) for published in release.numbers.statistics],
     )
 
 

@@ -150,7 +150,7 @@ def charts_of_periods(
 
 
 def _runs(pairs: Sequence[tuple[str, CellText]]) -> Iterator[Sequence[tuple[str, CellText]]]:
-    """The days in order, split where a gap is longer than those beside it: days are missing."""
+    """The days in order, split where a gap is longer than both next to it: days are missing."""
     days = [datetime.date.fromisoformat(day).toordinal() for day, _ in pairs]
     gaps = [second - first for first, second in pairwise(days)]
     starts = [0]

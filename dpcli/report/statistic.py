@@ -459,6 +459,8 @@ class LayoutReport(JsonObject):
     one each."""
     axis: AxisReport | None
     """Null where there are no bins, or too many to be drawn."""
+    period: str | None = None
+    """The key whose labels follow each other in the calendar; absent without one."""
     across: str | None = None
     """The key whose labels are columns of the wide table.
 
@@ -495,6 +497,7 @@ class LayoutReport(JsonObject):
             measure=statistic.measure,
             scale=scale,
             axis=AxisReport.of(published),
+            period=published.period,
             unit=None if published.estimates.date_range is None else DATE_UNIT,
             possible=_possible(published.estimates) or None,
         )

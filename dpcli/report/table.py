@@ -71,15 +71,16 @@ class Table:
         ).write_csv(written, include_header=False)
         return written.getvalue()
 
-    @property
-    def parquet(self) -> bytes:
+    def parquet(self, stated: Mapping[str, str]) -> bytes:
         """The table as Parquet: texts as String, numbers as Float64, blank cells as null.
 
         A number with more digits than a float has is rounded; the CSV has all digits. Dates are
-        Date.
+        Date. The metadata of the file have what is `stated` about the release.
         """
         written = io.BytesIO()
-        self.typed.write_parquet(written, compression="zstd", statistics=False)
+        self.typed.write_parquet(
+            written, compression="zstd", statistics=False, metadata=dict(stated)
+        )
         return written.getvalue()
 
     @property
@@ -296,6 +297,19 @@ def csvw_metadata(report: Report, schemas: Mapping[str, Json]) -> bytes:
     return (json.dumps(metadata, indent=2, ensure_ascii=False) + "\n").encode()
 
 
+def parquet_metadata(report: Report) -> dict[str, str]:
+    """What the metadata of a Parquet file state: title, loss and identity of the release."""
+    stated, spent = report.release, report.release.privacy.spent
+    known = {
+        "title": stated.spec.title or stated.spec.dataset,
+        "epsilon": str(spent.epsilon),
+        "delta": str(spent.delta),
+        "release_id": stated.release_id,
+        "reference_period": stated.reference_period or "",
+    }
+    return {f"dpcli.{key}": text for key, text in known.items() if text}
+
+
 def _publication(report: Report) -> Json:
     stated = report.release
     spec, declared = stated.spec, stated.declarations or {}
@@ -307,6 +321,7 @@ def _publication(report: Report) -> Json:
         "dc:license": {"@id": license_} if license_ and ADDRESS.fullmatch(license_) else license_,
         "dc:identifier": stated.release_id,
         "dc:temporal": stated.reference_period,
+        "dc:spatial": declared.get("region"),
         "dc:issued": {"@value": stated.created[:10], "@type": "xsd:date"},
     }
     return {key: text for key, text in common.items() if text}
@@ -447,8 +462,12 @@ def wide_schema(
         is_label = column is VALUE and name not in table.numbers | table.dates
         datatype = "date" if name in table.dates else "string" if is_label else column.datatype()
         caption = statistic if column is VALUE else None
-        unit = {"schema:unitText": statistic.one_unit} if caption and statistic.one_unit else {}
-        columns.append(_column(name, datatype, says if column.of_lines else what, caption, **unit))
+        has_unit = column.in_unit and statistic.one_unit
+        unit = {"schema:unitText": statistic.one_unit} if has_unit else {}
+        made = _column(name, datatype, says if column.of_lines else what, caption, **unit)
+        if column.in_unit and statistic.title and not caption:
+            made["titles"].append(f"{statistic.title}, {column.name}")
+        columns.append(made)
     return _schema(table, columns, count)
 
 

@@ -46,6 +46,12 @@ class DeclarationsModel(SectionModel):
     region: AnswerText | None = None
     license: AnswerText | None = None
     justification: AnswerText | None = None
+    sector: AnswerText | None = None
+    legal_basis: AnswerText | None = None
+    retention: AnswerText | None = None
+    processor: AnswerText | None = None
+    review_date: AnswerText | None = None
+    withdrawal: AnswerText | None = None
 
     def resolved(self) -> Declarations:
         """The declared population and answers, in the order of the spec."""

@@ -45,6 +45,15 @@ PLAIN_FIELDS = ("multiline", "skip_lines", "header_lines")
 EMPTY_SECTION = re.compile(r"^(csv|quality): $|\Apeople:\Z", re.MULTILINE)
 """A section without a value. Its paragraph is left out."""
 
+DECLARATIONS = """\
+#declarations:
+#  curator: Statistics Office of the Town
+#  contact: data@town.example
+#  description: visits to the town's clinics in 2021
+#  intended_use: planning of opening hours
+#  population: 30000"""
+"""The declarations of a draft in which no question is answered."""
+
 MAX_SIMPLE_KEY = 1000
 """YAML requires a question mark before a longer key."""
 
@@ -163,8 +172,10 @@ def spec_text(
     people = [
         f"\n  {scalar_yaml(name)}: {flow_yaml(value)}" for name, value in tree["people"].items()
     ]
+    declared = [f"  {key}: {flow_yaml(text)}" for key, text in tree.get("declarations", {}).items()]
     text = Template(Path(__file__).with_suffix(".yaml").read_text("utf-8")).substitute(
-        {key: flow_yaml(value) if value else "" for key, value in tree.items()},
+        {key: flow_yaml(value) if value else "" for key, value in tree.items()}
+        | {"declarations": "\n".join(["declarations:", *declared]) if declared else DECLARATIONS},
         csv=_csv_section(dialect),
         noticed=_rows_detected(tree),
         person=scalar_yaml(person) if person else "ID",

@@ -372,6 +372,7 @@ def _central_spec(
         rows_are=rows_are.value,
         numbers=document.numbers or "",
         output_columns=output_columns.value,
+        bins_in_words=document.output is not None and document.output.bins == "words",
         possible=context.possible,
         may_be_blank=frozenset(context.may_be_blank | context.blank_answers),
     )

@@ -350,9 +350,9 @@ class CentralSpec(_Spec):
     `declines_check` is true if the spec states that no check is meant. The `sample` is how rows
     were drawn. Each of the `choices` is of the bounds of a column; the last may be of the limit on
     rows per person. Until this limit is chosen, `unit_of_choices` is the privacy unit. Published
-    tables have the optional `output_columns`. The `period_column` has the day of a row, if rows of
-    other days than those of the reference period are removed. A blank cell of a column in
-    `may_be_blank` is meant.
+    tables have the optional `output_columns`, and `bins_in_words` if asked for. The `period_column`
+    has the day of a row, if rows of other days than those of the reference period are removed. A
+    blank cell of a column in `may_be_blank` is meant.
     """
 
     entries: tuple[Entry, ...]
@@ -363,6 +363,7 @@ class CentralSpec(_Spec):
     choices: tuple[BoundsChoice, ...] = ()
     unit_of_choices: PersonUnit | None = None
     output_columns: tuple[TableColumn, ...] = ()
+    bins_in_words: bool = False
     period_column: DateColumn | None = None
     possible: Possible = Possible()
     may_be_blank: frozenset[str] = frozenset()

@@ -1,4 +1,4 @@
-"""Reads the section `output`: columns that are added to tables."""
+"""Reads the section `output`: what published tables look like."""
 
 from __future__ import annotations
 
@@ -24,19 +24,27 @@ def _require_distinct_columns(names: list[str]) -> list[str]:
 
 
 class OutputModel(SectionModel):
-    """What the published tables have in addition to numbers and intervals."""
+    """What published tables have besides numbers and intervals, and how bins are written."""
 
     missing_lines: ClassVar[Mapping[str, str]] = {
         "columns": f"`columns: [{', '.join(COLUMN_NAMES)}]`: the columns that are added"
     }
 
-    columns: Annotated[
-        list[ColumnName],
-        AfterValidator(_require_distinct_columns),
-        Field(min_length=1, json_schema_extra={"uniqueItems": True}),
-    ]
+    columns: (
+        Annotated[
+            list[ColumnName],
+            AfterValidator(_require_distinct_columns),
+            Field(min_length=1, json_schema_extra={"uniqueItems": True}),
+        ]
+        | None
+    ) = None
+    bins: Annotated[str, Choice("unknown-choice", ("dashes", "words"))] | None = None
 
     def resolved(self) -> tuple[TableColumn, ...]:
         """The columns in the order of the table."""
         self.require()
-        return tuple(column for column in OPTIONAL_COLUMNS if column.name in self.columns)
+        if self.columns is None and self.bins is None:
+            line = self.missing_lines["columns"]
+            arguments = {"owner": "`output`", "key": "columns", "line": line}
+            raise self.node.span.report("missing-field", **arguments)
+        return tuple(column for column in OPTIONAL_COLUMNS if column.name in (self.columns or ()))

@@ -56,11 +56,11 @@ def test_names_in_the_guide_for_contributors_are_in_the_code() -> None:
 
 
 def test_the_reference_is_current_and_short() -> None:
-    """`docs/make_reference.py` would write the reference as it is; it has at most 475 lines."""
+    """`docs/make_reference.py` would write the reference as it is; it has at most 480 lines."""
     text = runpy.run_path(str(ROOT / "docs" / "make_reference.py"))["reference"]()
 
     assert (ROOT / "docs" / "reference.md").read_text("utf-8") == text
-    assert len(text.splitlines()) <= 475
+    assert len(text.splitlines()) <= 480
 
 
 def test_the_reference_names_every_key_word_and_code() -> None:

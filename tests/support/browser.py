@@ -25,6 +25,12 @@ OPTIONS = (
 )  # fmt: skip
 
 
+POLICY = (
+    '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
+    "style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">"
+)
+"""What forbids scripts on a page."""
+
 Look = tuple[str, int]
 """A page, and the width at which it is looked at."""
 
@@ -43,6 +49,19 @@ def ends(*looks: Look, places: Sequence[str]) -> list[list[float | None]]:
     )
     positions: list[list[float | None]] = _look(looks, "light", look)
     return positions
+
+
+def violations(*looks: Look, rules: str) -> list[list[str]]:
+    """What the `rules` of axe, a script, find on each page: the rule and the element."""
+    script = f"<script>{rules}</script>"
+    assert all(POLICY in page for page, _ in looks)
+    pages = [(page.replace(POLICY, script), width) for page, width in looks]
+    look = (
+        "frame.contentWindow.axe.run(seen, {resultTypes: ['violations']}).then(result => "
+        "result.violations.flatMap(rule => rule.nodes.map(node => `${rule.id}: ${node.html}`)))"
+    )
+    found: list[list[str]] = _look(pages, "light", look)
+    return found
 
 
 def sheets(page: str, size: Literal["Letter", "A4"]) -> int:
@@ -68,16 +87,17 @@ def _look(looks: Sequence[Look], scheme: Literal["light", "dark"], look: str) ->
     )
     outer_page = (
         f'<!DOCTYPE html><meta charset="utf-8"><body style="margin:0">{frames}'
-        f'<pre id="faults">nothing</pre><script>{SCRIPT}\nwindow.onload = () => {{ '
-        "const found = [...document.querySelectorAll('iframe')].map(frame => { "
-        f"const seen = frame.contentDocument; return {look}; }}); "
+        f'<pre id="faults">nothing</pre><script>{SCRIPT}\nwindow.onload = async () => {{ '
+        "const found = await Promise.all([...document.querySelectorAll('iframe')].map(frame => { "
+        f"const seen = frame.contentDocument; return {look}; }})); "
         "document.getElementById('faults').textContent = JSON.stringify(found); };</script>"
     )
     with tempfile.TemporaryDirectory() as folder:
         outer = Path(folder) / "frame.html"
         outer.write_text(outer_page, encoding="utf-8")
         preferred = f"--blink-settings=preferredColorScheme={0 if scheme == 'dark' else 1}"
-        words = (preferred, "--window-size=1400,1000", "--dump-dom", outer.as_uri())
+        words = (preferred, "--window-size=1400,1000", "--virtual-time-budget=60000", "--dump-dom",
+                 outer.as_uri())  # fmt: skip
         printed = _browse(*words, folder=folder)
     match = re.search(r'<pre id="faults">(.*?)</pre>', printed, re.DOTALL)
     assert match is not None, printed[-500:]

@@ -126,6 +126,7 @@ class DatePart(DeclaredDerivation):
     part: PartName
 
     key = "part"
+    in_calendar = True
     fields: ClassVar[Fields] = {
         "part": Annotated[str, Choice("unknown-choice", get_args(PartName))], "of": Text,
     }  # fmt: skip

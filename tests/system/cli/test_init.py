@@ -23,6 +23,7 @@ from dpcli.cli.interview import Interview
 from dpcli.data.formats import STANDARD_DIALECT
 from dpcli.planning.planner import make_plan, require_plan_fits
 from dpcli.problems.errors import UsageError
+from dpcli.specification.declarations import DeclarationsModel
 from dpcli.specification.load import parse_central_spec
 from tests.support.cli import PEOPLE, ROOT, Command, Outcome
 
@@ -226,6 +227,19 @@ def test_a_decimal_mark_is_asked_for(ask: Ask, tmp_path: Path) -> None:
     assert f"next: dpcli check '{spec}' '{path}'; dpcli plan '{spec}'; " in outcome.err
 
 
+def test_declarations_are_asked_for(ask: Ask, dpcli: Command, table: Path, tmp_path: Path) -> None:
+    """With an answer to each, no question of a risk is open, and reports lack nothing."""
+    spec, count = tmp_path / "spec.yaml", len(DeclarationsModel.model_fields)
+    answers = "yes\n" + "Our answer: it's so\n30000\n" * count
+    assert ask(f"{PEOPLE_DIALOGUE}{answers}", table, "-o", spec).status == 0
+    declared = parse_central_spec(spec.read_bytes(), "spec.yaml").declarations
+    risks = dpcli("plan", spec, "--risks", "--json").json["risks"]
+
+    assert declared.population == 30000 and len(declared.answers) == count - 1
+    assert [risk["risk"] for risk in risks if risk["verdict"] == "open"] == []
+    assert "not stated" not in dpcli("check", spec, table).err
+
+
 def test_rows_are_never_read(ask: Ask, table: Path, tmp_path: Path) -> None:
     """The questions and the spec do not depend on anything after the header."""
     other = tmp_path / "other" / "table.csv"
@@ -366,7 +380,7 @@ def _until_asked(leader: int) -> bytes:
 def test_a_user_answers_in_a_terminal(tmp_path: Path) -> None:
     """Enter answers with the default, and the end shows the next commands."""
     enter = [b"yes\n", *([b"\n"] * 5)]
-    status, shown = typed(tmp_path, [*enter, b"done\n", *([b"\n"] * 3)])
+    status, shown = typed(tmp_path, [*enter, b"done\n", *([b"\n"] * 3), b"no\n"])
 
     assert status == 0
     assert "next: dpcli check spec.yaml" in shown

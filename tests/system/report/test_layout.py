@@ -8,7 +8,7 @@ from typing import Literal
 
 import pytest
 
-from tests.support.browser import BROWSER, ends, faults
+from tests.support.browser import BROWSER, POLICY, ends, faults, violations
 from tests.support.reports import SAMPLES, make_reports
 
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no browser on this machine")
@@ -45,6 +45,37 @@ def pages_of(names: Sequence[str], folder: Path) -> dict[str, str]:
     for name in names:
         (folder / name).mkdir()
     return {name: make_reports(specs[name], folder / name).text(".html") for name in names}
+
+
+def rules_of_axe() -> str:
+    """The script of axe, whose package has no Python that this needs."""
+    package = pytest.importorskip("axe_core_python")
+    return (Path(package.__path__[0]) / "axe.min.js").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param(LOOKED_AT[:4], marks=pytest.mark.extended, id="drawings"),
+        pytest.param((*LOOKED_AT[4:], *OTHERS), marks=pytest.mark.slow, id="others"),
+    ],
+)
+def test_axe_finds_nothing(names: Sequence[str], tmp_path: Path) -> None:
+    """Pages keep the rules of axe for screen readers, as they are on a desk and on a phone."""
+    pages = pages_of(names, tmp_path)
+
+    for width in (1280, 390):
+        found = violations(*((page, width) for page in pages.values()), rules=rules_of_axe())
+        assert dict(zip(pages, found, strict=True)) == {name: [] for name in names}, width
+
+
+@pytest.mark.extended
+def test_axe_reports_a_fault() -> None:
+    """A page without a language, and with a picture that nothing describes, does not pass."""
+    page = f"<!DOCTYPE html><html>{POLICY}<body><img src=x>text</body></html>"
+    ((*found,),) = violations((page, 500), rules=rules_of_axe())
+
+    assert {"html-has-lang", "image-alt"} <= {fault.partition(":")[0] for fault in found}
 
 
 @pytest.mark.extended

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from tests.support.cli import PEOPLE, SPECS, Command, copied_spec, reported, sample_of, written
@@ -153,7 +154,27 @@ def test_titles_and_units_are_those_of_the_spec(dpcli: Command, tmp_path: Path) 
     assert by_title["people-who"]["titles"] == ["people-who", "People"]
     assert by_title["_pay"]["schema:unitText"] == "EUR"
     assert by_title["_pay"]["datatype"] == "decimal"
+    assert by_title["_pay_lower"]["schema:unitText"] == "EUR"
+    assert by_title["people-who_upper"]["titles"] == ["people-who_upper", "People, upper"]
     assert by_title["age"]["titles"] == ["age", "Age at the visit (years)"]
+
+
+def test_metadata_state_place_and_time(dpcli: Command, tmp_path: Path) -> None:
+    """They are the declared region, and the period that the data are about."""
+    spec = SPEC.replace("title:", "reference_period: 2021\ntitle:", 1) + "  region: Old Town\n"
+    stated = reported(released(dpcli, tmp_path, spec=spec))
+
+    assert (stated["dc:spatial"], stated["dc:temporal"]) == ("Old Town", "2021")
+
+
+def test_parquet_states_what_it_has(dpcli: Command, tmp_path: Path) -> None:
+    """Its metadata have the title, the loss and the id of the release."""
+    path, table = written(tmp_path, SPEC)[0], tmp_path / "out.parquet"
+    dpcli("release", path, PEOPLE, "-o", table, "--release-id", "first", "-q").succeeded()
+    stated = pl.read_parquet_metadata(table)
+
+    assert stated["dpcli.title"] == "Visits, and more"
+    assert (stated["dpcli.epsilon"], stated["dpcli.release_id"]) == ("9.601", "first")
 
 
 def test_a_license_is_an_address_or_a_name(dpcli: Command, tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ from tests.support.cli import LOCAL, SPECS, Command
 ALL = [*SPECS, LOCAL]
 
 DESCRIPTIVE = {
-    "justification",
-    "population", "curator", "contact", "description", "intended_use", "region", "license"
+    "justification", "sector", "legal_basis", "retention", "processor", "review_date", "withdrawal",
+    "population", "curator", "contact", "description", "intended_use", "region", "license",
 }  # fmt: skip
 """Declarations that no risk asks for by its `asks`."""
 

@@ -244,8 +244,8 @@ def test_a_line_states_that_bins_differ_in_width(starts: range, note: str) -> No
     cells = [CellText("n", {}, key.label(n), "5", "3", "7", Flag.NONE) for n in range(len(key))]
 
     assert (
-        chart_over_bins(cells, key, Scale.covering([], zero=True), "95%").caption
-        == f"<b>age</b>{note}"
+        chart_over_bins(cells, key, Scale.covering([], zero=True), "95%", "age").caption
+        == f"age{note}"
     )
 
 

@@ -282,3 +282,37 @@ def test_the_second_key_of_a_table_stands_across(dpcli: Command, tmp_path: Path)
     assert {len(one["tableSchema"]["columns"]) for one in named} == {
         counts.width, tables.width
     }  # fmt: skip
+
+
+BINS = """\
+dpcli: 1
+dataset: bins
+privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 20}}
+columns:
+  age: {type: integer, bounds: [0, 20]}
+  size: {type: number, bounds: [0, 1], step: 0.5}
+  change: {type: integer, bounds: [-5, 5]}
+  range: {type: category, values: [1-2, 3]}
+output: {bins: words}
+statistics:
+  - {name: ages, statistic: histogram, column: age, bins: {width: 10}, epsilon: 1}
+  - {name: by_age, statistic: count, by: [{column: age, bins: {width: 10}}, range], epsilon: 1}
+  - {name: tables, statistic: marginals, columns: [{column: size, bins: 1}, range], ways: 2,
+     epsilon: 1}
+  - {name: changes, statistic: histogram, column: change, bins: 2, epsilon: 1}
+"""
+
+
+def test_bins_in_words_are_no_dates(dpcli: Command, tmp_path: Path) -> None:
+    """Bins of numbers have `to` in every output; labels of categories stay as they are."""
+    spec, data, out = tmp_path / "spec.yaml", tmp_path / "data.csv", tmp_path / "out.csv"
+    spec.write_text(BINS, encoding="utf-8")
+    data.write_text("age,size,change,range\n1,1,1,3\n", encoding="utf-8")
+    words = ("-o", out, "--report", tmp_path / "r.json", "--report", tmp_path / "r.html")
+    assert dpcli("release", spec, data, "-q", *words).status == 0
+
+    texts = [path.read_text(encoding="utf-8") for path in (out, *tmp_path.glob("r.*"))]
+    for text in texts:
+        assert "0 to 9" in text and "10 to 19" in text and "0.0 to 1.0" in text
+        assert "1-2" in text and "[-5," in text
+    assert "0-9" not in texts[0]
