@@ -381,8 +381,8 @@ class StatisticView:
     def charts(self) -> list[Chart]:
         """Lines over bins or the calendar, one for each group if there are few groups."""
         if self.history:
-            heading = self._heading_of
-            return [*charts_of_periods(self.history, heading, self.percent, zero=self.bars)]
+            named = self._heading_of
+            return [*charts_of_periods(self.history, named, self.percent, zero=self.bars)]
         key, period = self._axis, self._layout.period
         if not self._drawn or self._layout.scale == "each" or not (key or period):
             return []

@@ -180,6 +180,7 @@ def grid_of_periods(history: HistoryReport, what: str) -> Grid:
                 blank = replace(published[0], value="", lower="", upper="")
                 cells = tuple(cell or blank for cell in revised)
                 rows.append(((f"{day}, revised", *labels), cells))
+    scales = (None,) * len(shown)
     return Grid(
-        f"{what}: the last days, as published", ("day", *names), shown, "", rows, (), None, False
+        f"{what}: the last days, as published", ("day", *names), shown, "", rows, (), scales
     )
