@@ -42,10 +42,10 @@ from dpcli.report.digits import Digits, any_rounded, number_writer, reader_of, s
 from dpcli.report.first_counts import BINS_COLUMNS
 from dpcli.report.grids import Column, Grid, grids, single_numbers
 from dpcli.report.notes import comparison_sentences
-from dpcli.report.numbers import POPULATION, RAW, flags_of, number_of
+from dpcli.report.numbers import POPULATION, RAW, HistoryReport, flags_of, number_of
 from dpcli.report.release import RiskReport
 from dpcli.report.report import Report
-from dpcli.report.series import HistoryReport, charts_of_periods, grid_of_periods
+from dpcli.report.series import charts_of_periods, grid_of_periods
 from dpcli.report.statistic import nothing_selected
 from dpcli.specification.model import Caption
 from dpcli.specification.yaml_reader import without_comments
@@ -270,8 +270,9 @@ class StatisticView:
 
     @property
     def history(self) -> HistoryReport | None:
-        """What the periods of a series published; None for others."""
-        return self.statistic.history
+        """What the periods of a series published; None for others, and for a first period."""
+        history = self.statistic.history
+        return history if history and len(history.days) > 1 else None
 
     @property
     def title(self) -> str:
