@@ -338,7 +338,7 @@ class LineReport(JsonObject):
     lower: JsonRow
     upper: JsonRow
     revised: list[RevisedReport] | None = None
-    """Estimates of these numbers from later answers, where they differ; absent if none does."""
+    """Estimates of these numbers from later answers; absent without any."""
 
     def cells(self, days: Sequence[str]) -> Iterator[tuple[str, CellText]]:
         """The numbers, each with its day."""

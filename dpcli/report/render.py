@@ -270,7 +270,7 @@ class StatisticView:
 
     @property
     def history(self) -> HistoryReport | None:
-        """What the periods of a series published; None for others, and for a first period."""
+        """What periods of a series published; None without two of them."""
         history = self.statistic.history
         return history if history and len(history.days) > 1 else None
 

@@ -14,7 +14,7 @@ from dpcli.report.numbers import CellText, HistoryReport
 from dpcli.statistics.columns import SERIES_COLUMN
 
 MAX_ROWS = 14
-"""Lines of the table of a page: the last periods, fewer of them if there are groups."""
+"""Lines of the table of a page, if that leaves `MIN_DAYS` to each group."""
 
 MIN_DAYS = 7
 """The last periods that the table has, however many groups there are."""
@@ -23,7 +23,7 @@ MIN_DAYS = 7
 def charts_of_periods(
     history: HistoryReport, heading: Callable[[str], str], percent: str, *, zero: bool
 ) -> Iterator[Chart]:
-    """A line over the published periods for each number, with the band of its intervals."""
+    """A line over the periods for each number, with the band of its intervals."""
     first, last = (datetime.date.fromisoformat(end(history.days)) for end in (min, max))
     length = (last - first).days
     if not length:
@@ -56,7 +56,7 @@ def charts_of_periods(
 
 
 def _runs(pairs: Sequence[tuple[str, CellText]]) -> Iterator[Sequence[tuple[str, CellText]]]:
-    """The days in order, split where a gap is longer than those beside it: days are missing."""
+    """The days, split where a gap is longer than those beside it."""
     days = [datetime.date.fromisoformat(day).toordinal() for day, _ in pairs]
     gaps = [second - first for first, second in pairwise(days)]
     starts = [0]
