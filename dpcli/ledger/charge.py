@@ -46,7 +46,10 @@ A release id cannot contain a plus.
 
 
 UNSTORED = "+unstored-"
-"""Between a release id and a random word: the name of an entry for a check that was not stored."""
+"""Between a release id and a random word in the name of an entry.
+
+The entry is the charge for a check whose release could not be stored.
+"""
 
 
 def later_check(release_id: str, number: int) -> str:

@@ -1,4 +1,4 @@
-"""What the answers of a series reveal about a person with rows in several periods."""
+"""What answers of a series reveal about the rows of several periods."""
 
 from __future__ import annotations
 

@@ -19,7 +19,10 @@ STEPS = 12
 """The most times that noise is scaled to reach a loss."""
 
 POWER = 2 / 3
-"""Losses fall with the first to second power of the noise; any of them converges with this."""
+"""The power of a ratio of losses by which noise is scaled.
+
+Losses fall with the first to second power of the noise: any of them converges.
+"""
 
 DIGITS = 6
 
@@ -32,7 +35,7 @@ class ComparedSeries:
     spec: CentralSpec
 
     def loss(self, factor: Fraction = Fraction(1)) -> float:
-        """What the account counts for rows in a whole window, if noise has `factor` its scale."""
+        """What the account counts for a whole window, with noise of `factor` its scale."""
         privacy, (query,) = self.spec.privacy, self.planned.queries
         calibrated, overlap = query.calibrated, query.weighted.query.overlap
         assert overlap is not None

@@ -37,7 +37,7 @@ from dpcli.statistics.series.past import Past, PublicState
 TOKEN_BYTES = 16
 
 MAX_NAME_BYTES = 255
-"""Names of files are at most this long; a label that leads beyond it is shortened to a digest."""
+"""Names of files are at most this long; a longer label becomes a digest."""
 
 SHORT_LABEL = 32
 
@@ -223,7 +223,7 @@ def _digest(planned: PlannedStatistic, spec: CentralSpec) -> str:
 
 
 def _follows(design: str, planned: PlannedStatistic, spec: CentralSpec) -> bool:
-    """Whether the digest that a state has of its periods is also that of a planned one.
+    """Whether the digest in a state is that of a planned period, too.
 
     Earlier versions did not compare options, formulas and how files are written.
     """

@@ -6,6 +6,7 @@ of days since 1970-01-01.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -14,8 +15,10 @@ from typing import TYPE_CHECKING
 
 from dpcli.data.polars_text import decimal_texts
 from dpcli.numeric.arrays import Array, np
+from dpcli.numeric.exact import decimal_text
 from dpcli.problems.errors import LedgerError
 from dpcli.problems.light_dataclasses import dataclass
+from dpcli.report.json import Date, JsonNumber, JsonObject, JsonRow, Positive
 from dpcli.statistics.columns import (
     CELL_COLUMNS,
     COLUMNS,
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
     from dpcli.planning.results import EstimatedStatistic
     from dpcli.specification.model import CentralSpec, Entry
     from dpcli.statistics.columns import ColumnNumbers
+    from dpcli.statistics.series.history import Ends
 
 
 def form_of(columns: Iterable[TableColumn]) -> str:
@@ -320,6 +324,88 @@ def flags_of(published: Iterable[NumberTable]) -> set[str]:
     """The flags that occur in these numbers."""
     flags = {flag for numbers in published for flag in numbers.frame["flag"].unique()}
     return flags - {""}
+
+
+_PARTS = ("value", "lower", "upper")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevisedReport(JsonObject):
+    """A number of an earlier period, estimated with later answers."""
+
+    day: Date
+    value: JsonNumber
+    lower: JsonNumber
+    upper: JsonNumber
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineReport(JsonObject):
+    """A number of each period, as it was published: one for each of the days."""
+
+    keys: dict[str, str]
+    """The group and what is shown, by column."""
+    value: JsonRow
+    lower: JsonRow
+    upper: JsonRow
+    revised: list[RevisedReport] | None = None
+    """Estimates of these numbers from later answers; absent without any."""
+
+    def cells(self, days: Sequence[str]) -> Iterator[tuple[str, CellText]]:
+        """The numbers, each with its day."""
+        for day, *texts in zip(days, self.value, self.lower, self.upper, strict=True):
+            yield day, self._cell(*texts)
+
+    @property
+    def revised_cells(self) -> Iterator[tuple[str, CellText]]:
+        """The later estimates, each with its day."""
+        for one in self.revised or ():
+            yield one.day, self._cell(one.value, one.lower, one.upper)
+
+    def _cell(self, value: str, lower: str, upper: str) -> CellText:
+        return CellText("", self.keys, "", value, lower, upper, "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryReport(JsonObject):
+    """What the periods of a series published, in the order of their release.
+
+    All of the last 64 periods are here, half of the 64 before them, a quarter of the 128 before
+    these, and so on. Published numbers never change.
+    """
+
+    periods: Positive
+    """How many periods the series has."""
+    days: list[Date]
+    lines: list[LineReport]
+    """Of the first groups, at most 12 numbers."""
+
+    @classmethod
+    def of(cls, published: EstimatedStatistic, confidence: Fraction) -> HistoryReport | None:
+        """The history of a series, with this period; None for other statistics."""
+        design, entry = published.planned.design, published.planned.entry
+        history = design.history(published.estimates, published.answers, confidence)
+        if not history:
+            return None
+        names, keys = cell_names(published), key_names(entry)
+        (decimals, *_), found = published.estimates.decimals, list[LineReport]()
+
+        def texts(ends: Ends) -> tuple[JsonNumber, ...]:
+            unit = Fraction(1, 10**decimals)
+            return tuple(JsonNumber(decimal_text(number * unit, decimals)) for number in ends)
+
+        days = [datetime.date.fromordinal(period.day).isoformat() for period in history]
+        for at, line in enumerate(design.lines_of_history(published.estimates)):
+            columns = zip(*(texts(period.numbers[at]) for period in history), strict=True)
+            revised = [
+                RevisedReport(day=day, **dict(zip(_PARTS, texts(period.revised[at]), strict=True)))
+                for day, period in zip(days, history, strict=True)
+                if at in period.revised
+            ]
+            parts = dict(zip(_PARTS, map(JsonRow, columns), strict=True))
+            labels = dict(zip(keys, names.row(line), strict=False))
+            found.append(LineReport(keys=labels, **parts, revised=revised or None))
+        return cls(periods=history[-1].number + 1, days=days, lines=found)
 
 
 def wide_layout(plan: CentralPlan) -> dict[str, tuple[str, list[str]]]:

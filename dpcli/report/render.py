@@ -49,10 +49,10 @@ from dpcli.report.digits import Digits, any_rounded, number_writer, reader_of, s
 from dpcli.report.first_counts import BINS_COLUMNS
 from dpcli.report.grids import Column, Grid, grids, single_numbers
 from dpcli.report.notes import comparison_sentences
-from dpcli.report.numbers import POPULATION, RAW, CellText, flags_of, number_of
+from dpcli.report.numbers import POPULATION, RAW, CellText, HistoryReport, flags_of, number_of
 from dpcli.report.release import RiskReport
 from dpcli.report.report import Report
-from dpcli.report.series import HistoryReport, charts_of_periods, grid_of_periods
+from dpcli.report.series import charts_of_periods, grid_of_periods
 from dpcli.report.statistic import nothing_selected
 from dpcli.specification.model import Caption
 from dpcli.specification.yaml_reader import without_comments
@@ -287,8 +287,9 @@ class StatisticView:
 
     @property
     def history(self) -> HistoryReport | None:
-        """What the periods of a series published; None for others."""
-        return self.statistic.history
+        """What periods of a series published; None without two of them."""
+        history = self.statistic.history
+        return history if history and len(history.days) > 1 else None
 
     @property
     def title(self) -> str:

@@ -1,123 +1,29 @@
-"""The published periods of a series in a report: as JSON, as charts and as a short table."""
+"""The published periods of a series on a page: as charts and as a short table."""
 
 from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING
 
-from dpcli.numeric.exact import decimal_text
-from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.messages import count_text
 from dpcli.report.charts import MAX_BARS, Chart, Scale, interval_ends
 from dpcli.report.grids import Grid
-from dpcli.report.json import Date, JsonNumber, JsonObject, JsonRow, Positive
-from dpcli.report.numbers import CellText, cell_names, key_names
+from dpcli.report.numbers import CellText, HistoryReport
 from dpcli.statistics.columns import SERIES_COLUMN
 
-if TYPE_CHECKING:
-    from dpcli.planning.results import EstimatedStatistic
-    from dpcli.statistics.series.history import Ends
-
 MAX_ROWS = 14
-"""Lines of the table of a page: the last periods, fewer of them if there are groups."""
+"""Lines of the table of a page, if that leaves `MIN_DAYS` to each group."""
 
 MIN_DAYS = 7
 """The last periods that the table has, however many groups there are."""
-
-PARTS = ("value", "lower", "upper")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RevisedReport(JsonObject):
-    """A number of an earlier period, estimated with later answers."""
-
-    day: Date
-    value: JsonNumber
-    lower: JsonNumber
-    upper: JsonNumber
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LineReport(JsonObject):
-    """A number of each period, as it was published: one for each of the days."""
-
-    keys: dict[str, str]
-    """The group and what is shown, by column."""
-    value: JsonRow
-    lower: JsonRow
-    upper: JsonRow
-    revised: list[RevisedReport] | None = None
-    """Estimates of these numbers from later answers, where they differ; absent if none does."""
-
-    def cells(self, days: Sequence[str]) -> Iterator[tuple[str, CellText]]:
-        """The numbers, each with its day."""
-        for day, *texts in zip(days, self.value, self.lower, self.upper, strict=True):
-            yield day, self._cell(*texts)
-
-    @property
-    def revised_cells(self) -> Iterator[tuple[str, CellText]]:
-        """The later estimates, each with its day."""
-        for one in self.revised or ():
-            yield one.day, self._cell(one.value, one.lower, one.upper)
-
-    def _cell(self, value: str, lower: str, upper: str) -> CellText:
-        return CellText("", self.keys, "", value, lower, upper, "")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HistoryReport(JsonObject):
-    """What the periods of a series published, in the order of their release.
-
-    All of the last 64 periods are here, half of the 64 before them, a quarter of the 128 before
-    these, and so on. Published numbers never change.
-    """
-
-    periods: Positive
-    """How many periods the series has."""
-    days: list[Date]
-    lines: list[LineReport]
-    """Of the first groups, at most 12 numbers."""
-
-    @classmethod
-    def of(cls, published: EstimatedStatistic, confidence: Fraction) -> HistoryReport | None:
-        """The history of a series, with this period; None for other statistics."""
-        design, entry = published.planned.design, published.planned.entry
-        history = design.history(published.estimates, published.answers, confidence)
-        if not history:
-            return None
-        names, keys = cell_names(published), key_names(entry)
-        (decimals, *_), found = published.estimates.decimals, list[LineReport]()
-
-        def texts(ends: Ends) -> tuple[JsonNumber, ...]:
-            unit = Fraction(1, 10**decimals)
-            return tuple(JsonNumber(decimal_text(number * unit, decimals)) for number in ends)
-
-        days = [_day(period.day) for period in history]
-        for at, line in enumerate(design.lines_of_history(published.estimates)):
-            columns = zip(*(texts(period.numbers[at]) for period in history), strict=True)
-            revised = [
-                RevisedReport(day=day, **dict(zip(PARTS, texts(period.revised[at]), strict=True)))
-                for day, period in zip(days, history, strict=True)
-                if at in period.revised
-            ]
-            parts = dict(zip(PARTS, map(JsonRow, columns), strict=True))
-            labels = dict(zip(keys, names.row(line), strict=False))
-            found.append(LineReport(keys=labels, **parts, revised=revised or None))
-        return cls(periods=history[-1].number + 1, days=days, lines=found)
-
-
-def _day(number: int) -> str:
-    return datetime.date.fromordinal(number).isoformat()
 
 
 def charts_of_periods(
     history: HistoryReport, heading: Callable[[str], str], percent: str, *, zero: bool
 ) -> Iterator[Chart]:
-    """A line over the published periods for each number, with the band of its intervals."""
+    """A line over the periods for each number, with the band of its intervals."""
     first, last = (datetime.date.fromisoformat(end(history.days)) for end in (min, max))
     length = (last - first).days
     if not length:

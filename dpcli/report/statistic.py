@@ -30,9 +30,15 @@ from dpcli.report.json import (
     if_known,
     number,
 )
-from dpcli.report.numbers import DATE_UNIT, JSON_COLUMNS, NumberTable, is_crossed, key_names
+from dpcli.report.numbers import (
+    DATE_UNIT,
+    JSON_COLUMNS,
+    HistoryReport,
+    NumberTable,
+    is_crossed,
+    key_names,
+)
 from dpcli.report.privacy import MechanismReport, QueryReport, SensitivityReport, answers
-from dpcli.report.series import HistoryReport
 from dpcli.specification.model import EXACT, Caption, CentralSpec
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.design import Inputs, NoiseOfNumbers
@@ -608,7 +614,9 @@ class PublishedStatisticReport(StatisticReport):
             cls,
             completeness=CompletenessReport.of(published.completeness),
             layout=layout,
-            history=HistoryReport.of(published, spec.confidence),
+            history=None
+            if planned.design.follows is None
+            else HistoryReport.of(published, spec.confidence),
             noise_covariance=covariance,
             cells=CELLS,
         )

@@ -5,14 +5,22 @@ person, window and shown number: the mechanism that the plan takes, and the root
 worst error over 365 days in units of the data, by dense matrices and by simulation. The last column
 is the error of the plan's mechanism over that of the better one, at equal loss of the window, as
 the account counts it. `designs` prints that ratio alone, for each composition.
-With `days FOLDER`, it makes a folder with a series of 50 days and the file of one more.
+With `days FOLDER [NUMBER]`, it makes a folder with a series of 50 days, or of another number, and
+the file of one more. `night FOLDER FOLDER ...` releases that one in each, in turn, and prints the
+least time of each, and that of a plain release of the same file.
 """
 
 from __future__ import annotations
 
 import datetime
+import re
+import shutil
+import statistics
+import subprocess
 import sys
-from collections.abc import Iterator
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -134,10 +142,47 @@ def make_days(folder: Path, days: int = 50) -> None:
             )  # fmt: skip
 
 
+ROUNDS = 15
+
+
+def time_nights(folders: Sequence[Path]) -> None:
+    """Print the least seconds of a night after the series of each folder, and of a plain release.
+
+    Nights take turns, because other processes share the machine. Each is made in a copy of its
+    ledger.
+    """
+    plain = Path(shutil.copytree(folders[0], folders[0].with_name(f"{folders[0].name}-plain")))
+    for file in plain.glob("dpcli-ledger*"):
+        file.unlink()
+    text = re.sub(r",\s*series: .*}}", "}", (plain / "spec.yaml").read_text("utf-8"))
+    (plain / "spec.yaml").write_text(text, encoding="utf-8")
+    seconds: dict[Path, list[float]] = {folder: [] for folder in (*folders, plain)}
+    for _ in range(ROUNDS):
+        for folder, found in seconds.items():
+            with tempfile.TemporaryDirectory() as copied:
+                shutil.copytree(folder, copied, dirs_exist_ok=True)
+                day = (Path(copied) / "last.csv").read_text("utf-8").split(",")[3]
+                words = ("spec.yaml", "last.csv", "--period", day, "--any-period", "-o", "o.csv")
+                command = [sys.executable, "-m", "dpcli", "release", *words, "-q", "--report"]
+                start = time.perf_counter()
+                subprocess.run([*command, "r.html"], cwd=copied, check=True)
+                found.append(time.perf_counter() - start)
+    for folder, found in seconds.items():
+        pairs = (own / other for own, other in zip(found, seconds[folders[0]], strict=True))
+        ratio = f"{min(found) / min(seconds[folders[0]]):.2f} of the first"
+        print(
+            f"{folder.name:<20} {min(found):.3f} s, {ratio}, median {statistics.median(pairs):.2f}"
+        )
+    shutil.rmtree(plain)
+
+
 def main() -> None:
     """Print a line for each setting."""
     if sys.argv[1:2] == ["days"]:
-        make_days(Path(sys.argv[2]))
+        make_days(Path(sys.argv[2]), *map(int, sys.argv[3:]))
+        return
+    if sys.argv[1:2] == ["night"]:
+        time_nights([*map(Path, sys.argv[2:])])
         return
     settings = [*product((0, 1e-6), (1, 2, 4, 8), (1, 3, 7))]
     if sys.argv[1:2] == ["designs"]:

@@ -200,7 +200,7 @@ class SeriesDesign(Design):
         noise: Noise,
         confidence: Fraction,
     ) -> dict[int, Ends]:
-        """The numbers of a period and its total to date, after estimates of `members` moved."""
+        """The number and the total of a period, after estimates of `members` moved."""
         past, found, (decimals, *_) = self.known, dict[int, Ends](), published.decimals
         last_place = Fraction(1, 10**decimals)
         factor = int(self.step / UNITS / last_place)

@@ -1,6 +1,6 @@
-"""What nights of a series have published, with estimates that later answers refined.
+"""What periods of a series published, with estimates that were refined later.
 
-All of it follows from noisy answers and days. Old nights are thinned, so that a state stays small.
+All of it follows from noisy answers and days. Old periods are thinned, so that a state stays small.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from dpcli.problems.light_dataclasses import dataclass
 from dpcli.statistics.estimates import Estimates
 
 DENSE = 64
-"""All of this number of last periods are kept; before them, half as many for twice the time."""
+"""All of these last periods are kept, half of as many before them, and so on."""
 
 MAX_LINES = 12
 """Numbers of a period that are kept. A chart is drawn for each."""
 
 
 class Ends(NamedTuple):
-    """A published number and the ends of its interval, in units of the last printed decimal."""
+    """A number and the ends of its interval, in units of the last printed decimal."""
 
     value: int
     lower: int
