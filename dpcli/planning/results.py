@@ -64,7 +64,7 @@ class EstimatedStatistic:
 
     @property
     def period(self) -> str | None:
-        """The key whose labels follow each other in the calendar, without totals; else None."""
+        """The key without totals whose labels follow the calendar; None without one."""
         keys = () if self.groups is not None else self.planned.entry.inputs.by
         in_calendar = (key.column.name for key in keys if key.column.in_calendar and not key.total)
         return next(in_calendar, None)

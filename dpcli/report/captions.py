@@ -27,7 +27,7 @@ RESPONSIBLE = {
 ALSO_DECLARED = {
     "License": "license",
     "Legal basis": "legal_basis",
-    "Retention": "retention",
+    "Retention": "data_retention",
     "Processor": "processor",
     "Review": "review_date",
     "Withdrawal": "withdrawal",

@@ -76,7 +76,7 @@ class Scale:
     def of(
         cls, cells: Sequence[CellText], *, zero: bool, dates: bool, more: Iterable[Fraction] = ()
     ) -> Scale:
-        """A range of cells and of `more` numbers; cells without information do not set it."""
+        """A range of `more` numbers and of cells, but for those without information."""
         informed = [cell for cell in cells if cell.flag != Flag.NO_INFORMATION]
         return cls.covering([*more, *interval_ends(informed or cells)], zero=zero, dates=dates)
 
@@ -198,7 +198,7 @@ def _line(
     caption: str,
     what: tuple[str, str, str],
 ) -> Chart:
-    """A line whose numbers lie at `middles`, with `texts` below the axis at their shares."""
+    """A line with numbers at `middles`, and `texts` below the axis at their shares."""
     over, low, high = what
     has_intervals = any(not cell.exact for cell in cells)
     return Chart(
@@ -238,7 +238,7 @@ def _widths_note(key: Axis, column: NumericColumn) -> str:
 
 
 def _names(texts: Sequence[tuple[float, str]]) -> Iterator[tuple[float, str, str]]:
-    """The names below the axis: as many of these texts as fit, with the first and the last."""
+    """The names below the axis: the texts that fit, with the first and the last."""
     last, longest = len(texts) - 1, max(len(text) for _, text in texts)
     max_names = MAX_NAMES if longest <= 6 else 3 if longest <= MAX_NAME_LENGTH else 2
     stride = max(1, -(-last // (max_names - 1)) if max_names > 2 else last)

@@ -496,7 +496,8 @@ class StatisticView:
         error = None if stated.error95 is None else Fraction(stated.error95)
         if error is None or self._layout.chosen:
             return
-        is_own = stated.noise_of_numbers == "own" and not (stated.percent or stated.rate)
+        is_own = stated.noise_of_numbers == "own"
+        is_own = is_own and not (stated.percent or stated.rate or stated.series)
         if is_own and self.count > 1 and stated.mechanism.kind in INDEPENDENT:
             least = grouped(supported_error(exact_or_up(error * ROOT_OF_TWO)))
             yield f"Differences below about {least} between two numbers may be noise."

@@ -298,7 +298,7 @@ def csvw_metadata(report: Report, schemas: Mapping[str, Json]) -> bytes:
 
 
 def parquet_metadata(report: Report) -> dict[str, str]:
-    """What the metadata of a Parquet file state: title, loss and identity of the release."""
+    """What the metadata of a Parquet file state: title, loss and id of the release."""
     stated, spent = report.release, report.release.privacy.spent
     known = {
         "title": stated.spec.title or stated.spec.dataset,

@@ -48,7 +48,7 @@ class DeclarationsModel(SectionModel):
     justification: AnswerText | None = None
     sector: AnswerText | None = None
     legal_basis: AnswerText | None = None
-    retention: AnswerText | None = None
+    data_retention: AnswerText | None = None
     processor: AnswerText | None = None
     review_date: AnswerText | None = None
     withdrawal: AnswerText | None = None

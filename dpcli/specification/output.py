@@ -24,7 +24,7 @@ def _require_distinct_columns(names: list[str]) -> list[str]:
 
 
 class OutputModel(SectionModel):
-    """What published tables have besides numbers and intervals, and how bins are written."""
+    """Further columns of the published tables, and how bins are written."""
 
     missing_lines: ClassVar[Mapping[str, str]] = {
         "columns": f"`columns: [{', '.join(COLUMN_NAMES)}]`: the columns that are added"

@@ -18,7 +18,8 @@ from tests.support.cli import LOCAL, SPECS, Command
 ALL = [*SPECS, LOCAL]
 
 DESCRIPTIVE = {
-    "justification", "sector", "legal_basis", "retention", "processor", "review_date", "withdrawal",
+    "justification", "sector", "legal_basis", "data_retention", "processor", "review_date",
+    "withdrawal",
     "population", "curator", "contact", "description", "intended_use", "region", "license",
 }  # fmt: skip
 """Declarations that no risk asks for by its `asks`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import html
 import json
+import math
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -19,7 +20,14 @@ from dpcli.data.number_columns import IntegerColumn
 from dpcli.report.charts import Scale, chart_over_bins
 from dpcli.report.digits import supported
 from dpcli.report.numbers import CellText
-from dpcli.report.render import environment, grouped, markdown_block, markdown_text, prose
+from dpcli.report.render import (
+    ROOT_OF_TWO,
+    environment,
+    grouped,
+    markdown_block,
+    markdown_text,
+    prose,
+)
 from dpcli.statistics.postprocessing import Flag
 from tests.support.browser import BROWSER, faults
 from tests.support.cli import ROOT, Command
@@ -422,3 +430,68 @@ def test_pages_show_the_first_lines_and_the_number_of_the_others(
         assert last in text
         assert next_ not in text
         assert "5,000 more lines are in the table and in the JSON report." in text
+
+
+def test_every_header_of_a_table_has_a_text(reports: Reports) -> None:
+    """Screen readers name a cell by its headers, so none is empty."""
+    headers = re.findall(r"<th\b[^>]*>(.*?)</th>", reports.text(".html"), re.DOTALL)
+
+    assert headers and all(re.sub("<.*?>", "", header).strip() for header in headers)
+
+
+MONTHS = """\
+dpcli: 1
+dataset: months
+rows_are: visits
+privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 20}}
+columns:
+  day: {type: date, bounds: [2021-01-01, 2021-12-31]}
+  place: {type: category, values: [north, south]}
+derive:
+  month: {part: month, of: day}
+statistics:
+  - {name: both, statistic: count, by: [month, place], error: 25}
+  - {name: usual, statistic: top_k, column: month, k: 2, epsilon: 1}
+declarations: {curator: The Town}
+"""
+
+
+def test_months_are_on_a_time_axis(dpcli: Command, tmp_path: Path) -> None:
+    """Each label of another key has a line, on one scale; a top k shows its counts."""
+    spec, data = tmp_path / "spec.yaml", tmp_path / "data.csv"
+    spec.write_text(MONTHS, encoding="utf-8")
+    data.write_text("day,place\n2021-02-03,north\n", encoding="utf-8")
+    words = ("--report", tmp_path / "r.html", "--release-id", "first")
+    assert dpcli("release", spec, data, "-q", "-o", tmp_path / "o.csv", *words).status == 0
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    page = " ".join("".join(Page(text).texts).split())
+    north, south = re.findall(r'<svg[^>]*class="chart">.*?</svg>', text, re.DOTALL)
+    ticks = [re.findall(r'text-anchor="end" dy.*?>(.*?)<', drawing) for drawing in (north, south)]
+
+    assert "north: value (visits) by month" in page and "south: value (visits) by month" in page
+    assert ticks[0] == ticks[1] and len(ticks[0]) > 1
+    assert ">January</text>" in north and ">December</text>" in north
+    assert "usual noisy counts (visits)" in page
+    assert "Cite as: The Town: months. Release first," in page
+    # The error that was asked for is reached, and a difference of two counts has 1.4143 times that.
+    assert re.search(r"both: wanted was an error of at most 25; 2\d(\.\d+)? is reached", page)
+    assert re.search(r"both: differences below about 3[0-6] between two numbers may be noise", page)
+
+
+def test_a_difference_of_laplace_noise_is_within_what_the_page_says() -> None:
+    """The tail of the difference of two Laplace variables is (1 + t / 2) exp(-t)."""
+    within = float(ROOT_OF_TWO) * math.log(20)
+
+    assert 0.04 < (1 + within / 2) * math.exp(-within) <= 0.05
+    assert float(ROOT_OF_TWO) >= math.sqrt(2)
+
+
+def test_numbers_without_information_set_no_scale() -> None:
+    """Their intervals cover all that is possible, and would hide all others."""
+    known = CellText("n", {}, "a", "5", "3", "7", Flag.NONE)
+    unknown = CellText("n", {}, "b", "500", "0", "1000", Flag.NO_INFORMATION)
+    scale = Scale.of([known, unknown], zero=True, dates=False)
+
+    assert scale.low == 0 and scale.high == 7
+    assert scale.mark(unknown).upper == 1
+    assert Scale.of([unknown], zero=True, dates=False).high == 1000

@@ -91,7 +91,7 @@ def test_what_only_people_know_is_marked_in_the_draft(reports: Reports) -> None:
     """Each choice that a person must check is marked at its place."""
     text = reports.text(".yaml")
 
-    for field in ("data_curator_type", "data_product_sector", "data_source_type", "justification"):
+    for field in ("data_curator_type", "data_product_sector", "justification"):
         line = next(line for line in text.splitlines() if f"{field}:" in line)
         assert TO_FILL in line
 
