@@ -15,19 +15,12 @@ from dpcli.numeric.arrays import Array, add_exact, clip_exact, divide_exact, mul
 from dpcli.privacy.unit import Relation
 from dpcli.statistics.design import Design, Inputs
 from dpcli.statistics.estimates import ANY, NONNEGATIVE, SIGNED_PART, Estimates, Limits
-from dpcli.statistics.intervals import MAX_CONFIDENCE
 
 PREVIOUS = "previous"
 """The value of `reference` by which a label is compared with the one before."""
 
 RATIO_DECIMALS = 4
 """Printed decimals of the ratio of two groups."""
-
-PAIR_RISK = Fraction(9, 10)
-"""The part of the risk that intervals of two groups take.
-
-The rest is for the error of the draws: without it, up to 5.3% of intervals of 95% would miss.
-"""
 
 Value = TypeVar("Value")
 
@@ -111,11 +104,6 @@ def by_item(
     count = len(inputs.option("between"))
     ratios = () if ratio is None else (ratio,) * (count - 1)
     return (*(number,) * count, *(difference,) * (count - 1), *ratios)
-
-
-def wider(confidence: Fraction) -> Fraction:
-    """The confidence of intervals of drawn pairs that hold as often as stated."""
-    return max(confidence, min(1 - PAIR_RISK * (1 - confidence), MAX_CONFIDENCE))
 
 
 def rows_of_items(inputs: Inputs, rows: Array, limits: Limits) -> Array:

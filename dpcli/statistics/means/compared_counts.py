@@ -22,7 +22,7 @@ from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import Factor
 from dpcli.statistics.design import Design, Inputs, NoisyAnswer, WeightedQuery, typical_value
 from dpcli.statistics.estimates import NONNEGATIVE, Estimates, Limits
-from dpcli.statistics.intervals import FiducialInterval, Printed
+from dpcli.statistics.intervals import FiducialInterval, Printed, wider
 from dpcli.statistics.means.compared import (
     RATIO_DECIMALS,
     ComparedNumbers,
@@ -32,7 +32,6 @@ from dpcli.statistics.means.compared import (
     pairs_of,
     refined,
     rows_of_items,
-    wider,
     with_pairs,
     with_value,
 )
@@ -72,7 +71,7 @@ class Counts(ComparedNumbers):
         # Typical rows are in each group equally often.
         part = typical_value((summed.lower, summed.upper) if summed else (1, 1)) / len(between)
         cells = (WeightedQuery(self.role, query, step=summed.step if summed else ONE),)
-        has_size = inputs.sample and inputs.sample.size and not summed
+        has_size = inputs.sample and inputs.sample.size and query.row_contribution.high > 0
         population = _population if has_size else None
         apart = ComparedCells(
             inputs, cells, quotient=index, typical_row=(part, part), population_of=population,
@@ -183,17 +182,19 @@ def _population(
     """The numbers of the population in all groups, and pairs of them."""
     numbers = items_of(counts_of_population(design, answers, confidence), design.labels)
     parts, printed = answers[0].divided(design.labels), design.quotient.printed
-    items = Printed(ONE, 0), printed
+    (cells,) = design.queries
+    most = cells.query.row_contribution.high
+    items = Printed(most * cells.step, decimal_places(cells.step)), printed
     compared = [
         items_of(
             compared_counts_of_population(
-                design.inputs, [parts[base], parts[other]], confidence
+                design.inputs, [parts[base], parts[other]], most, confidence
             ).estimates(*items),
             len(items),
         )
         for base, other in pairs_of(design.inputs)
     ]
-    return with_pairs(design.inputs, numbers, compared, ONE, int(printed.unit))
+    return with_pairs(design.inputs, numbers, compared, cells.step, int(printed.unit))
 
 
 def _margins(query: Query, noise: Noise, confidence: Fraction) -> tuple[Margin, Margin]:

@@ -80,7 +80,8 @@ class Comparison(Statistic):
     medians, it follows from the ends of their intervals at several confidences; of means and shares
     with public `sizes` of groups, it is a quantile of the difference of two noises. A difference
     is more than noise if its interval excludes zero; reports say whether it does. If many groups
-    are compared, some of their intervals miss.
+    are compared, some of their intervals miss. If a `sample` is declared, all items are estimated
+    for the population too (`explain sample`).
 
     Privacy: the groups are disjoint, as the bins of a `histogram`. Adding or removing a row
     changes one of the counts by 1, or one of the totals by at most U for values in

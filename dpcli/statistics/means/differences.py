@@ -14,7 +14,7 @@ from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.statistics.design import Design, Inputs, NoisyAnswer
 from dpcli.statistics.estimates import Estimates, Limits
-from dpcli.statistics.intervals import FiducialInterval, Printed
+from dpcli.statistics.intervals import FiducialInterval, Printed, wider
 from dpcli.statistics.means.compared import (
     RATIO_DECIMALS,
     ComparedNumbers,
@@ -24,7 +24,6 @@ from dpcli.statistics.means.compared import (
     of_groups,
     pairs_of,
     rows_of_items,
-    wider,
     with_pairs,
 )
 from dpcli.statistics.means.mean import Mean
@@ -137,17 +136,18 @@ class QuotientsOfGroups(Design):
         printed = replace(quotient.printed, unit=quotient.printed.unit * quotient.step)
         numbers = SampledNumber(quotient.outcome, printed, quotient.shift * printed.unit)
         found = self.of.estimate(answers, confidence)
-        return self._compared(answers, numbers, found, confidence, sampled=0)
+        return self._compared(answers, numbers, found, confidence, errors=0)
 
     @property
     def has_population(self) -> bool:
         return self.of.has_population
 
     def population(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        found, number = self.of.population(answers, confidence), self.of.sampled
-        if number is None:
+        found, sampled = self.of.population(answers, confidence), self.of.sampled
+        if sampled is None:
             return found
-        return self._compared(answers, number(self.of), found, confidence, sampled=1)
+        number = sampled(self.of)
+        return self._compared(answers, number, found, confidence, errors=number.errors)
 
     def _compared(
         self,
@@ -155,18 +155,18 @@ class QuotientsOfGroups(Design):
         number: SampledNumber,
         found: Estimates,
         confidence: Fraction,
-        sampled: int,
+        errors: int,
     ) -> Estimates:
         """The numbers that were `found` for all groups, and pairs of them.
 
-        `number` is that of a group from plausible answers, and as many errors of samples.
+        `number` is that of a group from plausible answers, and as many `errors` of samples.
         """
         printed, published = number.printed, self.of.quotient.printed
         limits, of_ratios = limits_of_pairs(published.limits)
         items = [Printed(printed.unit, printed.decimals, limits)]
         if of_ratios is not None:
             items.append(Printed(Fraction(1), RATIO_DECIMALS, of_ratios))
-        count = None if sampled else len(self.of.quotient.above)
+        count = None if errors else len(self.of.quotient.above)
         parts = self.of.divided(answers)[:count]
         groups = [
             [NoisyAnswer(one.values[label :: self.labels], one.noise) for one in parts]
@@ -179,8 +179,8 @@ class QuotientsOfGroups(Design):
 
             A ratio to a number that is not positive is not a number.
             """
-            known, errors = np.split(values, [2 * len(parts)])
-            halves = zip(np.split(known, 2), np.split(errors, 2), strict=True)
+            known, of_samples = np.split(values, [2 * len(parts)])
+            halves = zip(np.split(known, 2), np.split(of_samples, 2), strict=True)
             first, other = (number.plausible(np.concatenate(half)) for half in halves)
             # Comparisons with what is not a number are false.
             divisor = np.where(first + shift > 0, first + shift, np.nan)
@@ -190,12 +190,10 @@ class QuotientsOfGroups(Design):
         numbers, compared = items_of(found, self.labels), []
         for base, other in pairs_of(self.inputs):
             pair = [*groups[base], *groups[other]]
-            intervals = FiducialInterval(
-                pair, outcomes, wide, draws=PAIR_DRAWS, sampled=2 * sampled
-            )
+            intervals = FiducialInterval(pair, outcomes, wide, draws=PAIR_DRAWS, sampled=2 * errors)
             change, *ratio = items_of(intervals.estimates(*items), len(items))
             known = self.of.difference(found, (base, other), answers, confidence)
-            if known is not None and not sampled:
+            if known is not None and not errors:
                 change = known.refined(change.step)
             compared.append([change, *ratio])
         return with_pairs(self.inputs, numbers, compared, Fraction(1, 10**printed.decimals))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from math import comb, prod
 
 from dpcli.data.column import Column
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.privacy.sensitivity import RowContribution, Sensitivity, divided_sensitivity
-from dpcli.privacy.unit import Relation
+from dpcli.privacy.unit import Neighbors, Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import MAX_PRODUCT, LinearQuery, Query
 from dpcli.queries.sums import Factor, PlainSum, RowSums, Shape, WeightedSum
@@ -211,30 +211,33 @@ def mean_design(
     )
 
 
-def centered_mean(
-    inputs: Inputs,
-    queries: Queries,
-    column: NumericColumn,
-    printed: Printed,
-    pure: tuple[Design, ...],
+def designs_of_mean(
+    inputs: Inputs, queries: Queries, column: NumericColumn, printed: Printed, relation: Relation
 ) -> tuple[Design, ...]:
-    """A sum of distances from the middle of the bounds, and the number of rows.
+    """The designs of the mean of a column: centered sums, or distances.
 
-    The first two queries are these. The design is for Gaussian noise, if there are others for
-    `pure` noise and the number of rows is not public.
+    The `queries` are the sum of distances from the middle of the bounds, and the number of rows.
+    With them, the design is for Gaussian noise, if there are others for pure noise and the number
+    of rows is not public. With the squares, a mean of a sample shows that of the population.
     """
+    sampled, rows = inputs.sample and not inputs.weight, queries[1].query
+    pure = distances_from_bounds(inputs, column, printed, degree=2 if sampled else 1)
+    if relation.neighbors is Neighbors.CHANGE_ONE and not sampled:
+        pure = for_changed_rows(pure, rows, relation)
     distance, smallest = Factor.centered(column), min_denominator(inputs)
     quotient = Quotient(
         (1, 0), (0, 1), printed, distance.step, shift=distance.offset, min_below=smallest
     )
-    are_both = sum(bool(part.weight) for part in queries) == 2
-    design = mean_design(inputs, queries, column, quotient, CENTERED if are_both else "")
-    if len(queries) > 2:
-        # With the squares, a mean of a sample shows that of the population.
-        from dpcli.statistics.samples.population import mean_by_centered_sums
-
-        design = replace(design, sampled=mean_by_centered_sums)
     is_public = not queries[1].weight
+    design = mean_design(inputs, queries, column, quotient, "" if is_public else CENTERED)
+    if sampled:
+        from dpcli.statistics.samples.population import mean_by_centered_sums, mean_with_squares
+
+        design = replace(
+            design,
+            queries=mean_with_squares(queries, inputs, column, relation),
+            sampled=partial(mean_by_centered_sums, column, printed),
+        )
     return (design,) if is_public or not pure else (replace(design, families=("l2",)), *pure)
 
 
@@ -266,7 +269,8 @@ def distances_from_bounds(
     if degree > 1:
         from dpcli.statistics.samples.population import mean_by_squared_distances
 
-        design = replace(design, reason=SQUARED_DISTANCES, sampled=mean_by_squared_distances)
+        number = partial(mean_by_squared_distances, column, printed)
+        design = replace(design, reason=SQUARED_DISTANCES, sampled=number)
     return (design,)
 
 

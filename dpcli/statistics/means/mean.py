@@ -6,17 +6,12 @@ from fractions import Fraction
 
 from dpcli.fields.section import field_types
 from dpcli.fields.statistic_fields import AveragedColumnName, GroupSizes, WeightColumnName
-from dpcli.privacy.unit import Neighbors, Relation
+from dpcli.privacy.unit import Relation
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from dpcli.statistics.design import Design, Inputs, Queries, WeightedQuery
 from dpcli.statistics.intervals import Printed
-from dpcli.statistics.means.distances import (
-    SUM_WEIGHT,
-    centered_mean,
-    distances_from_bounds,
-    for_changed_rows,
-)
+from dpcli.statistics.means.distances import SUM_WEIGHT, designs_of_mean
 from dpcli.statistics.weights import WeightedStatistic, weight_factors, weight_step
 
 
@@ -115,7 +110,7 @@ class Mean(WeightedStatistic):
             from dpcli.statistics.means.public_sizes import MeansOfSizes
 
             return (MeansOfSizes.of(inputs, inputs.sizes, column, self.printed(inputs), relation),)
-        weight_size, sampled = weight_step(inputs), inputs.sample and not inputs.weight
+        weight_size = weight_step(inputs)
         rows = LinearQuery(factors=weights, by=inputs.by, where=inputs.where, present=(column,))
         distance = Factor.centered(column)
         total = LinearQuery(factors=(distance, *weights), by=inputs.by, where=inputs.where)
@@ -127,12 +122,4 @@ class Mean(WeightedStatistic):
             WeightedQuery(roles[0], total, weight, distance.step * weight_size),
             WeightedQuery(roles[1], rows, 1 - weight, weight_size),
         )
-        if sampled:
-            from dpcli.statistics.samples.population import mean_with_squares
-
-            queries = mean_with_squares(queries, inputs, relation)
-        printed = self.printed(inputs)
-        pure = distances_from_bounds(inputs, column, printed, degree=2 if sampled else 1)
-        if relation.neighbors is Neighbors.CHANGE_ONE and not sampled:
-            pure = for_changed_rows(pure, rows, relation)
-        return centered_mean(inputs, queries, column, printed, pure)
+        return designs_of_mean(inputs, queries, column, self.printed(inputs), relation)

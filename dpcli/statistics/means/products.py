@@ -36,6 +36,7 @@ from dpcli.statistics.design import (
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.intervals import FiducialInterval, Outcome, Printed
 from dpcli.statistics.means.distances import BernsteinQuery
+from dpcli.statistics.means.population_quotients import with_population
 from dpcli.statistics.means.quotient import Coefficients, Quotient, QuotientDesign
 from dpcli.statistics.moments import MOMENTS_REASON, Moments
 
@@ -306,8 +307,10 @@ def ratio_of_sums(
     value = sum(above.limits) - Fraction(TYPICAL_MEAN) * (above.upper - above.lower)
     typical = printed.unit * quotient.step * value / sum(below.limits)
     row = typical_value((above.lower, above.upper)), typical_value((below.lower, below.upper))
-    separate = QuotientDesign(
-        inputs, queries, quotient=quotient, typical_row=row, typical=typical, counts_rows=False
+    separate = with_population(
+        QuotientDesign(
+            inputs, queries, quotient=quotient, typical_row=row, typical=typical, counts_rows=False
+        )
     )
     if relation.neighbors is Neighbors.CHANGE_ONE:
         return (*_scaled_pair(separate, relation), separate)
@@ -328,7 +331,7 @@ def ratio_of_sums(
         typical=typical,
         counts_rows=False,
     )
-    return _chosen(joint, separate, relation)
+    return _chosen(with_population(joint), separate, relation)
 
 
 def _scaled_pair(separate: QuotientDesign, relation: Relation) -> tuple[Design, ...]:

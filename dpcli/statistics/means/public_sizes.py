@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from math import ceil
 
@@ -82,7 +83,8 @@ class MeansOfSizes(QuotientDesign):
         if inputs.sample and not inputs.weight:
             sampled = _sampled_share
             if column is inputs.column:
-                parts, sampled = mean_with_squares(parts, inputs, relation), mean_by_centered_sums
+                parts = mean_with_squares(parts, inputs, column, relation)
+                sampled = partial(mean_by_centered_sums, column, printed)
         return cls(
             inputs,
             parts,

@@ -28,22 +28,16 @@ from dpcli.fields.statistic_fields import (
     WeightColumnName,
 )
 from dpcli.fields.values import whole_number
-from dpcli.numeric.arrays import Floats, np
-from dpcli.privacy.unit import Neighbors, Relation
+from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from dpcli.statistics.design import Design, Inputs, Queries, WeightedQuery, typical_value
 from dpcli.statistics.intervals import Printed
-from dpcli.statistics.means.distances import (
-    SUM_WEIGHT,
-    centered_mean,
-    distances_from_bounds,
-    for_changed_rows,
-)
+from dpcli.statistics.means.distances import SUM_WEIGHT, designs_of_mean
+from dpcli.statistics.means.population_quotients import with_population
 from dpcli.statistics.means.products import ratio_of_sums
 from dpcli.statistics.means.quotient import Quotient, QuotientDesign
-from dpcli.statistics.samples.population import SampledNumber, sample_of, share_of_population
 from dpcli.statistics.weights import WeightedStatistic, min_denominator, weight_factors, weight_step
 
 HALF = Fraction(1, 2)
@@ -80,7 +74,8 @@ class Ratio(WeightedStatistic):
     values.
     A sum over `rows` is answered as for `mean`: with Laplace noise by the distances from both
     bounds, or by their difference and their sum where rows are changed; else centered and with 3/5
-    of the rho.
+    of the rho. If a `sample` is declared, squares are answered with it; other ratios in the
+    population need no further answer.
 
     Privacy: counts of rows of each kind are a `histogram`: adding or removing a row changes one
     of them by 1. Distances from both bounds L and U are U - L together, whatever the value is.
@@ -168,19 +163,16 @@ class Ratio(WeightedStatistic):
             step, smallest = numerator.step / denominator.step, min_denominator(inputs)
             quotient = Quotient((1, 0), (0, 1), printed, step, min_below=smallest)
             return (self._design(inputs, queries, quotient),)
-        column = numerator.factor.column
-        pure = distances_from_bounds(inputs, column, printed)
-        if relation.neighbors is Neighbors.CHANGE_ONE:
-            pure = for_changed_rows(pure, rows, relation)
-        return centered_mean(inputs, queries, column, printed, pure)
+        return designs_of_mean(inputs, queries, numerator.factor.column, printed, relation)
 
     def _design(self, inputs: Inputs, queries: Queries, quotient: Quotient) -> QuotientDesign:
         above, below = (_Summed.of(part).typical for part in self.parts(inputs))
         # Rows are counted as the divisor, or by kind.
         counts = self.parts(inputs)[1] is None or len(queries) == 1
-        return QuotientDesign(
+        design = QuotientDesign(
             inputs, queries, quotient=quotient, typical_row=(above, below), counts_rows=counts
         )
+        return with_population(design, is_share=self.parts(inputs)[1] is None)
 
     def _quotient_of_kinds(self, inputs: Inputs) -> Quotient:
         """The quotient of numbers of rows of each kind.
@@ -258,21 +250,6 @@ def faults_of_values(inputs: Inputs) -> Iterator[FieldFault]:
 
 
 BOOLEAN_VALUES = (("false", "false"), ("true", "true"))
-
-
-def _sampled_share(design: QuotientDesign) -> SampledNumber:
-    """The share of a population that is true, from the rows of each kind."""
-    sample, quotient = sample_of(design.inputs), design.quotient
-
-    def outcome(values: Floats) -> Floats:
-        coefficients = quotient.above, quotient.below
-        inside, rows = (np.array(row, float) @ values[:-1] for row in coefficients)
-        divisor = np.maximum(rows, 1.0)
-        shares = share_of_population(sample, inside / divisor, divisor, values[-1])
-        usable: Floats = np.where(rows >= 1.0, shares, np.nan)[None]
-        return usable
-
-    return SampledNumber(outcome, quotient.printed)
 
 
 class Proportion(Ratio):
@@ -356,11 +333,6 @@ class Proportion(Ratio):
 
         inside = zero_or_one(require_labeled(self.parts(inputs)[0]))
         return (MeansOfSizes.of(inputs, inputs.sizes, inside, self.printed(inputs), relation),)
-
-    def _design(self, inputs: Inputs, queries: Queries, quotient: Quotient) -> QuotientDesign:
-        design = super()._design(inputs, queries, quotient)
-        is_sample = inputs.sample is not None and inputs.weight is None
-        return replace(design, sampled=_sampled_share) if is_sample else design
 
 
 PROPORTION = Proportion()

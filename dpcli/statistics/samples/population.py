@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from dpcli.data.grid_columns import NumericColumn
 from dpcli.numeric.arrays import Floats, np
 from dpcli.numeric.exact import decimal_places
 from dpcli.privacy.unit import Relation
@@ -29,7 +30,14 @@ from dpcli.statistics.design import (
     WeightedQuery,
 )
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.intervals import FiducialInterval, Outcome, Printed
+from dpcli.statistics.intervals import (
+    DRAWS,
+    UNIFORM_DRAWS,
+    FiducialInterval,
+    Outcome,
+    Printed,
+    wider,
+)
 from dpcli.statistics.moments import Moments, bernstein_moments
 
 MEAN_SQUARES, SUM_SQUARES = Fraction(1, 10), Fraction(1, 5)
@@ -39,6 +47,10 @@ A bound on the variance from the bounds alone makes most intervals two to five t
 400 to 10,000 rows and epsilon from 0.5 to 2, these parts give the narrowest intervals, or nearly
 so.
 """
+
+
+FEWEST = 1e-9
+"""The least number of rows, of which any share is possible in the population."""
 
 
 def sample_of(inputs: Inputs) -> SampleDesign:
@@ -52,14 +64,14 @@ def sample_of(inputs: Inputs) -> SampleDesign:
 
 
 def mean_with_squares(
-    queries: Sequence[WeightedQuery], inputs: Inputs, relation: Relation
+    queries: Sequence[WeightedQuery], inputs: Inputs, column: NumericColumn, relation: Relation
 ) -> tuple[WeightedQuery, ...]:
-    """The queries of a mean, and the sum of squares over the same rows.
+    """The queries of the mean of a column, and the sum of squares over the same rows.
 
     Privacy: the squares are a third answer about the same rows, charged like the others. Squares
     are measured from the middle of the possible squares, as for `variance`.
     """
-    *_, squares = Moments((inputs.numeric,)).queries(inputs, relation)
+    *_, squares = Moments((column,)).queries(inputs, relation)
     weighted = [replace(query, weight=query.weight * (1 - MEAN_SQUARES)) for query in queries]
     return (*weighted, replace(squares, weight=MEAN_SQUARES))
 
@@ -77,40 +89,55 @@ def sampled_counts(inputs: Inputs, query: Query, *, is_part: bool) -> PublishedA
 def counts_of_population(
     design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
 ) -> Estimates:
-    """The numbers of the population in cells, from counts of a sample."""
-    sample = sample_of(design.inputs)
-    size = float(sample.size or sample.population)
+    """The numbers of the population in cells, from counts of a sample.
+
+    For totals, a number of rows with the greatest value stands for each. The squares of values
+    between zero and that are at most the value times the greatest, so totals vary no more than such
+    numbers of rows.
+    """
+    sample, part = sample_of(design.inputs), design.queries[0]
+    size, most = float(sample.size or sample.population), part.query.row_contribution.high
 
     def outcome(values: Floats) -> Floats:
         counts, normal = values
         rows = np.full_like(counts, size)
-        share = share_of_population(sample, counts / size, rows, normal)
+        share = share_of_population(sample, counts / most / size, rows, normal)
         numbers: Floats = (share * sample.population)[None]
         return numbers
 
     intervals = FiducialInterval(answers, outcome, confidence, sampled=1)
     _unbound_private(intervals, design.inputs)
-    limits = Fraction(0), Fraction(sample.population)
-    return intervals.estimates(Printed(Fraction(1), 0, limits))
+    unit = most * part.step
+    limits = Fraction(0), sample.population * unit
+    return intervals.estimates(Printed(unit, decimal_places(part.step), limits))
 
 
 @dataclass(frozen=True)
 class SampledNumber:
     """A number of each population group, from plausible answers about a sample.
 
-    `outcome` also takes a draw of a standard normal number, after the answers. The number is as it
-    is `printed`, plus `shift`. Draws with less than one row in the answer `denominator` allow any
-    number.
+    `outcome` also takes draws of as many standard normal numbers as there are `errors` of samples,
+    after the answers. The number is as it is `printed`, plus `shift`. Draws with less than one row
+    in the answer `denominator` allow any number.
     """
 
     outcome: Outcome
     printed: Printed
     shift: Fraction = Fraction(0)
     denominator: int | None = None
+    errors: int = 1
 
     def estimates(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         """The numbers, with intervals for the noise and the error of the sample."""
-        intervals = FiducialInterval(answers, self.outcome, confidence, self.denominator, sampled=1)
+        several = self.errors > 1
+        intervals = FiducialInterval(
+            answers,
+            self.outcome,
+            wider(confidence) if several else confidence,
+            self.denominator,
+            sampled=self.errors,
+            draws=UNIFORM_DRAWS if several else DRAWS,
+        )
         return intervals.estimates(self.printed).shifted(self.shift)
 
     def plausible(self, values: Floats) -> Floats:
@@ -121,40 +148,46 @@ class SampledNumber:
         return found
 
 
-def mean_by_centered_sums(design: Design) -> SampledNumber:
+def mean_by_centered_sums(
+    column: NumericColumn, published: Printed, design: Design
+) -> SampledNumber:
     """The mean, from the sum, the number of rows and the squares around the middle."""
-    moments = Moments((design.inputs.numeric,))
+    moments = Moments((column,))
 
     def to_moments(sums: Floats) -> tuple[Floats, Floats, Floats]:
         answered = np.stack([sums[index] for index in (1, 0, 2)])
         rows, (mean,), ((variance,),) = moments.centered(answered, clamp=True)
         return rows, mean, variance
 
-    return replace(_mean(design.inputs, to_moments), denominator=1)
+    return replace(_mean(column, published, design, to_moments), denominator=1)
 
 
-def mean_by_squared_distances(design: Design) -> SampledNumber:
+def mean_by_squared_distances(
+    column: NumericColumn, published: Printed, design: Design
+) -> SampledNumber:
     """The mean, from squared distances from both bounds and twice their product."""
-    column = design.inputs.numeric
 
     def to_moments(sums: Floats) -> tuple[Floats, Floats, Floats]:
         # A mean is not a number where the rows are fewer than one.
         rows, mean, variance = bernstein_moments(sums, column.upper - column.lower)
         return np.maximum(rows, 1.0), np.clip(mean, -1.0, 1.0), variance
 
-    return _mean(design.inputs, to_moments)
+    return _mean(column, published, design, to_moments)
 
 
 def _mean(
-    inputs: Inputs, to_moments: Callable[[Floats], tuple[Floats, Floats, Floats]]
+    column: NumericColumn,
+    published: Printed,
+    design: Design,
+    to_moments: Callable[[Floats], tuple[Floats, Floats, Floats]],
 ) -> SampledNumber:
     """The mean of each population group, from noisy answers about a sample.
 
-    `to_moments` gives the number of rows, their mean and their variance, in half-widths from the
-    middle of the bounds. The variance is clamped to the range from zero to the greatest that the
-    bounds allow.
+    It is printed as the mean of the file is `published`. `to_moments` gives the number of rows,
+    their mean and their variance, in half-widths from the middle of the bounds. The variance is
+    clamped to the range from zero to the greatest that the bounds allow.
     """
-    column, sample = inputs.numeric, sample_of(inputs)
+    sample = sample_of(design.inputs)
 
     def outcome(values: Floats) -> Floats:
         rows, mean, variance = to_moments(values[:-1])
@@ -162,28 +195,30 @@ def _mean(
         numbers: Floats = mean_of_population(sample, mean, variance, rows, values[-1])[None]
         return numbers
 
-    half = (column.upper - column.lower) * column.step / 2
-    printed = Printed(half, column.mean_decimals, (-half, half), column.date_range)
-    return SampledNumber(outcome, printed, column.lower * column.step + half)
+    unit = column.step * published.unit
+    half = (column.upper - column.lower) * unit / 2
+    printed = replace(published, unit=half, limits=(-half, half))
+    return SampledNumber(outcome, printed, column.lower * unit + half)
 
 
 def compared_counts_of_population(
-    inputs: Inputs, answers: Sequence[NoisyAnswer], confidence: Fraction
+    inputs: Inputs, answers: Sequence[NoisyAnswer], most: int, confidence: Fraction
 ) -> FiducialInterval:
     """The difference and the ratio of numbers of the population in two groups.
 
-    `answers` are the counts of both groups. The units in one of them are a part of the population,
-    and those in the second a part of these. Of a random sample, the errors of both parts do not
-    depend on each other, though those of the counts do.
+    `answers` are the counts of both groups, or totals to which a row adds `most` at most. The units
+    in one of them are a part of the population, and those in the second a part of these. Of a
+    random sample, the errors of both parts do not depend on each other, though those of the counts
+    do. The difference is one of numbers of rows.
     """
     sample = sample_of(inputs)
     size = float(sample.size or sample.population)
 
     def outcome(values: Floats) -> Floats:
-        first, other, *errors = values
-        both = np.maximum(first + other, 1.0)
-        either = share_of_population(sample, both / size, np.full_like(both, size), errors[0])
-        part = share_of_population(sample, other / both, both, errors[1])
+        first, other = values[:2] / most
+        both = np.maximum(first + other, FEWEST)
+        either = share_of_population(sample, both / size, np.full_like(both, size), values[2])
+        part = share_of_population(sample, other / both, both, values[3])
         ratio = part / np.where(part < 1, 1 - part, np.nan)
         return np.array([either * (2 * part - 1) * sample.population, ratio])
 
