@@ -32,11 +32,11 @@ TOP = {
 
 WORDS = {
     "statistics": ("Statistics", ("statistic",)),
-    "keys": ("Keys of a spec", ("key", "type")),
     "mechanisms": (
         "Mechanisms and rules",
         ("mechanism", "mechanism of the local model", "composition", "step of `post`", "utility"),
     ),
+    "keys": ("Keys of a spec", ("key", "type")),
     "terms": ("Terms and commands", ("term", "command line", "command")),
     "errors": ("Error codes", tuple(sorted({p.kind for p in pages() if p.kind.endswith("error")}))),
 }
@@ -45,6 +45,8 @@ WORDS = {
 FENCED = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!https?:|#)([^)#]+)(#[^)]*)?\)")
 NESTED = re.compile(r"^( {2})```\w*\n(?:.*\n)*? {2}```$", re.MULTILINE)
+
+EXPLAINED = re.compile(r"(?<!\[)`dpcli explain ([\w-]+)`")
 
 WORKER = """\
 // The script of the search, for pages that a browser opens as files: it starts no worker of a file.
@@ -70,6 +72,8 @@ def site_page(path: Path) -> str:
 
 
 def _relinked(path: Path, text: str) -> str:
+    """Text with links as on the site, also from what names a page of `dpcli explain`."""
+
     def relink(link: re.Match[str]) -> str:
         picture, words, target, anchor = link[1], link[2], link[3], link[4] or ""
         name = (path.parent / target).resolve().relative_to(ROOT).as_posix()
@@ -81,7 +85,11 @@ def _relinked(path: Path, text: str) -> str:
             return f"[{words}]({name.removeprefix('docs/')}{anchor})"
         return words  # Files of the repository are not on the site.
 
-    return LINK.sub(relink, text)
+    return EXPLAINED.sub(_explain_link, LINK.sub(relink, text))
+
+
+def _explain_link(named: re.Match[str]) -> str:
+    return next((f"[{named[0]}]({target})" for target in _targets(named[1])), named[0])
 
 
 def word_page(title: str, kinds: Sequence[str]) -> str:
@@ -109,18 +117,18 @@ def _explained(page: Page) -> Iterator[str]:
     for label, text in (("Allowed", page.values), ("If absent", page.absent), ("Fix", page.fix)):
         if text:
             yield f"**{label}:** {_plain(text)}"
-    links = [link for word in page.see for link in _links(word)]
+    links = [f"[{_plain(word)}]({target})" for word in page.see for target in _targets(word)[:1]]
     if links:
         yield f"See also: {', '.join(links)}."
 
 
-def _links(word: str) -> Iterator[str]:
-    """A link to the first page about a word."""
-    for page in pages():
-        if word in (page.name, *page.also):
-            file = next(file for file, (_, kinds) in WORDS.items() if page.kind in kinds)
-            yield f"[{_plain(word)}](words-{file}.md#{_anchor(page)})"
-            return
+def _targets(word: str) -> list[str]:
+    """Where the pages about a word are: first what may be asked, which shares names with keys."""
+    found = [page for page in pages() if word in (page.name, *page.also)]
+    files = {kind: file for file, (_, kinds) in WORDS.items() for kind in kinds}
+    order = list(WORDS)
+    found.sort(key=lambda page: order.index(files[page.kind]))
+    return [f"words-{files[page.kind]}.md#{_anchor(page)}" for page in found]
 
 
 def _anchor(page: Page) -> str:
