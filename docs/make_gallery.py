@@ -20,8 +20,8 @@ ROOT = Path(__file__).parent.parent
 SPECS, DATA = ROOT / "specs", ROOT / "sample_data"
 
 OFFICES = {
-    "health": "people.csv", "police": "police.csv", "school": "school.csv", "shops": "shops.csv",
-    "nights": "transport.csv", "transport": "transport.csv", "welfare": "welfare.csv",
+    "police": "police.csv", "school": "school.csv", "shops": "shops.csv",
+    "transport": "transport.csv", "welfare": "welfare.csv",
 }  # fmt: skip
 """Data files of specs that are not about `people.csv`."""
 

@@ -6,6 +6,8 @@ import configparser
 import datetime
 import re
 import shlex
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,8 @@ __all__ = ["nightly"]
 
 RECIPES = (ROOT / "docs" / "recipes.md").read_text("utf-8")
 WISHES = (ROOT / "docs" / "wishes.md").read_text("utf-8")
+
+DATA = ("sample_data/people.csv", "--release-id", "pandas")
 
 SPEC = """\
 dpcli: 1
@@ -90,6 +94,17 @@ def test_scheduled_jobs_release_yesterday(job: object, nightly: NightlyJob) -> N
         assert done.status == 0, done.err
         assert Path(f"nightly-{day}.csv").is_file()
     assert [entry["release_id"] for entry in nightly.history()] == [str(day)]
+
+
+def test_pandas_reads_a_table(nightly: NightlyJob) -> None:
+    """The lines for pandas show the numbers of one statistic that have no flag."""
+    (block,) = (match["text"] for match in FENCE.finditer(RECIPES) if match["language"] == "python")
+    assert nightly.dpcli("release", "survey.yaml", *DATA, "-o", "survey.csv", "-q").status == 0
+    with redirect_stdout(StringIO()) as printed:
+        exec(compile(block, "recipes.md", "exec"), {})
+
+    shown = printed.getvalue().splitlines()
+    assert len(shown) in (3, 4) and all("people" in line for line in shown[1:])
 
 
 def test_every_entry_by_wish_is_valid(tmp_path: Path) -> None:
