@@ -5,7 +5,7 @@ import tomllib
 from itertools import chain
 from pathlib import Path
 
-NOT_INSTALLED_BY_USERS = {"dev", "notebook", "oracles"}
+NOT_INSTALLED_BY_USERS = {"dev", "notebook", "oracles", "site"}
 
 project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
 extras = project["optional-dependencies"]

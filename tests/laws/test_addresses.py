@@ -11,8 +11,10 @@ from tests.support.cli import ROOT
 from tests.support.rules import for_each
 
 HOSTS = {
+    "analytics.wikimedia.org": "what a deployment states of its privacy",
     "arxiv.org": "papers",
     "creativecommons.org": "a license that a spec may name",
+    "desfontain.es": "a list of deployments",
     "docs.opendp.org": "another tool",
     "docs.tmlt.dev": "another tool",
     "doi.org": "papers",

@@ -159,7 +159,7 @@ def test_every_dependency_states_its_lowest_version() -> None:
     script = [sys.executable, str(ROOT / ".ci" / "lowest.py")]
     printed = subprocess.run(script, cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
-    assert set(extras) == {"spark", "excel", "pld", "oracles", "notebook", "dev"}
+    assert set(extras) == {"spark", "excel", "pld", "oracles", "notebook", "site", "dev"}
     assert {*printed.split()} == {one.partition(",")[0].replace(">=", "==") for one in used}
     assert "lowest.py" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 

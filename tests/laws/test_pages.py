@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import runpy
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -20,6 +21,11 @@ TEXT_FOLDERS = ("dpcli", "docs", "specs", "tests", "sample_data")
 TEXT_SUFFIXES = {".md", ".toml", ".py", ".yaml", ".json", ".txt", ".html", ".j2"}
 NAME = re.compile(r"[A-Z][a-z]+[A-Za-z]*|[A-Z][A-Z_]+[A-Z]|[a-z]+(?:_[a-z]+)+")
 PACKAGE_OF_AN_INDEX = re.compile(r"""\bdpcli\[|\binstall\b(?: -\S+)* ['"]?dpcli\b""")
+SHORT = ("budget", "limits", "questions", "reading", "recipes", "statistics", "wishes")
+"""Pages whose sentences are short."""
+
+PIECE = re.compile(r"\n\s*\n|\n(?=\s*[-*] |#+ |> )|\n(?=\|)| \| ")
+SENTENCE = re.compile(r"(?<=[.?!])[*_)\]]*\s+(?=[A-Z\[`*(\"0-9])")
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 
 
@@ -45,6 +51,23 @@ def test_files_that_a_page_names_are_there(page: Path) -> None:
 
     assert [name for name in named if not (ROOT / name).exists()] == []
     assert [link for link in linked if not (page.parent / link).exists()] == []
+
+
+def sentences(text: str) -> Iterator[str]:
+    """The sentences of a page, also those in cells; code is one word, and a link is its words."""
+    prose = re.sub(r"\]\([^)]*\)", "]", QUOTED.sub("Code", FENCE.sub("\n\n", text)))
+    for piece in PIECE.split(prose):
+        yield from SENTENCE.split(piece.strip("|#>-* \n"))
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_sentences_are_short(name: str) -> None:
+    """No sentence of these pages has more than 25 words."""
+    text = (ROOT / "docs" / f"{name}.md").read_text("utf-8")
+    long = [" ".join(each.split()) for each in sentences(text) if len(each.split()) > 25]
+
+    assert long == []
+    assert len(list(sentences(text))) > 10
 
 
 def test_names_in_the_guide_for_contributors_are_in_the_code() -> None:

@@ -1,0 +1,158 @@
+"""The site: one command builds it without a network, and a browser walks all of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urldefrag, urlparse
+
+import pytest
+
+from dpcli.statistics import STATISTICS
+from tests.support.browser import BROWSER
+from tests.support.cli import ROOT
+from tests.support.devtools import Browser, browser
+
+pytestmark = [
+    pytest.mark.extended,
+    pytest.mark.skipif(find_spec("zensical") is None, reason="the extra `site` is not installed"),
+    pytest.mark.skipif(BROWSER is None, reason="there is no browser"),
+]
+
+ISOLATED = ["unshare", "--user", "--map-root-user", "--net"]
+"""What starts a command without a network, where the system allows that."""
+
+TASKS = {
+    "I want a percentage by region": "wishes.html",
+    "may I run it again?": "questions.html#may-i-run-it-again",
+    "try without paying": "questions.html#how-do-i-try-without-paying",
+    "which epsilon": "questions.html#which-epsilon",
+    "how do I undo a test": "questions.html#how-do-i-undo-a-test",
+    "negative count": "reading.html#what-looks-like-a-mistake",
+    "postgres": "recipes.html#from-a-database-or-a-bucket",
+    "rows for each person": "questions.html#how-many-rows-for-each-person",
+    "groupby pandas": "wishes.html#from-pandas-and-sql",
+    "over-budget-epsilon": "words-errors.html#over-budget-epsilon",
+}
+"""What a new user types, and what must be among the first results."""
+
+FACTS = """({
+  links: [...document.querySelectorAll('a[href]')].map(link => link.href),
+  ids: [...document.querySelectorAll('[id]')].map(element => element.id),
+  broken: [...document.images].filter(image => !image.naturalWidth).map(image => image.src),
+  width: document.documentElement.scrollWidth,
+  paper: getComputedStyle(document.body).backgroundColor,
+})"""
+
+RESULTS = """[...document.querySelectorAll('*')].filter(element => element.shadowRoot)
+  .flatMap(element => [...element.shadowRoot.querySelectorAll('a')]).map(link => link.href)"""
+
+PICTURES = """[...document.querySelectorAll('.picture')].map(picture => {
+  const shown = picture.shadowRoot.querySelector('table, svg.chart, .several');
+  return shown ? shown.getBoundingClientRect().height : 0;
+})"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, made by the one command."""
+    folder = tmp_path_factory.mktemp("built") / "site"
+    isolated = subprocess.run([*ISOLATED, "true"], check=False, stderr=subprocess.DEVNULL)
+    words = [sys.executable, str(ROOT / "docs" / "make_site.py"), str(folder)]
+    subprocess.run(
+        [*(ISOLATED if isolated.returncode == 0 else []), *words],
+        check=True,
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        timeout=300,
+    )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def tab() -> Iterator[Browser]:
+    """A browser for all tests."""
+    with browser() as opened:
+        yield opened
+
+
+def facts(site: Path, tab: Browser, width: int, *, dark: bool) -> dict[str, dict[str, Any]]:
+    """What each page is, by its address."""
+    tab.look(width, dark=dark)
+    found = {}
+    for page in sorted(site.rglob("*.html")):
+        if page.name != "404.html":
+            tab.open(page.as_uri())
+            found[page.as_uri()] = tab.value(FACTS)
+    assert len(found) > 30
+    return found
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
+def test_every_link_leads_to_a_heading(site: Path, tab: Browser, width: int, dark: bool) -> None:
+    """No link, anchor or picture is broken, and no page is wider than its window."""
+    pages = facts(site, tab, width, dark=dark)
+    lost, wide, broken = [], [], []
+    for address, page in pages.items():
+        for link in page["links"]:
+            target, anchor = urldefrag(link)
+            if not target.startswith("file:"):
+                assert urlparse(target).scheme in ("https", "http", "mailto"), link
+            elif target not in pages or unquote(anchor) not in ["", *pages[target]["ids"]]:
+                lost.append((address, link))
+        wide += [address] if page["width"] > width else []
+        broken += page["broken"]
+    assert lost == []
+    assert wide == []
+    assert broken == []
+    papers = {page["paper"] for page in pages.values()}
+    assert len(papers) == 1
+    levels = [int(level) for level in papers.pop().strip("rgba()").split(",")[:3]]
+    assert (max(levels) < 60) if dark else (min(levels) > 200)
+
+
+def test_every_statistic_has_a_picture(site: Path, tab: Browser) -> None:
+    """The gallery shows numbers of each statistic, at any width."""
+    for width in (1280, 390):
+        tab.look(width)
+        tab.open((site / "gallery.html").as_uri())
+        heights = tab.value(PICTURES)
+
+        assert len(heights) > len(STATISTICS)
+        assert min(heights) > 20
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_search_finds_the_page(task: str, site: Path, tab: Browser) -> None:
+    """What a new user wants is among the first five results, from a file."""
+    tab.look(1280)
+    tab.open((site / "index.html").as_uri())
+    tab.value("document.querySelector('.md-search__button').click()")
+    found: list[str] = []
+    for _ in range(100):
+        time.sleep(0.1)
+        if tab.value("document.activeElement.shadowRoot !== null"):
+            break
+    tab.call("Input.insertText", text=task)
+    for _ in range(100):
+        time.sleep(0.1)
+        found = [link.partition("/site/")[2] for link in tab.value(RESULTS)]
+        if found:
+            break
+
+    assert any(link.startswith(TASKS[task]) for link in found[:5]), found
+
+
+def test_nothing_is_loaded_from_elsewhere(site: Path, tab: Browser) -> None:
+    """No page that the tests above opened asked for an address of the network."""
+    if not tab.requested:
+        facts(site, tab, 1280, dark=False)
+
+    assert tab.requested
+    assert [one for one in tab.requested if not one.startswith(("file:", "data:", "blob:"))] == []
