@@ -26,7 +26,7 @@ from math import isqrt
 from dpcli.numeric.arrays import Array, Bools, Floats, Ints, np
 from dpcli.statistics.tables.additive import FIT_BITS
 from dpcli.statistics.tables.agreement import NEAR_ZERO
-from dpcli.statistics.tables.families import Families, exact_floats
+from dpcli.statistics.tables.families import Families, exact_floats, yields
 from dpcli.statistics.tables.fitting import STEPS
 from dpcli.statistics.tables.rounding import whole_table
 from dpcli.statistics.tables.tree import RANK_BITS, TreeFit
@@ -133,14 +133,17 @@ class ProductFit:
                 continue
             wanted = (numbers / (below * unit)).astype(np.float64)
             one, other = self._families((at, to))
+            variances = self.variances[self._pairs.index((at, to))].reshape(wanted.shape[1:])
+            each = yields(wanted, variances * float(units / unit) ** 2)
             if one and other:
                 sums = found[at, to - 1], found[at - 1, to]
-                near = _transported(wanted, *sums, one, other)
+                near = _transported(wanted, each, *sums, one, other)
                 found[at, to] = _rounded_blocks(near, *sums, one, other)
             elif other:
-                found[at, to] = _parts(wanted, found[at, to - 1], other)
+                found[at, to] = _parts(wanted, each, found[at, to - 1], other)
             elif one:
-                found[at, to] = _turned(_parts(_turned(wanted), _turned(found[at - 1, to]), one))
+                above = _turned(found[at - 1, to])
+                found[at, to] = _turned(_parts(_turned(wanted), _turned(each), above, one))
         if unit > 1:
             # The first part of each top has what is less than a unit.
             firsts = [tree.firsts for tree in self._trees]
@@ -282,13 +285,13 @@ def _turned(table: Array) -> Array:
     return table.swapaxes(-1, -2)
 
 
-def _parts(wanted: Floats, totals: Ints, families: Families) -> Ints:
-    near = families.projected(wanted, totals)
+def _parts(wanted: Floats, each: Floats, totals: Ints, families: Families) -> Ints:
+    near = families.projected(wanted, totals, each)
     return families.rounded_parts(near, totals).astype(np.int64)
 
 
 def _transported(
-    wanted: Floats, rows: Ints, columns: Ints, one: Families, other: Families
+    wanted: Floats, each: Floats, rows: Ints, columns: Ints, one: Families, other: Families
 ) -> Floats:
     """The nearest tables without negative numbers that have these sums in each block.
 
@@ -297,9 +300,9 @@ def _transported(
     near, more = wanted, np.zeros(wanted.shape)
     less: Floats = np.zeros(wanted.shape)
     for _ in range(STEPS):
-        across = other.projected(near + more, rows)
+        across = other.projected(near + more, rows, each)
         more += near - across
-        down = _turned(one.projected(_turned(across + less), _turned(columns)))
+        down = _turned(one.projected(*map(_turned, (across + less, columns, each))))
         less += across - down
         near = down
         if np.abs(across - down).max(initial=0.0) < CLOSE:
