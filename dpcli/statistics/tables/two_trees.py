@@ -59,8 +59,10 @@ class ProductFit:
         self._sizes = [[max(own[0]) + 1, *map(len, own)] for own in parents]
         rows, columns = map(range, noises[0].shape)
         self._pairs: list[Pair] = [*product(rows, columns)]
-        self._known: Bools = noises[0] == 0
-        factors = _factors(noises[0])
+        # Without any noise, nothing is known but by measuring.
+        self._known: Bools = (noises[0] == 0) & noises[0].any()
+        noises = np.maximum(noises, NEAR_ZERO)
+        factors = _factors(noises[0], ~self._known)
         self._trees = [
             TreeFit(own, [np.array([[one], [one**2]]).repeat(size, 1) for one, size in each])
             for own, each in zip(parents, map(zip, factors, self._sizes), strict=True)
@@ -85,9 +87,9 @@ class ProductFit:
         self.variances, self.fourth_cumulants = [], []
         for pair in self._pairs:
             own = np.ix_(first.places(pair[0]), second.places(pair[1]))
-            is_known = self._known[pair]
-            self.variances.append(np.where(is_known, NEAR_ZERO, variances[own]).ravel())
-            self.fourth_cumulants.append(np.where(is_known, 0.0, fourth[own]).ravel())
+            least, times = (NEAR_ZERO, 0.0) if self._known[pair] else (0.0, 1.0)
+            self.variances.append(least + times * variances[own].ravel())
+            self.fourth_cumulants.append(times * fourth[own].ravel())
         # The last part of each number of the second tree has what rounding leaves.
         self.rounding = 1 + isqrt(4 * max(int(np.bincount(own).max()) for own in parents[1]))
 
@@ -262,9 +264,9 @@ class _Projections:
         return np.array([np.hstack(tree.moments(level)) for level in levels])
 
 
-def _factors(variances: Floats) -> list[list[float]]:
+def _factors(variances: Floats, unknown: Bools) -> list[list[float]]:
     """For each tree, the factors of the products that are nearest to what is not known."""
-    at, to = np.nonzero(variances)
+    at, to = np.nonzero(unknown)
     own = [np.eye(size)[index] for size, index in zip(variances.shape, (at, to), strict=True)]
     logs = np.log(variances[at, to])
     fit = np.exp(np.linalg.lstsq(np.hstack(own), logs, rcond=None)[0])
