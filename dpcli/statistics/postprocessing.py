@@ -239,15 +239,16 @@ class Whole(ConsistentNonnegative):
 
     `post: [whole]`. The tables fit the noisy answers best, with an unbiased total. The linear
     numbers, which are unbiased, are published as NAME.raw: sums and comparisons use these. Most
-    cells that are empty become zero. What they had is taken from other cells, so if nine of ten
-    are empty, a large number is too small by one to one and a half standard deviations of its
-    noise.
+    cells that are empty become zero. What they had is taken from other cells, the less the larger
+    they are. So if nine of ten are empty, a large number is too small by about half a standard
+    deviation of its noise, and by up to two where it is the sum of cells as small as their noise.
     """
 
     name = "whole"
     description = (
-        "made whole and not negative, and to add up; where most cells are empty, large numbers are "
-        "too small by one to one and a half standard deviations of their noise"
+        "made whole and not negative, and to add up; numbers are mostly within two of the linear "
+        "ones where none is near zero; where most cells are empty, large numbers are too small by "
+        "half a standard deviation of their noise to one, or to two if their cells are small"
     )
     made_of = (("consistent", "nonnegative", "integer"), ("consistent", "integer", "nonnegative"))
     units = 1

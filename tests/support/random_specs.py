@@ -323,6 +323,7 @@ def _levels(drawn: Drawn) -> str | None:
     if not kind:
         return None
     levels, known = f"{{up{name}: {{width: 2}}, low{name}: {{width: 1}}}}", ""
+    above = dict[str, str]()
     if kind == "labels":
         above = {label: random.choice(("one", "two")) for label in drawn.labels[column]}
         parents = ", ".join(f"{label}: {parent}" for label, parent in above.items())
@@ -338,7 +339,10 @@ def _levels(drawn: Drawn) -> str | None:
         parents = ", ".join(f"{label}: both" for label in drawn.labels[others[0]])
         levels = f"[up{name}b, low{name}b], parents: {{{parents}}}"
         drawn.trees.append(f"  {name}b: {{column: {others[0]}, levels: {levels}}}")
-        return f"{_amount(drawn)}, by: [], hierarchy: [{name}, {name}b]"
+        if known:
+            every = ", ".join(f"{label}: 4" for label in dict.fromkeys(above.values()))
+            known = f", known: {{up{name}: {{{every}}}}}"
+        return f"{_amount(drawn)}, by: [], hierarchy: [{name}, {name}b]{known}"
     by = random.sample(labeled, random.choice((0, 1)) if labeled and not known else 0)
     keys = f", by: [{', '.join(by)}]"
     return f"{_amount(drawn)}{keys}, hierarchy: {name}{known}"

@@ -6,7 +6,7 @@ numbers are rounded together (`rounding`), to whole numbers or to decimals, so t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import prod
 
@@ -20,6 +20,7 @@ from dpcli.statistics.tables.agreement import (
     Measured,
     cells,
 )
+from dpcli.statistics.tables.families import yields
 from dpcli.statistics.tables.fitting import (
     MAX_JOINT_CELLS,
     MeasuredEffectOfTable,
@@ -79,6 +80,13 @@ def additive_counts(
         if axes
     }
     tables = [tuple(places[axis] for axis in axes) for axes in wanted]
+    yielding = {
+        tuple(places[axis] for axis in axes): yields(
+            agreement.table(axes).astype(np.float64) / (WEIGHT_UNITS * cells(axes) ** 2),
+            agreement.variance(axes),
+        )
+        for axes in filter(None, wanted)
+    }
     sizes = [*map(len, margins)]
     at_once = max(1, MAX_JOINT_CELLS // max(joint_cells(sizes, [ways]), 1))
     found = []
@@ -89,7 +97,8 @@ def additive_counts(
             table: MeasuredEffectOfTable(part.numbers[own], part.precision)
             for table, part in effects.items()
         }
-        found.append(_whole(sizes, parts, coarse[own], tables, known))
+        each = {table: numbers[own] for table, numbers in yielding.items()}
+        found.append(_whole(sizes, parts, coarse[own], tables, known, each))
     whole = np.vstack(found)
     if unit > 1:
         whole = whole.astype(object) * unit
@@ -104,14 +113,27 @@ Known = dict[Table, Ints]
 
 
 def _whole(
-    sizes: Sequence[int], effects: Effects, totals: Ints, tables: Sequence[Table], known: Known
+    sizes: Sequence[int],
+    effects: Effects,
+    totals: Ints,
+    tables: Sequence[Table],
+    known: Known,
+    yielding: Mapping[Table, Floats],
 ) -> Ints:
-    """The numbers of each group, shape (groups, numbers)."""
+    """The numbers of each group, shape (groups, numbers).
+
+    A cell of the joint table yields as much as the smallest number of which it is a part.
+    """
     sums: Floats = totals.astype(np.float64)
     if max(map(len, tables)) > 1:
         # The known table of the most cells is met exactly, others are fitted, and then rounded to.
         first = next(iter(known), ())
-        joint = fitted_joint(sizes, effects, known.get(first, totals).astype(np.float64), first)
+        each: Floats = np.zeros((len(totals), *sizes))
+        for table, numbers in yielding.items():
+            shape = [size if axis in table else 1 for axis, size in enumerate(sizes)]
+            each = np.maximum(each, numbers.reshape(-1, *shape))
+        fixed = known.get(first, totals).astype(np.float64)
+        joint = fitted_joint(sizes, effects, fixed, first, each)
         rounded = (
             whole_margins(table, total, tables, {own: known[own][at] for own in known})
             for at, (table, total) in enumerate(zip(joint, totals.tolist(), strict=True))
@@ -122,6 +144,6 @@ def _whole(
         even = np.repeat(sums[:, None] / sizes[axis], sizes[axis], axis=1)
         moved = effects[axis,].numbers if (axis,) in effects else 0.0
         near = known_margin(known, (axis,), 1)
-        whole = whole_parts(projected(even + moved, sums), totals)
+        whole = whole_parts(projected(even + moved, sums, (), yielding[axis,]), totals)
         found.append(whole if near is None else near)
     return np.hstack(found)

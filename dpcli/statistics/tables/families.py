@@ -10,6 +10,24 @@ LARGEST = 2.0**62
 """Floats below this fit in the whole numbers of an array."""
 
 
+HALF = 3.0
+"""A number of so many standard deviations of its noise yields half as much as an empty one."""
+
+MIN_YIELD = 0.02
+"""What a large number yields, so that a total is always reached."""
+
+
+def yields(numbers: Floats, variances: float | Floats) -> Floats:
+    """How much each linear number yields, next to an empty one, to those below zero.
+
+    What numbers below zero no longer lack is taken from the others. If all gave the same, large
+    numbers would be too small by about what an empty one has. That they are large is known from
+    noisy numbers alone.
+    """
+    squares = np.maximum(numbers, 0.0) ** 2 / (HALF**2 * variances)
+    return np.asarray(np.maximum(1 / (1 + squares), MIN_YIELD))
+
+
 def exact_floats(numbers: Floats) -> Array:
     """Whole floats as Python integers."""
     return np.array([int(one) for one in numbers.flat], object).reshape(numbers.shape)
@@ -61,21 +79,22 @@ class Families:
         down = down + np.where(largest & beyond[..., self.of], missing[..., self.of], 0)
         return self.whole(down, np.where(positive, parts - floors, -1.0), totals)
 
-    def projected(self, numbers: Floats, totals: Array) -> Floats:
-        """The nearest numbers with these totals that are not negative (Michelot 1986)."""
-        wanted = totals.astype(np.float64)
-        sizes = np.diff(self.starts, append=len(self.of))
-        shift, counts = (self.sums(numbers) - wanted) / sizes, sizes
+    def projected(self, numbers: Floats, totals: Array, yielding: float | Floats = 1.0) -> Floats:
+        """The nearest numbers with these totals that are not negative (Michelot 1986).
+
+        Squared distances are divided by how much each number is `yielding`.
+        """
+        wanted, each = totals.astype(np.float64), np.broadcast_to(yielding, numbers.shape)
         positive: Bools = np.ones(numbers.shape, np.bool_)
-        while True:
-            # A number that was left out stays out: rounding might let it in and out without end.
-            positive &= numbers > shift[..., self.of]
-            above, counts = counts, self.sums(positive.astype(np.int64))
-            if (counts == above).all():
-                break
+        shift, is_last = np.zeros(1), False
+        while not is_last:
+            taken = self.sums(np.where(positive, each, 0.0))
             excess = self.sums(np.where(positive, numbers, 0.0)) - wanted
-            shift = np.where(counts > 0, excess / np.maximum(counts, 1), shift)
-        kept: Floats = np.maximum(numbers - shift[..., self.of], 0.0)
-        found = self.sums(kept)
+            shift = np.where(taken > 0, excess / np.where(taken > 0, taken, 1.0), shift)
+            # A number that was left out stays out: rounding might let it in and out without end.
+            kept = positive & (numbers > shift[..., self.of] * each)
+            positive, is_last = kept, bool((kept == positive).all())
+        near: Floats = np.maximum(numbers - shift[..., self.of] * each, 0.0)
+        found = self.sums(near)
         scale = np.where(found > 0, wanted / np.where(found > 0, found, 1.0), 0.0)
-        return np.asarray(kept * scale[..., self.of])
+        return np.asarray(near * scale[..., self.of])

@@ -4,7 +4,8 @@ Linear estimates of tables that agree (`agreement`) can be negative, and replaci
 by zero breaks agreement and makes totals too large. Here all tables are sums of one joint table
 p >= 0 with the sum N, and p minimizes the sum over all effects e of precision(e) times the squared
 distance of its effect from the measured one. That is the distance from all measured numbers,
-weighted by their inverse variances, but for a constant. The problem is that of McKenna, Sheldon and
+weighted by their inverse variances, but for a constant; what the sum N needs is taken from cells in
+the ratio in which they yield (`families`). The problem is that of McKenna, Sheldon and
 Miklau (2019), solved by accelerated projected gradients (Beck and Teboulle 2009), which restart
 when they overshoot (O'Donoghue and Candes 2015).
 """
@@ -49,11 +50,13 @@ def fitted_joint(
     effects: Mapping[Table, MeasuredEffectOfTable],
     totals: Floats,
     known: Table = (),
+    yielding: float | Floats = 1.0,
 ) -> Floats:
     """The joint tables that fit their effects best, shape (groups, *sizes).
 
     `totals` are the sums of these tables over all axes but the `known` ones, by group, at least
-    zero. The joint table is one of several that have the same published tables.
+    zero. What these need is taken from cells in the ratio in which they are `yielding`. The joint
+    table is one of several that have the same published tables.
     """
     shape, axes = (len(totals), *sizes), range(len(sizes))
     largest = max(map(len, effects), default=0)
@@ -82,10 +85,10 @@ def fitted_joint(
     start: Floats = np.zeros(shape)
     for effect, part in effects.items():
         start += spread(part.numbers / beyond[effect], effect)
-    joint = projected(start, totals, known)
+    joint = projected(start, totals, known, yielding)
     ahead, momentum = joint, 1.0
     for _ in range(STEPS):
-        moved = projected(ahead - gradient(ahead) / steepest, totals, known)
+        moved = projected(ahead - gradient(ahead) / steepest, totals, known, yielding)
         change = moved - joint
         joint = moved
         if np.abs(change).sum(axis=tuple(range(1, change.ndim))).max(initial=0.0) < NEAR:
@@ -98,16 +101,21 @@ def fitted_joint(
     return joint
 
 
-def projected(numbers: Floats, totals: Floats, known: Table = ()) -> Floats:
+def projected(
+    numbers: Floats, totals: Floats, known: Table = (), yielding: float | Floats = 1.0
+) -> Floats:
     """The nearest tables without negative numbers that have these sums.
 
-    They are sums over all axes but the `known` ones.
+    They are sums over all axes but the `known` ones. Distances are those of `Families.projected`.
     """
     order = [0, *(axis + 1 for axis in known)]
     order += [axis for axis in range(numbers.ndim) if axis not in order]
     moved, totals = numbers.transpose(order), totals.ravel()
-    flat = moved.reshape(len(totals), -1)
-    kept = Families([0] * flat.shape[1]).projected(flat, totals[:, None])
+    flat, each = (
+        table.transpose(order).reshape(len(totals), -1)
+        for table in (numbers, np.broadcast_to(yielding, numbers.shape))
+    )
+    kept = Families([0] * flat.shape[1]).projected(flat, totals[:, None], each)
     return kept.reshape(moved.shape).transpose(np.argsort(order))
 
 

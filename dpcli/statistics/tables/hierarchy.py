@@ -91,11 +91,6 @@ class Hierarchy:
             found = np.array(level.parents)[found]
         return found
 
-    def parts_of(self, depth: int) -> list[int]:
-        """The index at a level of each label or bin of the axis."""
-        found: list[int] = self.above(len(self.levels) - 1, depth)[list(self.leaf_of)].tolist()
-        return found
-
     @property
     def paths(self) -> list[tuple[str, ...]]:
         """The labels of each number, from the first level to its own."""
@@ -163,16 +158,14 @@ class LevelTotals(LinearDesign):
         """
         trees = _trees(inputs)
         stated = dict(dict(inputs.options).get("level_shares", ()))
-        found = []
+        last, found = tuple(len(tree.levels) - 1 for tree in trees), []
+        shape = [tree.size(-1) for tree in trees]
+        cells = np.ravel_multi_index(np.ix_(*(tree.leaf_of for tree in trees)), shape).ravel()
         for depths in _measured_levels(inputs):
-            parts = [0]
-            for tree, depth in zip(trees, depths, strict=True):
-                size, own = len(tree.levels[depth].labels), tree.parts_of(depth)
-                parts = [above * size + part for above in parts for part in own]
             names = [tree.levels[depth].name for tree, depth in zip(trees, depths, strict=True)]
             query = NestedQuery(
                 by=leaves.by, items=leaves.items, where=leaves.where, present=leaves.present,
-                of=leaves, sum_of_cell=tuple(parts),
+                of=leaves, sum_of_cell=tuple(_parts(trees, last, depths)[cells].tolist()),
             )  # fmt: skip
             is_free = not query.sensitivity(relation).l1
             share = prod(stated.get(name, Fraction(1)) for name in names) * (not is_free)
@@ -244,27 +237,21 @@ class LevelTotals(LinearDesign):
         by_level = dict(zip(_measured_levels(self.inputs), answers, strict=True))
         confidence = 1 - CONTRADICTION / max(sum(map(len, levels.values())), 1)
         for depths, known in levels.items() if _known(self.inputs) else ():
-            shape, found = [tree.size(at) for tree, at in zip(trees, depths, strict=True)], []
+            found = list[tuple[float, Ints, NoisyAnswer]]()
             for below, answer in by_level.items():
-                if any(map(lt, below, depths)):
-                    continue
-                own = zip(trees, below, depths, strict=True)
-                parts = np.ravel_multi_index(
-                    np.ix_(*(tree.above(*two) for tree, *two in own)), shape
-                )
-                noise = answer.noise.discrete_variance * parts.size
-                found.append((noise, parts.ravel(), answer))
+                if not any(map(lt, below, depths)):
+                    parts = _parts(trees, below, depths)
+                    found.append((answer.noise.discrete_variance * parts.size, parts, answer))
             _, of, answer = min(found, key=lambda source: source[0])
-            sums, counts = np.zeros(prod(shape), object), np.bincount(of)
+            sums, counts = np.zeros(_size(self.inputs, depths), object), np.bincount(of)
             np.add.at(sums, of, answer.values.reshape(-1, len(of))[0].astype(object))
             for at, number in known:
                 noisy = sums[at] * self.step
                 width = summed_margin(answer.noise, int(counts[at]), confidence).width * self.step
                 if abs(noisy - number) > width:
-                    cell = map(int, np.unravel_index(at, shape))
-                    own = zip(trees, depths, cell, strict=True)
-                    name = ", ".join(tree.levels[depth].labels[part] for tree, depth, part in own)
-                    return contradicted(name, noisy, number, width)
+                    own = [tree.levels[depth] for tree, depth in zip(trees, depths, strict=True)]
+                    cells = [*product(*(level.labels for level in own))]
+                    return contradicted(", ".join(cells[at]), noisy, number, width)
         return ""
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
@@ -427,6 +414,14 @@ def _levels(inputs: Inputs) -> dict[Depths, tuple[tuple[int, Fraction], ...]]:
 def _size(inputs: Inputs, depths: Depths) -> int:
     """The numbers of a level, or of a pair of levels."""
     return prod(tree.size(depth) for tree, depth in zip(_trees(inputs), depths, strict=True))
+
+
+def _parts(trees: Sequence[Hierarchy], below: Depths, depths: Depths) -> Ints:
+    """The index, among the numbers of a level or a pair, of each number of one below it."""
+    pairs = [*zip(trees, below, depths, strict=True)]
+    shape = [tree.size(depth) for tree, _, depth in pairs]
+    own = (tree.above(at, depth) for tree, at, depth in pairs)
+    return np.asarray(np.ravel_multi_index(np.ix_(*own), shape)).ravel()
 
 
 def _measured_levels(inputs: Inputs) -> list[Depths]:

@@ -16,7 +16,7 @@ from fractions import Fraction
 
 from dpcli.numeric.arrays import Array, Bools, Floats, Ints, np
 from dpcli.statistics.tables.agreement import NEAR_ZERO, WEIGHT_UNITS
-from dpcli.statistics.tables.families import Families
+from dpcli.statistics.tables.families import Families, yields
 
 RANK_BITS = 60
 """The bits of remainders that are compared."""
@@ -157,16 +157,17 @@ class TreeFit:
         known, least = self._known(pairs)
         above, below = pairs[0]
         found = [np.maximum((2 * above + below) // (2 * below), least[0])]
-        for families, (above, below), fixed, low in zip(
-            self.families, pairs[1:], known[1:], least[1:], strict=True
+        for families, (above, below), fixed, low, variances in zip(
+            self.families, pairs[1:], known[1:], least[1:], self.variances[1:], strict=True
         ):
             fits = (found[-1] >= families.sums(low))[..., families.of]
             floor, left = np.where(fits, low, 0), found[-1] - families.sums(np.where(fits, low, 0))
-            numbers = (above / below).astype(np.float64) - floor.astype(np.float64)
-            # What is lower than all others by more than their total stays zero.
-            lowest = numbers.min() - float(left.max()) - 1
-            near = families.projected(np.where(fixed & fits, lowest, numbers), left)
-            found.append(families.rounded_parts(np.where(fixed & fits, 0.0, near), left) + floor)
+            numbers, scale = (above / below).astype(np.float64), float(units) ** 2
+            # What is known has nothing but its floor.
+            free = ~(fixed & fits)
+            each = free * yields(numbers, variances * scale)
+            more = np.where(free, numbers - floor.astype(np.float64), -1.0)
+            found.append(families.rounded_parts(families.projected(more, left, each), left) + floor)
         return found
 
     def _known(self, pairs: Sequence[tuple[Array, int]]) -> tuple[list[Bools], list[Array]]:

@@ -26,7 +26,7 @@ from math import isqrt
 from dpcli.numeric.arrays import Array, Bools, Floats, Ints, np
 from dpcli.statistics.tables.additive import FIT_BITS
 from dpcli.statistics.tables.agreement import NEAR_ZERO
-from dpcli.statistics.tables.families import Families, exact_floats
+from dpcli.statistics.tables.families import Families, exact_floats, yields
 from dpcli.statistics.tables.fitting import STEPS
 from dpcli.statistics.tables.rounding import whole_table
 from dpcli.statistics.tables.tree import RANK_BITS, TreeFit
@@ -59,8 +59,10 @@ class ProductFit:
         self._sizes = [[max(own[0]) + 1, *map(len, own)] for own in parents]
         rows, columns = map(range, noises[0].shape)
         self._pairs: list[Pair] = [*product(rows, columns)]
-        self._known: Bools = noises[0] == 0
-        factors = _factors(noises[0])
+        # Without any noise, nothing is known but by measuring.
+        self._known: Bools = (noises[0] == 0) & noises[0].any()
+        noises = np.maximum(noises, NEAR_ZERO)
+        factors = _factors(noises[0], ~self._known)
         self._trees = [
             TreeFit(own, [np.array([[one], [one**2]]).repeat(size, 1) for one, size in each])
             for own, each in zip(parents, map(zip, factors, self._sizes), strict=True)
@@ -85,9 +87,9 @@ class ProductFit:
         self.variances, self.fourth_cumulants = [], []
         for pair in self._pairs:
             own = np.ix_(first.places(pair[0]), second.places(pair[1]))
-            is_known = self._known[pair]
-            self.variances.append(np.where(is_known, NEAR_ZERO, variances[own]).ravel())
-            self.fourth_cumulants.append(np.where(is_known, 0.0, fourth[own]).ravel())
+            least, times = (NEAR_ZERO, 0.0) if self._known[pair] else (0.0, 1.0)
+            self.variances.append(least + times * variances[own].ravel())
+            self.fourth_cumulants.append(times * fourth[own].ravel())
         # The last part of each number of the second tree has what rounding leaves.
         self.rounding = 1 + isqrt(4 * max(int(np.bincount(own).max()) for own in parents[1]))
 
@@ -133,14 +135,17 @@ class ProductFit:
                 continue
             wanted = (numbers / (below * unit)).astype(np.float64)
             one, other = self._families((at, to))
+            variances = self.variances[self._pairs.index((at, to))].reshape(wanted.shape[1:])
+            each = yields(wanted, variances * float(units / unit) ** 2)
             if one and other:
                 sums = found[at, to - 1], found[at - 1, to]
-                near = _transported(wanted, *sums, one, other)
+                near = _transported(wanted, each, *sums, one, other)
                 found[at, to] = _rounded_blocks(near, *sums, one, other)
             elif other:
-                found[at, to] = _parts(wanted, found[at, to - 1], other)
+                found[at, to] = _parts(wanted, each, found[at, to - 1], other)
             elif one:
-                found[at, to] = _turned(_parts(_turned(wanted), _turned(found[at - 1, to]), one))
+                above = _turned(found[at - 1, to])
+                found[at, to] = _turned(_parts(_turned(wanted), _turned(each), above, one))
         if unit > 1:
             # The first part of each top has what is less than a unit.
             firsts = [tree.firsts for tree in self._trees]
@@ -259,9 +264,9 @@ class _Projections:
         return np.array([np.hstack(tree.moments(level)) for level in levels])
 
 
-def _factors(variances: Floats) -> list[list[float]]:
+def _factors(variances: Floats, unknown: Bools) -> list[list[float]]:
     """For each tree, the factors of the products that are nearest to what is not known."""
-    at, to = np.nonzero(variances)
+    at, to = np.nonzero(unknown)
     own = [np.eye(size)[index] for size, index in zip(variances.shape, (at, to), strict=True)]
     logs = np.log(variances[at, to])
     fit = np.exp(np.linalg.lstsq(np.hstack(own), logs, rcond=None)[0])
@@ -282,13 +287,13 @@ def _turned(table: Array) -> Array:
     return table.swapaxes(-1, -2)
 
 
-def _parts(wanted: Floats, totals: Ints, families: Families) -> Ints:
-    near = families.projected(wanted, totals)
+def _parts(wanted: Floats, each: Floats, totals: Ints, families: Families) -> Ints:
+    near = families.projected(wanted, totals, each)
     return families.rounded_parts(near, totals).astype(np.int64)
 
 
 def _transported(
-    wanted: Floats, rows: Ints, columns: Ints, one: Families, other: Families
+    wanted: Floats, each: Floats, rows: Ints, columns: Ints, one: Families, other: Families
 ) -> Floats:
     """The nearest tables without negative numbers that have these sums in each block.
 
@@ -297,9 +302,9 @@ def _transported(
     near, more = wanted, np.zeros(wanted.shape)
     less: Floats = np.zeros(wanted.shape)
     for _ in range(STEPS):
-        across = other.projected(near + more, rows)
+        across = other.projected(near + more, rows, each)
         more += near - across
-        down = _turned(one.projected(_turned(across + less), _turned(columns)))
+        down = _turned(one.projected(*map(_turned, (across + less, columns, each))))
         less += across - down
         near = down
         if np.abs(across - down).max(initial=0.0) < CLOSE:

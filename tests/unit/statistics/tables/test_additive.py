@@ -151,6 +151,24 @@ def test_tables_without_negative_numbers_have_unbiased_totals_and_smaller_errors
     assert np.mean(totals) == pytest.approx(500, abs=3.5 * np.std(totals) / runs**0.5 + 1)
 
 
+@pytest.mark.parametrize("loss", ["epsilon: 0.3", "epsilon: 0.6, mechanism: gaussian, delta: 1e-6"])
+def test_large_numbers_keep_most_of_what_empty_ones_take(loss: str) -> None:
+    """Nine of ten cells are empty: these have less than half of the errors of linear ones."""
+    sizes, random = (20, 20), np.random.default_rng(4)
+    joint = np.where(random.random(sizes) < 0.1, random.poisson(60, sizes), 0)
+    plan, exact = planned(sizes, (2,), f"{loss}, post: [whole]"), joint.ravel()
+    deviation = plan.noises[0].discrete_variance ** 0.5
+    whole, linear = (
+        np.array([one.value.astype(float) * float(one.step) for one in found if one is not None])
+        for found in zip(*(published(plan, joint) for _ in range(20)), strict=True)
+    )
+    empty, bias = exact == 0, (whole - exact)[:, exact > 0].mean() / deviation
+
+    assert -1 < bias < 0
+    assert np.square(whole[:, empty]).mean() < 0.25 * np.square(linear[:, empty]).mean()
+    assert np.abs(whole.sum(axis=1).mean() - exact.sum()) < 4.5 * 20 * deviation / 20**0.5
+
+
 def test_what_no_published_table_shows_is_not_fitted() -> None:
     """The interaction of all measured columns leaves published tables of two as they are."""
     sizes, random = (3, 2, 4), np.random.default_rng(3)
