@@ -18,13 +18,15 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+
+# A ledger of ten years has thousands of entries, whose constructor is faster.
+from dataclasses import dataclass
 from pathlib import Path
 
 from dpcli.ledger.balance import Payload
 from dpcli.privacy.events import MechanismEvent
 from dpcli.problems import system
 from dpcli.problems.errors import LedgerError
-from dpcli.problems.light_dataclasses import dataclass
 
 OPEN, RELEASE = "open", "release"
 """Kinds of entries: an account was opened, a release was charged."""

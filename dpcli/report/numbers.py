@@ -370,7 +370,7 @@ class LineReport(JsonObject):
 class HistoryReport(JsonObject):
     """What the periods of a series published, in the order of their release.
 
-    All of the last 64 periods are here, half of the 64 before them, a quarter of the 128 before
+    All of the last 32 periods are here, half of the 32 before them, a quarter of the 64 before
     these, and so on. Published numbers never change.
     """
 

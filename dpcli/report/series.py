@@ -6,11 +6,12 @@ import datetime
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby, pairwise
+from operator import itemgetter
 
 from dpcli.problems.messages import count_text
-from dpcli.report.charts import MAX_BARS, Chart, Scale, interval_ends
+from dpcli.report.charts import MAX_BARS, Chart, Mark, Scale, interval_ends
 from dpcli.report.grids import Grid
-from dpcli.report.numbers import CellText, HistoryReport
+from dpcli.report.numbers import HistoryReport, LineReport, number_of
 from dpcli.statistics.columns import SERIES_COLUMN
 
 MAX_ROWS = 14
@@ -29,18 +30,23 @@ def charts_of_periods(
     if not length:
         return
 
-    def position(day: str) -> float:
-        return (datetime.date.fromisoformat(day) - first).days / length
-
+    at_days = {
+        day: (datetime.date.fromisoformat(day) - first).days / length for day in history.days
+    }
     for line in history.lines:
-        pairs, revised = [*line.cells(history.days)], [*line.revised_cells]
-        scale = Scale.covering(interval_ends(cell for _, cell in [*pairs, *revised]), zero=zero)
-        runs = [
-            tuple(scale.mark(cell, position(day)) for day, cell in run)
-            for run in _runs(sorted(pairs, key=lambda pair: pair[0]))
+        revised, scale = [*line.revised_cells], _scale(line, zero=zero)
+        low, size = float(scale.low), float(scale.high - scale.low)
+        columns = (
+            [(float(text) - low) / size for text in part]
+            for part in (line.value, line.lower, line.upper)
+        )
+        marks = [
+            (day, Mark(at_days[day], value, lower, upper, exact=False, flagged=False))
+            for day, value, lower, upper in zip(history.days, *columns, strict=True)
         ]
+        runs = [tuple(mark for _, mark in run) for run in _runs(sorted(marks, key=itemgetter(0)))]
         # A mark alone has an interval of its own.
-        runs += [(replace(scale.mark(cell, position(day)), flagged=True),) for day, cell in revised]
+        runs += [(replace(scale.mark(cell, at_days[day]), flagged=True),) for day, cell in revised]
         named = ", ".join(f"{heading(key)} {label}" for key, label in line.keys.items())
         yield Chart(
             title=f"{named}, over {count_text(len(history.days), 'day')}",
@@ -55,8 +61,15 @@ def charts_of_periods(
         )
 
 
-def _runs(pairs: Sequence[tuple[str, CellText]]) -> Iterator[Sequence[tuple[str, CellText]]]:
-    """The days in order, split where a gap is longer than both next to it: days are missing."""
+def _scale(line: LineReport, *, zero: bool) -> Scale:
+    """A scale of all numbers of a line; only its ends are exact numbers."""
+    cells = [cell for _, cell in line.revised_cells]
+    ends = [min(line.lower, key=float), max(line.upper, key=float)]
+    return Scale.covering([*map(number_of, ends), *interval_ends(cells)], zero=zero)
+
+
+def _runs(pairs: Sequence[tuple[str, Mark]]) -> Iterator[Sequence[tuple[str, Mark]]]:
+    """The days in order, split where a gap is longer than both next to it."""
     days = [datetime.date.fromisoformat(day).toordinal() for day, _ in pairs]
     gaps = [second - first for first, second in pairwise(days)]
     starts = [0]

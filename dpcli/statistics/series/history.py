@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.statistics.estimates import Estimates
 
-DENSE = 64
+DENSE = 32
 """All of these last periods are kept, half of as many before them, and so on."""
 
 MAX_LINES = 12
