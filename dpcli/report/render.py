@@ -84,7 +84,7 @@ _NUMBER = re.compile(r"[-\d.,:()\[\]]*\d[-\d.,:()\[\]]*(e-\d+)?")
 """A number, a date, or a bin, which is never broken."""
 
 _UNIT = re.compile(r"(?<=\d) (?=[^\W\d_])|(?<=\b1 in) (?=\d)")
-_POWER = re.compile(r"\b\d[\d.]*e-\d+")
+_WHOLE = re.compile(r"\b\d[\d.]*e-\d+|\b\d{4}-\d\d-\d\d\b")
 _CODE = re.compile("`([^`]+)`")
 _SPECIAL = re.compile(r"[\\`*_\[\]<>|#~@]")
 _WORDS = re.compile(r"(?<!`)(`[a-z_]+(?::? [a-z0-9._]+)*:?`)(?!`)")
@@ -213,9 +213,9 @@ def grouped(text: str) -> str:
 
 
 def prose(text: str) -> Markup:
-    """A sentence as HTML: keys as code, no line break between a number and its unit."""
+    """A sentence as HTML: keys as code, no line break in a number, a date or before a unit."""
     joined = str(escape(_UNIT.sub("\u00a0", text)))
-    joined = _POWER.sub(r'<span class="whole">\g<0></span>', joined)
+    joined = _WHOLE.sub(r'<span class="whole">\g<0></span>', joined)
     return Markup(_CODE.sub(r"<code>\1</code>", joined))  # noqa: S704 - escaped before
 
 

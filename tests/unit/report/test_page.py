@@ -284,6 +284,7 @@ def test_thousands_are_separated_in_numbers_only(text: str, shown: str) -> None:
 def test_a_number_stays_with_its_unit() -> None:
     """There is no line break between a number and the word after it."""
     assert prose("at most 3 visits in 2 groups") == "at most 3\xa0visits in 2\xa0groups"
+    assert prose("on 2021-03-01") == 'on <span class="whole">2021-03-01</span>'
 
 
 @pytest.mark.parametrize("text", ["- x", "+ x", "1. x", "2) x", "---", "===", "> x", "# x", "|x"])
