@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -25,7 +26,7 @@ OFFICES = {
 }  # fmt: skip
 """Data files of specs that are not about `people.csv`."""
 
-ORDER = ("town", "incomes", "tables", "differences", "relations", "choices")
+ORDER = ("town", "incomes", "tables", "rates", "differences", "relations", "choices")
 """Specs whose entries are shown rather than those of others."""
 
 UNFIT = {"local-survey", "nights", "pums", "unknown-limits"}
@@ -91,12 +92,7 @@ def gallery() -> tuple[str, str]:
             return [line, shown, f"From `specs/{spec}.yaml`."]
 
         for statistic in STATISTICS:
-            spec, entry = next(
-                (name, entry)
-                for name in names
-                for entry in specs[name]["statistics"]
-                if entry["statistic"] == statistic.name
-            )
+            spec, entry = _chosen(statistic.name, names, specs)
             word = f"[`{statistic.name}`](words-statistics.md#{statistic.name})"
             parts += [f"## {statistic.name}", f"{_summary(statistic)} See {word}."]
             parts += picture(spec, entry)
@@ -104,6 +100,19 @@ def gallery() -> tuple[str, str]:
             (entry,) = (entry for entry in specs[spec]["statistics"] if entry["name"] == name)
             parts += [f"## {heading}", *picture(spec, entry)]
     return "\n\n".join(parts) + "\n", style
+
+
+def _chosen(
+    statistic: str, names: Sequence[str], specs: dict[str, Any]
+) -> tuple[str, dict[str, Any]]:
+    """The spec and the entry that show a statistic: one by groups, of which a chart is drawn."""
+    entries = [
+        (name, entry)
+        for name in names
+        for entry in specs[name]["statistics"]
+        if entry["statistic"] == statistic
+    ]
+    return next((found for found in entries if "by" in found[1]), entries[0])
 
 
 def _read(path: Path) -> dict[str, Any]:
