@@ -213,7 +213,7 @@ def grouped(text: str) -> str:
 
 
 def prose(text: str) -> Markup:
-    """A sentence as HTML: keys as code, no line break in a number, a date or before a unit."""
+    """A sentence as HTML: keys as code, no line break in numbers or before units."""
     joined = str(escape(_UNIT.sub("\u00a0", text)))
     joined = _WHOLE.sub(r'<span class="whole">\g<0></span>', joined)
     return Markup(_CODE.sub(r"<code>\1</code>", joined))  # noqa: S704 - escaped before
