@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from enum import StrEnum
 from fractions import Fraction
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from dpcli.data.column import Column
 from dpcli.data.filters import Filter
@@ -443,6 +443,35 @@ class PublishedAnswer(Design):
     """
 
     noise_of_numbers = NoiseOfNumbers.OWN
+
+
+@dataclass(frozen=True, kw_only=True)
+class DesignOf(Design):
+    """A design whose numbers follow from those of the design `of`.
+
+    It has the queries of that design, perhaps with others after them.
+    """
+
+    of: Design
+
+    @classmethod
+    def about(cls, of: Design, **more: Any) -> Self:
+        """The design about another one, with the fields that differ or are its own."""
+        shared = {name: getattr(of, name) for name in SHARED_FIELDS}
+        return cls(**{**shared, "of": of, **more})
+
+    @property
+    def agrees(self) -> bool:
+        return self.of.agrees
+
+    def expected_error(self, errors: Sequence[float]) -> float:
+        return self.of.expected_error(errors[: len(self.of.queries)])
+
+
+SHARED_FIELDS = (
+    "inputs", "queries", "families", "measures", "reason", "gains_by_epsilon", "answered_by",
+)  # fmt: skip
+"""What a design about another one takes from it."""
 
 
 @dataclass(frozen=True)

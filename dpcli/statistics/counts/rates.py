@@ -27,7 +27,14 @@ from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from dpcli.statistics.counts.vectors import NumbersTogether
-from dpcli.statistics.design import Design, Inputs, NoisyAnswer, PublishedAnswer, WeightedQuery
+from dpcli.statistics.design import (
+    Design,
+    DesignOf,
+    Inputs,
+    NoisyAnswer,
+    PublishedAnswer,
+    WeightedQuery,
+)
 from dpcli.statistics.estimates import NONNEGATIVE, Estimates, Limits
 from dpcli.statistics.intervals import EXTRA_DECIMALS
 from dpcli.statistics.public_numbers import PublicNumbers
@@ -132,19 +139,11 @@ class PublicRate:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rates(Design):
+class Rates(DesignOf):
     """The numbers of the design `of`, each times a public factor of its group."""
 
-    of: Design
     factors: tuple[Fraction, ...]
     decimals: int
-
-    @property
-    def agrees(self) -> bool:
-        return self.of.agrees
-
-    def expected_error(self, errors: Sequence[float]) -> float:
-        return self.of.expected_error(errors)
 
     def error(self, noises: Sequence[Noise], confidence: Fraction) -> Fraction | None:
         """That of the smallest population."""
@@ -228,13 +227,9 @@ class PublicRates(Statistic):
             found = (*NumbersTogether.of(bare, total, relation), plain)
         decimals = decimals_of(min(factors))
         return tuple(
-            Rates(
-                of.inputs, of.queries, of.families, of.measures, of.reason,
-                gains_by_epsilon=of.gains_by_epsilon, answered_by=of.answered_by,
-                of=of, factors=factors, decimals=decimals, counts_rows=rate.standard is None,
-            )
+            Rates.about(of, factors=factors, decimals=decimals, counts_rows=rate.standard is None)
             for of in found
-        )  # fmt: skip
+        )
 
     def limits(self, inputs: Inputs) -> tuple[Limits, ...]:
         return (NONNEGATIVE,)

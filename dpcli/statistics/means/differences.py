@@ -12,7 +12,7 @@ from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Array, Floats, np
 from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.statistics.design import Design, Inputs, NoisyAnswer
+from dpcli.statistics.design import Design, DesignOf, Inputs, NoisyAnswer
 from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.intervals import FiducialInterval, Printed, wider
 from dpcli.statistics.means.compared import (
@@ -87,21 +87,11 @@ def _compared(inputs: Inputs, designs: Iterable[Design]) -> Iterable[Design]:
     for design in designs:
         if not isinstance(design, QuotientDesign):
             raise TypeError("only quotients are compared")
-        yield QuotientsOfGroups(
-            inputs,
-            design.queries,
-            design.families,
-            design.measures,
-            design.reason,
-            gains_by_epsilon=design.gains_by_epsilon,
-            answered_by=design.answered_by,
-            counts_rows=design.counts_rows,
-            of=design,
-        )
+        yield QuotientsOfGroups.about(design, inputs=inputs, counts_rows=design.counts_rows)
 
 
 @dataclass(frozen=True, kw_only=True)
-class QuotientsOfGroups(Design):
+class QuotientsOfGroups(DesignOf):
     """The quotients of compared groups, their differences and their ratios.
 
     The quotients are those of the design `of`, whose last key has the compared labels. A row is in
@@ -117,9 +107,6 @@ class QuotientsOfGroups(Design):
     def labels(self) -> int:
         """How many groups are compared."""
         return len(self.of.inputs.by[-1])
-
-    def expected_error(self, errors: Sequence[float]) -> float:
-        return self.of.expected_error(errors)
 
     def typical_estimates(
         self, noises: Sequence[Noise], confidence: Fraction, rows: Fraction

@@ -16,7 +16,7 @@ from dpcli.numeric.arrays import Array, Floats, np
 from dpcli.numeric.exact import decimal_places
 from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.statistics.design import Design, Inputs, NoisyAnswer
+from dpcli.statistics.design import Design, DesignOf, Inputs, NoisyAnswer
 from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.intervals import FiducialInterval, Printed
 from dpcli.statistics.means.compared import (
@@ -99,10 +99,7 @@ class Medians(ComparedNumbers):
             TreeOfCounts.of(grouped, (HALF,), ADDITIVE, "rho"),
             TreeOfCounts.of(grouped, (HALF,), ("l1",), "epsilon"),
         )
-        return tuple(
-            ComparedMedians(inputs, one.queries, one.families, one.measures, of=one)
-            for one in trees
-        )
+        return tuple(ComparedMedians.about(one, inputs=inputs) for one in trees)
 
     def limits(self, inputs: Inputs) -> Limits:
         column = inputs.numeric
@@ -116,7 +113,7 @@ class Medians(ComparedNumbers):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ComparedMedians(Design):
+class ComparedMedians(DesignOf):
     """The medians of compared groups, the differences of pairs and their ratios.
 
     The medians are those of the design `of`, whose last key has the compared labels. The noise in
@@ -135,9 +132,6 @@ class ComparedMedians(Design):
         return rows_of_items(
             self.inputs, self.of.noisy_rows(answers), Medians().limits(self.inputs)
         )
-
-    def expected_error(self, errors: Sequence[float]) -> float:
-        return self.of.expected_error(errors)
 
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
         return self.of.sentences(noises, confidence)

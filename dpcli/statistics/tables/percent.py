@@ -39,6 +39,7 @@ from dpcli.queries.query import LinearQuery
 from dpcli.statistics.counts.known_sum import ROWS, sum_is_public
 from dpcli.statistics.design import (
     Design,
+    DesignOf,
     Inputs,
     NoiseOfNumbers,
     NoisyAnswer,
@@ -133,13 +134,12 @@ NoisesOf = Callable[[Sequence[NoisyAnswer], bool], Iterable[PartNoise]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shares(Design):
+class Shares(DesignOf):
     """Percent of the noisy totals of `tables`, from the counts of the design `of`.
 
     A table has some rows and columns. If the total is public, it is the last answer.
     """
 
-    of: Design
     percent: str
     tables: tuple[Table, ...]
     noises_of: NoisesOf | None = None
@@ -152,13 +152,6 @@ class Shares(Design):
     def raw_design(self) -> Design:
         """That of the counts, which add up."""
         return self.of
-
-    @property
-    def agrees(self) -> bool:
-        return self.of.agrees
-
-    def expected_error(self, errors: Sequence[float]) -> float:
-        return self.of.expected_error(errors[: len(self.of.queries)])
 
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
         reason = self.of.sentences(noises, confidence)
@@ -362,8 +355,7 @@ def shares(
     is_public: bool = False,
 ) -> Shares:
     """The design of shares of the counts of the design `of`."""
-    return Shares(
-        of.inputs, queries, of.families, of.measures, of.reason,
-        gains_by_epsilon=of.gains_by_epsilon, answered_by=of.answered_by,
-        of=of, percent=percent, tables=tables, noises_of=noises_of, is_public=is_public,
+    return Shares.about(
+        of, queries=queries, percent=percent, tables=tables, noises_of=noises_of,
+        is_public=is_public,
     )  # fmt: skip
