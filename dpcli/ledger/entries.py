@@ -15,7 +15,7 @@ from typing import cast
 
 from dpcli.data.periods import parse_period
 from dpcli.ledger.account import require_joint
-from dpcli.ledger.balance import AccountTerms, day_number, terms_from_payload
+from dpcli.ledger.balance import AccountTerms, Payload, day_number, terms_from_payload
 from dpcli.ledger.chain import CLOSE, LOST, OPEN, RELEASE, LedgerEntry, canonical, entry_names
 from dpcli.ledger.charge import RESPONSES, STOPPED
 from dpcli.problems.errors import LedgerError
@@ -78,14 +78,17 @@ def _fault(
         return f"is about the account `{dataset}`, which was never opened"
     if entry.kind == RELEASE and terms is not None:
         parent = accounts[terms.part_of or dataset]
-        return _release_fault(entry, (terms, parent), released)
+        return _release_fault(entry, content, (terms, parent), released)
     return "" if entry.kind == CLOSE else f"is of the kind `{entry.kind}`, which does not exist"
 
 
 def _release_fault(
-    entry: LedgerEntry, charged: Sequence[AccountTerms], released: set[tuple[str, str]]
+    entry: LedgerEntry,
+    content: Payload,
+    charged: Sequence[AccountTerms],
+    released: set[tuple[str, str]],
 ) -> str:
-    content, release = entry.content(), (entry.dataset, entry.release_id)
+    release = entry.dataset, entry.release_id
     files = cast("list[object]", content.get("files", []))
     # Queries find the files by this text.
     are_found = (FILES in entry.payload) == ("files" in content)
