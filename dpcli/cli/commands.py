@@ -33,6 +33,7 @@ TABLE = {
     "check": ("check:check", "Report every problem of SPEC at once; with DATA, of the file too"),
     "plan": ("plan:plan", "Print what a release would ask, hide and reveal; reads no data"),
     "simulate": ("simulate:simulate", "Try SPEC on synthetic rows; reads no data"),
+    "audit": ("audit:audit", "Attack the promises of SPEC on neighbors; reads no data"),
     "release": (
         "release:release",
         "Write a noisy table of DATA, as SPEC asks, and a privacy report",

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import sqrt
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from dpcli.numeric.arrays import Array, Floats, integer_array, np
 from dpcli.planning.plan import CentralPlan, PlannedQuery
-from dpcli.privacy.confidential import Group, Groups
+from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.unit import Neighbors, PersonUnit
 from dpcli.proof.neighbors import Row, RowMaker, Rows
@@ -23,11 +23,17 @@ from dpcli.proof.weights import vector_norms
 from dpcli.queries.query import BoundedQuery, Query
 from dpcli.simulation.synthetic import Corners, Stream, SyntheticDataset
 
+if TYPE_CHECKING:
+    from dpcli.engine.sums.aggregate import ConfidentialAnswer
+
+MOST_UNITS, UNITS_OF_CHOICES, RANDOM_UNITS = 60, 8, 40
+"""Units that are tried for a query, around other rows for choices, and at random."""
+
 FIRST_COMMON = 1_000
 """The number of the first id of people that both neighbors have."""
 
-MOST_UNITS, UNITS_OF_CHOICES, RANDOM_UNITS = 60, 14, 40
-"""Units that are tried for a query, around other rows for choices, and at random."""
+MOST_COMMON = 2_000
+"""The most rows that neighbors have in common."""
 
 CANDIDATES = 4
 """Pairs around the same rows from which draws choose the worst."""
@@ -63,6 +69,12 @@ class Reached:
         return self.part.calibrated.sensitivity
 
     @property
+    def claims(self) -> Norms:
+        """The stated L0, L1, L2 squared and Linf."""
+        stated = self.stated
+        return stated.l0, stated.l1, stated.l2_squared, stated.linf
+
+    @property
     def share(self) -> float | None:
         """The share of the stated L1 or L2 that was reached; None if there is none to reach."""
         _, l1, l2_squared, _ = self.norms
@@ -75,11 +87,10 @@ class Reached:
     @property
     def above(self) -> list[str]:
         """The norms in which a change was larger than is stated."""
-        stated = self.stated
-        claims = (stated.l0, stated.l1, stated.l2_squared, stated.linf)
+        claims = self.claims
         if self.part.weighted.query.vectors or self.part.weighted.query.chooses:
             # The noise of vectors and choices depends on L1 alone.
-            claims = (1 << 99, stated.l1, 1 << 99, 1 << 99)
+            claims = (1 << 99, claims[1], 1 << 99, 1 << 99)
         names = zip(("L0", "L1", "L2", "Linf"), self.norms, claims, strict=True)
         return [name for name, reached, claim in names if reached > claim]
 
@@ -124,22 +135,18 @@ class Attack:
         }
         self._units = {query: one.relation.unit for query, one in queries.items()}
 
-    @property
-    def queries(self) -> list[BoundedQuery]:
-        """All queries of the plan, also those of the check and of chosen bounds."""
-        return [
-            BoundedQuery(part.calibrated.query, part.calibrated.relation.unit)
-            for _, part in self.parts
-        ]
-
     def dataset(self, common: Rows, own: Rows) -> SyntheticDataset:
         """Rows in common, and those of one more unit."""
         rows: list[Row] = [
-            row | dict.fromkeys(self._ids, FIRST_COMMON + number)
+            {**row, **dict.fromkeys(self._ids, FIRST_COMMON + number)}
             for number, row in enumerate(common)
         ]
-        rows += [row | dict.fromkeys(self._ids, 0) for row in own]
+        rows += [{**row, **dict.fromkeys(self._ids, 0)} for row in own]
         return SyntheticDataset.of_corners(self.corners, rows)
+
+    def maker(self, part: PlannedQuery) -> RowMaker:
+        """Makes rows for a query of the plan."""
+        return self._makers[part.calibrated.query]
 
     def run(self, seconds: float) -> None:
         """Compare the answers about all neighbors; random ones as long as there is time."""
@@ -149,6 +156,13 @@ class Attack:
             for query, maker in self._makers.items()
         }
         self._compare((), [[one.rows for one in units] for units in own.values()])
+        for _, part in self.parts:
+            if rule := part.calibrated.partition_selection:
+                # A group that is published half of the time.
+                query = part.calibrated.query
+                rows = self._makers[query].private_rows(1, min(rule.threshold, MOST_COMMON))
+                few = [one.rows for one in _few(own[query], UNITS_OF_CHOICES)]
+                self._compare(tuple(rows), [few], query)
         choices = sum(query.chooses or query.minimizes for query in self._makers)
         for query, maker in self._makers.items():
             if not (query.chooses or query.minimizes):
@@ -157,16 +171,16 @@ class Attack:
             choices, until = choices - 1, time.monotonic() + left
             few = [one.rows for one in _few(own[query], UNITS_OF_CHOICES)]
             for common in maker.common():
-                self._compare(common, [few])
+                self._compare(common, [few], query)
                 if time.monotonic() > until:
                     break
         for query in self._short():
-            maker, rows = self._makers[query], self._rows_of(query)
+            maker, most = self._makers[query], self._rows_of(query)
             drawn = [
-                maker.random(1 + at % rows, any_cell=at % 3 == 0) for at in range(RANDOM_UNITS)
+                maker.random(1 + at % most, any_cell=at % 3 == 0) for at in range(RANDOM_UNITS)
             ]
             common = maker.random(3, any_cell=False) if query.chooses else ()
-            self._compare(common, [drawn])
+            self._compare(common, [drawn], query)
             if time.monotonic() > end:
                 return
 
@@ -181,8 +195,18 @@ class Attack:
         short = [one for one in every if one.share is not None and one.share < 1]
         return list(dict.fromkeys(one.part.calibrated.query for one in short))
 
-    def _compare(self, common: Rows, blocks: Sequence[Sequence[Rows]]) -> None:
-        """Compare all pairs of units of a block, and each unit with none, around some rows."""
+    def _compare(
+        self, common: Rows, blocks: Sequence[Sequence[Rows]], query: Query | None = None
+    ) -> None:
+        """Compare all pairs of units of a block, and each unit with none, around some rows.
+
+        Only the entries with a `query` are compared, if one is given.
+        """
+        names = {
+            planned.name for planned, part in self.parts
+            if query is None or part.calibrated.query == query
+        }  # fmt: skip
+        parts = [(planned, part) for planned, part in self.parts if planned.name in names]
         units: dict[_Frozen, int] = {_Frozen(()): 0}
         pairs: dict[tuple[int, int], None] = {}
         exchanges_rows = self._exchanges and not isinstance(self._unit, PersonUnit)
@@ -195,11 +219,12 @@ class Attack:
         rows = [one.rows for one in units]
         if not pairs:
             return
-        answers = [[one for one in self._exact(common, own)] for own in rows]
+        asked = [bounded(part) for _, part in parts]
+        answers = [list(self.exact(common, own, asked)) for own in rows]
         self.datasets += len(rows)
         ends = np.array(list(pairs))
         strengths: dict[str, Floats] = {}
-        for number, (planned, part) in enumerate(self.parts):
+        for number, (planned, part) in enumerate(parts):
             changes = _norms(part, [one[number] for one in answers], ends)
             index = [one.part for one in self.reached[planned.name]].index(part)
             reached = self.reached[planned.name][index]
@@ -211,10 +236,13 @@ class Attack:
                 one, other = (rows[end] for end in ends[at])
                 self.worst[name].append((float(strength[at]), Pair(common, one, other)))
 
-    def _exact(self, common: Rows, own: Rows) -> Iterator[Array | Groups]:
+    def exact(
+        self, common: Rows, own: Rows, asked: Sequence[BoundedQuery]
+    ) -> Iterator[Array | Groups]:
+        """The exact answers about rows in common and those of one more unit."""
         with self.dataset(common, own) as dataset:
-            for answer in dataset.aggregate(self.queries):
-                value = dataset.exact(answer)  # type: ignore[arg-type,var-annotated]
+            for answer in dataset.aggregate(asked):
+                value = exact_of(dataset, answer)
                 yield value if isinstance(value, Groups) else integer_array(value)
 
 
@@ -230,6 +258,16 @@ class _Frozen:
 
     def __hash__(self) -> int:
         return hash(self._key)
+
+
+def exact_of(dataset: SyntheticDataset, answer: ConfidentialAnswer) -> Array | Groups:
+    """The exact answer about synthetic rows."""
+    return dataset.exact(cast("Confidential[Cells | Groups]", answer))
+
+
+def bounded(part: PlannedQuery) -> BoundedQuery:
+    """The query as the engine answers it, with its limits."""
+    return BoundedQuery(part.calibrated.query, part.calibrated.relation.unit)
 
 
 def _few(items: Sequence[K], most: int) -> Sequence[K]:

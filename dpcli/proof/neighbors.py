@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
 
-from dpcli.data.column import file_columns
+from dpcli.data.column import Column, file_columns
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import Axis
 from dpcli.data.possible_values import possible_values
@@ -38,7 +38,10 @@ MOST_ROWS = 400
 SEVERAL_ROWS = 24
 """Rows of a person of which values are made, where no limit says how many."""
 
-SPLITS = ((1, 0), (1, 1), (0, 2), (1, 3), (3, 1), (5, 5), (9, 1), (1, 9), (19, 1), (1, 19), (0, 31))
+SPLITS = (
+    (1, 0), (1, 1), (0, 31), (1, 3), (3, 1), (5, 5), (0, 120), (9, 1), (1, 9), (0, 2), (19, 1),
+    (1, 19),
+)  # fmt: skip
 """Numbers of low and high rows that neighbors have in common, where that matters.
 
 The ranks of usual quantiles are near these.
@@ -69,8 +72,10 @@ class RowMaker:
             )
             self._allowed[name] = [at for _, at in values] or [at for at, _ in cells] or [*range(8)]
 
-        def own_names(columns: Sequence[object]) -> list[str]:
-            return list(dict.fromkeys(names[one.file_key] for one in columns if one.file_key in names))  # type: ignore[attr-defined]
+        def own_names(columns: Sequence[Column]) -> list[str]:
+            return list(
+                dict.fromkeys(names[one.file_key] for one in columns if one.file_key in names)
+            )
 
         self._axes = [
             (own_names(file_columns([axis.column])), axis) for axis in query.grouping_axes
@@ -84,9 +89,9 @@ class RowMaker:
     def row(self, pattern: Mapping[str, int], cell: Mapping[str, int], text: int = 0) -> Row:
         """A row with these values in a cell; all other columns have their first value."""
         plain = {name: allowed[0] for name, allowed in self._allowed.items()}
-        return plain | dict.fromkeys(self._texts, text) | pattern | cell
+        return {**plain, **dict.fromkeys(self._texts, text), **pattern, **cell}
 
-    def patterns(self) -> list[Mapping[str, int]]:
+    def patterns(self) -> Sequence[Mapping[str, int]]:
         """Ways to set the values: all least, all greatest, one of them other than the rest."""
         names, allowed = self._valued, self._allowed
         if not names:
@@ -97,8 +102,8 @@ class RowMaker:
         found = [least, most, middle]
         found += [one | {name: other[name]} for name in names for one, other in
                   ((least, most), (most, least))]  # fmt: skip
-        distinct = list({tuple(one.items()): one for one in found}.values())
-        return distinct[:MOST_PATTERNS]
+        distinct = {tuple(one.items()): one for one in found}
+        return [*distinct.values()][:MOST_PATTERNS]
 
     def cells(self) -> Iterator[Mapping[str, int]]:
         """Different cells of the query, as the values of a row that lies there."""
@@ -111,8 +116,8 @@ class RowMaker:
                 choices.append([dict(pairs) for pairs in islice(product(*parts), 200)])
         # Successive cells differ in the first axis, too: limits are often on groups.
         order = product(*reversed(choices))
-        for parts in order:
-            yield {name: at for part in parts for name, at in part.items()}
+        for chosen in order:
+            yield {name: at for part in chosen for name, at in part.items()}
 
     def some_cells(self, first: int) -> list[Mapping[str, int]]:
         """The first cells of the query, and a few that are spread over the others."""
@@ -177,6 +182,13 @@ class RowMaker:
     def _one_of(self, choices: Sequence[int]) -> int:
         self._drawn += 1
         return choices[int(self._stream.below(len(choices), np.array([self._drawn]))[0])]
+
+    def private_rows(self, groups: int, each: int) -> Iterator[Row]:
+        """Rows in as many private groups, the same number in each."""
+        pattern, cell = self.patterns()[0], self.some_cells(1)[0]
+        private = [name for names, axis in self._axes if axis.is_private for name in names]
+        for group in range(groups):
+            yield from [self.row(pattern, {**cell, **dict.fromkeys(private, group)})] * each
 
     def common(self) -> Iterator[Rows]:
         """What neighbors have in common, for answers to which that matters."""

@@ -15,28 +15,30 @@ from dpcli.privacy.norms import named_tables
 GAUSSIAN_DEVIATIONS = 12
 """Beyond this number of deviations, Gaussian noise has a probability below 1e-32."""
 
-NODES = 40
-"""Nodes of the quadrature for choices: exact for up to 80 candidates, and close for more."""
+NODES = 100
+"""Nodes of the quadrature for choices, which is exact for up to 200 candidates."""
 
 
 def vector_norms(size: int, body: str, vectors: Array) -> Array:
     """The norms of vectors that noise is about, added up; each row has several vectors."""
+    total: Array
     parts = vectors.reshape(len(vectors), -1, size)
     up, down = (np.maximum(sign * parts, 0) for sign in (1, -1))
     if body == "cube":
-        return np.abs(parts).max(axis=2).sum(axis=1)
-    if body == "zero-one":
-        return (up.max(axis=2) + down.max(axis=2)).sum(axis=1)
-    tables = named_tables(body)
-    if tables is None:
-        return np.maximum(up.sum(axis=2), down.sum(axis=2)).sum(axis=1)
-    norm, sizes = tables
-    starts = list(accumulate(sizes, initial=0))[:-1]
-    rises, falls = (np.add.reduceat(part, starts, axis=2) for part in (up, down))
-    total = (rises - falls)[:, :, 0]
-    # Decreases where the sum is not negative, else increases.
-    against = np.where((total >= 0)[:, :, None], falls, rises).max(axis=2)
-    return (norm.decrease * against + (norm.total or 0) * np.abs(total)).sum(axis=1)
+        total = np.abs(parts).max(axis=2).sum(axis=1)
+    elif body == "zero-one":
+        total = (up.max(axis=2) + down.max(axis=2)).sum(axis=1)
+    elif (tables := named_tables(body)) is None:
+        total = np.maximum(up.sum(axis=2), down.sum(axis=2)).sum(axis=1)
+    else:
+        norm, sizes = tables
+        starts = list(accumulate(sizes, initial=0))[:-1]
+        rises, falls = (np.add.reduceat(part, starts, axis=2) for part in (up, down))
+        sums = (rises - falls)[:, :, 0]
+        # Decreases where the sum is not negative, else increases.
+        against = np.where((sums >= 0)[:, :, None], falls, rises).max(axis=2)
+        total = (norm.decrease * against + (norm.total or 0) * np.abs(sums)).sum(axis=1)
+    return total
 
 
 def log_weights(noise: Noise, values: Array) -> Floats:
@@ -44,9 +46,10 @@ def log_weights(noise: Noise, values: Array) -> Floats:
     scale = float(noise.scale)
     if isinstance(noise, VectorNoise):
         return vector_norms(noise.size, noise.body, values) / -scale
-    if noise.kind == "gaussian":
-        return (values.astype(np.float64) ** 2).sum(axis=1) / (-2 * scale**2)
-    return np.abs(values).sum(axis=1).astype(np.float64) / -scale
+    numbers: Floats = values.astype(np.float64)
+    is_square = noise.kind == "gaussian"
+    sizes: Floats = (numbers**2 if is_square else np.abs(numbers)).sum(axis=1)
+    return sizes / (-2 * scale**2 if is_square else -scale)
 
 
 def tail_of(noise: Noise) -> Callable[[int], float]:
@@ -96,7 +99,7 @@ def gaussian_mu(noise: Noise) -> float:
 
     It is the worst threshold for one cell that changes by one: the finest grid of losses.
     """
-    from scipy.special import ndtri
+    from scipy.special import ndtri  # noqa: PLC0415 - slow to load
 
     scale, tail = float(noise.scale), tail_of(noise)
     values = range(ceil(-4 * scale) - 1, ceil(4 * scale) + 2)

@@ -61,7 +61,8 @@ class SeriesQuery(QueryOfNumbers):
         ]
         # The answers of all pairs at once: numbers depend on those of the same cell alone.
         by_pair = np.concatenate([one.reshape(-1, *sums.shape) for one in answers])
-        return np.abs(np.moveaxis(by_pair, 1, 0).reshape(len(sums), -1))
+        changes: Array = np.abs(np.moveaxis(by_pair, 1, 0).reshape(len(sums), -1))
+        return changes
 
     @abstractmethod
     def of_first(self, answers: Array) -> Array:

@@ -100,7 +100,7 @@ def written(
 def _used(column: NumericColumn, queries: Sequence[Query]) -> Iterator[int]:
     """Where conditions on the column end, and where its bins begin."""
     for query in queries:
-        for axis in query.axes:
+        for axis in query.grouping_axes:
             if axis.column.name == column.name:
                 yield from axis.starts
         for test in query.where:

@@ -337,7 +337,7 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
         if type(corners) is not Corners:
             raise TypeError("extreme cells cannot be subclassed")
         made = cls.__new__(cls)
-        made._open(corners.spec, len(rows), 0, corners, rows)
+        made._open(corners.spec, len(rows), 0, corners, rows)  # noqa: SLF001 - its own
         return made
 
     def _open(
