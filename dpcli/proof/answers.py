@@ -161,17 +161,17 @@ class Attack:
                 # A group that is published half of the time.
                 query = part.calibrated.query
                 rows = self._makers[query].private_rows(1, min(rule.threshold, MOST_COMMON))
-                few = [one.rows for one in _few(own[query], UNITS_OF_CHOICES)]
-                self._compare(tuple(rows), [few], query)
+                units = [one.rows for one in few(own[query], UNITS_OF_CHOICES)]
+                self._compare(tuple(rows), [units], query)
         choices = sum(query.chooses or query.minimizes for query in self._makers)
         for query, maker in self._makers.items():
             if not (query.chooses or query.minimizes):
                 continue
             left = (end - time.monotonic()) / max(1, choices)
             choices, until = choices - 1, time.monotonic() + left
-            few = [one.rows for one in _few(own[query], UNITS_OF_CHOICES)]
+            units = [one.rows for one in few(own[query], UNITS_OF_CHOICES)]
             for common in maker.common():
-                self._compare(common, [few], query)
+                self._compare(common, [units], query)
                 if time.monotonic() > until:
                     break
         for query in self._short():
@@ -270,7 +270,8 @@ def bounded(part: PlannedQuery) -> BoundedQuery:
     return BoundedQuery(part.calibrated.query, part.calibrated.relation.unit)
 
 
-def _few(items: Sequence[K], most: int) -> Sequence[K]:
+def few(items: Sequence[K], most: int) -> Sequence[K]:
+    """All of some items, or as many as this, evenly spread."""
     return [items[at * len(items) // most] for at in range(most)] if len(items) > most else items
 
 
@@ -279,7 +280,7 @@ def _different(order: Sequence[int], strength: Floats, most: int) -> Iterable[in
     if not order:
         return []
     equal = [at for at in order if strength[at] == strength[order[0]]]
-    return dict.fromkeys([*_few(equal, most), *order[:2]])
+    return dict.fromkeys([*few(equal, most), *order[:2]])
 
 
 def names_of(answers: Iterable[Groups]) -> list[Group]:

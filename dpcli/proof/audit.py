@@ -13,7 +13,7 @@ from typing import cast
 from dpcli.numeric.arrays import Array, add_exact, np
 from dpcli.planning.plan import CentralPlan, PlannedQuery, PlannedStatistic
 from dpcli.privacy.confidential import Confidential, Groups
-from dpcli.proof.answers import Attack, Pair, Reached, bounded, exact_of
+from dpcli.proof.answers import Attack, Pair, Reached, bounded, exact_of, few
 from dpcli.proof.claims import claim_faults
 from dpcli.proof.draws import PILOT, Bound, Claim, EntryDraws
 from dpcli.proof.neighbors import RowMaker
@@ -124,7 +124,9 @@ def _draw(
     # Sums change alike, whatever rows neighbors have in common.
     depends = any(part.calibrated.partition_selection or part.weighted.query.chooses
                   or part.weighted.query.minimizes for part in planned.queries)  # fmt: skip
-    ranked = sorted(attack.worst[planned.name], key=lambda pair: -pair[0])[:MOST_PAIRS]
+    pairs = attack.worst[planned.name]
+    strongest = max((strength for strength, _ in pairs), default=0.0)
+    ranked = few([pair for pair in reversed(pairs) if pair[0] >= strongest / 2], MOST_PAIRS)
     end = time.monotonic() + seconds / 3
     for _, pair in ranked:
         tried = _entry_draws(attack, planned, pair)
@@ -204,8 +206,10 @@ def _noise_faults(
                 for at, (part, values, answer) in enumerate(
                     zip(planned.queries, own.values, noisy.answers, strict=True)
                 ):
-                    if _is_added(part) and len(values) == len(answer.values):
-                        added = add_exact(answer.values, -values)
+                    if _is_added(part):
+                        earlier = [one.values for one in noisy.answers[:at]]
+                        narrowed = part.calibrated.query.narrowed(values, earlier)
+                        added = add_exact(answer.values, -narrowed)
                         noises.append(added)
                         sample = samples.setdefault(
                             (planned.name, at), NoiseSample(part.calibrated.noise)

@@ -6,7 +6,7 @@ They are recomputed here from scales, sensitivities and thresholds alone, in flo
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import exp, sqrt
+from math import exp, floor, sqrt
 
 from dpcli.planning.plan import PlannedQuery, PlannedStatistic
 from dpcli.privacy.unit import Neighbors, Relation
@@ -15,8 +15,11 @@ from dpcli.proof.weights import tail_of
 FLOATS = 1e-6
 """More than the relative error of floats."""
 
-DISCRETE = 0.02
-"""More than whole numbers change the delta of Gaussian noise of scale 1 or more, relatively."""
+DISCRETE = 0.25
+"""More than whole numbers change the delta of Gaussian noise of scale 2 or more, relatively.
+
+Where several numbers change; that of a single one is exact.
+"""
 
 
 def claim_faults(planned: PlannedStatistic) -> Iterator[str]:
@@ -30,7 +33,7 @@ def claim_faults(planned: PlannedStatistic) -> Iterator[str]:
         if epsilon > float(target.epsilon) * (1 + FLOATS):
             yield f"the noise has epsilon {epsilon:.6g}, and {float(target.epsilon):.6g} is charged"
         left = float(target.epsilon) - epsilon
-        if gaussian and _delta(gaussian, left) > float(target.delta) * (1 + DISCRETE):
+        if gaussian and _delta(gaussian, left) > float(target.delta) * (1 + FLOATS):
             yield f"the noise has delta {_delta(gaussian, left):.3g} at the charged epsilon"
     else:
         rho = sum(_mu_squared(part) / 2 for part in gaussian)
@@ -57,11 +60,20 @@ def _mu_squared(part: PlannedQuery) -> float:
 
 
 def _delta(parts: Sequence[PlannedQuery], epsilon: float) -> float:
-    """The delta of Gaussian noise (Balle and Wang 2018); zero for rare scales below 1."""
+    """The delta of Gaussian noise: of whole numbers if one changes, else of continuous noise.
+
+    See Canonne, Kamath and Steinke 2020, and Balle and Wang 2018. Zero for several changes and a
+    scale below 2, where it is not close.
+    """
+    noise, sensitivity = parts[0].calibrated.noise, parts[0].calibrated.sensitivity
+    if len(parts) == 1 and sensitivity.l0 == 1:
+        tail, change = tail_of(noise), sensitivity.linf
+        first = floor(epsilon * float(noise.scale) ** 2 / change - change / 2 + FLOATS) + 1
+        return tail(first) - exp(epsilon) * tail(first + change)
     from scipy.special import ndtr  # noqa: PLC0415 - slow to load
 
-    if min(part.calibrated.noise.scale for part in parts) < 1:
+    if min(part.calibrated.noise.scale for part in parts) < 2:
         return 0.0
     mu = sqrt(sum(map(_mu_squared, parts)))
     far, near = epsilon / mu + mu / 2, epsilon / mu - mu / 2
-    return float(ndtr(-near) - exp(epsilon) * ndtr(-far))
+    return float(ndtr(-near) - exp(epsilon) * ndtr(-far)) / (1 + DISCRETE)

@@ -39,8 +39,8 @@ SEVERAL_ROWS = 24
 """Rows of a person of which values are made, where no limit says how many."""
 
 SPLITS = (
-    (1, 0), (1, 1), (0, 31), (1, 3), (3, 1), (5, 5), (0, 120), (9, 1), (1, 9), (0, 2), (19, 1),
-    (1, 19),
+    (20, 20), (1, 0), (1, 1), (0, 31), (1, 3), (3, 1), (5, 5), (0, 120), (9, 1), (1, 9), (0, 2),
+    (19, 1), (1, 19),
 )  # fmt: skip
 """Numbers of low and high rows that neighbors have in common, where that matters.
 

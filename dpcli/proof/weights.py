@@ -15,6 +15,9 @@ from dpcli.privacy.norms import named_tables
 GAUSSIAN_DEVIATIONS = 12
 """Beyond this number of deviations, Gaussian noise has a probability below 1e-32."""
 
+MOST_SUMMED = 1e5
+"""The greatest scale for which the probabilities of Gaussian noise are added up."""
+
 NODES = 100
 """Nodes of the quadrature for choices, which is exact for up to 200 candidates."""
 
@@ -55,18 +58,19 @@ def log_weights(noise: Noise, values: Array) -> Floats:
 def tail_of(noise: Noise) -> Callable[[int], float]:
     """P[noise >= k] for whole k, for noise that is added to numbers.
 
-    That of vectors is the probability that its class states.
+    That of vectors, and of very wide Gaussian noise, is the one that its class states.
     """
     scale = float(noise.scale)
     if noise.kind == "laplace":
-        ratio = exp(-1 / scale)
 
         def laplace(value: int) -> float:
-            part = ratio ** abs(value if value > 0 else 1 - value) / (1 + ratio)
+            part = exp(-(value if value > 0 else 1 - value) / scale) / (1 + exp(-1 / scale))
             return part if value > 0 else 1 - part
 
         return laplace
     if noise.kind != "gaussian":
+        return noise.approximate_tail
+    if scale > MOST_SUMMED:
         return noise.approximate_tail
     far = ceil(GAUSSIAN_DEVIATIONS * scale) + 1
     chances = np.exp(-(np.arange(-far, far + 1) ** 2) / (2 * scale**2))
