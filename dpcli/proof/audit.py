@@ -143,7 +143,7 @@ def _draw(
     entry.bound = claim.of_draws(best[1], number, seconds * 2 / 3)
     if entry.bound.is_above:
         least, claimed = f"{entry.bound.bound:.4g}", f"{claim.value:.4g}"
-        entry.faults.append(f"outputs show a {claim.measure} of {least} or more, not {claimed}")
+        entry.faults.append(f"outputs show that {claim.measure} is {least} or more, not {claimed}")
     for drawn in best[1].drawn:
         if drawn.sample is not None:
             entry.faults += [

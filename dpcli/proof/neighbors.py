@@ -94,6 +94,8 @@ class RowMaker:
     def patterns(self) -> Sequence[Mapping[str, int]]:
         """Ways to set the values: all least, all greatest, one of them other than the rest."""
         names, allowed = self._valued, self._allowed
+        if self._query.counted_values is not None and len(names) == 1:
+            return [{names[0]: at} for at in allowed[names[0]]]
         if not names:
             # A row in a group may have the value by which it is grouped.
             return [{}]
@@ -151,10 +153,16 @@ class RowMaker:
                 continue
             for first in (0, touched):
                 own = cells[first : first + touched] or cells[:1]
-                spread = [self.row(pattern, cell) for cell in own for _ in range(in_cell)]
-                yield tuple(spread[:total])
                 mixed = [self.row((pattern, other)[at % 2], cell) for at, cell in enumerate(own)]
                 yield tuple(mixed[:total])
+                # Another unit may have its full cells where this one has its last rows.
+                for order, last in product((own, own[::-1]), (pattern, other)):
+                    full = [
+                        self.row(pattern if at < total // in_cell else last, cell)
+                        for at, cell in enumerate(order)
+                        for _ in range(in_cell)
+                    ]
+                    yield tuple(full[:total])
             yield (self.row(pattern, cells[0]),) * min(in_cell, MOST_ROWS)
             yield (self.row(pattern, cells[0]),) * min(2 * total + 1, MOST_ROWS)
             yield (self.row(pattern, cells[0]),) * SEVERAL_ROWS

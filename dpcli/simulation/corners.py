@@ -67,7 +67,8 @@ def corners_of(column: Column, queries: Sequence[Query]) -> tuple[Corner, ...]:
     found |= {value for value in _used(numeric, queries) if low <= value <= high}
     steps = list(_spread(sorted(found)))
     # Cells outside the bounds are clamped to them.
-    outside = [] if len(numeric.declared_ranges) > 1 or numeric.is_date else [low - 1, high + 1]
+    is_listed = numeric.bounds is not None and len(numeric.declared_ranges) > 1
+    outside = [] if is_listed or numeric.is_date else [low - 1, high + 1]
     texts = written(numeric, [*steps, *outside], [NOON] * (len(steps) + len(outside)))
     values = [*steps, *([low, high] if outside else [])]
     return (*map(Corner, texts, values), *odd)
