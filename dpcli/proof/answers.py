@@ -26,7 +26,7 @@ from dpcli.simulation.synthetic import Corners, Stream, SyntheticDataset
 if TYPE_CHECKING:
     from dpcli.engine.sums.aggregate import ConfidentialAnswer
 
-MOST_UNITS, UNITS_OF_CHOICES, RANDOM_UNITS = 90, 8, 40
+MOST_UNITS, UNITS_OF_CHOICES, RANDOM_UNITS = 120, 8, 40
 """Units that are tried for a query, around other rows for choices, and at random."""
 
 FIRST_COMMON = 1_000

@@ -26,8 +26,8 @@ Row = Mapping[str, int]
 
 Rows = tuple[Row, ...]
 
-MOST_PATTERNS = 14
-"""The most different ways to set the values of a row."""
+MOST_PATTERNS = 6
+"""The most columns of which one is set to the other end than all others."""
 
 MOST_TRIED, SPREAD = 2_000, 5
 """Cells of a query that are listed, and into how many parts they are divided."""
@@ -101,11 +101,12 @@ class RowMaker:
             return [{}]
         least, most = ({name: allowed[name][end] for name in names} for end in (0, -1))
         middle = {name: allowed[name][len(allowed[name]) // 2] for name in names}
-        found = [least, most, middle]
-        found += [one | {name: other[name]} for name in names for one, other in
-                  ((least, most), (most, least))]  # fmt: skip
-        distinct = {tuple(one.items()): one for one in found}
-        return [*distinct.values()][:MOST_PATTERNS]
+        # Of a single value, they would be the same.
+        turned = names[: MOST_PATTERNS * (len(names) > 1)]
+        low, high = ([one | {name: other[name]} for name in turned]
+                     for one, other in ((least, most), (most, least)))  # fmt: skip
+        # The opposite of each is as far from the other end.
+        return [least, *low, middle, *high[::-1], most]
 
     def cells(self) -> Iterator[Mapping[str, int]]:
         """Different cells of the query, as the values of a row that lies there."""
@@ -144,6 +145,17 @@ class RowMaker:
         is_person = isinstance(unit, PersonUnit)
         total = min(total, MOST_ROWS)
         cells, patterns = self.some_cells(2 * touched + 2), self.patterns()
+        for first in (0, total) if is_person else (0,):
+            turns = [patterns[(first + at) % len(patterns)] for at in range(total)]
+            texts = range(first, first + total)
+            own = [cells[at // in_cell % len(cells)] for at in range(total)]
+            yield tuple(map(self.row, turns, own, texts))
+        if is_person:
+            for cell in (*cells[:2], cells[-1]):
+                yield tuple(
+                    self.row(patterns[at % len(patterns)], cell, at)
+                    for at in range(min(in_cell, total))
+                )
         for number, pattern in enumerate(patterns):
             other = patterns[-1 - number]
             yield (self.row(pattern, cells[0]),)
@@ -167,11 +179,6 @@ class RowMaker:
             yield (self.row(pattern, cells[0]),) * min(2 * total + 1, MOST_ROWS)
             yield (self.row(pattern, cells[0]),) * SEVERAL_ROWS
             yield (self.row(pattern, cells[0]), self.row(other, cells[0]))
-        for first in (0, total) if is_person else (0,):
-            turns = [patterns[(first + at) % len(patterns)] for at in range(total)]
-            texts = range(first, first + total)
-            own = [cells[at // in_cell % len(cells)] for at in range(total)]
-            yield tuple(map(self.row, turns, own, texts))
 
     def random(self, rows: int, *, any_cell: bool) -> Rows:
         """Rows of cells at random: of those that count, or of all, blanks and faults too."""
