@@ -117,6 +117,6 @@ def sentence(found: Audit) -> str:
 def fault_problems(found: Audit) -> list[Problem]:
     """A problem for everything that is above its claim."""
     return [
-        make_problem("promise-broken", entry=name, fault=fault, seed=found.seed)
+        make_problem("promise-broken", entry=name, fault=fault)
         for name, fault in found.faults
     ]
