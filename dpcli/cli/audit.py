@@ -71,8 +71,8 @@ def audit(
     """Attack the promises of SPEC; reads no data.
 
     Makes neighbors from the spec alone: extreme values, full limits, people in every group, rows
-    that move. Compares exact answers about both with the stated sensitivities, and tells their
-    noisy answers apart as well as many draws can: a lower bound of epsilon, or of mu for Gaussian
+    that move. Compares exact answers about both with the stated sensitivities, and distinguishes
+    their noisy answers as well as many draws can: a lower bound of epsilon, or of mu for Gaussian
     noise, next to what is claimed. Compares noise, choices and thresholds with their exact
     probabilities. Uses no ledger and spends nothing. --seed repeats the rows: noise has no seed.
 
@@ -93,11 +93,11 @@ def audit(
         raise UsageError.about("simulate-local")
     plan = make_plan(read)
 
-    def tell(what: str) -> None:
+    def show(what: str) -> None:
         if not quiet and sys.stderr.isatty():
             sys.stderr.write(f"{what}\n")
 
-    found = run_audit(plan, chosen, draws, seconds, tell)
+    found = run_audit(plan, chosen, draws, seconds, show)
     if as_json:
         write_json(json_text(audit_document(found)))
     else:

@@ -49,7 +49,7 @@ K = TypeVar("K")
 
 @dataclass(frozen=True)
 class Pair:
-    """Two neighbors: rows in common, each of its own unit, and those of one unit in either."""
+    """Two neighbors: rows of other units in common, and those of one unit in either."""
 
     common: Rows
     one: Rows
@@ -76,7 +76,7 @@ class Reached:
 
     @property
     def share(self) -> float | None:
-        """The share of the stated L1 or L2 that was reached; None if there is none to reach."""
+        """The share of the stated L1 or L2 that was reached; None without a stated one."""
         _, l1, l2_squared, _ = self.norms
         if not self.stated.l1 or self.part.weighted.query.minimizes:
             return None
@@ -101,7 +101,7 @@ class Reached:
 
 @dataclass
 class Attack:
-    """The neighbors of a plan: what they change, and which may be told apart best."""
+    """The neighbors of a plan: what they change, and which may be distinguished best."""
 
     plan: CentralPlan
     seed: int
@@ -198,7 +198,7 @@ class Attack:
     def _compare(
         self, common: Rows, blocks: Sequence[Sequence[Rows]], query: Query | None = None
     ) -> None:
-        """Compare all pairs of units of a block, and each unit with none, around some rows.
+        """Compare all pairs of units of a block, and each unit with none.
 
         Only the entries with a `query` are compared, if one is given.
         """
@@ -298,7 +298,7 @@ def _table(answers: Sequence[Array | Groups]) -> Array:
 
 
 def _norms(part: PlannedQuery, answers: Sequence[Array | Groups], ends: Array) -> list[Array]:
-    """L0, L1, L2 squared and Linf of the changes between pairs of answers, one array each."""
+    """L0, L1, L2 squared and Linf of changes between pairs, one array each."""
     query, block = part.calibrated.query, part.calibrated.query.block
     table = np.zeros((1, 0)) if query.minimizes else _table(answers)
     if block:

@@ -35,7 +35,7 @@ MOST_PAIRS = 24
 """Pairs of neighbors of which pilot draws choose one."""
 
 SYNTHETIC_ROWS, NOISES, MOST_RUNS = 300, 20_000, 400
-"""Rows of a release whose noise is tested, noises that are enough, and releases at most."""
+"""Rows of a tested release, noises that are enough, and the most releases."""
 
 GROUPS, SELECTIONS = 20_000, 50
 """Rows in groups at the threshold, and how often groups are selected."""
@@ -53,7 +53,7 @@ class EntryAudit:
 
     @property
     def reached(self) -> float | None:
-        """The least share of a stated sensitivity that neighbors reached; None without any."""
+        """The least share of a sensitivity that neighbors reached; None without any."""
         shares = [one.share for one in self.answers if one.share is not None]
         return min(shares) if shares else None
 
@@ -78,25 +78,25 @@ def audit(
     seed: int,
     draws: int | None = None,
     seconds: float = 60.0,
-    tell: Callable[[str], object] = lambda _: None,
+    report: Callable[[str], object] = lambda _: None,
 ) -> Audit:
     """Attack all entries of a plan, for about `seconds` each.
 
-    Without `draws`, there are enough for the usual precision. `tell` is called with the name of
+    Without `draws`, there are enough for the usual precision. `report` is called with the name of
     each entry.
     """
     attack = Attack(plan, seed)
     entries = {name: EntryAudit(name, answers) for name, answers in attack.reached.items()}
-    tell("exact answers")
+    report("exact answers")
     attack.run(seconds * SHARE_OF_ANSWERS * len(entries))
     for planned in plan.all_statistics:
-        tell(planned.name)
+        report(planned.name)
         entry = entries[planned.name]
         entry.faults += _above(entry.answers)
         entry.faults += claim_faults(planned)
         _draw(attack, planned, entry, RISK / len(entries), draws, seconds * (1 - SHARE_OF_ANSWERS))
         entry.faults += _selection_faults(attack, planned)
-    tell("noise of releases")
+    report("noise of releases")
     for name, fault in _noise_faults(plan, seed, entries, seconds):
         entries[name].faults.append(fault)
     return Audit(plan, seed, tuple(entries.values()), attack.datasets)
@@ -117,7 +117,7 @@ def _draw(
     draws: int | None,
     seconds: float,
 ) -> None:
-    """Draw outputs about the pair of neighbors that pilot draws tell apart best."""
+    """Draw outputs about the pair of neighbors that pilot draws distinguish best."""
     claim = Claim.of(planned, risk)
     number = draws or (GAUSSIAN_DRAWS if claim.measure == "mu" else PURE_DRAWS)
     best: tuple[float, EntryDraws] | None = None
@@ -190,7 +190,7 @@ def _selection_faults(attack: Attack, planned: PlannedStatistic) -> Iterator[str
 def _noise_faults(
     plan: CentralPlan, seed: int, entries: dict[str, EntryAudit], seconds: float
 ) -> Iterator[tuple[str, str]]:
-    """The noise of whole releases of synthetic rows, compared with exact probabilities."""
+    """The noise of releases of synthetic rows, compared with exact probabilities."""
     samples: dict[tuple[str, int], NoiseSample] = {}
     end = time.monotonic() + seconds
     before: list[Array] = []

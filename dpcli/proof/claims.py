@@ -1,4 +1,4 @@
-"""Whether the noise of an entry is enough for its loss, by the formulas of the papers.
+"""Whether the noise of an entry is enough for its loss, by published formulas.
 
 They are recomputed here from scales, sensitivities and thresholds alone, in floats.
 """
@@ -16,7 +16,7 @@ FLOATS = 1e-6
 """More than the relative error of floats."""
 
 DISCRETE = 0.25
-"""More than whole numbers change the delta of Gaussian noise of scale 2 or more, relatively.
+"""More than whole numbers change the delta of noise of scale 2 or more.
 
 Where several numbers change; that of a single one is exact.
 """
@@ -60,7 +60,7 @@ def _mu_squared(part: PlannedQuery) -> float:
 
 
 def _delta(parts: Sequence[PlannedQuery], epsilon: float) -> float:
-    """The delta of Gaussian noise: of whole numbers if one changes, else of continuous noise.
+    """The delta of Gaussian noise: exact if one number changes, else continuous.
 
     See Canonne, Kamath and Steinke 2020, and Balle and Wang 2018. Zero for several changes and a
     scale below 2, where it is not close.

@@ -1,4 +1,4 @@
-"""Outputs of an entry about two neighbors, drawn many times, and what tells them apart.
+"""Outputs about two neighbors, drawn many times, and what distinguishes them.
 
 The event that does so best is chosen by pilot draws, by the likelihood ratio of noise with a known
 distribution, the frequency of choices, or a direction in which minimizers differ. Other draws count
@@ -38,9 +38,9 @@ LEVELS = 300
 
 @dataclass(frozen=True)
 class Bound:
-    """What draws show of an entry: a lower bound of `measure`, next to what is claimed.
+    """What draws show: a lower bound of `measure`, next to what is claimed.
 
-    `claimed` allows for whole numbers, which tell neighbors apart slightly better than a mu says.
+    `claimed` allows for whole numbers, which distinguish neighbors slightly more than a mu says.
     """
 
     measure: str
@@ -61,13 +61,13 @@ class Bound:
 
 
 class Drawn(ABC):
-    """The outputs of one query about both neighbors, and scores that tell them apart."""
+    """Outputs of a query about both neighbors, and scores that distinguish them."""
 
     size = 1
     """How many numbers a draw has."""
 
     first = 1 << 13
-    """So many draws are timed first; fewer would be drawn one by one, which takes longer."""
+    """Draws that are timed first; fewer would be drawn one by one, which is slow."""
 
     sample: NoiseSample | ChoiceSample | None = None
     """Compares the draws about the first neighbor with exact probabilities."""
@@ -233,7 +233,7 @@ class DrawnChoices(Drawn):
 
 
 class DrawnMinimizers(Drawn):
-    """Minimizers of an objective, of which pilot draws show the direction that differs most."""
+    """Minimizers, of which pilot draws show the direction that differs most."""
 
     first = 1 << 4
 
@@ -262,7 +262,7 @@ class DrawnMinimizers(Drawn):
 
 
 class EntryDraws:
-    """Draws of all answers of an entry about two neighbors, and events that tell them apart."""
+    """Draws of all answers of an entry, and events that distinguish neighbors."""
 
     def __init__(
         self,
@@ -305,7 +305,7 @@ class EntryDraws:
             drawn.restart()
 
     def affordable(self, draws: int, seconds: float) -> int:
-        """As many draws of all that are made and scored in about this time, at least a few."""
+        """As many of the draws as are made in about this time, at least a few."""
         start, tried = time.monotonic(), min(drawn.first for drawn in self.drawn)
         while tried < draws:
             begun = time.monotonic()
@@ -418,7 +418,7 @@ class Claim:
 
 
 def _wilson(share: Floats, draws: int, deviations: float) -> Floats:
-    """The end of an interval of a probability, as many deviations from its share of draws."""
+    """The end of an interval of a probability, as many deviations from a share."""
     square = deviations**2 / draws
     root = np.sqrt(np.maximum(share * (1 - share), 0) / draws + square / (4 * draws))
     end: Floats = (share + square / 2 + deviations * root) / (1 + square)

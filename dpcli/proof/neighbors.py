@@ -1,4 +1,4 @@
-"""Neighbors in which the answers of a plan differ most: rows of extreme cells, from the spec alone.
+"""Neighbors in which answers differ most: rows of extreme cells, from the spec.
 
 For each query there are units with the least and the greatest values, in one group and in as many
 as limits allow, with more rows than limits allow, and random ones. Answers about all of them are
@@ -49,7 +49,7 @@ The ranks of usual quantiles are near these.
 
 
 class RowMaker:
-    """Makes rows for one query, so that they count unless a filter needs more than ranges."""
+    """Makes rows for one query; they count unless a filter needs more than ranges."""
 
     def __init__(self, query: Query, corners: Corners, stream: Stream) -> None:
         self._query, self._corners, self._stream, self._drawn = query, corners, stream, 0
@@ -92,7 +92,7 @@ class RowMaker:
         return {**plain, **dict.fromkeys(self._texts, text), **pattern, **cell}
 
     def patterns(self) -> Sequence[Mapping[str, int]]:
-        """Ways to set the values: all least, all greatest, one of them other than the rest."""
+        """Ways to set values: all least, all greatest, one other than the rest."""
         names, allowed = self._valued, self._allowed
         if self._query.counted_values is not None and len(names) == 1:
             return [{names[0]: at} for at in allowed[names[0]]]

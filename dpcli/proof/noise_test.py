@@ -31,7 +31,7 @@ MOST_NUMBERS = 48
 
 
 class NoiseSample:
-    """Noises of several numbers, drawn many times: their tails, zeros, and equal ones."""
+    """Noises of several numbers, drawn many times: tails, zeros, and equal ones."""
 
     def __init__(self, noise: Noise) -> None:
         self._noise = noise

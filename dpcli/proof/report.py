@@ -15,7 +15,7 @@ from dpcli.version import __version__
 HEADING = "audit: neighbors made from the spec, no release"
 """The first line of the output."""
 
-TITLE = "what neighbors change and reveal, beside what is claimed"
+TITLE = "what neighbors change and reveal, and what is claimed"
 
 CAPTION = (
     "change: the share of the stated sensitivity by which neighbors changed exact answers, of "
@@ -116,7 +116,4 @@ def sentence(found: Audit) -> str:
 
 def fault_problems(found: Audit) -> list[Problem]:
     """A problem for everything that is above its claim."""
-    return [
-        make_problem("promise-broken", entry=name, fault=fault)
-        for name, fault in found.faults
-    ]
+    return [make_problem("promise-broken", entry=name, fault=fault) for name, fault in found.faults]

@@ -1,4 +1,4 @@
-"""Probabilities of noise and of choices by their definitions, apart from the samplers."""
+"""Probabilities of noise and choices by their definitions, not by the samplers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NODES = 100
 
 
 def vector_norms(size: int, body: str, vectors: Array) -> Array:
-    """The norms of vectors that noise is about, added up; each row has several vectors."""
+    """The norms of vectors, added up; each row has several vectors."""
     total: Array
     parts = vectors.reshape(len(vectors), -1, size)
     up, down = (np.maximum(sign * parts, 0) for sign in (1, -1))
@@ -99,7 +99,7 @@ def choice_probabilities(kind: str, scale: Fraction, scores: Floats) -> Floats:
 
 
 def gaussian_mu(noise: Noise) -> float:
-    """How much more distinguishable discrete noise is than continuous noise, as a factor.
+    """How much more discrete noise reveals than continuous noise, as a factor.
 
     It is the worst threshold for one cell that changes by one: the finest grid of losses.
     """

@@ -89,7 +89,7 @@ class Query:
 
     @property
     def block(self) -> int | None:
-        """How many successive numbers of an exact answer are about the same; None for all."""
+        """How many successive numbers of an answer belong together; None for all."""
         return self.vectors[0] if self.vectors else 1
 
     @property

@@ -51,7 +51,7 @@ class SeriesQuery(QueryOfNumbers):
         return self.with_earlier(self.of.combined(answer, *following), (), 0)
 
     def changes(self, differences: Array) -> Array:
-        """The changes of all answers that have the sums of a period, its first answer's first."""
+        """The changes of all answers with the sums of a period, its own answer first."""
         sums = self.of_first(differences)
         own, none = sums.ravel(), np.zeros_like(sums).ravel()
         answers = [self.with_earlier(own, (), 0)]

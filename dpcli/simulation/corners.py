@@ -1,4 +1,4 @@
-"""Extreme cells of the columns of a spec: bounds, ends of conditions and bins, labels, blanks.
+"""Extreme cells of columns: bounds, ends of conditions and bins, labels, blanks.
 
 They follow from the spec alone. Neighbors in which answers differ most are made of them.
 """
@@ -46,7 +46,7 @@ def named_cell(number: int) -> str:
 
 
 def corners_of(column: Column, queries: Sequence[Query]) -> tuple[Corner, ...]:
-    """The extreme cells of a column in queries; none if its cells are names without end.
+    """The extreme cells of a column; none if they are numbered without end.
 
     The last two are blank and unreadable.
     """

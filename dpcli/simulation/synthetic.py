@@ -287,7 +287,7 @@ class _RowOwners:
 
 @final
 class Corners:
-    """The extreme cells of each declared column of a file, by its name, from the spec alone.
+    """The extreme cells of each declared column of a file, from the spec alone.
 
     A column of ids or private labels has none: its cells are numbered without end.
     """
@@ -330,7 +330,7 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
 
     @classmethod
     def of_corners(cls, corners: Corners, rows: Sequence[CornerRow]) -> SyntheticDataset:
-        """Rows of extreme cells of a spec: each row has the number of its cell in a column.
+        """Rows of extreme cells of a spec: each row has the number of its cells.
 
         Ids and private labels are numbered without end. Columns that a row does not name are blank.
         """
