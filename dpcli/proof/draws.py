@@ -32,6 +32,9 @@ PILOT, CHOSEN_BY = 4_000, 20_000
 CHUNK = 1 << 21
 """Numbers that are drawn at once."""
 
+DOUBT = 3.0
+"""By how many deviations probabilities may be off that pilot draws show."""
+
 LEVELS = 300
 """Thresholds that are tried for an event."""
 
@@ -387,8 +390,8 @@ class Claim:
         best = (0.0, float(tried[0]), True)
         for above in (True, False):
             rare, likely = (count - low[0], count - low[1]) if above else (high[1], high[0])
-            # An event that was not seen may occur.
-            shares = likely / count, (rare + 1) / (count + 1)
+            # The best of many events is often one that was seen too often by chance.
+            shares = (_wilson(likely / count, count, -DOUBT), _wilson(rare / count, count, DOUBT))
             least, most = (_wilson(share, draws, sign * -ndtri(self.risk / 2))
                            for share, sign in zip(shares, (-1, 1), strict=True))  # fmt: skip
             if self.measure == "mu":

@@ -99,10 +99,13 @@ def test_bounds_are_near_the_claim_and_not_above(entry: str, least: float) -> No
 
 @pytest.mark.slow
 def test_bounds_with_usual_draws_are_as_near_as_promised() -> None:
-    """0.97 of an epsilon of 1, and 0.94 of a mu."""
+    """0.97 of an epsilon of 1, and 0.94 of a mu.
+
+    A choice has nine tenths of the epsilon of its entry, and the number of rows the rest.
+    """
     for entry, least in (
         ("statistic: count, epsilon: 1", 0.97),
-        ("statistic: mode, column: kind, mechanism: permute_and_flip, epsilon: 1", 0.7),
+        ("statistic: mode, column: kind, mechanism: permute_and_flip, epsilon: 1", 0.8),
         ("statistic: count, mechanism: gaussian, epsilon: 3, delta: 1e-5", 0.94),
     ):
         (found,) = audit(plan_of(one(entry)), 1).entries
