@@ -49,7 +49,7 @@ statistics:
 
 def audited(text: str, draws: int = 20_000) -> dict[str, EntryAudit]:
     """What an audit finds of each entry of a spec."""
-    found = audit(plan_of(text), 1, draws, 4.0)
+    found = audit(plan_of(text), 1, draws, 15.0)
     return {entry.name: entry for entry in found.entries}
 
 
