@@ -213,11 +213,6 @@ class Simulation(Shown):
     document: dict[str, Any]
 
     @property
-    def kept(self) -> bool:
-        """Whether the noise was as the plan promises."""
-        return bool(self.document["kept"])
-
-    @property
     def table(self) -> pl.DataFrame:
         """A line for each statistic: errors, and how often intervals held."""
         import polars as pl

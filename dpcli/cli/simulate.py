@@ -15,12 +15,12 @@ from dpcli.cli.options import AsJson, SpecFile, require_new_file
 from dpcli.cli.terminal import write_gap, write_table
 from dpcli.data.formats import TAB_ENDINGS
 from dpcli.planning.planner import make_plan, require_plan_fits
-from dpcli.problems.errors import DpcliError, OutputError, UsageError
+from dpcli.problems.errors import OutputError, UsageError
 from dpcli.releasing.publishing import publish_file
 from dpcli.report.formats import require_table_name
 from dpcli.report.json import json_text
 from dpcli.simulation.limits import NUMBERS, RUNS
-from dpcli.simulation.report import HEADING, SimulationReport, simulation_report, violation_problems
+from dpcli.simulation.report import HEADING, SimulationReport, simulation_report
 from dpcli.simulation.synthetic import SyntheticDataset
 from dpcli.simulation.trials import simulate as run_trials
 from dpcli.specification.load import read_spec_file
@@ -78,9 +78,9 @@ def simulate(
         # a file to try your own scripts on, marked in its last column:
         dpcli simulate specs/minimal.yaml --rows 500 --runs 2 --dummy dummy.csv
 
-    Exits 5 when the budget does not allow the release, 1 if noise is not as promised.
+    Exits 5 when the budget does not allow the release. `dpcli audit` tests the noise.
 
-    See also: dpcli plan, dpcli release, dpcli explain error
+    See also: dpcli plan, dpcli audit, dpcli release, dpcli explain error
     """
     chosen = secrets.randbits(32) if seed is None else seed
     if dummy == Path("-"):
@@ -104,8 +104,6 @@ def simulate(
     else:
         _print(report, quiet=quiet)
     sys.stdout.flush()
-    if findings.violations:
-        raise DpcliError(violation_problems(findings))
     require_plan_fits(plan)
 
 

@@ -13,22 +13,18 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
-from fractions import Fraction
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from dpcli.data.column import Column
 from dpcli.data.filters import Filter
 from dpcli.data.kinds import Axis
-from dpcli.numeric.arrays import Array, add_exact
+from dpcli.numeric.arrays import Array, add_exact, np
 from dpcli.privacy.sensitivity import RowContribution, Sensitivity, sensitivity
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, Unit
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.sums import Factor, PlainSum, RowSums, Shape, UserBins, UserTotals, WeightedSum
-
-if TYPE_CHECKING:
-    from dpcli.noise.distribution import Noise
 
 MAX_PRODUCT = 1 << 80
 """What a row adds to a sum is below this, so that sums of any file fit 128 bits."""
@@ -90,6 +86,11 @@ class Query:
         None if each number has noise of its own.
         """
         return None
+
+    @property
+    def block(self) -> int | None:
+        """How many successive numbers of an answer belong together; None for all."""
+        return self.vectors[0] if self.vectors else 1
 
     @property
     @abstractmethod
@@ -176,13 +177,12 @@ class Query:
         """The signed errors of published numbers, for trials on synthetic rows."""
         return add_exact(noisy, -exact)
 
-    def shortfall_bound(
-        self,
-        noise: Noise,  # noqa: ARG002 - of choices
-        confidence: Fraction,  # noqa: ARG002 - of choices
-    ) -> int | None:
-        """A bound on how far chosen scores are below the best; None if none is proven."""
-        return None
+    def changes(self, differences: Array) -> Array:
+        """The changes that the sensitivity bounds, from `differences` of exact answers.
+
+        Each row is the difference of a pair of answers. The default is the size of each change.
+        """
+        return np.abs(differences)
 
     def ledger_details(self) -> dict[str, object]:
         """What ledgers record of the query. The keys never change: entries are chained."""

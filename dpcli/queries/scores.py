@@ -241,6 +241,10 @@ class SelectionQuery(Query):
     def inner_axes(self) -> tuple[Axis, ...]:
         return self.classes
 
+    @property
+    def block(self) -> int:
+        return self.cells_per_group
+
     @cached_property
     def cells(self) -> int | None:
         """How many groups there are; None if they are private."""
@@ -329,9 +333,10 @@ class ScoreQuery(SelectionQuery):
             left[groups, chosen] = lowest
         return np.stack(gaps, axis=1).ravel()
 
-    def shortfall_bound(self, noise: Noise, confidence: Fraction) -> int:
-        """A bound on the largest shortfall of the choices in a group, for any data."""
-        return noise.shortfall(self.candidates * self.k, confidence)
+    def changes(self, differences: Array) -> Array:
+        """How much differences of scores change in each group, once for each choice."""
+        groups = differences.reshape(len(differences), -1, self.cells_per_group)
+        return np.repeat(groups.max(axis=2) - groups.min(axis=2), self.k, axis=1)
 
     def protection(self, words: AnswerWords) -> str:
         return (

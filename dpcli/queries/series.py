@@ -27,6 +27,7 @@ class SeriesQuery(QueryOfNumbers):
     """
 
     keeps_sums = True
+    block = None
 
     @property
     @abstractmethod
@@ -48,6 +49,24 @@ class SeriesQuery(QueryOfNumbers):
     def combined(self, answer: Array, *following: Array) -> Array:
         """The answer of a first period, or of a corrected one: without earlier sums."""
         return self.with_earlier(self.of.combined(answer, *following), (), 0)
+
+    def changes(self, differences: Array) -> Array:
+        """The changes of all answers with the sums of a period, its own answer first."""
+        sums = self.of_first(differences)
+        own, none = sums.ravel(), np.zeros_like(sums).ravel()
+        answers = [self.with_earlier(own, (), 0)]
+        answers += [
+            self.with_earlier(none, [*[None] * (later - 1), own], later)
+            for later in range(1, self.kept + 1)
+        ]
+        # The answers of all pairs at once: numbers depend on those of the same cell alone.
+        by_pair = np.concatenate([one.reshape(-1, *sums.shape) for one in answers])
+        changes: Array = np.abs(np.moveaxis(by_pair, 1, 0).reshape(len(sums), -1))
+        return changes
+
+    @abstractmethod
+    def of_first(self, answers: Array) -> Array:
+        """The sums of a period, from the exact answers of first periods, one in each row."""
 
     def protection(self, words: AnswerWords) -> str:
         return (
@@ -78,6 +97,9 @@ class RootQuery(SeriesQuery):
             if past is not None:
                 total = add_exact(total, multiply_exact(past, coefficient))
         return integer_array(total)
+
+    def of_first(self, answers: Array) -> Array:
+        return answers // UNIT
 
     def sensitivity(self, relation: Relation) -> Sensitivity:
         sums = self.of.sensitivity(relation)
@@ -116,6 +138,9 @@ class BlocksQuery(SeriesQuery):
             for past in earlier[: BLOCK - 1]:
                 block = block if past is None else add_exact(block, past)
         return integer_array(np.concatenate([sums, block]))
+
+    def of_first(self, answers: Array) -> Array:
+        return answers[:, : answers.shape[1] // 2]
 
     def sensitivity(self, relation: Relation) -> Sensitivity:
         sums = self.of.sensitivity(relation)

@@ -10,14 +10,13 @@ from dpcli.numeric.exact import exact_or_up, rounded_text
 from dpcli.planning.words.choices import simulated_bounds
 from dpcli.planning.words.statistics import SELECTION_BIAS
 from dpcli.privacy.unit import PersonUnit
-from dpcli.problems.errors import Problem, make_problem
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.messages import count_text
 from dpcli.report.json import REPORT_VERSION, Fact, Facts, JsonNumber
 from dpcli.version import __version__
 
 if TYPE_CHECKING:
-    from dpcli.simulation.noise_test import Observed
+    from dpcli.simulation.errors import Observed
     from dpcli.simulation.trials import SelectedGroups, SimulationResult
 
 HEADING = "simulation: synthetic data made from the spec, no release"
@@ -29,7 +28,7 @@ DIGITS = 6
 ANSWERS = {
     "role": "question", "mechanism": "mechanism", "compared": "answers",
     "predicted95": "predicted {}%", "observed95": "observed {}%", "within": "within",
-    "best": "best", "bias": "bias", "bias_standard_error": "std error", "verdict": "verdict",
+    "best": "best", "bias": "bias", "bias_standard_error": "std error",
 }  # fmt: skip
 PUBLISHED = {
     "item": "item", "compared": "numbers", "stated95": "stated {}%",
@@ -80,7 +79,6 @@ def simulation_report(findings: SimulationResult) -> SimulationReport:
         "stopped_by_quality": findings.stopped,
         "confidence": plan.spec.confidence,
         "fits": plan.fits,
-        "kept": not findings.violations,
         "statistics": [
             {
                 "name": entry.name,
@@ -147,8 +145,6 @@ def _table(
 
 def _cell(key: str, row: Observed) -> str:
     value = row[key]
-    if key == "verdict":
-        return str(value or "not judged")
     if value is None or (key == "suppressed" and not value):
         return ""
     # The error of a choice is never negative, so its mean is no bias.
@@ -207,34 +203,13 @@ def _captions(findings: SimulationResult) -> Iterator[str]:
         yield (
             "the error of a choice is by how much its utility falls short of the best; the "
             "plan bounds it for the worst data, and it is usually much smaller; that of "
-            "quantiles is for values that lie densely and evenly, and several are not judged "
-            "by it; best: the share of choices that no candidate was better than"
+            "quantiles is for values that lie densely and evenly; best: the share of choices that "
+            "no candidate was better than"
         )
     if any(entry.selects_partitions for entry in entries):
-        yield (
-            f"private keys: compared on the groups that were shown; {SELECTION_BIAS}, so "
-            "noise is not judged where it selects"
-        )
+        yield (f"private keys: compared on the groups that were shown; {SELECTION_BIAS}")
     if any(entry.post for entry in entries):
         yield (
             "published numbers are compared after all steps of `post`, with what they would "
             "be without noise and without these steps"
         )
-    yield from (problem.message for problem in violation_problems(findings))
-
-
-def violation_problems(findings: SimulationResult) -> list[Problem]:
-    """A problem for each query whose observed noise is not what the plan states."""
-    return [
-        make_problem(
-            "promise-broken",
-            entry=name,
-            role=trial.part.weighted.role,
-            verdict=trial.verdict.value if trial.verdict else "",
-            predicted=rounded_text(trial.predicted, DIGITS),
-            percent=exact_or_up(findings.plan.spec.confidence * 100),
-            observed=rounded_text(Fraction(trial.observed["observed95"] or 0), DIGITS),
-            count=trial.errors.compared,
-        )
-        for name, trial in findings.violations
-    ]

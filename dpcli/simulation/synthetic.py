@@ -14,7 +14,7 @@ import csv
 import hashlib
 import io
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from itertools import pairwise
 from math import isqrt
@@ -24,10 +24,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcli.data.column import Column, file_columns
-from dpcli.data.date_forms import DateFormat
 from dpcli.data.derived.calendar import TIME_PARTS
 from dpcli.data.filters import InRanges
-from dpcli.data.formats import ENCODINGS, STANDARD_DIALECT, UTF16, Dialect, NumberFormat
+from dpcli.data.formats import ENCODINGS, STANDARD_DIALECT, UTF16, Dialect
 from dpcli.data.grid_columns import NumericColumn, require_numeric
 from dpcli.data.kinds import COLUMNS, UNDECLARED
 from dpcli.data.labels import LabeledColumn, require_labeled
@@ -38,6 +37,14 @@ from dpcli.privacy.confidential import Confidential, NoisePermit
 from dpcli.privacy.unit import PersonUnit
 from dpcli.problems.errors import DataError, UsageError
 from dpcli.queries.query import BoundedQuery
+from dpcli.simulation.corners import (
+    DEFAULT_BOUNDS,
+    OTHER_TEXT,
+    Corner,
+    corners_of,
+    named_cell,
+    written,
+)
 from dpcli.specification.model import CentralSpec
 
 BLANK_PERCENT = 3
@@ -58,13 +65,10 @@ CONDITION_PERCENT = 25
 FIRST_WEIGHT = 1 << 20
 """Weight of the first label; the k-th label has a k-th of it."""
 
-OTHER_TEXT = "something else"
-"""The text of cells that get a column's label for all other texts."""
-
-DEFAULT_BOUNDS = (0, 100)
-"""Bounds for columns without bounds, which no statistic uses."""
-
 Positions = npt.NDArray[np.int64]
+
+CornerRow = Mapping[str, int]
+"""The number of an extreme cell, by the name of its column."""
 
 _HALF = np.uint64(32)
 _LOW = np.uint64((1 << 32) - 1)
@@ -133,7 +137,7 @@ def id_cells(stream: Stream, positions: Positions, numbers: Positions) -> list[s
 
 
 def _named(numbers: Positions) -> list[str]:
-    return [f"dummy-{number + 1}" for number in numbers.tolist()]
+    return [named_cell(number) for number in numbers.tolist()]
 
 
 def _with_blanks(texts: list[str], percent: int, stream: Stream, positions: Positions) -> list[str]:
@@ -204,18 +208,10 @@ def _numbers(
         if column.is_date:
             moved = np.clip(moved, *column.widest)
         steps = np.where(outside.happens(OUTSIDE_PERCENT, positions), moved, steps)
-    # Each distinct number is formatted once.
-    distinct, indices = np.unique(steps, return_inverse=True)
-    texts = [column.text(step) for step in distinct.tolist()]
-    if isinstance(column.format, NumberFormat):
-        texts = [column.format.written(text) for text in texts]
-    if isinstance(column.format, DateFormat):
-        hours, minutes = (
-            stream.named(part).below(size, positions).tolist() for part, size in TIME_PARTS.items()
-        )
-        times = zip(indices.tolist(), hours, minutes, strict=True)
-        return [column.format.written(texts[index], *time) for index, *time in times]
-    return [texts[index] for index in indices.tolist()]
+    hours, minutes = (
+        stream.named(part).below(size, positions).tolist() for part, size in TIME_PARTS.items()
+    )
+    return written(column, steps.tolist(), zip(hours, minutes, strict=True))
 
 
 if TYPE_CHECKING:
@@ -290,6 +286,32 @@ class _RowOwners:
 
 
 @final
+class Corners:
+    """The extreme cells of each declared column of a file, from the spec alone.
+
+    A column of ids or private labels has none: its cells are numbered without end.
+    """
+
+    def __init__(self, spec: CentralSpec) -> None:
+        queries = [query for entry in spec.entries for query in entry.queries]
+        self.spec, self.columns = spec, columns_of_file(spec)
+        self._cells = {
+            name: corners_of(column, queries)
+            for name, column in self.columns.items()
+            if column is not None
+        }
+
+    def of(self, name: str) -> tuple[Corner, ...]:
+        """The extreme cells of a column; none if they are numbered without end."""
+        return self._cells[name]
+
+    def text(self, name: str, number: int) -> str:
+        """The text of a cell."""
+        cells = self._cells[name]
+        return cells[number].text if cells else named_cell(number)
+
+
+@final
 class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
     """Synthetic rows of a spec and seed, in a private temporary file without a name.
 
@@ -304,15 +326,38 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
         raise TypeError("synthetic rows cannot be subclassed")
 
     def __init__(self, spec: CentralSpec, rows: int, seed: int) -> None:
+        self._open(spec, rows, seed)
+
+    @classmethod
+    def of_corners(cls, corners: Corners, rows: Sequence[CornerRow]) -> SyntheticDataset:
+        """Rows of extreme cells of a spec: each row has the number of its cells.
+
+        Ids and private labels are numbered without end. Columns that a row does not name are blank.
+        """
+        if type(corners) is not Corners:
+            raise TypeError("extreme cells cannot be subclassed")
+        made = cls.__new__(cls)
+        made._open(corners.spec, len(rows), 0, corners, rows)  # noqa: SLF001 - its own
+        return made
+
+    def _open(
+        self,
+        spec: CentralSpec,
+        rows: int,
+        seed: int,
+        corners: Corners | None = None,
+        chosen: Sequence[CornerRow] = (),
+    ) -> None:
         kinds = {*map(type, spec.columns)}
         if {type(spec)} != {CentralSpec} or kinds.difference(COLUMNS, UNDECLARED):
             raise TypeError("only declared columns are generated")
         self.__answers: dict[int, ConfidentialAnswer] = {}
         self.rows, self.seed, self._spec = rows, seed, spec
+        self._corners, self._chosen = corners, chosen
         self._stream = Stream(seed)
         self._people = _RowOwners(spec, rows, self._stream.named("people"))
         self.people, self.people_above_limit = self._people.count, self._people.people_above_limit
-        self._columns = _columns_of_file(spec)
+        self._columns = columns_of_file(spec)
         mark = MARK_COLUMN
         while mark in self._columns:
             mark += "_"
@@ -426,6 +471,9 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
 
     def _cells(self, name: str, column: Column, rows: Positions) -> list[str]:
         spec, stream = self._spec, self._stream.named("column").named(name)
+        if self._corners is not None:
+            numbers = [self._chosen[row].get(name) for row in rows.tolist()]
+            return ["" if at is None else self._corners.text(name, at) for at in numbers]
         unit = spec.privacy.unit
         if isinstance(unit, PersonUnit) and column.name in unit.id_columns:
             return id_cells(stream, rows, self._people.owners(rows))
@@ -436,7 +484,7 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
         return column_cells(column, conditions, stream, positions, self.rows)
 
 
-def _columns_of_file(spec: CentralSpec) -> dict[str, Column | None]:
+def columns_of_file(spec: CentralSpec) -> dict[str, Column | None]:
     """The columns of a synthetic file by name, left to right; None if undeclared.
 
     Of several columns that read the same cells, the first is generated.

@@ -21,7 +21,7 @@ from dpcli.privacy.unit import Limits, PersonUnit
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import BoundedQuery
 from dpcli.releasing.steps import add_noise, answer_check, by_statistic, estimate_statistic
-from dpcli.simulation.noise_test import ErrorSample, NoiseVerdict, Observed, QueryTrial, fraction
+from dpcli.simulation.errors import ErrorSample, Observed, QueryTrial, fraction
 from dpcli.simulation.synthetic import SyntheticDataset
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import HAS_INTERVAL, SUPPRESSED, Estimates
@@ -179,10 +179,7 @@ class StatisticTrial:
         entry = planned.entry
         self.name, self.statistic = entry.inputs.name, entry.statistic.name
         self._planned, self._entry, self._confidence = planned, entry, confidence
-        self.query_trials = [
-            QueryTrial(part, confidence, selected=entry.selects_partitions)
-            for part in planned.queries
-        ]
+        self.query_trials = [QueryTrial(part, confidence) for part in planned.queries]
         # The cells of a table are alike; other items may have units of their own.
         tabled = any(part.weighted.query.items for part in planned.queries)
         tabled = tabled and not entry.statistic.mixed_units
@@ -306,16 +303,6 @@ class SimulationResult:
     samplings: int
     statistics: tuple[StatisticTrial, ...]
     stopped: int | None = None
-
-    @property
-    def violations(self) -> tuple[tuple[str, QueryTrial], ...]:
-        """Queries whose noise is not what the plan states, with names of statistics."""
-        return tuple(
-            (statistic.name, trial)
-            for statistic in self.statistics
-            for trial in statistic.query_trials
-            if trial.verdict in (NoiseVerdict.LARGER, NoiseVerdict.SMALLER)
-        )
 
 
 def simulate(plan: CentralPlan, rows: SyntheticDataset, runs: int) -> SimulationResult:

@@ -30,6 +30,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "report": ("report",),
     "releasing": ("releasing",),
     "simulation": ("simulation",),
+    "proof": ("proof",),
     "results": ("results",),
     "api": ("api",),
     "cli": ("cli", "__main__"),

@@ -7,11 +7,15 @@ would seem to find all faults. The exit status is 1 if a fault was missed.
 With `--quick`, pytest runs for each fault only the test of its `found_by`: minutes in all, not
 hours. First it runs all these tests without a fault. Faults without a `found_by` are named, and
 not planted. A fault that `--quick` misses may still be found by another test.
+
+With `--audit`, `dpcli audit` attacks the spec of its `audit` for each fault that has one; what it
+misses is left to the test of `found_by`. The longest time is `MINUTES`.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -19,7 +23,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from tests.planted.faults import ROOT, Fault, NoPlaceError, faults
@@ -29,6 +34,11 @@ LEFT_OUT = (".git", ".venv", "dist", ".*_cache", ".hypothesis", "test_planted.py
 
 FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 """The lines of pytest that name a test that failed, or a file that could not be imported."""
+
+SPECS = Path("tests/planted/specs")
+
+SECONDS, MINUTES = 5, 10
+"""Seconds for each entry of an audit, and minutes in which a fault must be found."""
 
 LONGEST = 7200
 """Seconds after which a run that does not end counts as one that found the fault."""
@@ -40,6 +50,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.planted", description=__doc__)
     parser.add_argument("--only", nargs="+", metavar="NAME", help="plant these faults alone")
     parser.add_argument("--quick", action="store_true", help="run only the test of each `found_by`")
+    parser.add_argument("--audit", action="store_true", help="attack specs with `dpcli audit`")
     parser.add_argument("--list", action="store_true", help="print the faults, and plant none")
     parser.add_argument("--trust", action="store_true", help="do not run without a fault first")
     options = parser.parse_args(own)
@@ -49,6 +60,8 @@ def main() -> int:
     if options.list:
         print(*(f"{fault.name}: {fault.breaks}" for fault in wanted), sep="\n")
         return 0
+    if options.audit:
+        return _audited([fault for fault in wanted if fault.audit], trust=options.trust)
     if options.quick:
         unnamed = [fault.name for fault in wanted if not fault.found_by]
         print(*(f"no test is named for {name}" for name in unnamed), sep="\n")
@@ -63,6 +76,43 @@ def main() -> int:
     ]
     print(f"{len(wanted) - len(missed)} of {len(wanted)} faults were found")
     return int(bool(missed))
+
+
+def _audited(wanted: Sequence[Fault], *, trust: bool) -> int:
+    """Attack the spec of each fault, first without it; print what found it."""
+    for spec in () if trust else sorted({fault.audit for fault in wanted}):
+        if finding := _finding(None, spec):
+            raise SystemExit(f"without a fault, an audit of {spec} says: {finding}")
+    missed = []
+    for fault in wanted:
+        start = time.monotonic()
+        by = f"audit: {finding}" if (finding := _finding(fault, fault.audit)) else ""
+        if not by and fault.found_by:
+            by = _first_failure(fault, ["-x", "-q", "-n0", fault.found_by])
+        found = f"found {fault.name} in {time.monotonic() - start:.0f} s by {by}"
+        print(found if by else f"MISSED {fault.name}", flush=True)
+        missed += [] if by else [fault.name]
+    print(f"{len(wanted) - len(missed)} of {len(wanted)} faults were found")
+    return int(bool(missed))
+
+
+def _finding(fault: Fault | None, spec: str) -> str:
+    """What an audit of a spec says in a copy with a fault, or without one; empty for nothing."""
+    with _copy(fault) as copy:
+        words = ["audit", str(SPECS / f"{spec}.yaml"), "--seconds", str(SECONDS), "--seed", "1"]
+        command = [sys.executable, "-m", "dpcli", *words, "--json", "--error-format", "json"]
+        environment = {**os.environ, "PYTHONPATH": str(copy)}
+        try:
+            run = subprocess.run(
+                command, cwd=copy, env=environment, text=True, capture_output=True,
+                timeout=60 * MINUTES, check=False,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return ""
+    if not run.returncode:
+        return ""
+    first = json.loads(run.stderr.splitlines()[0])
+    return f"{first.get('code')}: {first.get('message')}"
 
 
 def _divided(words: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
@@ -81,6 +131,13 @@ def _is_found(fault: Fault, given: Sequence[str]) -> bool:
 
 def _first_failure(fault: Fault | None, given: Sequence[str]) -> str:
     """The first test that fails in a copy with a fault, or without one; empty if all pass."""
+    with _copy(fault) as copy:
+        return _failed_in(copy, given)
+
+
+@contextmanager
+def _copy(fault: Fault | None) -> Iterator[Path]:
+    """A copy of the project with a fault, or without one."""
     with tempfile.TemporaryDirectory(prefix="planted-") as folder:
         copy = Path(folder) / "copy"
         shutil.copytree(ROOT, copy, symlinks=True, ignore=shutil.ignore_patterns(*LEFT_OUT))
@@ -90,7 +147,7 @@ def _first_failure(fault: Fault | None, given: Sequence[str]) -> str:
             except NoPlaceError as error:
                 raise SystemExit(str(error)) from None
             path.write_text(code, encoding="utf-8")
-        return _failed_in(copy, given)
+        yield copy
 
 
 def _failed_in(copy: Path, given: Sequence[str]) -> str:

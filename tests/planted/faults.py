@@ -19,8 +19,8 @@ class NoPlaceError(Exception):
 class Fault:
     """A text of the code, the faulty one that takes its place, and the promise that it breaks.
 
-    `found_by` is the id, without parameters, of a default test that finds it; empty if none is
-    known.
+    `found_by` is the id, without parameters, of a default test that finds it, and `audit` the name
+    of a spec of which `dpcli audit` finds it; empty if none is known.
     """
 
     name: str
@@ -28,6 +28,7 @@ class Fault:
     find: str
     replace: str
     found_by: str = ""
+    audit: str = ""
 
     def planted(self, root: Path) -> tuple[Path, str]:
         """The file with the text below `root`, and its code with the fault; NoPlaceError else."""

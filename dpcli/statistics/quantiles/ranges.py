@@ -55,6 +55,7 @@ class RangesQuery(Query):
     classes: Axis
     candidate_classes: Points
     picks: int = 1
+    block = None
 
     @cached_property
     def distances(self) -> tuple[int, ...]:
@@ -90,6 +91,13 @@ class RangesQuery(Query):
         up_to = np.pad(np.cumsum(counts, axis=1), ((0, 0), (1, 0)))
         at_ends = np.take_along_axis(up_to, self.ends(earlier), axis=1)
         return np.diff(at_ends, axis=1).ravel()
+
+    def changes(self, differences: Array) -> Array:
+        """The changes of the numbers of rows in ranges around evenly spread candidates."""
+        last, groups = len(self.candidate_classes) - 1, self.groups or 1
+        spread = [last * (at + 1) // (self.picks + 1) for at in range(self.picks)]
+        chosen = [np.array(spread * groups)]
+        return np.stack([np.abs(self.narrowed(one, chosen)) for one in differences])
 
     def ends(self, chosen: Sequence[Array]) -> Ints:
         """The first class of each range, and the class after the last, by groups.

@@ -174,6 +174,11 @@ class QuantilesQuery(SelectionQuery):
             missed.append(gaps.astype(np.float64) / self.quantiles[item].denominator)
         return np.concatenate(missed)
 
+    def changes(self, differences: Array) -> Array:
+        """How many rows are added or removed in each group, once for each level."""
+        groups = differences.reshape(len(differences), -1, self.cells_per_group)
+        return np.repeat(np.abs(groups).sum(axis=2), self.rounds, axis=1)
+
     def ledger_details(self) -> dict[str, object]:
         quantiles = [str(quantile) for quantile in self.quantiles]
         return super().ledger_details() | {"quantiles": quantiles, "substeps": self.substeps}

@@ -218,6 +218,7 @@ class ObjectiveQuery(RegressionQuery):
     curvature: ClassVar[Fraction]
     grid: ClassVar[Fraction] = Fraction(1, 1 << 20)
     minimizes: ClassVar[bool] = True
+    block = None
 
     @abstractmethod
     def perturbation(self, unit: Fraction) -> Perturbation:

@@ -1,0 +1,1 @@
+"""Proof for strangers: checks of reports, and attacks on specs."""

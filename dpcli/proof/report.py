@@ -1,0 +1,119 @@
+"""Reports of an audit: data for programs, a table and a sentence for people."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dpcli.numeric.exact import rounded_text
+from dpcli.privacy.events import NORMS
+from dpcli.problems.errors import Problem, make_problem
+from dpcli.problems.messages import count_text
+from dpcli.proof.audit import Audit, EntryAudit
+from dpcli.report.json import REPORT_VERSION, Fact, Facts, JsonNumber
+from dpcli.version import __version__
+
+HEADING = "audit: neighbors made from the spec, no release"
+"""The first line of the output."""
+
+TITLE = "what neighbors change and reveal, and what is claimed"
+
+CAPTION = (
+    "change: the share of the stated sensitivity by which neighbors changed exact answers, of "
+    "several answers the least; shown: a lower bound from draws of all answers of the entry. It "
+    "falls short of a claim that is small for the number of draws, or that no neighbors of this "
+    "spec reach. mu is of Gaussian noise: how far apart two normal distributions are"
+)
+
+
+def audit_document(found: Audit) -> Facts:
+    """The findings for programs."""
+    plan = found.plan
+    return {
+        "audit": True,
+        "release": False,
+        "dpcli_version": __version__,
+        "report_version": REPORT_VERSION,
+        "spec": {"dataset": plan.spec.dataset, "digest": plan.spec.digest},
+        "seed": found.seed,
+        "datasets": found.datasets,
+        "kept": not found.faults,
+        "statistics": [_entry(entry) for entry in found.entries],
+        "sentence": sentence(found),
+    }
+
+
+def _entry(entry: EntryAudit) -> Facts:
+    bound = entry.bound
+    drawn: Fact = (
+        None
+        if bound is None
+        else {
+            "measure": bound.measure,
+            "claimed": _number(bound.claimed),
+            "delta": _number(bound.delta),
+            "bound": _number(bound.bound),
+            "share": _number(bound.share),
+            "draws": bound.draws,
+        }
+    )
+    return {
+        "name": entry.name,
+        "answers": [
+            {
+                "role": one.part.weighted.role,
+                "mechanism": one.part.mechanism_kind,
+                "stated": dict(zip(NORMS, one.claims, strict=True)),
+                "changed": dict(zip(NORMS, one.norms, strict=True)),
+                "share": _number(one.share),
+            }
+            for one in entry.answers
+        ],
+        "draws": drawn,
+        "noises": entry.noises,
+        "faults": list(entry.faults),
+    }
+
+
+def _number(value: float | None) -> Fact:
+    return None if value is None else JsonNumber(rounded_text(Fraction(value), 6, plain=True))
+
+
+def audit_table(found: Audit) -> list[dict[str, str]]:
+    """The findings for people, a row for each entry."""
+    return [_row(entry) for entry in found.entries]
+
+
+def _row(entry: EntryAudit) -> dict[str, str]:
+    bound, reached = entry.bound, entry.reached
+    claim = shown = draws = ""
+    if bound is not None:
+        delta = f", delta {bound.delta:.3g}" if bound.delta else ""
+        claim = f"{bound.measure} {bound.claimed:.4g}{delta}"
+        shown, draws = f"{bound.bound:.4g}", f"{bound.draws:,}"
+    return {
+        "statistic": entry.name,
+        "change": "" if reached is None else f"{reached:.1%}",
+        "claim": claim,
+        "shown": shown,
+        "draws": draws,
+        "result": "above" if entry.faults else "as claimed",
+    }
+
+
+def sentence(found: Audit) -> str:
+    """The result in a sentence or two."""
+    if found.faults:
+        return f"Something is above its claim: {count_text(len(found.faults), 'fault')} in all."
+    measured = [entry.reached for entry in found.entries if entry.reached is not None]
+    full = sum(share >= 1 for share in measured)
+    return (
+        f"Nothing is above its claim. Among {found.datasets:,} datasets, neighbors reached the "
+        f"stated sensitivities of {full:,} of {len(measured):,} entries in full, and none was "
+        "exceeded. Each bound from draws holds with a probability of 1 - 1e-6, that of all entries "
+        "together."
+    )
+
+
+def fault_problems(found: Audit) -> list[Problem]:
+    """A problem for everything that is above its claim."""
+    return [make_problem("promise-broken", entry=name, fault=fault) for name, fault in found.faults]

@@ -1,0 +1,115 @@
+"""Probabilities of noise and choices by their definitions, not by the samplers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import accumulate
+from math import ceil, exp, sqrt
+
+from dpcli.noise.distribution import Noise
+from dpcli.noise.vector_noise import VectorNoise
+from dpcli.numeric.arrays import Array, Floats, np
+from dpcli.privacy.norms import named_tables
+
+GAUSSIAN_DEVIATIONS = 12
+"""Beyond this number of deviations, Gaussian noise has a probability below 1e-32."""
+
+MOST_SUMMED = 1e5
+"""The greatest scale for which the probabilities of Gaussian noise are added up."""
+
+NODES = 100
+"""Nodes of the quadrature for choices, which is exact for up to 200 candidates."""
+
+
+def vector_norms(size: int, body: str, vectors: Array) -> Array:
+    """The norms of vectors, added up; each row has several vectors."""
+    total: Array
+    parts = vectors.reshape(len(vectors), -1, size)
+    up, down = (np.maximum(sign * parts, 0) for sign in (1, -1))
+    if body == "cube":
+        total = np.abs(parts).max(axis=2).sum(axis=1)
+    elif body == "zero-one":
+        total = (up.max(axis=2) + down.max(axis=2)).sum(axis=1)
+    elif (tables := named_tables(body)) is None:
+        total = np.maximum(up.sum(axis=2), down.sum(axis=2)).sum(axis=1)
+    else:
+        norm, sizes = tables
+        starts = list(accumulate(sizes, initial=0))[:-1]
+        rises, falls = (np.add.reduceat(part, starts, axis=2) for part in (up, down))
+        sums = (rises - falls)[:, :, 0]
+        # Decreases where the sum is not negative, else increases.
+        against = np.where((sums >= 0)[:, :, None], falls, rises).max(axis=2)
+        total = (norm.decrease * against + (norm.total or 0) * np.abs(sums)).sum(axis=1)
+    return total
+
+
+def log_weights(noise: Noise, values: Array) -> Floats:
+    """The logarithm of the probability of each row of noises, apart from a constant."""
+    scale = float(noise.scale)
+    if isinstance(noise, VectorNoise):
+        return vector_norms(noise.size, noise.body, values) / -scale
+    numbers: Floats = values.astype(np.float64)
+    is_square = noise.kind == "gaussian"
+    sizes: Floats = (numbers**2 if is_square else np.abs(numbers)).sum(axis=1)
+    return sizes / (-2 * scale**2 if is_square else -scale)
+
+
+def tail_of(noise: Noise) -> Callable[[int], float]:
+    """P[noise >= k] for whole k, for noise that is added to numbers.
+
+    That of vectors, and of very wide Gaussian noise, is the one that its class states.
+    """
+    scale = float(noise.scale)
+    if noise.kind == "laplace":
+
+        def laplace(value: int) -> float:
+            part = exp(-(value if value > 0 else 1 - value) / scale) / (1 + exp(-1 / scale))
+            return part if value > 0 else 1 - part
+
+        return laplace
+    if noise.kind != "gaussian":
+        return noise.approximate_tail
+    if scale > MOST_SUMMED:
+        return noise.approximate_tail
+    far = ceil(GAUSSIAN_DEVIATIONS * scale) + 1
+    chances = np.exp(-(np.arange(-far, far + 1) ** 2) / (2 * scale**2))
+    tails = np.cumsum((chances / chances.sum())[::-1])[::-1]
+
+    def gaussian(value: int) -> float:
+        return float(tails[min(max(value + far, 0), 2 * far)]) if value <= far else 0.0
+
+    return gaussian
+
+
+def choice_probabilities(kind: str, scale: Fraction, scores: Floats) -> Floats:
+    """The probability of each candidate, from the scores of all of them.
+
+    Permute-and-flip: the candidate shows heads, and comes first among those that do. If U is
+    uniform, that is the integral of q_i times the product over all others of 1 - q_j U.
+    """
+    heads = np.exp((scores - scores.max()) / float(scale))
+    if kind == "exponential":
+        return np.array(heads / heads.sum())
+    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    at = (nodes[:, None] + 1) / 2
+    factors = np.log1p(-heads * at * (1 - 1e-15))
+    others = np.exp(factors.sum(axis=1, keepdims=True) - factors)
+    return np.array(heads * (weights / 2 @ others))
+
+
+def gaussian_mu(noise: Noise) -> float:
+    """How much more discrete noise reveals than continuous noise, as a factor.
+
+    It is the worst threshold for one cell that changes by one: the finest grid of losses.
+    """
+    from scipy.special import ndtri  # noqa: PLC0415 - slow to load
+
+    scale, tail = float(noise.scale), tail_of(noise)
+    values = range(ceil(-4 * scale) - 1, ceil(4 * scale) + 2)
+    if len(values) > 2_000:
+        return 1.0
+    quantiles = ndtri(np.array([tail(value) for value in values]))
+    finite = np.isfinite(quantiles)
+    steps = -np.diff(quantiles[finite])
+    return max(1.0, float(steps.max()) * scale) if len(steps) else sqrt(2)
