@@ -29,7 +29,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "local, spark": ("local", "spark"),
     "report": ("report",),
     "releasing": ("releasing",),
-    "simulation": ("simulation",),
+    "simulation, proof": ("simulation", "proof"),
     "results": ("results",),
     "api": ("api",),
     "cli": ("cli", "__main__"),
