@@ -31,6 +31,9 @@ from dpcli.problems.errors import LedgerError
 OPEN, RELEASE = "open", "release"
 """Kinds of entries: an account was opened, a release was charged."""
 
+SALT = '"salt":'
+"""The key before random digits in a payload, without which no one can guess paths by their hash."""
+
 LOST, CLOSE = "lost", "close"
 """Kinds of recovery entries: a lost entry without a report, a closed account."""
 
@@ -103,10 +106,22 @@ class LedgerEntry:
         named = recovered.get("head"), recovered.get("release_id", self.release_id)
         return named == (head, release_id)
 
+    @property
+    def public_payload(self) -> str:
+        """The payload that a report may state: paths of files are a salted hash.
+
+        It is the whole payload for entries of earlier versions, which have no salt.
+        """
+        content = self.content() if SALT in self.payload else {}
+        salt, files = content.pop("salt", None), content.pop("files", [])
+        if not isinstance(salt, str) or not isinstance(files, list):
+            return self.payload
+        return canonical(content | {"files_sha256": _hash(salt, *map(str, files))})
+
     def expected_head(self) -> str:
         """The hash of everything but the published bytes."""
         named = (self.kind, self.dataset, self.name, self.period)
-        return _hash(self.previous, str(self.number), *named, self.events_json, self.payload)
+        return _hash(self.previous, str(self.number), *named, self.events_json, self.public_payload)
 
 
 def genesis(metadata: Mapping[str, str]) -> str:

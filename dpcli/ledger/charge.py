@@ -24,7 +24,7 @@ from dpcli.ledger.balance import (
     terms_from_payload,
     terms_from_spec,
 )
-from dpcli.ledger.chain import canonical, to_events_json
+from dpcli.ledger.chain import LedgerEntry, canonical, to_events_json
 from dpcli.planning.plan import LocalPlan, Plan, require_disjoint
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Loss
@@ -207,8 +207,7 @@ class Receipt:
     """
 
     ledger: str
-    entry: int
-    head: str
+    ledger_entry: LedgerEntry
     terms: AccountTerms
     period: str | None
     before: Loss
@@ -220,6 +219,16 @@ class Receipt:
     further_budgets: tuple[FurtherBudget, ...] = ()
     earlier: tuple[EarlierRelease, ...] = ()
     more: int = 0
+
+    @property
+    def entry(self) -> int:
+        """The number of the entry."""
+        return self.ledger_entry.number
+
+    @property
+    def head(self) -> str:
+        """The hash of the entry that a report prints."""
+        return self.ledger_entry.head
 
 
 @dataclass(frozen=True, slots=True)

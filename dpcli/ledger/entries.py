@@ -25,7 +25,7 @@ MAX_UNPACKED = 1 << 30
 
 TYPES: Mapping[str, type] = {
     "created": str, "digest": str, "files": list, "stopped": bool, "after_check": str,
-    "recovered": dict, "recipient": str, "part_of": str, "recipients": dict,
+    "recovered": dict, "recipient": str, "salt": str, "part_of": str, "recipients": dict,
 }  # fmt: skip
 """The type of each item of a payload, except for the terms of an account."""
 

@@ -455,15 +455,16 @@ class OpenLedger(Store):
         if account.terms is None:
             payload = charge.terms.payload() | {"created": charge.created}
             self.append(self.next_entry(OPEN, dataset, payload))
+        salted = charge.payload | {"salt": random_bytes(16).hex()}
         entry = self.next_entry(
-            RELEASE, dataset, charge.payload, charge.events, charge.release_id, charge.period
+            RELEASE, dataset, salted, charge.events, charge.release_id, charge.period
         )
         terms, further = account.terms or charge.terms, list[FurtherBudget]()
         if terms.recipients or account.parent:
             further = account.further_budgets(terms, charge.cost)
         earlier, more = self.earlier(terms, charge.release_id)
         receipt = Receipt(
-            self.path.name, entry.number, entry.head, terms, charge.period,
+            self.path.name, entry, terms, charge.period,
             before.spent, after, first=not earlier,
             build=charge.build, after_check=charge.after_check, recipient=charge.recipient,
             further_budgets=tuple(further), earlier=tuple(earlier), more=more,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 
 from dpcli.numeric.arrays import Array, integer_array, largest_magnitude, np, widened
@@ -9,6 +10,7 @@ from dpcli.privacy.sensitivity import RowContribution, Sensitivity, nested_sensi
 from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.of_numbers import QueryOfNumbers
+from dpcli.queries.terms import QueryTerms
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +61,10 @@ class NestedQuery(QueryOfNumbers):
         starts = np.append([0], np.cumsum(self.cells_of_sums)[:-1])
         exact = widened(cells, largest_magnitude(cells) * max(self.cells_of_sums))
         return integer_array(np.add.reduceat(exact[:, order], starts, axis=1).ravel())
+
+    def terms(self, relation: Relation) -> QueryTerms:
+        sizes = tuple(sorted(self.cells_of_sums, reverse=True))
+        return replace(super().terms(relation), rule="nested", sizes=sizes)
 
     def sensitivity(self, relation: Relation) -> Sensitivity:
         """That of sums over the cells, for rows that are bounded by cell."""

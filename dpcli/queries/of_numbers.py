@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Self
 
 from dpcli.data.column import Column
+from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import Query, require_numbers
 from dpcli.queries.sums import Shape
+from dpcli.queries.terms import QueryTerms
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +35,10 @@ class QueryOfNumbers(Query):
         own = (self.by, self.items, self.where, self.present)
         if own != (self.of.by, self.of.items, self.of.where, self.of.present):
             raise ValueError("the rows and cells are those of the other query")
+
+    def terms(self, relation: Relation) -> QueryTerms:
+        """Those of a query of its own rule, with those of the other query."""
+        return replace(super().terms(relation), of=(self.of.terms(relation),))
 
     @property
     def operands(self) -> tuple[Column, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
 
 from dpcli.data.column import Column
@@ -13,6 +14,7 @@ from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, RowUnit
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import AnswerWords, LinearQuery, Query
 from dpcli.queries.sums import Shape
+from dpcli.queries.terms import QueryTerms
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +76,10 @@ class OneWayQuery(Query):
     def shape(self) -> Shape:
         """That of the first table: the engine answers the tables, not this query."""
         return self.parts[0].shape
+
+    def terms(self, relation: Relation) -> QueryTerms:
+        of = tuple(part.terms(relation) for part in self.parts)
+        return replace(super().terms(relation), rule="tables", norm=self.norm, of=of)
 
     def sensitivity(self, relation: Relation) -> Sensitivity:
         """The L1 is the change in the norm; raises ValueError if sums may differ."""

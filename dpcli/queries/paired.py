@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from math import prod
 
@@ -11,6 +12,7 @@ from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.of_numbers import QueryOfNumbers
 from dpcli.queries.query import Query
+from dpcli.queries.terms import QueryTerms
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +58,9 @@ class PairedQuery(QueryOfNumbers):
         both = [add_exact(sums, differences), add_exact(sums, -differences)]
         cells = prod(map(len, self.axes))
         return np.stack(both, axis=1).reshape(-1, cells + cells % 2)[:, :cells].ravel()
+
+    def terms(self, relation: Relation) -> QueryTerms:
+        return replace(super().terms(relation), rule="pairs")
 
     def sensitivity(self, relation: Relation) -> Sensitivity:
         one = self.of.sensitivity(relation)

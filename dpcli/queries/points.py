@@ -14,6 +14,7 @@ from dpcli.privacy.unit import Neighbors, Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import Factor, RowSums, Shape
+from dpcli.queries.terms import QueryTerms
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +54,11 @@ class PointsQuery(Query):
     def row_contribution(self) -> RowContribution:
         """A value at a point adds all its parts there."""
         return RowContribution(0, self.width)
+
+    def terms(self, relation: Relation) -> QueryTerms:
+        """With the column, and with the two points among which a row divides its `width`."""
+        own, of = super().terms(relation), (Factor(self.column).terms,)
+        return replace(own, rule="divided", factors=of, times=(self.width,), counted=2)
 
     def sensitivity(self, relation: Relation) -> Sensitivity:
         """That of sums to which a row adds parts, of which two are not zero."""

@@ -25,6 +25,7 @@ from dpcli.privacy.sensitivity import RowContribution, Sensitivity, sensitivity
 from dpcli.privacy.unit import Neighbors, PersonUnit, Relation, Unit
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.sums import Factor, PlainSum, RowSums, Shape, UserBins, UserTotals, WeightedSum
+from dpcli.queries.terms import QueryTerms, limits_of
 
 MAX_PRODUCT = 1 << 80
 """What a row adds to a sum is below this, so that sums of any file fit 128 bits."""
@@ -159,6 +160,18 @@ class Query:
         if relation.neighbors is Neighbors.ADD_REMOVE:
             return None
         return self.sensitivity(Relation(relation.unit, Neighbors.ADD_REMOVE))
+
+    def terms(self, relation: Relation) -> QueryTerms:
+        """What decides the sensitivity; by default, that of sums over rows."""
+        once, unit = self.row_contribution, self.bounded_unit(relation.unit)
+        return QueryTerms(
+            rule="sums",
+            low=once.low,
+            high=once.high,
+            groups=self.groups,
+            numbers=self.cells_per_group,
+            limits=limits_of(unit),
+        )
 
     def bounded_unit(self, unit: Unit) -> Unit:
         """The privacy unit with the limits on rows or totals that apply to this query.
@@ -409,6 +422,15 @@ class LinearQuery(Query):
         if self.may_skip or self.user_clamp is not None:
             low, high = min(low, 0), max(high, 0)
         return RowContribution(low, high)
+
+    def terms(self, relation: Relation) -> QueryTerms:
+        return replace(
+            super().terms(relation),
+            factors=tuple(factor.terms for factor in self.factors),
+            offset=self.offset,
+            clamp=self.user_clamp,
+            skips=self.may_skip,
+        )
 
     @property
     def shape(self) -> Shape:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from math import gcd
 
@@ -11,6 +12,7 @@ from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import MAX_PRODUCT, Query, require_numbers
 from dpcli.queries.sums import RowSums, Shape
+from dpcli.queries.terms import QueryTerms
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +91,10 @@ class ScaledSumsQuery(Query):
         """That of a sum to which a row adds from the least to the most of both numbers."""
         unit = self.bounded_unit(relation.unit)
         return sensitivity(self.row_contribution, relation.neighbors, unit, self.groups).l1
+
+    def terms(self, relation: Relation) -> QueryTerms:
+        of = tuple(one.terms(relation) for one in self.sums)
+        return replace(super().terms(relation), rule="scaled", times=self.times, of=of)
 
     def sensitivity(self, relation: Relation) -> Sensitivity:
         first, second = (

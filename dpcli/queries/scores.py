@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from math import log
@@ -17,6 +18,7 @@ from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import AnswerWords, LinearQuery, Query
 from dpcli.queries.sums import Shape
+from dpcli.queries.terms import QueryTerms
 
 if TYPE_CHECKING:
     from dpcli.noise.distribution import Noise
@@ -259,6 +261,10 @@ class SelectionQuery(Query):
         """How far one unit can change differences of scores, added up over the rounds."""
         return super().sensitivity(relation).repeated(self.rounds)
 
+    def terms(self, relation: Relation) -> QueryTerms:
+        """With the number of rounds; a group is what a choice is made in."""
+        return replace(super().terms(relation), rule="choices", numbers=1, counted=self.rounds)
+
     def ledger_details(self) -> dict[str, object]:
         details = super().ledger_details()
         return details | {"candidates": self.candidates, "picks": self.rounds}
@@ -315,6 +321,15 @@ class ScoreQuery(SelectionQuery):
     def rounds(self) -> int:
         """`k`: one round for each chosen candidate."""
         return self.k
+
+    def terms(self, relation: Relation) -> QueryTerms:
+        function = self.score_function
+        return replace(
+            super().terms(relation),
+            score=type(function).__name__.lower(),
+            quantile=str(function.quantile) if isinstance(function, Rank) else None,
+            sizes=(function.candidates,),
+        )
 
     def answer(self, sums: Array) -> Array:
         """The scores of all candidates, group by group."""

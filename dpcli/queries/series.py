@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 
 from dpcli.numeric.arrays import Array, add_exact, integer_array, multiply_exact, np
 from dpcli.privacy.sensitivity import RowContribution, Sensitivity
@@ -12,6 +13,7 @@ from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.of_numbers import QueryOfNumbers
 from dpcli.queries.query import AnswerWords
+from dpcli.queries.terms import QueryTerms
 
 EarlierSums = Sequence[Array | None]
 """Exact sums of earlier periods, the last first; None for those that were lost."""
@@ -41,6 +43,9 @@ class SeriesQuery(QueryOfNumbers):
     @property
     def row_contribution(self) -> RowContribution:
         return self.of.row_contribution
+
+    def terms(self, relation: Relation) -> QueryTerms:
+        return replace(super().terms(relation), rule=str(self.overlap))
 
     @property
     def largest_product(self) -> int:

@@ -16,6 +16,7 @@ from dpcli.data.filters import Filter
 from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import Axis
 from dpcli.problems.light_dataclasses import dataclass
+from dpcli.queries.terms import FactorTerms
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,19 @@ class Factor:
             beyond = self.offset % self.times
             ends.append(min(beyond, self.times - beyond) ** exponent)
         return min(ends), max(ends)
+
+    @property
+    def terms(self) -> FactorTerms:
+        """What decides the limits of the factor."""
+        lower, upper = self.column.limits
+        return FactorTerms(
+            column=self.column.name,
+            lower=lower,
+            upper=upper,
+            step=str(self.column.step),
+            times=self.times,
+            offset=self.offset,
+        )
 
     @property
     def step(self) -> Fraction:

@@ -12,6 +12,7 @@ from dpcli.privacy.unit import Neighbors, Relation, RowUnit
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.of_numbers import QueryOfNumbers
 from dpcli.queries.query import AnswerWords, Query
+from dpcli.queries.terms import QueryTerms
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +58,15 @@ class VectorQuery(QueryOfNumbers):
 
     def combined(self, answer: Array, *following: Array) -> Array:
         return self.of.combined(answer, *following)
+
+    def terms(self, relation: Relation) -> QueryTerms:
+        return replace(
+            super().terms(relation),
+            rule="vectors",
+            norm=self.norm,
+            sizes=(self.size,),
+            fixed_sum=self._changes(relation).has_fixed_sum,
+        )
 
     def sensitivity(self, relation: Relation) -> Sensitivity:
         one = self.of.sensitivity(relation)

@@ -33,13 +33,14 @@ from dpcli.privacy.loss import Loss, sum_losses
 from dpcli.problems.errors import LedgerError, Problem, SpecError, UsageError
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.collection import CollectionReport, ResponseReport
+from dpcli.report.content import canonical, content_of
 from dpcli.report.first_counts import ChoiceRuleReport, QualityRuleReport
 from dpcli.report.formats import FACTS
 from dpcli.report.json import REPORT_VERSION, Fact, json_text, parsed_json
 from dpcli.report.plan import LocalPlanReport, PlanReport, plan_report
 from dpcli.report.privacy import LedgerReport, LossReport
 from dpcli.report.release import ReleaseReport
-from dpcli.report.report import load_report, stored_report, without_numbers
+from dpcli.report.report import UNREADABLE, load_report, stored_report, without_numbers
 from dpcli.report.statistic import StatisticReport
 from dpcli.specification.chosen_bounds import with_chosen_bounds
 from dpcli.specification.load import parse_spec, require_model
@@ -148,7 +149,15 @@ def _is_stored(ledger: OpenLedger, entry: LedgerEntry, report: ReportFile) -> bo
     if entry.recovered is not None:
         return entry.recovered.get("report") == report.digest
     outputs = unpacked_outputs(entry.number, ledger.outputs(entry.number))
-    return report.content == outputs.get(FACTS)
+    stored = outputs.get(FACTS, b"")
+    return report.content == stored or _content(report.content) == _content(stored)
+
+
+def _content(report: bytes) -> str | None:
+    """The digest of the content of a report, which other programs may have written anew."""
+    with suppress(*UNREADABLE):
+        return content_of(report)
+    return None
 
 
 def stored_faults(ledger: OpenLedger) -> Iterator[str]:
@@ -375,4 +384,6 @@ def _charged_text(stated: Stated) -> str:
         ]
         for statistic in _statistics(stated)
     ]
-    return json_text([chosen(stated.privacy, PRIVACY_FIELDS), statistics])
+    text = json_text([chosen(stated.privacy, PRIVACY_FIELDS), statistics])
+    # Other programs may have written the numbers of the report anew.
+    return canonical(parsed_json(text))

@@ -33,6 +33,8 @@ class ResponseReport(JsonObject):
     epsilon: JsonNumber
     delta: JsonNumber
     rho: JsonNumber
+    event: dict[str, object] | None = None
+    """What the ledger records of it, exactly; absent in reports of earlier versions."""
 
     @classmethod
     def of(cls, response: Response) -> ResponseReport:
@@ -49,6 +51,7 @@ class ResponseReport(JsonObject):
             epsilon=number(randomizer.loss.epsilon),
             delta=number(randomizer.loss.delta),
             rho=number(randomizer.guarantee.rho),
+            event=randomizer.event(response.column.name, response.mechanism.name).to_json(),
         )
 
 
@@ -87,6 +90,8 @@ class CollectionReport(AnyReport):
     responses_sha256: Sha256
     """Of the file of responses."""
     ledger: LedgerReport
+    content_sha256: Sha256 | None = None
+    """Of the content of all other keys; absent in reports of earlier versions."""
 
     @classmethod
     def of(cls, collection: RandomizedCollection) -> CollectionReport:

@@ -20,6 +20,7 @@ from typing import (
     Self,
     TypeVar,
     Union,
+    cast,
     get_args,
     get_origin,
     get_type_hints,
@@ -30,6 +31,7 @@ from dpcli.privacy.loss import Loss
 
 Value = TypeVar("Value")
 Made = TypeVar("Made")
+Stated = TypeVar("Stated", bound="JsonObject")
 
 
 def if_known(make: Callable[[Value], Made], value: Value | None) -> Made | None:
@@ -225,6 +227,17 @@ Facts = dict[str, Fact]
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _MARK = "\u0000number:"
 _MARKED = r'"\\u0000number:(-?[0-9]+(?:\.[0-9]+)?|\[[-0-9., ]*\])"'
+
+
+def with_value(stated: Stated, name: str, value: object) -> Stated:
+    """A copy with another value of a field; fields that are not set stay so."""
+    kind: Any = type(stated)
+    made = object.__new__(kind)
+    for field in fields(kind):
+        with suppress(NotStatedError):
+            object.__setattr__(made, field.name, getattr(stated, field.name))
+    object.__setattr__(made, name, value)
+    return cast("Stated", made)
 
 
 def require_stated(fact: Fact) -> None:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from dpcli.ledger.balance import DAYS_A_YEAR
 from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
 from dpcli.planning.words.guarantee import headline, meaning, promise, protection
+from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.unit import RowUnit
 from dpcli.problems.light_dataclasses import dataclass
+from dpcli.queries.terms import QueryTerms
 from dpcli.report.json import Count, Ends, JsonNumber, JsonObject, Sentences, if_known, number
 from dpcli.specification.model import CentralSpec
 
@@ -61,6 +63,64 @@ class SensitivityReport(JsonObject):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FactorReport(JsonObject):
+    """A column of a product: `times` each value minus `offset`, in steps of the column."""
+
+    column: str
+    lower: int
+    upper: int
+    step: str
+    times: int = 1
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TermsReport(JsonObject):
+    """What decides the sensitivity of a query, in steps of the answer; what is absent does not."""
+
+    rule: str
+    """Which bound holds, and so what the others mean."""
+    low: int
+    high: int
+    groups: Count | None
+    numbers: Count
+    """In each group."""
+    limits: list[Count] | None
+    """The most rows of a person in a group and in all, and the most groups; null for rows."""
+    factors: list[FactorReport] | None = None
+    offset: int = 0
+    clamp: list[int] | None = None
+    """Of the total of a person."""
+    skips: bool = False
+    """Whether a row may add nothing."""
+    counted: Count | None = None
+    times: list[int] | None = None
+    sizes: list[Count] | None = None
+    score: str | None = None
+    quantile: str | None = None
+    ridge: str | None = None
+    norm: str | None = None
+    fixed_sum: bool = False
+    of: list[TermsReport] | None = None
+    """Those of the queries that it is made of."""
+
+    @classmethod
+    def of_query(cls, terms: QueryTerms) -> TermsReport:
+        """What a query states."""
+        lists = {name: [*values] for name in LISTS if (values := getattr(terms, name))}
+        return cls.read(
+            terms,
+            **dict.fromkeys(LISTS) | lists,
+            factors=[*map(FactorReport.read, terms.factors)] or None,
+            of=[*map(cls.of_query, terms.of)] or None,
+        )
+
+
+LISTS = ("limits", "clamp", "times", "sizes")
+"""The fields of terms that are lists of numbers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QueryReport(JsonObject):
     """A query of a statistic."""
 
@@ -80,9 +140,15 @@ class QueryReport(JsonObject):
     """What its answer reveals, in rho."""
     error95: JsonNumber
     """The half-width of the noise at the confidence of the report."""
+    terms: TermsReport | None = None
+    """What decides its sensitivity; absent in reports of earlier versions."""
+    event: dict[str, object] | None = None
+    """What the ledger records of it, exactly; absent in reports of earlier versions."""
 
     @classmethod
-    def of(cls, planned: PlannedQuery, confidence: Fraction, *, joint: bool) -> QueryReport:
+    def of(
+        cls, planned: PlannedQuery, confidence: Fraction, event: MechanismEvent, *, joint: bool
+    ) -> QueryReport:
         """What a report states about one query, in the unit of the answer."""
         weighted, calibrated = planned.weighted, planned.calibrated
         low, high = map(number, planned.row_contribution)
@@ -97,6 +163,8 @@ class QueryReport(JsonObject):
             delta=number(calibrated.loss.delta),
             rho=number(calibrated.guarantee.rho),
             error95=number(planned.error(confidence)),
+            terms=TermsReport.of_query(weighted.query.terms(calibrated.relation)),
+            event=event.to_json(),
         )
 
 
@@ -117,7 +185,8 @@ class AnswersReport(JsonObject):
 def answers(planned: PlannedStatistic, spec: CentralSpec) -> dict[str, Any]:
     """The fields of `AnswersReport`, which every statistic has, by name."""
     queries = [
-        QueryReport.of(query, spec.confidence, joint=planned.is_joint) for query in planned.queries
+        QueryReport.of(query, spec.confidence, event, joint=planned.is_joint)
+        for query, event in zip(planned.queries, planned.events, strict=True)
     ]
     return {
         "mechanism": queries[0].mechanism,
@@ -309,6 +378,18 @@ class EarlierReport(JsonObject):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChainReport(JsonObject):
+    """What the head of an entry is the hash of, besides number, dataset and events."""
+
+    previous: str
+    """The digest of the entry before."""
+    name: str | None
+    period: str | None
+    payload: str
+    """As it is hashed: the paths of data files are a salted hash."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerReport(JsonObject):
     """The entry of the ledger that was charged."""
 
@@ -331,6 +412,8 @@ class LedgerReport(JsonObject):
     """The last other releases of the account, newest first; absent without any."""
     earlier_more: Count | None = None
     """How many entries are before these; absent without any."""
+    chain: ChainReport | None = None
+    """Absent in reports of earlier versions."""
 
     @classmethod
     def of(cls, receipt: Receipt) -> LedgerReport:
@@ -351,4 +434,7 @@ class LedgerReport(JsonObject):
             ]
             or None,
             earlier_more=receipt.more or None,
+            chain=ChainReport.read(
+                receipt.ledger_entry, payload=receipt.ledger_entry.public_payload
+            ),
         )  # fmt: skip

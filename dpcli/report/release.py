@@ -341,6 +341,8 @@ class ReleaseReport(CentralReport):
     statistics: list[PublishedStatisticReport]
     """Empty if the quality check stopped the release."""
     ledger: LedgerReport
+    content_sha256: Sha256 | None = None
+    """Of the content of all other keys; absent in reports of earlier versions."""
 
     @classmethod
     def of(cls, release: NoisyRelease) -> ReleaseReport:

@@ -15,12 +15,27 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from dpcli.numeric.exact import exact_or_up
 from dpcli.problems.errors import LedgerError
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.report.json import CELLS_PLACE, REPORT_VERSION, json_text, parsed_json, require_stated
+from dpcli.report.content import (
+    BETWEEN,
+    FIRST,
+    LAST,
+    MARKS,
+    OWN_KEY,
+    SLICE,
+    content_digest,
+    usual_form,
+)
+from dpcli.report.json import (
+    CELLS_PLACE,
+    REPORT_VERSION,
+    json_text,
+    parsed_json,
+    require_stated,
+    with_value,
+)
 from dpcli.report.numbers import (
     DATE_UNIT,
     JSON_COLUMNS,
-    POPULATION,
-    RAW,
     NumberTable,
     form_of,
     json_parts,
@@ -35,21 +50,13 @@ if TYPE_CHECKING:
     from dpcli.report.release import ReleaseReport
     from dpcli.report.statistic import PublishedStatisticReport
 
-SLICE = 1 << 14
-"""Numbers that are written or read at a time, to bound the memory."""
-
-BETWEEN = ",\n        "
-
-FIRST, LAST = b'"cells": [\n        {"', b"\n      ]"
-"""The text around the numbers of a statistic; no JSON string contains it."""
-
 FORM = r"(?<named>\{.*)" + form_of(JSON_COLUMNS) + r"\},?$"
 """The form of a line with a number; no JSON string can end like that."""
 
-MARKS = {RAW: "raw", POPULATION: "population"}
-"""The JSON key that marks raw or population numbers, by the ending of their name."""
-
 _PLACE = json.dumps(CELLS_PLACE)
+
+END = "\n}\n"
+"""How the JSON of a report ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +87,11 @@ class Report:
         numbers: Sequence[tuple[NumberTable, ...]] = (),
     ) -> Self:
         """The report of these facts; `numbers` are published, in the order of statistics."""
-        text, content = json_text(stated), io.BytesIO()
+        text, content = json_text(with_value(stated, OWN_KEY, None)), io.BytesIO()
+        if getattr(stated, "report_version", None) == REPORT_VERSION:
+            digest = content_digest(text, numbers)
+            stated = with_value(stated, OWN_KEY, digest)
+            text = f'{text.removesuffix(END)},\n  "{OWN_KEY}": "{digest}"{END}'
         *before, last = text.split(_PLACE)
         for part, named in zip(before, numbers, strict=True):
             content.write(part.encode())
@@ -95,7 +106,7 @@ class Report:
         Raises KeyError if an earlier version wrote it and a needed fact is absent, LedgerError if
         it has a column that this version does not know, and other errors if it is no report.
         """
-        text, blocks = _split_numbers(content)
+        text, blocks = _split_numbers(usual_form(content))
         parsed = parsed_json(text)
         indices = [_replace_block(statistic) for statistic in parsed.get("statistics", ())]
         stated = load_report(parsed)
@@ -207,7 +218,7 @@ def _require_earlier(release_id: str, outputs: Mapping[str, bytes]) -> None:
 
 def without_numbers(content: bytes) -> bytes:
     """A report's JSON without its published numbers, which may be millions."""
-    return _split_numbers(content)[0]
+    return _split_numbers(usual_form(content))[0]
 
 
 def _split_numbers(content: bytes) -> tuple[bytes, list[bytes]]:

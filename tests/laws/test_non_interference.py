@@ -49,6 +49,12 @@ def skeleton(name: str, content: bytes) -> object:
                 del cell["value"], cell["lower"], cell["upper"], cell["flag"]
         for noisy in ("counts", "rows", "table", "missed", "left_out"):
             (report["quality"] or {}).pop(noisy, None)
+        # The digest has the values, and the entry of the ledger has random digits.
+        for of, changing in (
+            (report, "content_sha256"),
+            *((report["ledger"], key) for key in ("head", "chain")),
+        ):
+            of.pop(changing, None)
         return report
     if name.endswith(".csv"):
         return [[*line[:-6], *line[-2:]] for line in csv.reader(io.StringIO(text))]

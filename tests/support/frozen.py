@@ -100,8 +100,8 @@ def entries_of(ledger: Path) -> list[Any]:
 
 
 def _steady(payload: dict[str, Any]) -> dict[str, Any]:
-    """A payload without the folder of the data, the build, and digests of outputs."""
-    changing = {"files", "outputs", "identity", "build"}
+    """A payload without the folder of the data, the build, salts, and digests of outputs."""
+    changing = {"files", "outputs", "identity", "build", "salt"}
     return {key: value for key, value in payload.items() if key not in changing}
 
 

@@ -24,8 +24,8 @@ KEYS = {
 }
 """The keys of version 2, by those of version 1."""
 
-NAMED_BY_USERS = {"declarations", "keys", "min_readable", "readable", "parameters"}
-"""Keys of objects whose keys are names of columns and the like."""
+NAMED_BY_USERS = {"declarations", "event", "keys", "min_readable", "readable", "parameters"}
+"""Keys of objects whose keys are names of columns and the like, or those of the ledger."""
 
 
 def version_2(value: Any) -> Any:

@@ -94,7 +94,8 @@ def _outputs(
     made_by = BuildReport.read(this_build()).text
     written = {made_by: "dpcli", made_by.replace("_", r"\_"): "dpcli"}
     versions = {f'"{__version__}"': '"(version)"', f"dpcli {__version__}": "dpcli"}
-    steady = {head: "(head)", digest: "(report)", **written, **versions}
+    content = str(json.loads(Path("r.json").read_bytes())["content_sha256"])
+    steady = {head: "(head)", digest: "(report)", content: "(content)", **written, **versions}
     for changing, mark in steady.items():
         outputs = {key: text.replace(changing, mark) for key, text in outputs.items()}
     return outputs

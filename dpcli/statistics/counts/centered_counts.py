@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from math import prod
 
@@ -11,6 +12,7 @@ from dpcli.privacy.unit import Neighbors, PersonUnit, Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import Shape
+from dpcli.queries.terms import QueryTerms
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +65,10 @@ class CenteredCountQuery(Query):
     @property
     def total_clamp(self) -> tuple[int, int] | None:
         return self.counts.total_clamp
+
+    def terms(self, relation: Relation) -> QueryTerms:
+        times, clamp = (self.times, self.less), self.total_clamp
+        return replace(super().terms(relation), rule="centered", times=times, clamp=clamp)
 
     def sensitivity(self, relation: Relation) -> Sensitivity:
         """The sensitivity of centered counts.

@@ -14,6 +14,7 @@ from dpcli.privacy.unit import PersonUnit, Relation, Unit
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import DistinctValues, Shape
+from dpcli.queries.terms import QueryTerms
 from dpcli.statistics.counts.person_counts import PersonCounts
 from dpcli.statistics.design import Design, Inputs, PublishedAnswer, WeightedQuery
 from dpcli.statistics.estimates import Limits
@@ -46,6 +47,9 @@ class DistinctQuery(Query):
         from zero to one.
         """
         return RowContribution(0, 1)
+
+    def terms(self, relation: Relation) -> QueryTerms:
+        return replace(super().terms(relation), rule="distinct", counted=self.column.max_distinct)
 
     def bounded_unit(self, unit: Unit) -> Unit:
         """The unit with no more rows in a cell than the column has values."""

@@ -32,6 +32,7 @@ from dpcli.privacy.unit import Neighbors, Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import PlainSum, RowSums, Shape
+from dpcli.queries.terms import QueryTerms
 from dpcli.statistics.counts.person_counts import SharedNoise
 from dpcli.statistics.counts.vectors import MAX_RELATIVE_DEVIATION, NumbersTogether
 from dpcli.statistics.design import MEASURES, Design, Inputs, PublishedAnswer, WeightedQuery
@@ -88,6 +89,10 @@ class IndicatorQuery(Query):
         `max_counted` bounds the number of cells in which a row adds one.
         """
         return RowContribution(-1 if self.signed else 0, 1)
+
+    def terms(self, relation: Relation) -> QueryTerms:
+        rule = "signed" if self.signed else "indicators"
+        return replace(super().terms(relation), rule=rule, counted=self.max_counted)
 
     def sensitivity(self, relation: Relation) -> Sensitivity:
         """The sensitivity of the vector of all counts.

@@ -16,6 +16,7 @@ from dpcli.privacy.unit import Neighbors, Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import MAX_PRODUCT, LinearQuery, Query
 from dpcli.queries.sums import Factor, PlainSum, RowSums, Shape, WeightedSum
+from dpcli.queries.terms import QueryTerms
 from dpcli.statistics.design import TYPICAL_MEAN, Design, Inputs, Queries, WeightedQuery
 from dpcli.statistics.intervals import Printed
 from dpcli.statistics.means.quotient import Coefficients, Quotient, QuotientDesign
@@ -109,6 +110,17 @@ class BernsteinQuery(Query):
     def row_contribution(self) -> RowContribution:
         """A row adds from zero to `largest` to a sum, because one sum may get everything."""
         return RowContribution(0, self.largest)
+
+    def terms(self, relation: Relation) -> QueryTerms:
+        """With the columns, the degree of the polynomials of each, and the weight last."""
+        weights = () if self.weight is None else (self.weight,)
+        return replace(
+            super().terms(relation),
+            rule="divided",
+            factors=tuple(Factor(column).terms for column in (*self.numeric_columns, *weights)),
+            times=(self.largest,),
+            sizes=(*(self.degree for _ in self.numeric_columns), *(0 for _ in weights)),
+        )
 
     def sensitivity(self, relation: Relation) -> Sensitivity:
         """The sensitivity of the sums: what a row adds to all sums together is public."""

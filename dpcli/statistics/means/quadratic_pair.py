@@ -15,6 +15,7 @@ from dpcli.privacy.unit import Neighbors, Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import MAX_PRODUCT, LinearQuery, Query
 from dpcli.queries.sums import Factor, RowSums, Shape
+from dpcli.queries.terms import QueryTerms
 from dpcli.statistics.design import Design, WeightedQuery
 from dpcli.statistics.means.products import MomentsDesign
 
@@ -95,6 +96,10 @@ class QuadraticPairQuery(Query):
         width, below = self.width, 3 * self.width // 8
         least = min(y * (4 * y - 3 * width) for y in (below, below + 1))
         return RowContribution(least, width**2)
+
+    def terms(self, relation: Relation) -> QueryTerms:
+        of = (Factor(self.column).terms,)
+        return replace(super().terms(relation), rule="quadratic", factors=of)
 
     def sensitivity(self, relation: Relation) -> Sensitivity:
         _, rows, _ = limits(self.bounded_unit(relation.unit), 1)

@@ -25,6 +25,7 @@ from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.scores import Points
 from dpcli.queries.sums import Shape
+from dpcli.queries.terms import QueryTerms
 from dpcli.statistics.choices.candidates import (
     FLAG_CONFIDENCE,
     Choices,
@@ -74,6 +75,9 @@ class RangesQuery(Query):
     def row_contribution(self) -> RowContribution:
         """A row adds one to one range."""
         return RowContribution(0, 1)
+
+    def terms(self, relation: Relation) -> QueryTerms:
+        return replace(super().terms(relation), rule="indicators", counted=1)
 
     def sensitivity(self, relation: Relation) -> Sensitivity:
         """That of counts in each group, of which a row adds one to one."""

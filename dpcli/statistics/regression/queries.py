@@ -31,6 +31,7 @@ from dpcli.privacy.unit import Neighbors, PersonUnit, Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import AnswerWords, LinearQuery, Query
 from dpcli.queries.sums import CountedFactors, Factor, PlainSum, RowSums, Shape
+from dpcli.queries.terms import QueryTerms
 
 GRID_STEPS = 1 << 10
 """Steps of the grid in the largest change of a coefficient; rounding adds one."""
@@ -57,6 +58,10 @@ class RegressionQuery(Query):
 
     def add_remove_sensitivity(self, relation: Relation) -> None:
         """None: a bound is known only for the neighbors of the relation."""
+
+    def terms(self, relation: Relation) -> QueryTerms:
+        of = tuple(factor.terms for factor in self.inputs)
+        return replace(super().terms(relation), rule="objective", factors=of)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,6 +165,10 @@ class RidgeQuery(LinearRegressionQuery):
         """The most that replacing a row changes one coefficient, in steps; both signs."""
         return RowContribution(-self.change_in_steps.linf, self.change_in_steps.linf)
 
+    def terms(self, relation: Relation) -> QueryTerms:
+        own = super().terms(relation)
+        return replace(own, rule="ridge", ridge=str(self.ridge), counted=self.rows)
+
     def sensitivity(self, relation: Relation) -> Sensitivity:
         """The `change_in_steps`; ValueError unless rows are replaced and none is skipped."""
         if not relation.size_is_public or self.may_skip or self.axes:
@@ -242,6 +251,9 @@ class ObjectiveQuery(RegressionQuery):
 
         `answer` is the exact answer.
         """
+
+    def terms(self, relation: Relation) -> QueryTerms:
+        return replace(super().terms(relation), times=self.losses)
 
     def sensitivity(self, relation: Relation) -> Sensitivity:
         """The privacy loss of one unit at noise of scale one step, as a sensitivity.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from math import prod
 
@@ -11,6 +12,7 @@ from dpcli.privacy.unit import Relation
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import Shape
+from dpcli.queries.terms import QueryTerms
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +46,9 @@ class EffectQuery(Query):
             corners = [low * (size - 1), high * (size - 1), -low, -high]
             low, high = min(corners), max(corners)
         return RowContribution(low, high)
+
+    def terms(self, relation: Relation) -> QueryTerms:
+        return replace(super().terms(relation), rule="effects", sizes=self.sizes)
 
     def sensitivity(self, relation: Relation) -> Sensitivity:
         """The sensitivity, from the table in `dpcli.privacy.sensitivity`."""

@@ -539,12 +539,14 @@ def without_digits(text: str) -> str:
     return "".join("#" if letter in "0123456789.," else letter for letter in text).replace("#", "")
 
 
+CHANGING = ("head", "digest", "content_sha256", "previous", "payload")
+"""The keys of hashes, and of the text that has some."""
+
+
 def structure(value: object) -> object:
     """A report without its numbers."""
     if isinstance(value, dict):
-        return {
-            key: structure(item) for key, item in value.items() if key not in ("head", "digest")
-        }
+        return {key: structure(item) for key, item in value.items() if key not in CHANGING}
     if isinstance(value, list):
         return [structure(item) for item in value]
     return without_digits(value) if isinstance(value, str) else type(value).__name__

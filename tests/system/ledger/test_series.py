@@ -320,7 +320,7 @@ def test_a_series_is_only_recovered_with_the_noise_that_its_report_states(nights
     assert nights.dpcli(*nights.words(0, "n0", "--report", str(proof))).status == 0
     stated = json.loads(proof.read_text(encoding="utf-8"))
     stated["dpcli_version"] = "0.1.0"
-    stated["statistics"][0]["queries"][0]["scale"] = "7"
+    stated["statistics"][0]["queries"][0]["mechanism"]["scale"] = 7
     proof.write_text(json.dumps(stated), encoding="utf-8")
     nights.ledger.write_bytes(backup)
     found = nights.dpcli("ledger", "recover", "--from", proof, "--ledger", nights.ledger)

@@ -1,0 +1,111 @@
+"""The verifier alone: what it imports, what it reads, and its arithmetic against other tools."""
+
+from __future__ import annotations
+
+import ast
+import json
+import sys
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+
+import pytest
+import yaml
+
+from dpcli.noise.discrete_laplace import DiscreteLaplace
+from dpcli.privacy.accounting.advanced import AdvancedComposition
+from dpcli.privacy.accounting.composition import Composition
+from dpcli.privacy.accounting.pld import PldComposition
+from dpcli.privacy.accounting.zcdp import ZcdpComposition
+from dpcli.privacy.loss import Guarantee, LaplacePair, Loss
+from dpcli.proof import verify
+from dpcli.report import content
+from tests.support.cli import LOCAL, SPECS
+from tests.support.rules import for_each
+
+SOURCE = Path(verify.__file__).read_text(encoding="utf-8")
+
+MAX_LINES = 1_210
+
+
+def test_alone() -> None:
+    """It imports the standard library alone."""
+    imported = set[str]()
+    for node in ast.walk(ast.parse(SOURCE)):
+        if isinstance(node, ast.ImportFrom):
+            imported.add((node.module or ".").partition(".")[0])
+        elif isinstance(node, ast.Import):
+            imported |= {one.name.partition(".")[0] for one in node.names}
+    assert imported <= sys.stdlib_module_names
+
+
+def test_short() -> None:
+    """A stranger can read all of it: it has few lines."""
+    assert len(SOURCE.splitlines()) <= MAX_LINES
+
+
+@for_each([*SPECS, LOCAL])
+def test_reads_specs(path: Path) -> None:
+    """It reads the YAML of each sample spec as PyYAML does."""
+    text = path.read_text(encoding="utf-8")
+    assert verify.read_yaml(text) == yaml.load(text, yaml.BaseLoader)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'a: {b: [c, \'d: #e\', "f\\"g"], h: {}}  # i\nj:\n- k: l\n  m: n o\n- p',
+        "a:\n  - [1, 2]\n  -\n    b: c\nd: e:f\n'g h': -1",
+        "a: don't # b\nc: 'it''s'\nd: {e: 2021-01-01, f: g h,\n  i: j}",
+    ],
+)
+def test_reads_yaml(text: str) -> None:
+    """It reads quotes, comments and brackets as PyYAML does."""
+    assert verify.read_yaml(text) == yaml.load(text, yaml.BaseLoader)
+
+
+NUMBERS = ["0", "-0.0", "1.50", "1e-06", "12345678901234567890", "0.1414213562373095048801", "3E+2"]
+
+
+@for_each(NUMBERS)
+def test_numbers(digits: str) -> None:
+    """Both programs write a number alike; jq and Python would not change it any more."""
+    text = verify.number_text(digits)
+    assert text == content.number_text(digits)
+    assert verify.number_text(json.dumps(json.loads(digits))) == text
+
+
+RULES: dict[str, Composition] = {
+    "zcdp": ZcdpComposition(),
+    "pld": PldComposition(),
+    "advanced": AdvancedComposition(),
+}
+
+
+@pytest.mark.parametrize("rule", [*RULES])
+@pytest.mark.parametrize("count", [1, 7, 60])
+def test_totals(rule: str, count: int) -> None:
+    """Totals of Laplace answers are those of the ledger: of `pld`, on another grid."""
+    random, delta = Random(count), Fraction(1, 10**6)
+    scales = [Fraction(random.randint(4, 9) * count) for _ in range(2)]
+    guarantees, answers = dict[Guarantee, int](), list[verify.Answer]()
+    for index in range(count):
+        scale = scales[index % 2]
+        own = verify.Answer.of("laplace", scale, verify.Sens(1, 2, 4, 2), 2 / scale, Fraction(0))
+        answers.append(own)
+        known = Guarantee(Loss(own.epsilon), own.rho, (LaplacePair(scale, 2),))
+        guarantees[known] = guarantees.get(known, 0) + 1
+    assert DiscreteLaplace.dominating_pair is LaplacePair
+    found = verify.totals(rule, answers, delta)
+    for bound in RULES[rule].bounds(guarantees, delta):
+        epsilon, used = found[bound.name]
+        wide = {"privacy loss distributions": 2e-3, "sum of epsilons and rhos": 1e-4}
+        rel = wide.get(bound.name, 1e-6)
+        assert float(bound.loss.epsilon) == pytest.approx(float(epsilon), rel=rel)
+        assert bound.loss.delta == used
+
+
+def test_malformed() -> None:
+    """A text that is no report is a finding, not an error."""
+    for text in (b"", b"[]", b"{}", b'{"privacy": 1}', b"[" * 10_000, b"\xff", b'{"a": 1, "a": 2}'):
+        assert verify.verify(text, []).wrong
