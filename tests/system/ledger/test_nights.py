@@ -107,7 +107,9 @@ def job(tmp_path: Path, dpcli: Command, monkeypatch: pytest.MonkeyPatch) -> Job:
 def limited(size: int) -> tuple[str, ...]:
     """Words before a command whose files may have at most this many bytes."""
     limit = f"import os, resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))"
-    return sys.executable, "-c", f"{limit}; os.execv(sys.argv[1], sys.argv[1:])"
+    # Modules that are compiled under the limit would be cut off for other processes.
+    compiles = "os.environ['PYTHONDONTWRITEBYTECODE'] = '1'"
+    return sys.executable, "-c", f"{limit}; {compiles}; os.execv(sys.argv[1], sys.argv[1:])"
 
 
 def write(text: str) -> Path:

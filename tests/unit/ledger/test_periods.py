@@ -68,7 +68,7 @@ def test_a_day_more_than_a_window_before_the_last_one_is_refused(
     done = dpcli(*words, "3.csv", "--period", day)
     assert done.status == dpcli("plan", spec, "--period", day).status == (6 if is_refused else 0)
     assert dpcli("plan", spec, "--period", day, "--any-period").status == 0
-    assert ("3 days before 2026-06-14" in done.err) is is_refused
+    assert ("(`window: 3`) before 2026-06-14" in done.err) is is_refused
     assert len(history(dpcli, tmp_path)) == (2 if is_refused else 3)
     assert dpcli(*words, "4.csv", "--period", "2026-06-14", "--release-id", "one").status == 0
 
