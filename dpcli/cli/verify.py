@@ -1,4 +1,4 @@
-"""`dpcli verify`: recomputes a published release from its report and its tables alone."""
+"""`dpcli verify`: recomputes a published release from report and tables alone."""
 
 from __future__ import annotations
 

@@ -32,7 +32,10 @@ OPEN, RELEASE = "open", "release"
 """Kinds of entries: an account was opened, a release was charged."""
 
 SALT = '"salt":'
-"""The key before random digits in a payload, without which no one can guess paths by their hash."""
+"""The key before random digits in a payload.
+
+Without these digits, no one can guess the paths of files by their hash.
+"""
 
 LOST, CLOSE = "lost", "close"
 """Kinds of recovery entries: a lost entry without a report, a closed account."""

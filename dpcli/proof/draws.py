@@ -21,7 +21,6 @@ from dpcli.privacy.confidential import Groups
 from dpcli.proof.answers import names_of
 from dpcli.proof.noise_test import ChoiceSample, NoiseSample
 from dpcli.proof.weights import gaussian_mu, log_weights
-from dpcli.queries.scores import ScoreQuery
 
 MOST_NUMBERS, MOST_GROUPS = 48, 4
 """The most numbers of an answer, and groups of choices, that events are about."""
@@ -192,7 +191,7 @@ class DrawnChoices(Drawn):
         self.groups, self.size = len(kept), max(1, len(kept) * width)
         self._tables: list[tuple[Array, Floats]] = []
         # The first scores show whether candidates are chosen as often as they should be.
-        self.first = 1 << (13 if isinstance(self.query, ScoreQuery) else 4)
+        self.first = 1 << (13 if self.query.chooses_by_score else 4)
         self._scores = groups[0][kept[:1]].ravel()
         self.restart()
 

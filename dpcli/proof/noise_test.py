@@ -15,7 +15,6 @@ from dpcli.numeric.arrays import Array, Floats, np
 from dpcli.privacy.norms import named_tables
 from dpcli.proof.weights import choice_probabilities, tail_of
 from dpcli.queries.query import Query
-from dpcli.queries.scores import ScoreQuery
 
 MOST_TESTS = 200
 """The most tests of an answer."""
@@ -101,7 +100,7 @@ class ChoiceSample:
     @classmethod
     def of(cls, query: Query, noise: Noise, scores: Array) -> ChoiceSample | None:
         """None for choices by recursion, and for too many candidates."""
-        if not isinstance(query, ScoreQuery) or not 1 < len(scores) <= MOST_TESTS:
+        if not query.chooses_by_score or not 1 < len(scores) <= MOST_TESTS:
             return None
         return cls(choice_probabilities(noise.kind, noise.scale, scores.astype(np.float64)))
 

@@ -1,4 +1,4 @@
-"""Recompute a published release from its JSON report and its tables, without data or ledger.
+"""Recompute a published release from its report, without data or ledger.
 
     python verify.py report.json table.csv [more tables] [--digest HEX] [--json]
 
@@ -39,7 +39,7 @@ from typing import Any, NamedTuple
 Json = dict[str, Any]
 LIMITS, LOSS = ("max_rows_per_group", "max_rows", "max_groups"), ("epsilon", "delta")
 ZERO, ROUNDED = Fraction(0), Fraction(1, 10**9)
-"""Stated losses are rounded up: they are larger than recomputed ones by `ROUNDED` at most, relatively."""
+"""Stated losses are rounded up: larger than recomputed ones by this share."""
 GRID = Fraction(2, 1000)
 """Totals of `pld` on two different grids differ by less, relatively."""
 UNREADABLE = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError, MemoryError, csv.Error)
@@ -81,7 +81,7 @@ def whole(value: Any) -> int:
     return number.numerator
 
 def number_text(digits: str) -> str:
-    """A number as a plain decimal; of more than 15 digits, that of the nearest float, as jq keeps it."""
+    """A plain decimal; of more than 15 digits that of the nearest float, as in jq."""
     value = Decimal(digits)
     if abs(value.adjusted()) > 1000:
         raise ValueError("a number is too large or too small")
@@ -100,7 +100,7 @@ def canonical(value: Any) -> str:
     return "[" + ",".join(map(canonical, value)) + "]" if isinstance(value, list) else json.dumps(value, ensure_ascii=False)
 
 def content_digest(report: Json) -> str:
-    """SHA-256 of all but `content_sha256`; the numbers of each statistic are hashed first."""
+    """SHA-256 of all but `content_sha256`; numbers of statistics are hashed first."""
     stated = {key: value for key, value in report.items() if key != "content_sha256"}
     if "statistics" in stated:
         lines = ["".join(canonical(cell) + "\n" for cell in one["cells"]) for one in stated["statistics"]]
@@ -197,7 +197,7 @@ class Findings:
         self.require(pair[0] == pair[1], place, f"{what}: {shown(pair[0])} is stated, and {shown(pair[1])} follows")
 
     def loss(self, stated: Any, found: Any, place: str, what: str, wide: Fraction = ROUNDED) -> None:
-        """A stated number covers the recomputed one, and is not larger than rounding makes it."""
+        """A stated number covers the recomputed one, and exceeds it by rounding alone."""
         value, least = exact(stated), exact(found)
         holds = least <= value * (1 + Fraction(1, 10**13)) and value <= least * (1 + wide) + Fraction(1, 10**60)
         self.require(holds, place, f"{what}: {shown(value)} is stated, and {shown(least)} follows")
@@ -231,7 +231,7 @@ def shown(value: Any) -> str:
 # --- Sensitivities
 
 class Sens(NamedTuple):
-    """The most that one unit changes: cells, the sum of changes, of their squares, and one cell."""
+    """The most that one unit changes: cells, sum, sum of squares, and one cell."""
 
     l0: int
     l1: int
@@ -257,7 +257,7 @@ class Limits(NamedTuple):
         return Limits(min(self.rows, total), total, min(groups, total))
 
     def packed(self, cells: int) -> tuple[int, int]:
-        """The most rows in some cells, and the largest sum of the squares of their numbers."""
+        """The most rows in some cells, and the largest sum of squares of their counts."""
         full, rest = divmod(min(self.total, self.rows * cells), self.rows)
         return full * self.rows + rest, full * self.rows**2 + rest**2
 
@@ -275,7 +275,7 @@ class Unproven(Exception):
     """A bound that this file does not recompute; the message says which."""
 
 class Terms:
-    """What a report states about a query: the rule of its sensitivity, and its arguments."""
+    """What a report states about a query: the rule of sensitivity, and arguments."""
 
     def __init__(self, stated: Json) -> None:
         self.stated, self.rule, self.is_row = stated, str(stated["rule"]), stated["limits"] is None
@@ -290,7 +290,7 @@ class Terms:
             raise ValueError("a limit is below one")
 
     def contribution(self) -> tuple[int, int]:
-        """The least and the most that a row adds, by interval arithmetic over the factors."""
+        """The least and the most that a row adds, by interval arithmetic."""
         low = high = 1
         for factor in {canonical(one): one for one in self.factors}.values():
             times, offset, power = whole(factor.get("times", 1)), whole(factor.get("offset", 0)), self.factors.count(factor)
@@ -499,7 +499,7 @@ def rho_of(mechanism: str, scale: Fraction, one: Sens) -> Fraction:
     return together if one.l0 == 1 else min(one.l0 * rho(equal), together)
 
 def renyi_epsilon(divergence: Callable[[Fraction], Fraction], delta: Fraction) -> Fraction:
-    """Epsilon at delta from Renyi divergences: each order proves one, and the best is searched for."""
+    """Epsilon at delta from Renyi divergences: the least that an order proves."""
     target = math.log(delta.numerator) - math.log(delta.denominator)
 
     def at(power: float) -> float:
@@ -529,7 +529,7 @@ def gaussian_tail(sigma: float) -> Callable[[float], float]:
     return lambda first: 0.0 if first > last else tails[int(min(last - first, 2 * last))] / total
 
 def shifted_delta(tail: Callable[[float], float] | None, sigma: float, shift: float, epsilon: float) -> float:
-    """Delta of one cell with Gaussian noise: of discrete noise with this tail, or of continuous noise."""
+    """Delta of one cell with discrete noise of this tail, or continuous noise."""
     first, grown = epsilon * sigma**2 / shift - shift / 2, math.exp(epsilon) if epsilon < 700 else 0.0
     if tail is None:
         near, far = (math.erfc(value / sigma / math.sqrt(2)) / 2 for value in (first, first + shift))
@@ -559,7 +559,7 @@ def count_tail(mechanism: str, scale: Fraction, value: int) -> float:
 # --- Totals
 
 class Pair(NamedTuple):
-    """Two distributions at least as distinguishable as an answer's: the kind, its scale and shift."""
+    """Two distributions as distinguishable as an answer's: kind, scale and shift."""
 
     kind: str
     scale: Fraction
@@ -583,7 +583,7 @@ class Pair(NamedTuple):
                 "range": lambda e: math.expm1(min(e - n, 0) / 2) ** 2 / -math.expm1(-n)}[self.kind], n
 
 class Answer(NamedTuple):
-    """What an answer reveals, in every measure; `fail` is the part of delta in which rho may fail."""
+    """What an answer reveals; `fail` is the part of delta in which rho may fail."""
 
     epsilon: Fraction
     delta: Fraction
@@ -663,10 +663,10 @@ def advanced(answers: list[Answer], delta: Fraction) -> Bounds:
 DIGITS = 30
 """Decimals of a probability on the grid of losses."""
 Losses = tuple[int, list[int], float]
-"""The first point of the grid, probabilities in units of 10^-DIGITS, and that of an infinite loss."""
+"""The first point, probabilities in 10^-DIGITS, and that of an infinite loss."""
 
 def grid_epsilon(pairs: Iterable[Pair], delta: float) -> Fraction:
-    """Epsilon of all pairs at delta: distributions of losses on a grid, rounded up, are convolved."""
+    """Epsilon of all pairs at delta, by convolving losses on a grid, rounded up."""
     counts = Counter(pairs)
     variance = sum(times * float(pair.shift / pair.scale) ** 2 for pair, times in counts.items())
     width = max(0.003 * math.sqrt(variance / counts.total()), (20 * math.sqrt(variance) + variance) / (1 << 15))
@@ -686,7 +686,7 @@ def grid_epsilon(pairs: Iterable[Pair], delta: float) -> Fraction:
     return Fraction(math.log(max((above - delta) / against, 1.0))) if against else Fraction(10**9)
 
 def on_grid(pair: Pair, width: float) -> Losses:
-    """The losses of a pair: at the points of the grid, delta is that of the pair, and between them more."""
+    """The losses of a pair: delta is exact at points of the grid, else larger."""
     profile, greatest = pair.profile()
     last = math.ceil(greatest / width)
     half = [min(max(profile(at * width), 0.0), 1.0) for at in range(last + 1)]
@@ -699,7 +699,7 @@ def on_grid(pair: Pair, width: float) -> Losses:
     return -last, [int(max(mass, 0.0) * 10**DIGITS) for mass in masses], deltas[-1]
 
 def convolved(first: Losses, second: Losses) -> Losses:
-    """The distribution of the sum of two losses: one multiplication of two large integers.
+    """The distribution of the sum of two losses, by one product of large integers.
 
     Each probability stands in a field of digits that is wide enough for a sum of products.
     """
@@ -756,7 +756,7 @@ class Verifier:
         self.findings.unchecked.setdefault(place, why)
 
     def skip_earlier(self, place: str, what: str) -> None:
-        """Name what an earlier version did not state; a report that states a part of it was changed."""
+        """Name what an earlier version did not state; a part of it alone is a change."""
         states = [query.keys() & {"terms", "event"} for _, _, part in self.parts for query in part.get("queries") or [part]]
         self.require(not any([*states, "content_sha256" in self.report, "chain" in self.ledger]), place, f"it does not state {what}")
         self.skip(place, f"an earlier version wrote it without {what}")
@@ -910,7 +910,7 @@ class Verifier:
             self.require(len(tails) < 2 or tails[1] > float(fail) * (1 - 1e-9), where, "the threshold is not the least")
 
     def check_terms(self, kind: str, part: Json, terms: Terms, asked: Json, where: str) -> None:
-        """The limits of a query are those of the unit or of the entry, and bounds those of columns."""
+        """Limits are those of the unit or the entry, and bounds those of columns."""
         unit, stated, columns = self.privacy["unit"], part.get("limits") or {}, self.spec.get("columns") or {}
         chosen = {one.get("column"): (one["lower"], one["upper"]) for one in self.report.get("choices") or []}
         for factor in terms.factors:
@@ -1010,7 +1010,7 @@ class Verifier:
             self.loss(spent["rho"], rho, "total", "rho", loose)
 
     def cases(self) -> Iterator[list[Answer]]:
-        """All answers that one unit may change, in each case of parts without common rows."""
+        """All answers that one unit may change, for each of several disjoint parts."""
         columns: dict[str, dict[int, list[tuple[Answer, Answer]]]] = {}
         for one, single, part in self.answers:
             if part:
@@ -1118,7 +1118,7 @@ class Verifier:
             self.require(holds, f"{name}, line {at}", f"{shown(own)} is not {shown(expected)} of the report")
 
     def check_intervals(self) -> None:
-        """Intervals of numbers with noise of their own are as wide as the noise, or end at what is possible."""
+        """Intervals of numbers are as wide as their noise, or end at a limit."""
         for one in self.report["statistics"]:
             flags, error = {None, "suppressed", "no-information", "unreliable"}, one["error95"] and exact(one["error95"])
             self.require({cell["flag"] for cell in one["cells"]} <= flags, one["name"], "it has an unknown flag")
@@ -1139,7 +1139,7 @@ class Verifier:
                     self.require(is_wide == (cell["flag"] is not None), one["name"], f"the flag of {shown(cell['keys'])}")
 
     def cells(self) -> Iterator[tuple[Json, str, Json]]:
-        """Each published number with its layout, its name, and what is stated about all of them."""
+        """Each published number with its layout, its name and what is stated."""
         facts = {"confidence": self.report["confidence"], "release_id": self.report["release_id"],
                  "period": self.report.get("reference_period") or self.window.get("period") or ""}
         for one in self.report["statistics"]:
@@ -1152,7 +1152,7 @@ class Verifier:
                     yield one["layout"], one["name"] + (f".{mark}" if mark else ""), cell | facts | own
 
 def own_limits(stated: Json, defaults: Json, rows: int) -> Limits:
-    """The limits that an entry states, else those of the unit, else the number of rows."""
+    """The limits that an entry states, else those of the unit, else the rows."""
     named = {key: stated.get(key) or defaults.get(key) for key in LIMITS}
     given = {key: whole(value) for key, value in named.items() if value and not isinstance(value, dict)}
     rows = given.get("max_rows", rows)

@@ -68,6 +68,9 @@ class Query:
     chooses: ClassVar[bool] = False
     """Whether the answer is a choice among candidates."""
 
+    chooses_by_score: ClassVar[bool] = False
+    """Whether the first choice in a group depends on its scores alone."""
+
     minimizes: ClassVar[bool] = False
     """Whether the answer is the minimizer of an objective."""
 

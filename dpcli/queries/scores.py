@@ -309,6 +309,8 @@ class ScoreQuery(SelectionQuery):
     score_function: ScoreFunction
     k: int = 1
 
+    chooses_by_score: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         if self.k < 1:
             raise ValueError("at least one candidate is chosen")

@@ -1,4 +1,4 @@
-"""`QueryTerms`: what decides the sensitivity of a query, for a reader without the spec's code.
+"""`QueryTerms`: what decides the sensitivity of a query, for any reader.
 
 A report states them. `dpcli.proof.verify` recomputes the sensitivity from them by a second path.
 """
@@ -11,7 +11,7 @@ from dpcli.problems.light_dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactorTerms:
-    """A column whose values are multiplied: `times` each value minus `offset`, in its steps."""
+    """A factor of a product: `times` a value of the column minus `offset`."""
 
     column: str
     lower: int

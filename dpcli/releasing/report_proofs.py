@@ -154,7 +154,7 @@ def _is_stored(ledger: OpenLedger, entry: LedgerEntry, report: ReportFile) -> bo
 
 
 def _content(report: bytes) -> str | None:
-    """The digest of the content of a report, which other programs may have written anew."""
+    """The digest of the content of a report, however it is written."""
     with suppress(*UNREADABLE):
         return content_of(report)
     return None

@@ -64,7 +64,7 @@ class SensitivityReport(JsonObject):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactorReport(JsonObject):
-    """A column of a product: `times` each value minus `offset`, in steps of the column."""
+    """A factor of a product: `times` a value of the column minus `offset`."""
 
     column: str
     lower: int
@@ -76,7 +76,7 @@ class FactorReport(JsonObject):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TermsReport(JsonObject):
-    """What decides the sensitivity of a query, in steps of the answer; what is absent does not."""
+    """What decides the sensitivity of a query, in steps of the answer."""
 
     rule: str
     """Which bound holds, and so what the others mean."""
@@ -86,7 +86,7 @@ class TermsReport(JsonObject):
     numbers: Count
     """In each group."""
     limits: list[Count] | None
-    """The most rows of a person in a group and in all, and the most groups; null for rows."""
+    """The most rows of a person in a group, in all, and groups; null for rows."""
     factors: list[FactorReport] | None = None
     offset: int = 0
     clamp: list[int] | None = None

@@ -327,7 +327,7 @@ def read_known(
 
 
 def _depth_of(tree: Hierarchy, keys: Sequence[str], span: Span) -> int:
-    """The level of a hierarchy by which there are numbers; the top, if it has one part."""
+    """The level of a hierarchy that has numbers; the top, if it has one part."""
     named = [depth for depth, level in enumerate(tree.levels) if level.name in keys]
     if not named and tree.size(0) > 1:
         raise span.report("known-number.top", level=tree.levels[0].name)

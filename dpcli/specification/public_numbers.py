@@ -131,7 +131,7 @@ def _numbers(
     *,
     partial: bool = False,
 ) -> PublicNumbers:
-    """The numbers of each combination of labels of some of the keys, or of some if `partial`.
+    """The numbers of each combination of labels, or of some if `partial`.
 
     They are above zero, or at least `least`.
     """

@@ -11,7 +11,7 @@ LARGEST = 2.0**62
 
 
 HALF = 3.0
-"""A number of so many standard deviations of its noise yields half as much as an empty one."""
+"""A number of so many deviations of its noise yields half as much as zero."""
 
 MIN_YIELD = 0.02
 """What a large number yields, so that a total is always reached."""

@@ -118,7 +118,7 @@ class KnownNumbers:
         return ", ".join(f"{len(known):,} of {name}" for name, known in pairs if known)
 
     def fault(self, hierarchy: Hierarchy, low: Fraction | None) -> FieldFault | None:
-        """The fault of a number of one hierarchy that is not the sum of known parts, or below it.
+        """The fault of a number that is not the sum of known parts, or is below it.
 
         If none can be negative, a number is at least the sum of its known parts.
         """
@@ -373,7 +373,7 @@ class Levels(Statistic):
     def step_faults(
         self, inputs: Inputs, steps: Sequence[PostProcessingStep]
     ) -> Iterator[FieldFault]:
-        """The faults of steps for signed sums, and of those that cannot meet what is known."""
+        """Faults of steps for signed sums, and of steps that miss what is known."""
         low, _ = self.limits(inputs)[0]
         numbers = [number for known in _levels(inputs).values() for _, number in known]
         limit = inf if len(_trees(inputs)) < 2 else 1 << FIT_BITS
@@ -417,7 +417,7 @@ def _size(inputs: Inputs, depths: Depths) -> int:
 
 
 def _parts(trees: Sequence[Hierarchy], below: Depths, depths: Depths) -> Ints:
-    """The index, among the numbers of a level or a pair, of each number of one below it."""
+    """The index of the number above, in a level or a pair, for each number below."""
     pairs = [*zip(trees, below, depths, strict=True)]
     shape = [tree.size(depth) for tree, _, depth in pairs]
     own = (tree.above(at, depth) for tree, at, depth in pairs)

@@ -32,7 +32,7 @@ from dpcli.statistics.tables.rounding import whole_table
 from dpcli.statistics.tables.tree import RANK_BITS, TreeFit
 
 CLOSE = 0.01
-"""A block is near both of its sums if projections to them differ by less than this."""
+"""A block meets both sums if projections to them differ by less than this."""
 
 FINE = 1 << 20
 """Parts of a printed unit, in which numbers are moved to known ones."""
@@ -41,11 +41,11 @@ Pair = tuple[int, int]
 """A level of each tree."""
 
 Numbers = dict[Pair, Array]
-"""The numbers of pairs of levels, shape (groups, parts of the first, parts of the second)."""
+"""The numbers of pairs of levels, shape (groups, first parts, second parts)."""
 
 
 class ProductFit:
-    """The least squares estimate of the numbers of each pair of levels, the top first.
+    """The least squares estimate of numbers of pairs of levels, the top first.
 
     `noises` are variances and fourth cumulants by pair, shape (2, levels, levels). A variance of
     zero is that of a known table, whose measured numbers are the known ones. So are all sums of it.
@@ -265,7 +265,7 @@ class _Projections:
 
 
 def _factors(variances: Floats, unknown: Bools) -> list[list[float]]:
-    """For each tree, the factors of the products that are nearest to what is not known."""
+    """For each tree, the factors whose products are nearest to what is unknown."""
     at, to = np.nonzero(unknown)
     own = [np.eye(size)[index] for size, index in zip(variances.shape, (at, to), strict=True)]
     logs = np.log(variances[at, to])
