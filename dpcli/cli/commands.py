@@ -39,7 +39,7 @@ TABLE = {
     ),
     "aggregate": ("release:aggregate", "Add up DATA as SPEC asks, and seal it for a later release"),
     "sum": ("sum:sum_numbers", "Add published numbers, with an interval that holds"),
-    "audit": ("audit:audit", "Attack the promises of SPEC on neighbors; reads no data"),
+    "audit": ("audit:audit", "Attack the promises of SPEC; reads no data"),
     "verify": ("verify:verify_release", "Recompute a published release, without data or ledger"),
     "ledger": ("commands", "Show what was spent and what is left; publish releases again"),
     "ledger show": ("ledger_show:show", "Print what every account has spent and what is left"),
