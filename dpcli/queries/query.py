@@ -218,7 +218,7 @@ class Query:
             else "each of its numbers"
         )
         return (
-            f"{words.role}: one {words.unit} can change all its numbers together by at most "
+            f"{words.role}: one {words.unit} changes these numbers in total by at most "
             f"{words.change}. Discrete {words.noise} noise of scale {words.scale} was added to "
             f"{each}; the noise is within {words.error} in {words.percent}% of cases."
         )

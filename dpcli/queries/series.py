@@ -75,8 +75,8 @@ class SeriesQuery(QueryOfNumbers):
 
     def protection(self, words: AnswerWords) -> str:
         return (
-            f"{words.role}: the rows of one {words.unit} in one period can change all answers of "
-            f"the series together by at most {words.change}. Discrete {words.noise} noise of scale "
+            f"{words.role}: the rows of one {words.unit} in one period change all answers of the "
+            f"series in total by at most {words.change}. Discrete {words.noise} noise of scale "
             f"{words.scale} was added to each number of an answer."
         )
 

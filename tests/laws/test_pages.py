@@ -21,7 +21,10 @@ TEXT_FOLDERS = ("dpcli", "docs", "specs", "tests", "sample_data")
 TEXT_SUFFIXES = {".md", ".toml", ".py", ".yaml", ".json", ".txt", ".html", ".j2"}
 NAME = re.compile(r"[A-Z][a-z]+[A-Za-z]*|[A-Z][A-Z_]+[A-Z]|[a-z]+(?:_[a-z]+)+")
 PACKAGE_OF_AN_INDEX = re.compile(r"""\bdpcli\[|\binstall\b(?: -\S+)* ['"]?dpcli\b""")
-SHORT = ("budget", "limits", "questions", "reading", "recipes", "statistics", "wishes")
+SHORT = (
+    "budget", "composition", "data", "ledger", "limits", "outputs", "people", "questions",
+    "reading", "recipes", "statistics", "wishes",
+)  # fmt: skip
 """Pages whose sentences are short."""
 
 PIECE = re.compile(r"\n\s*\n|\n(?=\s*[-*] |#+ |> )|\n(?=\|)| \| ")

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,9 @@ FACTS = """({
   paper: getComputedStyle(document.body).backgroundColor,
 })"""
 
+FRAMES = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done())))"
+"""Waits until a page has drawn itself, in a new colour scheme if it is another one."""
+
 RESULTS = """[...document.querySelectorAll('*')].filter(element => element.shadowRoot)
   .flatMap(element => [...element.shadowRoot.querySelectorAll('a')]).map(link => link.href)"""
 
@@ -82,36 +85,51 @@ def tab() -> Iterator[Browser]:
         yield opened
 
 
-def facts(site: Path, tab: Browser, width: int, *, dark: bool) -> dict[str, dict[str, Any]]:
-    """What each page is, by its address."""
-    tab.look(width, dark=dark)
-    found = {}
+LOOKS = ((1280, False), (390, True))
+"""The widths at which each page is looked at, and whether it is dark."""
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path, tab: Browser) -> dict[str, list[dict[str, Any]]]:
+    """What each page is in each look, by its address; a page is opened once."""
+    found: dict[str, list[dict[str, Any]]] = {}
     for page in sorted(site.rglob("*.html")):
         if page.name != "404.html":
+            tab.look(1280)
             tab.open(page.as_uri())
-            found[page.as_uri()] = tab.value(FACTS)
+            found[page.as_uri()] = []
+            for width, dark in LOOKS:
+                tab.look(width, dark=dark)
+                tab.value(FRAMES)
+                found[page.as_uri()].append(tab.value(FACTS))
     assert len(found) > 30
     return found
 
 
-@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
-def test_every_link_leads_to_a_heading(site: Path, tab: Browser, width: int, dark: bool) -> None:
-    """No link, anchor or picture is broken, and no page is wider than its window."""
-    pages = facts(site, tab, width, dark=dark)
-    lost, wide, broken = [], [], []
-    for address, page in pages.items():
+def test_every_link_leads_to_a_heading(pages: dict[str, list[dict[str, Any]]]) -> None:
+    """No link, anchor or picture is broken."""
+    lost, broken = [], []
+    for address, (page, _) in pages.items():
         for link in page["links"]:
             target, anchor = urldefrag(link)
             if not target.startswith("file:"):
                 assert urlparse(target).scheme in ("https", "http", "mailto"), link
-            elif target not in pages or unquote(anchor) not in ["", *pages[target]["ids"]]:
+            elif target not in pages or unquote(anchor) not in ["", *pages[target][0]["ids"]]:
                 lost.append((address, link))
-        wide += [address] if page["width"] > width else []
         broken += page["broken"]
     assert lost == []
-    assert wide == []
     assert broken == []
-    papers = {page["paper"] for page in pages.values()}
+
+
+@pytest.mark.parametrize(("place", "look"), list(enumerate(LOOKS)))
+def test_every_page_fits_its_window(
+    place: int, look: tuple[int, bool], pages: dict[str, list[dict[str, Any]]]
+) -> None:
+    """No page is wider than its window, and all are dark, or none."""
+    width, dark = look
+    wide = [address for address, seen in pages.items() if seen[place]["width"] > width]
+    assert wide == []
+    papers = {seen[place]["paper"] for seen in pages.values()}
     assert len(papers) == 1
     levels = [int(level) for level in papers.pop().strip("rgba()").split(",")[:3]]
     assert (max(levels) < 60) if dark else (min(levels) > 200)
@@ -128,31 +146,45 @@ def test_every_statistic_has_a_picture(site: Path, tab: Browser) -> None:
         assert min(heights) > 20
 
 
-@pytest.mark.parametrize("task", TASKS)
-def test_a_search_finds_the_page(task: str, site: Path, tab: Browser) -> None:
-    """What a new user wants is among the first five results, from a file."""
+@pytest.fixture(scope="module")
+def search(site: Path, tab: Browser) -> Browser:
+    """The browser with an open search."""
     tab.look(1280)
     tab.open((site / "index.html").as_uri())
     tab.value("document.querySelector('.md-search__button').click()")
-    found: list[str] = []
     for _ in range(100):
         time.sleep(0.1)
         if tab.value("document.activeElement.shadowRoot !== null"):
             break
-    tab.call("Input.insertText", text=task)
-    for _ in range(100):
-        time.sleep(0.1)
-        found = [link.partition("/site/")[2] for link in tab.value(RESULTS)]
-        if found:
-            break
+    return tab
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_search_finds_the_page(task: str, search: Browser) -> None:
+    """What a new user wants is among the first five results, from a file."""
+    search.value("document.activeElement.shadowRoot.activeElement.select()")
+    search.call("Input.insertText", text="qqqqqqqq")
+    assert _results(search, lambda found: not found) == []
+    search.value("document.activeElement.shadowRoot.activeElement.select()")
+    search.call("Input.insertText", text=task)
+    found = _results(search, bool)
 
     assert any(link.startswith(TASKS[task]) for link in found[:5]), found
 
 
-def test_nothing_is_loaded_from_elsewhere(site: Path, tab: Browser) -> None:
-    """No page that the tests above opened asked for an address of the network."""
-    if not tab.requested:
-        facts(site, tab, 1280, dark=False)
+def _results(search: Browser, enough: Callable[[list[str]], bool]) -> list[str]:
+    """The links that a search shows, once they are enough."""
+    found: list[str] = []
+    for _ in range(100):
+        time.sleep(0.1)
+        found = [link.partition("/site/")[2] for link in search.value(RESULTS)]
+        if enough(found):
+            break
+    return found
 
+
+@pytest.mark.usefixtures("pages")
+def test_nothing_is_loaded_from_elsewhere(tab: Browser) -> None:
+    """No page that the tests above opened asked for an address of the network."""
     assert tab.requested
     assert [one for one in tab.requested if not one.startswith(("file:", "data:", "blob:"))] == []

@@ -317,7 +317,7 @@ def test_the_stated_change_is_in_the_norm_that_the_noise_is_made_for(
     (query,) = plan.statistics[0].queries
 
     stated = protection(query, plan.spec)
-    assert f"all its numbers together by at most {change}" in stated and norm in stated
+    assert f"these numbers in total by at most {change}" in stated and norm in stated
 
 
 @pytest.mark.parametrize(
