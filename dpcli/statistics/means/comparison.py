@@ -77,11 +77,12 @@ class Comparison(Statistic):
     All items come from noisy answers about groups that have no row in common, at the cost of the
     numbers alone: of a histogram, or of a `mean` with `by`. The interval of a difference allows for
     the noise of both groups, and that of a ratio covers all ratios of plausible numbers. Of
-    medians, it follows from the ends of their intervals at several confidences; of means and shares
-    with public `sizes` of groups, it is a quantile of the difference of two noises. A difference
-    is more than noise if its interval excludes zero; reports say whether it does. If many groups
-    are compared, some of their intervals miss. If a `sample` is declared, all items are estimated
-    for the population too (`explain sample`).
+    medians, it follows from the ends of wider intervals: each of both medians has half of the risk.
+    So it holds whatever the values, and is wider than both intervals together where these are
+    dense. Of means and shares with public `sizes` of groups, it is a quantile of the difference of
+    two noises. A difference is more than noise if its interval excludes zero; reports say whether
+    it does. If many groups are compared, some of their intervals miss. If a `sample` is declared,
+    all items are estimated for the population too (`explain sample`).
 
     Privacy: the groups are disjoint, as the bins of a `histogram`. Adding or removing a row
     changes one of the counts by 1, or one of the totals by at most U for values in

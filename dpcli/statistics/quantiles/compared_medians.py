@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
-from itertools import pairwise
-from math import erfc, sqrt
 
 from dpcli.data.column import Column
 from dpcli.fields.statistic_fields import FieldFault
@@ -31,47 +28,13 @@ from dpcli.statistics.means.compared import (
     with_pairs,
 )
 from dpcli.statistics.quantiles.quantile import TreeOfCounts, may_count
-from dpcli.statistics.quantiles.rank_errors import TEST_SHARE, confidence_of_ends, end_risk
+from dpcli.statistics.quantiles.rank_errors import confidence_of_ends
 from dpcli.statistics.statistic import public_groups
-
-MediansOf = Callable[[Sequence[NoisyAnswer], Fraction], Estimates]
-"""Medians of all groups, of the file or of the population, with intervals."""
 
 MAX_CANDIDATES = 100_001
 """The most values of a column whose medians are compared."""
 
 HALF = Fraction(1, 2)
-
-SCORES = [Fraction(tenths, 10) for tenths in range(-35, 5, 5)]
-"""Normal scores of the risks of intervals, the least risk first."""
-
-PARTS = 5
-"""How many ends are interpolated between those of two successive scores."""
-
-
-BLOCK = 1 << 10
-"""The groups of which all pairs of ends are in memory at once."""
-
-
-def _chance(score: float) -> float:
-    """P[N(0, 1) < score]."""
-    return erfc(-score / sqrt(2)) / 2
-
-
-CONFIDENCES = tuple(confidence_of_ends(_chance(float(score))) for score in SCORES)
-"""The confidences of intervals whose ends have these risks."""
-
-
-@cache
-def _masses() -> Floats:
-    """The probabilities of pairs of ends, each for a random risk.
-
-    Ends are beyond the first score, between two scores, or above the last.
-    """
-    first, steps = float(SCORES[0]), PARTS * (len(SCORES) - 1)
-    below = [0.0, *(_chance(first + at / (2 * PARTS)) for at in range(steps + 1)), 1.0]
-    masses = np.diff(below)
-    return np.multiply.outer(masses, masses).ravel()
 
 
 class Medians(ComparedNumbers):
@@ -116,10 +79,11 @@ class Medians(ComparedNumbers):
 class ComparedMedians(DesignOf):
     """The medians of compared groups, the differences of pairs and their ratios.
 
-    The medians are those of the design `of`, whose last key has the compared labels. The noise in
-    two groups is independent. An interval with a given risk has an end that the median is beyond
-    with this probability at most. So the lower end of a difference is a quantile of lower ends of
-    one median minus upper ends of the other, where all risks are equally likely.
+    The medians are those of the design `of`, whose last key has the compared labels. An interval
+    with a given risk has an end that the median is beyond with this probability at most. So the
+    lower end of a difference is the lower end of one median minus the upper end of the other, each
+    with half of the risk. It holds whatever the values, also next to wide gaps, where the noise in
+    both groups can hide a difference.
     """
 
     has_typical = True
@@ -155,14 +119,18 @@ class ComparedMedians(DesignOf):
         return self.of.has_population
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        return self._compared(answers, confidence, self.of.estimate)
+        inner = confidence_of_ends(float(risk_of_ends(confidence)))
+        return self._compared(
+            self.of.estimate(answers, confidence), self.of.estimate(answers, inner)
+        )
 
     def population(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        return self._compared(answers, confidence, self.of.population)
+        inner = 1 - 2 * risk_of_ends(confidence)
+        of = self.of.population
+        return self._compared(of(answers, confidence), of(answers, inner))
 
-    def _compared(
-        self, answers: Sequence[NoisyAnswer], confidence: Fraction, medians: MediansOf
-    ) -> Estimates:
+    def _compared(self, medians: Estimates, wider: Estimates) -> Estimates:
+        """The medians and all pairs, whose ends follow from the `wider` intervals."""
         column, pairs = self.inputs.numeric, pairs_of(self.inputs)
         limits, of_ratios = limits_of_pairs(
             (column.lower * column.step, column.upper * column.step)
@@ -171,69 +139,34 @@ class ComparedMedians(DesignOf):
         if of_ratios is not None:
             items.append(Printed(Fraction(1), RATIO_DECIMALS, of_ratios))
         labels = len(self.of.inputs.by[-1])
-        ends, outside = self._ends(answers, medians), float(end_risk(TEST_SHARE, confidence))
-        groups = [[one[:, at::labels] for one in ends] for at in range(labels)]
+        groups = items_of(wider, labels)
         compared = [
-            items_of(
-                PairOfMedians(groups[base], groups[other], outside).estimates(*items), len(items)
-            )
+            items_of(PairOfMedians(groups[base], groups[other]).estimates(*items), len(items))
             for base, other in pairs
         ]
-        numbers = items_of(medians(answers, confidence), labels)
-        return with_pairs(self.inputs, numbers, compared, column.step)
-
-    def _ends(self, answers: Sequence[NoisyAnswer], medians: MediansOf) -> tuple[Floats, Floats]:
-        """Ends of the intervals of all groups for each of the `SCORES`, in steps.
-
-        Both have the shape (risks, groups).
-        """
-        column = self.inputs.numeric
-        lowest = [np.full(self.of.inputs.groups, float(column.lower))]
-        highest = [np.full(self.of.inputs.groups, float(column.upper))]
-        for confidence in CONFIDENCES:
-            found = medians(answers, confidence)
-            # The ends of a higher confidence lie further out.
-            lowest.append(np.maximum(lowest[-1], found.lower.astype(np.float64)))
-            highest.append(np.minimum(highest[-1], found.upper.astype(np.float64)))
-        return np.floor(_between(lowest)), np.ceil(_between(highest))
+        return with_pairs(self.inputs, items_of(medians, labels), compared, column.step)
 
 
-def _between(ends: Sequence[Floats]) -> Floats:
-    """The ends, with `PARTS` between each two after the first: (ends, groups)."""
-    first, *others = ends
-    parts = (np.arange(PARTS) + 0.5)[:, None] / PARTS
-    steps = [near + (far - near) * parts for near, far in pairwise(others)]
-    return np.concatenate([first[None], *steps, others[-1][None]])
+def risk_of_ends(confidence: Fraction) -> Fraction:
+    """The risk of an end of each median: both have half of that of a side."""
+    return (1 - confidence) / 4
 
 
 class PairOfMedians(FiducialInterval):
-    """The difference and the ratio of two medians with ends for random risks.
+    """The difference and the ratio of two medians, from the ends of both in steps.
 
-    `base` and `other` are the lower and the upper ends of each, shape (ends, groups).
+    A divisor that is not positive allows any ratio.
     """
 
-    def __init__(self, base: Sequence[Floats], other: Sequence[Floats], outside: float) -> None:
-        (low, high), (other_low, other_high) = base, other
-        blocks = [slice(at, at + BLOCK) for at in range(0, low.shape[1], BLOCK)]
-        lower = [_quantiles(other_low[:, one], high[:, one], 1, outside) for one in blocks]
-        upper = [_quantiles(other_high[:, one], low[:, one], -1, outside) for one in blocks]
-        self.lower, self.upper = np.hstack(lower), np.hstack(upper)
+    def __init__(self, base: Estimates, other: Estimates) -> None:
+        self.lower = _of_pair(other.lower, base.upper, -np.inf)
+        self.upper = _of_pair(other.upper, base.lower, np.inf)
         self.values = self.lower
 
 
-def _quantiles(ends: Floats, of_base: Floats, side: int, outside: float) -> Floats:
-    """A lower or, of the `side` -1, an upper quantile of differences and of ratios.
-
-    They are of all pairs of ends, in each group. A divisor that is not positive allows any ratio.
-    """
-    others, bases = ends[:, None], of_base[None]
-    pairs = others - bases, others / np.where(bases > 0, bases, np.nan)
-    found = []
-    for outcomes in pairs:
-        known = np.where(np.isnan(outcomes), -np.inf, side * outcomes)
-        known = known.reshape(-1, outcomes.shape[-1])
-        order = np.argsort(known, axis=0)
-        index = (np.cumsum(_masses()[order], axis=0) <= outside).sum(axis=0)
-        ordered = np.take_along_axis(known, order, axis=0)
-        found.append(side * ordered[index, np.arange(len(index))])
-    return np.array(found)
+def _of_pair(other: Array, base: Array, unknown: float) -> Floats:
+    """The difference and the ratio of two ends, `unknown` without a positive divisor."""
+    ends, divisors = other.astype(np.float64), base.astype(np.float64)
+    ratios = np.full_like(ends, unknown)
+    np.divide(ends, divisors, out=ratios, where=divisors > 0)
+    return np.array([ends - divisors, ratios])

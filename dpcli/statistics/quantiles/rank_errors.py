@@ -59,14 +59,14 @@ def end_risk(most: Fraction, confidence: Fraction) -> Fraction:
 
 
 def confidence_of_ends(risk: float, most: Fraction = TEST_SHARE) -> Fraction:
-    """The confidence of an interval whose ends each have this `end_risk`.
+    """The confidence of an interval whose ends each have this `end_risk`, rounded up.
 
     Errors of a sample put both ends of an interval at risk.
     """
     share = float(most)
     small = (share - sqrt(max(share**2 - 4 * risk, 0.0))) / 2
     outside = small if small < share / 3 else 3 * risk / (2 * share)
-    return 1 - Fraction(outside).limit_denominator(10**6)
+    return 1 - Fraction(int(outside * 10**12), 10**12)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -52,12 +53,32 @@ def intervals(
     shape: str, rows: int, relation: tuple[str, str], epsilon: float, releases: int
 ) -> tuple[Floats, Floats, Floats]:
     """Ends of intervals of medians, their difference and ratio, and the exact numbers."""
+    counts = [Setting(shape, size, 1).counts() for size in (rows, rows + rows // 3)]
+    leaves = np.array([counts[0], np.roll(counts[1], 20)])
+    return intervals_of(leaves, relation, epsilon, releases)
+
+
+def next_to_a_gap(width: int, rows: int) -> Array:
+    """Rows of two groups, otherwise even; one median ends before a gap, the other begins after.
+
+    Each median is half a row from the other side of the gap, so noise may move it there.
+    """
+    before, after = 500 - width // 2, 500 - width // 2 + width
+    leaves = np.zeros((2, 1001), np.int64)
+    for group, above in zip(leaves, (rows // 2, rows // 2 + 1), strict=True):
+        np.add.at(group, np.linspace(before, 0, rows // 2).astype(np.int64), 1)
+        np.add.at(group, np.linspace(after, 1000, above).astype(np.int64), 1)
+    return leaves
+
+
+def intervals_of(
+    leaves: Array, relation: tuple[str, str], epsilon: float, releases: int
+) -> tuple[Floats, Floats, Floats]:
+    """The same for given rows of each group, shape (groups, values)."""
     unit, neighbors = relation
     runs = ", ".join(f"r{run}" for run in range(RUNS))
     spec = SPEC.format(unit=unit, neighbors=neighbors, epsilon=epsilon, runs=runs)
     planned = planned_statistic(spec)
-    counts = [Setting(shape, size, 1).counts() for size in (rows, rows + rows // 3)]
-    leaves = np.array([counts[0], np.roll(counts[1], 20)])
     design = planned.design
     assert isinstance(design, ComparedMedians)
     cells = [counted(leaves, size) for size in design.of.tree.node_leaves]
@@ -101,9 +122,46 @@ def test_intervals_cover_medians_differences_and_ratios(
 
 
 @pytest.mark.usefixtures("stream")
-def test_the_interval_of_a_difference_is_narrower_than_both() -> None:
-    """It is at most 0.9 times as wide as both intervals together, for dense values."""
+@pytest.mark.parametrize(
+    ("width", "rows", "relation", "epsilon"),
+    mostly_extended(
+        product((2, 5, 20, 100, 1000), (30, 300, 30_000), RELATIONS, (0.1, 1, 5)),
+        (1000, 300, RELATIONS[0], 1),
+        (20, 30_000, RELATIONS[1], 1),
+        unpack=True,
+    ),
+)
+def test_intervals_hold_where_noise_in_both_groups_hides_the_difference(
+    width: int, rows: int, relation: tuple[str, str], epsilon: float
+) -> None:
+    """At least 94% of 1,000 intervals hold with both medians next to a gap, where 95% are meant."""
+    lower, upper, exact = intervals_of(next_to_a_gap(width, rows), relation, epsilon, releases=5)
+    holds = ((lower <= exact + 1e-4) & (exact - 1e-4 <= upper)).mean(axis=0)
+
+    assert (holds[2:] >= 0.94).all()
+
+
+def test_intervals_of_differences_have_the_highest_confidence() -> None:
+    """Ends of medians then have a risk of less than one in a million, and can be computed."""
+    planned = planned_statistic(
+        SPEC.format(unit="row", neighbors="add-remove", epsilon=1, runs="r0")
+    )
+    answers = with_noise(
+        planned, [np.full(part.weighted.query.cells or 0, 9) for part in planned.queries]
+    )
+    usual, highest = (
+        planned.design.estimate(answers, confidence)
+        for confidence in (CONFIDENCE, Fraction(999_999, 1_000_000))
+    )
+
+    assert (highest.lower <= usual.lower).all()
+    assert (usual.upper <= highest.upper).all()
+
+
+@pytest.mark.usefixtures("stream")
+def test_the_interval_of_a_difference_is_a_third_wider_than_both_at_most() -> None:
+    """It is at most 1.35 times as wide as both intervals together, for dense values."""
     lower, upper, _ = intervals("even", 300, RELATIONS[0], 1, releases=1)
     first, other, difference, _ = (upper - lower).mean(axis=0)
 
-    assert difference <= 0.9 * (first + other)
+    assert difference <= 1.35 * (first + other)

@@ -359,10 +359,18 @@ def test_intervals_of_medians_cover_the_population(
 
 
 @FEW_MEDIANS
-def test_intervals_of_differences_of_medians_cover_the_population(runs: int, least: float) -> None:
+@pytest.mark.parametrize("name", ["even", "two values"])
+def test_intervals_of_differences_of_medians_cover_the_population(
+    name: str, runs: int, least: float
+) -> None:
     """Numbers, differences and ratios of two groups hold together with the error of a sample."""
     entry = "statistic: comparison, of: median, column: x, between: {f: [true, false]}"
     statistic, population = planned(f"{entry}, epsilon: 3"), VALUES["even"] // (1 + GROUPS)
+    if name == "two values":
+        # One median is the last of the lower values, the other the first of the higher ones.
+        sizes = (GROUPS.sum() + 1) // 2, (np.sum(~GROUPS) - 1) // 2
+        ranks = np.where(GROUPS, np.cumsum(GROUPS), np.cumsum(~GROUPS))
+        population = np.where(ranks <= np.where(GROUPS, *sizes), 10, 80)
     medians = [np.sort(part)[(len(part) + 1) // 2 - 1] for part in halves(population, GROUPS)]
     truth = np.array([*medians, medians[1] - medians[0], medians[1] / medians[0]])
     held = np.zeros(len(truth))
