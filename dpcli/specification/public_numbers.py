@@ -112,7 +112,8 @@ def read_known_tables(
     found = list[PublicNumbers]()
     for name, numbers in node.pairs.values():
         if name.text not in keys:
-            raise name.span.report("known-number.key", word=name.text, choices=keys)
+            code = "known-number.key" if keys else "known-number.none"
+            raise name.span.report(code, word=name.text, choices=[*keys])
         if not isinstance(numbers, MappingNode):
             raise name.span.report("known-number")
         own = {name.text: keys[name.text]}
