@@ -41,8 +41,7 @@ def verify_release(
 
     Examples:
         dpcli verify published/first.report.json published/first.csv
-        dpcli verify report.json table.csv --digest "$(cat signed.sha256)"
-        python dpcli/proof/verify.py report.json table.csv
+        dpcli verify published/first.report.json published/first.csv --json
 
     Exits 1 if something is inconsistent, and names it.
 

@@ -201,7 +201,9 @@ class RowMaker:
     def private_rows(self, groups: int, each: int) -> Iterator[Row]:
         """Rows in as many private groups, the same number in each."""
         pattern, cell = self.patterns()[0], self.some_cells(1)[0]
-        private = [name for names, axis in self._axes if axis.is_private for name in names]
+        # A group may depend on more than its label, such as the day of a person's last row.
+        private = [name for names, axis in self._axes if axis.is_private for name in names
+                   if not self._corners.of(name)]  # fmt: skip
         for group in range(groups):
             yield from [self.row(pattern, {**cell, **dict.fromkeys(private, group)})] * each
 
