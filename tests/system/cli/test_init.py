@@ -380,7 +380,7 @@ def _until_asked(leader: int) -> bytes:
 def test_a_user_answers_in_a_terminal(tmp_path: Path) -> None:
     """Enter answers with the default, and the end shows the next commands."""
     enter = [b"yes\n", *([b"\n"] * 5)]
-    status, shown = typed(tmp_path, [*enter, b"done\n", *([b"\n"] * 3), b"no\n"])
+    status, shown = typed(tmp_path, [*enter, b"done\n", *([b"\n"] * 5), b"no\n"])
 
     assert status == 0
     assert "next: dpcli check spec.yaml" in shown
