@@ -99,8 +99,8 @@ def _cells_digest(named: Sequence[NumberTable]) -> str:
     digest = hashlib.sha256()
     for numbers in named:
         for part in numbers.frame.iter_slices(SLICE):
-            for line in part.select(_line(numbers, part)).to_series():
-                digest.update(line.encode() + b"\n")
+            lines = part.select(_line(numbers, part).str.join("\n")).item()
+            digest.update(f"{lines}\n".encode())
     return digest.hexdigest()
 
 
@@ -123,14 +123,17 @@ def _line(numbers: NumberTable, part: pl.DataFrame) -> pl.Expr:
         if is_text or (numbers.dates and column.in_unit):
             shown = pl.format('"{}"', text)
         else:
-            many = pl.col(column.name).str.count_matches("[0-9]") > FLOAT_DIGITS
-            long = part.filter(many)[column.name].unique().to_list()
-            short = text.str.replace(r"(\.[0-9]*?)0+$", "${1}").str.strip_suffix(".")
+            has_point = text.str.contains(".", literal=True)
             shown = (
-                pl.when(many)
-                .then(text.replace(dict(zip(long, map(number_text, long), strict=True))))
-                .otherwise(short)
+                pl.when(has_point)
+                .then(text.str.strip_chars_end("0").str.strip_suffix("."))
+                .otherwise(text)
             )
+            # Most texts are too short to have so many digits.
+            long = part[column.name].filter(part[column.name].str.len_bytes() > FLOAT_DIGITS)
+            if len(long):
+                plain = {digits: number_text(digits) for digits in long.unique()}
+                shown = pl.when(text.is_in([*plain])).then(text.replace(plain)).otherwise(shown)
         blank = pl.lit(None, pl.String) if column.is_sparse else pl.lit("null")
         values[column.name] = pl.when(text == "").then(blank).otherwise(shown)
     parts = (pl.format(f',"{key}":{{}}', values[key]).fill_null("") for key in sorted(values))
