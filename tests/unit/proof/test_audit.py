@@ -140,11 +140,11 @@ def test_shipped_specs_raise_no_alarm(path: Path) -> None:
     """With few draws; `python -m tests.evidence` has figures of many."""
     spec = read_spec_file(path)
     assert isinstance(spec, CentralSpec)
-    assert audit(make_plan(spec), 1, 5_000, 2.0).faults == []
+    assert audit(make_plan(spec), 1, 2_000, 0.5).faults == []
 
 
 @pytest.mark.extended
-@pytest.mark.parametrize("seeds", also_slow(range(12), range(160)))
+@pytest.mark.parametrize("seeds", also_slow(range(6), range(160)))
 def test_random_specs_raise_no_alarm(seeds: range) -> None:
     """Rows and people, both relations, derived columns, hierarchies, conditions."""
     for seed, spec, _ in valid_specs(seeds):
