@@ -11,7 +11,6 @@ from tests.support.cli import ROOT
 from tests.support.rules import for_each
 
 HOSTS = {
-    "analytics.wikimedia.org": "what a deployment states of its privacy",
     "arxiv.org": "papers",
     "creativecommons.org": "a license that a spec may name",
     "desfontain.es": "a list of deployments",
@@ -20,6 +19,7 @@ HOSTS = {
     "doi.org": "papers",
     "github.com/google/differential-privacy": "another tool",
     "github.com/IBM/differential-privacy-library": "another tool",
+    "github.com/opendp/deployments-registry-data": "what a deployment states of its privacy",
     "json-schema.org": "the dialect of schemas",
     "keepachangelog.com": "the form of the changelog",
     "proceedings.mlr.press": "a paper",
