@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
+import json
 import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote, urldefrag, urlparse
 
 import pytest
@@ -63,18 +66,37 @@ PICTURES = """[...document.querySelectorAll('.picture')].map(picture => {
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of all processes that run tests: what takes long is made there once."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "of-the-site"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[bool]:
+    """Whether a path is still to be made, while no other process makes it."""
+    with path.with_name(f"{path.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield not path.exists()
+
+
+@pytest.fixture(scope="module")
+def site(shared: Path) -> Path:
     """The site, made by the one command."""
-    folder = tmp_path_factory.mktemp("built") / "site"
+    folder = shared / "site"
     isolated = subprocess.run([*ISOLATED, "true"], check=False, stderr=subprocess.DEVNULL)
     words = [sys.executable, str(ROOT / "docs" / "make_site.py"), str(folder)]
-    subprocess.run(
-        [*(ISOLATED if isolated.returncode == 0 else []), *words],
-        check=True,
-        capture_output=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        timeout=300,
-    )
+    with locked(folder) as is_missing:
+        if is_missing:
+            subprocess.run(
+                [*(ISOLATED if isolated.returncode == 0 else []), *words],
+                check=True,
+                capture_output=True,
+                env={**os.environ, "PYTHONPATH": str(ROOT)},
+                timeout=300,
+            )
     return folder
 
 
@@ -89,21 +111,44 @@ LOOKS = ((1280, False), (390, True))
 """The widths at which each page is looked at, and whether it is dark."""
 
 
+class Walk(NamedTuple):
+    """All pages, each opened once."""
+
+    pages: dict[str, list[dict[str, Any]]]
+    """What a page is in each look, by its address."""
+    requested: list[str]
+    """The addresses that pages asked for."""
+
+
 @pytest.fixture(scope="module")
-def pages(site: Path, tab: Browser) -> dict[str, list[dict[str, Any]]]:
-    """What each page is in each look, by its address; a page is opened once."""
-    found: dict[str, list[dict[str, Any]]] = {}
-    for page in sorted(site.rglob("*.html")):
-        if page.name != "404.html":
-            tab.look(1280)
-            tab.open(page.as_uri())
-            found[page.as_uri()] = []
-            for width, dark in LOOKS:
-                tab.look(width, dark=dark)
-                tab.value(FRAMES)
-                found[page.as_uri()].append(tab.value(FACTS))
-    assert len(found) > 30
+def walk(site: Path, tab: Browser) -> Walk:
+    """What a browser finds on all pages."""
+    seen = site.with_name("walk.json")
+    with locked(seen) as is_missing:
+        if is_missing:
+            pages = {page.as_uri(): looks(tab, page) for page in sorted(site.rglob("[!4]*.html"))}
+            seen.write_text(json.dumps(Walk(pages, tab.requested)), encoding="utf-8")
+    found = Walk(*json.loads(seen.read_text(encoding="utf-8")))
+    assert len(found.pages) > 30
     return found
+
+
+def looks(tab: Browser, page: Path) -> list[dict[str, Any]]:
+    """What a page is in each look."""
+    found = []
+    tab.look(1280)
+    tab.open(page.as_uri())
+    for width, dark in LOOKS:
+        tab.look(width, dark=dark)
+        tab.value(FRAMES)
+        found.append(tab.value(FACTS))
+    return found
+
+
+@pytest.fixture(scope="module")
+def pages(walk: Walk) -> dict[str, list[dict[str, Any]]]:
+    """What each page is in each look, by its address."""
+    return walk.pages
 
 
 def test_every_link_leads_to_a_heading(pages: dict[str, list[dict[str, Any]]]) -> None:
@@ -183,8 +228,9 @@ def _results(search: Browser, enough: Callable[[list[str]], bool]) -> list[str]:
     return found
 
 
-@pytest.mark.usefixtures("pages")
-def test_nothing_is_loaded_from_elsewhere(tab: Browser) -> None:
-    """No page that the tests above opened asked for an address of the network."""
-    assert tab.requested
-    assert [one for one in tab.requested if not one.startswith(("file:", "data:", "blob:"))] == []
+def test_nothing_is_loaded_from_elsewhere(walk: Walk, search: Browser) -> None:
+    """Neither a page nor a search asks for an address of the network."""
+    requested = [*walk.requested, *search.requested]
+
+    assert len(requested) > len(walk.pages)
+    assert [one for one in requested if not one.startswith(("file:", "data:", "blob:"))] == []
