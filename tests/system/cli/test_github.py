@@ -5,13 +5,13 @@ from __future__ import annotations
 import doctest
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import yaml
 
 from dpcli.cli import console
 from tests.support.cli import ROOT, Command
+from tests.support.fork_server import fast_dpcli
 
 SPEC = """\
 dpcli: 1
@@ -47,6 +47,11 @@ def test_examples_of_lines_hold() -> None:
     assert found.attempted and not found.failed
 
 
+def search_path() -> str:
+    """Where a shell finds `dpcli` and the tools of the system."""
+    return f"{Path(fast_dpcli()).parent}:/usr/bin:/bin"
+
+
 def test_the_action_and_the_hook_name_commands_that_exist(tmp_path: Path) -> None:
     """They check each spec, and compare it with that of the target branch."""
     action = yaml.safe_load(
@@ -61,9 +66,8 @@ def test_the_action_and_the_hook_name_commands_that_exist(tmp_path: Path) -> Non
     good = [ROOT / "specs" / "town.yaml", ROOT / "specs" / "health.yaml"]
     for specs, status in ((good, 0), ([*good, wrong], 1)):
         command = [*shlex.split(hook["entry"]), *map(str, specs)]
-        path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
         done = subprocess.run(
-            command, capture_output=True, check=False, env={"PATH": path, "PYTHONPATH": str(ROOT)}
+            command, capture_output=True, check=False, env={"PATH": search_path()}
         )
         assert done.returncode == status, done.stderr
 
@@ -98,7 +102,7 @@ def test_the_action_compares_specs_with_their_files(tmp_path: Path) -> None:
     def compared(commit: str = base) -> tuple[int, str, str]:
         summary.write_text("", encoding="utf-8")
         environment = {
-            "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "PYTHONPATH": str(ROOT),
+            "PATH": search_path(),
             "SPECS": "specs/*.yaml", "BASE": commit, "RUNNER_TEMP": str(tmp_path),
             "GITHUB_STEP_SUMMARY": str(summary),
         }  # fmt: skip

@@ -301,12 +301,28 @@ ANSWERS = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=50, deadline=None)
-@given(st.lists(st.text(max_size=5), max_size=4), st.lists(ANSWERS, max_size=60))
+random_answers = given(st.lists(st.text(max_size=5), max_size=4), st.lists(ANSWERS, max_size=60))
+
+
+@settings(max_examples=15)
+@random_answers
 def test_random_answers_end_in_a_valid_spec_or_a_refusal(
     header: list[str], answers: list[str]
 ) -> None:
     """Any dialogue ends in a spec that can be planned, or in its refusal."""
+    require_end(header, answers)
+
+
+@pytest.mark.extended
+@settings(max_examples=200)
+@random_answers
+def test_more_random_answers_end_so(header: list[str], answers: list[str]) -> None:
+    """The same of many more dialogues."""
+    require_end(header, answers)
+
+
+def require_end(header: list[str], answers: list[str]) -> None:
+    """A dialogue ends in a spec that can be planned, or in its refusal."""
     lines = "".join(f"{answer}\n" for answer in answers).encode("utf-8", "surrogatepass")
     prompter = Prompter(io.BytesIO(lines), terminal=False)
     try:

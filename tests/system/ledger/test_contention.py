@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
@@ -15,6 +14,7 @@ import pytest
 from dpcli.ledger.balance import AccountTerms
 from dpcli.ledger.ledger import OpenLedger, create_ledger
 from dpcli.privacy.loss import Loss
+from tests.support.fork_server import fast_dpcli
 
 SPEC = """\
 dpcli: 1
@@ -41,7 +41,7 @@ def contend(
     running = [
         subprocess.Popen(
             [
-                *(sys.executable, "-m", "dpcli", "release", f"{dataset}.yaml", "data.csv", "-q"),
+                *(fast_dpcli(), "release", f"{dataset}.yaml", "data.csv", "-q"),
                 *("-o", f"o{dataset}{number}.csv", "--release-id", f"r{number}"),
             ],
             cwd=folder,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -17,6 +16,7 @@ from dpcli.ledger.options import DEFAULT
 from dpcli.ledger.public import Ledger
 from dpcli.problems.errors import LedgerError
 from tests.support.cli import Command, data, dpcli, edit, spec
+from tests.support.fork_server import fast_dpcli
 
 __all__ = ["data", "dpcli", "spec"]
 
@@ -107,7 +107,7 @@ def test_two_processes_charge_the_same_id_for_two_datasets(
     def run(spec: Path) -> int:
         words = ["release", str(spec), str(data), "-q", "-o", str(spec.with_suffix(".csv"))]
         words += ["--release-id", NIGHT, "--ledger", DEFAULT]
-        return subprocess.run([sys.executable, "-m", "dpcli", *words], check=False).returncode
+        return subprocess.run([fast_dpcli(), *words], check=False).returncode
 
     dpcli("ledger", "init", DEFAULT).succeeded()
     with ThreadPoolExecutor() as pool:
