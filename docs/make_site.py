@@ -30,6 +30,9 @@ TOP = {
 }  # fmt: skip
 """Pages at the top of the repository, and their names on the site."""
 
+NOT_FOUND = ("reference.md", "changelog.md")
+"""Pages that a search leaves out: pages of words, and on upgrading, say what people look for."""
+
 WORDS = {
     "statistics": ("Statistics", ("statistic",)),
     "mechanisms": (
@@ -151,12 +154,11 @@ def stage(folder: Path) -> None:
     """Write what the generator reads: pages, pictures and styles."""
     target = folder / "pages"
     target.mkdir()
-    for path in DOCS.glob("*.md"):
-        # The pages of words say more, so a search finds those.
-        hidden = "---\nsearch:\n  exclude: true\n---\n" if path.name == "reference.md" else ""
-        (target / path.name).write_text(hidden + site_page(path), encoding="utf-8")
-    for name, new in TOP.items():
-        (target / new).write_text(site_page(ROOT / name), encoding="utf-8")
+    paths = {path: path.name for path in DOCS.glob("*.md")}
+    paths |= {ROOT / name: new for name, new in TOP.items()}
+    for path, name in paths.items():
+        hidden = "---\nsearch:\n  exclude: true\n---\n" if name in NOT_FOUND else ""
+        (target / name).write_text(hidden + site_page(path), encoding="utf-8")
     for file, (title, kinds) in WORDS.items():
         (target / f"words-{file}.md").write_text(word_page(title, kinds), encoding="utf-8")
     page, report = gallery()

@@ -42,6 +42,11 @@ TASKS = {
     "rows for each person": "questions.html#how-many-rows-for-each-person",
     "groupby pandas": "wishes.html#from-pandas-and-sql",
     "over-budget-epsilon": "words-errors.html#over-budget-epsilon",
+    "read the table in R": "recipes.html#read-the-table-in-r-pandas-or-excel",
+    "excel": "recipes.html#read-the-table-in-r-pandas-or-excel",
+    "cron": "words-terms.html#cron",
+    "what to say to the public": "questions.html#what-do-i-say-to-the-public",
+    "what does the flag limited mean": "questions.html#what-does-the-flag-mean",
 }
 """What a new user types, and what must be among the first results."""
 
