@@ -208,7 +208,7 @@ def explain(
     named = _pages_of(plain) or _pages_of(plain.removesuffix("s"))
     named = [
         replace(page, meaning=help_prose(page.name)) if page.kind == "command" else page
-        for page in named
+        for page in sorted(named, key=lambda page: page.kind != "statistic")
     ]
     texts = [page.text(width).rstrip() for page in named]
     if word == PRIVACY:

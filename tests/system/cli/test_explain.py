@@ -216,11 +216,18 @@ def test_words_of_other_tools_lead_to_those_of_dpcli(dpcli: Command) -> None:
 @pytest.mark.parametrize(
     ("typed", "page"),
     [("confidence intervals", "confidence"), ("Percentages", "proportion"), ("exit  code", "exit"),
-     ("windows", "install"), ("pandas", "install"), ("k-anonymity", "GDPR")],
+     ("windows", "install"), ("pandas", "install"), ("k-anonymity", "GDPR"),
+     ("cross table", "marginals"), ("before after", "comparison"), ("totals", "totals")],
 )  # fmt: skip
 def test_a_word_may_be_a_plural_or_have_parts(dpcli: Command, typed: str, page: str) -> None:
     """The page of what is meant is shown, in place of a list of similar words."""
     assert dpcli("explain", *typed.split(" ")).succeeded().out == dpcli("explain", page).out
+
+
+@pytest.mark.parametrize("word", ["sum", "total", "count"])
+def test_statistics_come_before_keys_of_their_name(dpcli: Command, word: str) -> None:
+    """Who asks for a total means the statistic rather than a key of `derive`."""
+    assert dpcli("explain", word).out.partition("\n")[0].endswith(" (statistic)")
 
 
 @pytest.mark.parametrize("name", [statistic.name for statistic in STATISTICS])
