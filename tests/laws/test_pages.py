@@ -81,6 +81,14 @@ def test_names_in_the_guide_for_contributors_are_in_the_code() -> None:
     assert [name for name in named if not re.search(rf"\b{name}\b", sources())] == []
 
 
+def test_the_site_lists_every_page() -> None:
+    """Each page of `docs/` has a line in the navigation of the site."""
+    listed = (ROOT / "docs" / "zensical.toml").read_text("utf-8")
+    pages = [page.name for page in (ROOT / "docs").glob("*.md")]
+
+    assert [page for page in pages if f'= "{page}" }}' not in listed] == []
+
+
 def test_the_reference_is_current_and_short() -> None:
     """`docs/make_reference.py` would write the reference as it is; it has at most 480 lines."""
     text = runpy.run_path(str(ROOT / "docs" / "make_reference.py"))["reference"]()
