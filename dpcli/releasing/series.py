@@ -141,25 +141,33 @@ class SeriesOfRelease:
         """The new states by names of outputs; sealed sums are written to their files.
 
         It is called while the ledger lets no other process charge. Raises LedgerError.
+
+        Privacy: if the quality check failed, there is no state, but the sums are written, too. On a
+        disk that is nearly full, they may take the space for the charge that follows an error. A
+        failed check must then not be stored where a passed one is neither stored nor charged.
         """
         found = {}
-        for statistic in numbers.statistics:
-            one = self._series.get(statistic.planned.name)
-            if one is None:
-                continue
-            answers = statistic.answers
-            state, estimates = one.design.next_state(answers)
-            history = one.design.history(statistic.estimates, answers, self._spec.confidence)
-            design = _digest(one.planned, self._spec)
-            query = one.design.query
+        answered = {statistic.planned.name: statistic for statistic in numbers.statistics}
+        for name, one in self._series.items():
+            query, statistic = one.design.query, answered.get(name)
+            state, estimates = None, integer_array([0] * (query.of.cells or 0))
+            if statistic is not None:
+                state, estimates = one.design.next_state(statistic.answers)
             # All are kept: if the charge fails now, the state stays the one before.
             kept = filter(None, one.kept)
-            content = self.sealed.packed(query, one.past.token, estimates, kept)
-            path = self._path(statistic.planned.name)
+            content, path = (
+                self.sealed.packed(query, one.past.token, estimates, kept),
+                self._path(name),
+            )
             with translated_os_errors(path):
                 write_private(content, path, force=True)
-            state = replace(state, design=design, history=history)
-            found[SERIES + statistic.planned.name] = state.to_json()
+            if statistic is None or state is None:
+                continue
+            history = one.design.history(
+                statistic.estimates, statistic.answers, self._spec.confidence
+            )
+            design = _digest(one.planned, self._spec)
+            found[SERIES + name] = replace(state, design=design, history=history).to_json()
         return found
 
     def _opened(self, planned: PlannedStatistic, design: SeriesDesign) -> _Series:

@@ -313,6 +313,23 @@ def test_no_sums_are_lost_if_the_charge_fails_after_they_were_written(
     assert (found.status, "sealed sums" in found.err) == (0, False)
 
 
+def test_a_failed_check_takes_as_much_space_for_sums_as_one_that_passes(nights: Nights) -> None:
+    """On a disk that is nearly full, the check must not decide what can be charged."""
+    spec = nights.folder / "spec.yaml"
+    checked = spec.read_text("utf-8").replace("quality: none", "quality: {rho: 5, min_rows: 20}")
+    spec.write_text(checked, encoding="utf-8")
+    path, sizes = nights.ledger.with_name(f"{nights.ledger.name}.visits.root.sums"), []
+    for night, status in ((0, 0), (1, 8), (2, 0)):
+        nights.write(night)
+        if status:
+            header = (nights.folder / "0.csv").read_text("utf-8").partition("\n")[0]
+            (nights.folder / f"{night}.csv").write_text(f"{header}\n", encoding="utf-8")
+        found = nights.dpcli(*nights.words(night, f"n{night}"))
+        assert (found.status, "sealed sums" in found.err) == (status, False)
+        sizes.append(path.stat().st_size)
+    assert sizes[0] < sizes[1] == sizes[2]
+
+
 def test_a_series_is_only_recovered_with_the_noise_that_its_report_states(nights: Nights) -> None:
     """The loss of one day alone would say nothing of several days."""
     proof, backup = nights.folder / "proof.json", nights.ledger.read_bytes()
