@@ -32,6 +32,7 @@ from dpcli.queries.series import EarlierSums
 from dpcli.releasing.publishing import write_private
 from dpcli.specification.model import CentralSpec
 from dpcli.statistics.series.designs import SeriesDesign
+from dpcli.statistics.series.history import lines_of
 from dpcli.statistics.series.past import Past, PublicState
 
 TOKEN_BYTES = 16
@@ -41,8 +42,11 @@ MAX_NAME_BYTES = 255
 
 SHORT_LABEL = 32
 
-FORM = "2:"
-"""The beginning of digests of this form; those of earlier versions have none."""
+FORM, WITHOUT_SHOWN = "3:", "2:"
+"""The beginnings of digests: of this form, and of one that does not state what is shown.
+
+Those of the first version have none.
+"""
 
 COLUMN_FACTS = ("source", "bounds", "step", "missing")
 """What earlier versions compared of columns, besides names and groups."""
@@ -109,7 +113,7 @@ class SeriesOfRelease:
             if self._spec.recipient is not None:
                 raise LedgerError.about("series-window.recipient", name=name)
             past, about = one.past, {"name": name, "period": self._spec.period}
-            if past.state.count and not _follows(past.state.design, one.planned, self._spec):
+            if past.state.count and not _follows(past.state, one.planned, one.design, self._spec):
                 raise LedgerError.about("series-window.changed", name=name)
             stored = self._spec.dataset, self._spec.period
             if not self._corrected and self._ledger.last_with_output(SERIES + name, *stored):
@@ -166,7 +170,7 @@ class SeriesOfRelease:
             history = one.design.history(
                 statistic.estimates, statistic.answers, self._spec.confidence
             )
-            design = _digest(one.planned, self._spec)
+            design = _digest(one.planned, one.design, self._spec)
             found[SERIES + name] = replace(state, design=design, history=history).to_json()
         return found
 
@@ -217,26 +221,43 @@ class SeriesOfRelease:
         return path.with_name(f"{path.name}.{label}.sums")
 
 
-def _digest(planned: PlannedStatistic, spec: CentralSpec) -> str:
+def _digest(
+    planned: PlannedStatistic, design: SeriesDesign, spec: CentralSpec, form: str = FORM
+) -> str:
     """The digest of what the periods of a series have in common.
 
     It has all that decides what rows contribute: the query with its columns, their options and
-    formulas, how files are written, the unit, and the column of the day.
+    formulas, how files are written, the unit, and the column of the day. It also has what is shown:
+    states keep no more days than these numbers need.
     """
     (query,) = planned.queries
     # Keys of JSON Lines are those of other entries, too.
     read = replace(spec.dialect, keys=()), spec.privacy.unit, spec.period_column
     stated = _plain([planned.entry.statistic.name, query.weighted.query, query.weighted.step, read])
-    return FORM + _sha256([stated, _noise(query.calibrated)])
+    noise = _noise(query.calibrated)
+    if form == WITHOUT_SHOWN:
+        return form + _sha256([stated, noise])
+    return form + _sha256([stated, noise, list(map(str, design.shown))])
 
 
-def _follows(design: str, planned: PlannedStatistic, spec: CentralSpec) -> bool:
-    """Whether the digest in a state is that of a planned period, too.
+def _follows(
+    state: PublicState, planned: PlannedStatistic, design: SeriesDesign, spec: CentralSpec
+) -> bool:
+    """Whether a planned period can follow a state: both have the same digest.
 
-    Earlier versions did not compare options, formulas and how files are written.
+    Earlier versions did not compare options, formulas, how files are written, and what is shown. A
+    state with another number of published numbers was about others.
     """
-    is_current = design.startswith(FORM)
-    return design == (_digest(planned, spec) if is_current else _earlier_digest(planned))
+    if state.design.startswith(FORM):
+        return state.design == _digest(planned, design, spec)
+    cells, shown = design.query.of.cells_per_group, len(design.shown)
+    count = len(lines_of((design.query.of.cells or 0) // cells, shown, cells))
+    if any(len(period.numbers) != count for period in state.history):
+        return False
+    is_second = state.design.startswith(WITHOUT_SHOWN)
+    return state.design == (
+        _digest(planned, design, spec, WITHOUT_SHOWN) if is_second else _earlier_digest(planned)
+    )
 
 
 def _plain(value: object) -> object:

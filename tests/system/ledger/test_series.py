@@ -419,6 +419,8 @@ def test_a_series_goes_on_only_with_the_same_spec(nights: Nights) -> None:
         ("{type: id}", "{type: id, case: ignore}"),
         ("quality: none", 'quality: none\ncsv: {comment: "#"}'),
         ("rho: 20, mech", "rho: 15, mech"),
+        ("[period, to_date]", "[to_date, last_7]"),
+        ("[period, to_date, last_7]", "[to_date]"),
     ):
         (nights.folder / "spec.yaml").write_text(SPEC.replace(old, new), encoding="utf-8")
         nights.counts[1] = nights.write(1)
@@ -450,11 +452,13 @@ def test_a_changed_formula_is_another_series(nights: Nights) -> None:
 def test_series_of_earlier_versions_go_on(nights: Nights, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their states have a digest of less; the next one has one of all."""
     with monkeypatch.context() as patched:
-        patched.setattr("dpcli.releasing.series._digest", lambda one, _: _earlier_digest(one))
+        patched.setattr("dpcli.releasing.series._digest", lambda one, *_: _earlier_digest(one))
         nights.counts[0] = nights.write(0)
         assert nights.release(0, "n0") == 0
     changed = SPEC.replace("[a, b]}", "[a, b], missing: a}")
-    for night, text, status in ((1, changed, 6), (1, SPEC, 0), (2, changed, 6), (2, SPEC, 0)):
+    others = SPEC.replace("[period, to_date]", "[period]")
+    tried = ((1, changed, 6), (1, others, 6), (1, SPEC, 0), (2, changed, 6), (2, SPEC, 0))
+    for night, text, status in tried:
         (nights.folder / "spec.yaml").write_text(text, encoding="utf-8")
         nights.write(night)
         assert nights.dpcli(*nights.words(night, f"n{night}")).status == status
