@@ -7,6 +7,7 @@ import datetime
 import json
 import random
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -271,6 +272,26 @@ def test_sums_are_not_used_again_after_an_answer_that_the_state_lacks(
         nights.check(night, f"n{night}")
         assert _not_used_again(nights, "root") == _not_used_again(nights, "blocks") == [0, 1]
     assert nights.charges() == ["n0", "n1", "n2", "n3", "n4"]
+
+
+@pytest.mark.parametrize("which", ["name LIKE 'series/%'", "1"])
+def test_a_state_that_was_removed_from_the_ledger_is_noticed(nights: Nights, which: str) -> None:
+    """From the state before it, an answer would have the same sums a second time."""
+    for night in range(2):
+        nights.write(night)
+        assert nights.dpcli(*nights.words(night, f"n{night}")).status == 0
+    with closing(sqlite3.connect(nights.ledger)) as changed, changed:
+        selected = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
+        triggers = changed.execute(selected).fetchall()
+        for name, _ in triggers:
+            changed.execute(f"DROP TRIGGER {name}")
+        last = "number = (SELECT max(number) FROM entries)"
+        changed.execute(f"DELETE FROM outputs WHERE {last} AND {which}")
+        for _, sql in triggers:
+            changed.execute(sql)
+    nights.write(2)
+    found = nights.dpcli(*nights.words(2, "n2"))
+    assert (found.status, "were changed" in found.err) == (6, True)
 
 
 def test_an_account_with_two_histories_of_a_series_is_closed(nights: Nights) -> None:
