@@ -105,16 +105,22 @@ class SeriesOfRelease:
             {id(one.design.query): one.earlier for one in self._series.values()}
         )
 
+    def require_unchanged(self) -> None:
+        """Raise LedgerError if a series differs from its earlier periods."""
+        for name, one in self._series.items():
+            state = one.past.state
+            if state.count and not _follows(state, one.planned, one.design, self._spec):
+                raise LedgerError.about("series-window.changed", name=name)
+
     def require_next(self) -> None:
         """Raise UsageError or LedgerError unless the period can follow those before it."""
+        self.require_unchanged()
         for name, one in self._series.items():
             if self._day is None:
                 raise UsageError.about("series-period", name=name)
             if self._spec.recipient is not None:
                 raise LedgerError.about("series-window.recipient", name=name)
             past, about = one.past, {"name": name, "period": self._spec.period}
-            if past.state.count and not _follows(past.state, one.planned, one.design, self._spec):
-                raise LedgerError.about("series-window.changed", name=name)
             stored = self._spec.dataset, self._spec.period
             if not self._corrected and self._ledger.last_with_output(SERIES + name, *stored):
                 raise LedgerError.about("series-window.day", **about)

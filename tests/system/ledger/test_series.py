@@ -448,6 +448,11 @@ def test_a_series_goes_on_only_with_the_same_spec(nights: Nights) -> None:
         found = nights.dpcli(*nights.words(1, "n1"))
         assert found.status == 6
         assert "differs from the earlier periods" in found.err
+    spec = nights.folder / "spec.yaml"
+    for command in ("plan", "check"):
+        forecast = nights.dpcli(command, spec, "--ledger", nights.ledger)
+        assert forecast.status == 6
+        assert "differs from the earlier periods" in forecast.err
     titled = SPEC.replace("[a, b]}", "[a, b], title: Wards}")
     (nights.folder / "spec.yaml").write_text(titled, encoding="utf-8")
     assert nights.release(1, "n1") == 0
@@ -455,6 +460,8 @@ def test_a_series_goes_on_only_with_the_same_spec(nights: Nights) -> None:
     month.insert(month.index("--period") + 1, "2026-01")
     assert nights.dpcli(*month).status in (2, 6)
     assert nights.charges() == ["n0", "n1"]
+    day = ("--period", nights.day(2), "--any-period")
+    assert nights.dpcli("plan", spec, "--ledger", nights.ledger, *day).status == 0
 
 
 def test_a_changed_formula_is_another_series(nights: Nights) -> None:
