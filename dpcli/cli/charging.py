@@ -22,7 +22,7 @@ from dpcli.ledger.options import (
     require_creatable,
     require_no_history,
 )
-from dpcli.planning.plan import Plan, PlanT
+from dpcli.planning.plan import CentralPlan, Plan, PlanT
 from dpcli.planning.planner import require_plan_fits
 from dpcli.privacy.loss import loss_text, remaining_text
 from dpcli.problems.errors import DpcliError, LedgerError, StoppedBySignal
@@ -97,6 +97,10 @@ def forecast_balance(
                 forecast = replace(forecast, shared=shared)
                 if not any_period:
                     account.require_likely_period(request[0], cost.period, today())
+                if isinstance(plan, CentralPlan) and plan.followed_states:
+                    from dpcli.releasing.series import SeriesOfRelease
+
+                    SeriesOfRelease(plan, ledger).require_unchanged()
     except DpcliError as failure:
         forecast = BalanceForecast(path, path.exists(), refused=failure)
     warn(forecast.warnings)

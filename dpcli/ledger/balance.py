@@ -231,9 +231,12 @@ class SeriesCost:
 
     @property
     def size(self) -> Fraction:
-        """The square of L2 over that of the scale."""
-        assert self.event.sensitivity is not None
-        return self.event.sensitivity.l2_squared / (self.event.scale or Fraction(1)) ** 2
+        """What the loss grows with: the square of L2 over the scale, or L1 over it."""
+        sensitivity, scale = self.event.sensitivity, self.event.scale or Fraction(1)
+        assert sensitivity is not None
+        if MECHANISMS[self.event.mechanism].needs_delta:
+            return sensitivity.l2_squared / scale**2
+        return sensitivity.l1 / scale
 
 
 @lru_cache(maxsize=1024)
@@ -243,7 +246,9 @@ def _guarantees_of_periods(event: MechanismEvent, periods: int) -> Counter[Guara
     one, overlap = event.sensitivity, event.series or ""
     if one is None or not one.l1:
         return Counter([guarantee_of(event)])
-    mechanism = MECHANISMS[event.mechanism]
+    mechanism = MECHANISMS.named(event.mechanism)
+    if mechanism is None:
+        raise LedgerError.about("ledger-unusable.mechanism", name=event.mechanism)
     noise = mechanism.distribution(event.scale or Fraction(0))
     found = guarantees_of_periods(mechanism, noise, one, overlap, event.loss, periods)
     # A single period is charged for what its plan states.

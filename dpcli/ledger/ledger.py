@@ -282,9 +282,7 @@ class OpenLedger(Store):
             return None
         if same is not None:
             _require_same(entry, same)
-        packed = self.outputs(entry.number)
-        if entry.digest != entry_digest(entry.head, packed):
-            raise in_doubt_error(self.path, f"the outputs of entry {entry.number} were changed")
+        packed = self.unchanged_outputs(entry)
         if not packed:
             recovered = "recovered" in entry.content()
             code = "release-recovered" if recovered else "release-void"
@@ -335,21 +333,27 @@ class OpenLedger(Store):
 
         The state is empty if there is none. The answers were charged after it, and have no outputs:
         they were recovered from reports, or failed after noise was drawn. Raises LedgerError if
-        the state was changed.
+        the state was changed, or if that of a later answer was removed.
         """
         number = self.last_with_output(SERIES + statistic, dataset) or 0
         later = self.entries("kind = 'release' AND dataset = ? AND number > ?", dataset, number)
         unstored = sum(
-            any(event.statistic == statistic for event in from_events_json(entry.events_json))
+            not self.unchanged_outputs(entry)
             for entry in later
-            if not self.outputs(entry.number)
+            if any(event.statistic == statistic for event in from_events_json(entry.events_json))
         )
         if not number:
             return b"", unstored
-        (entry,), packed = self.entries("number = ?", number), self.outputs(number)
+        (entry,) = self.entries("number = ?", number)
+        outputs = unpacked_outputs(number, self.unchanged_outputs(entry))
+        return outputs[SERIES + statistic], unstored
+
+    def unchanged_outputs(self, entry: LedgerEntry) -> dict[str, bytes]:
+        """The packed outputs of an entry; LedgerError unless its digest is of them."""
+        packed = self.outputs(entry.number)
         if entry.digest != entry_digest(entry.head, packed):
-            raise in_doubt_error(self.path, f"the outputs of entry {number} were changed")
-        return unpacked_outputs(number, packed)[SERIES + statistic], unstored
+            raise in_doubt_error(self.path, f"the outputs of entry {entry.number} were changed")
+        return packed
 
     def check_budget(self, charge: Charge) -> None:
         """Raise BudgetError or LedgerError if the account refuses the charge."""

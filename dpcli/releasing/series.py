@@ -32,6 +32,7 @@ from dpcli.queries.series import EarlierSums
 from dpcli.releasing.publishing import write_private
 from dpcli.specification.model import CentralSpec
 from dpcli.statistics.series.designs import SeriesDesign
+from dpcli.statistics.series.history import lines_of
 from dpcli.statistics.series.past import Past, PublicState
 
 TOKEN_BYTES = 16
@@ -41,8 +42,11 @@ MAX_NAME_BYTES = 255
 
 SHORT_LABEL = 32
 
-FORM = "2:"
-"""The beginning of digests of this form; those of earlier versions have none."""
+FORM, WITHOUT_SHOWN = "3:", "2:"
+"""The beginnings of digests: of this form, and of one that does not state what is shown.
+
+Those of the first version have none.
+"""
 
 COLUMN_FACTS = ("source", "bounds", "step", "missing")
 """What earlier versions compared of columns, besides names and groups."""
@@ -101,16 +105,22 @@ class SeriesOfRelease:
             {id(one.design.query): one.earlier for one in self._series.values()}
         )
 
+    def require_unchanged(self) -> None:
+        """Raise LedgerError if a series differs from its earlier periods."""
+        for name, one in self._series.items():
+            state = one.past.state
+            if state.count and not _follows(state, one.planned, one.design, self._spec):
+                raise LedgerError.about("series-window.changed", name=name)
+
     def require_next(self) -> None:
         """Raise UsageError or LedgerError unless the period can follow those before it."""
+        self.require_unchanged()
         for name, one in self._series.items():
             if self._day is None:
                 raise UsageError.about("series-period", name=name)
             if self._spec.recipient is not None:
                 raise LedgerError.about("series-window.recipient", name=name)
             past, about = one.past, {"name": name, "period": self._spec.period}
-            if past.state.count and not _follows(past.state.design, one.planned, self._spec):
-                raise LedgerError.about("series-window.changed", name=name)
             stored = self._spec.dataset, self._spec.period
             if not self._corrected and self._ledger.last_with_output(SERIES + name, *stored):
                 raise LedgerError.about("series-window.day", **about)
@@ -141,25 +151,33 @@ class SeriesOfRelease:
         """The new states by names of outputs; sealed sums are written to their files.
 
         It is called while the ledger lets no other process charge. Raises LedgerError.
+
+        Privacy: if the quality check failed, there is no state, but the sums are written, too. On a
+        disk that is nearly full, they may take the space for the charge that follows an error. A
+        failed check must then not be stored where a passed one is neither stored nor charged.
         """
         found = {}
-        for statistic in numbers.statistics:
-            one = self._series.get(statistic.planned.name)
-            if one is None:
-                continue
-            answers = statistic.answers
-            state, estimates = one.design.next_state(answers)
-            history = one.design.history(statistic.estimates, answers, self._spec.confidence)
-            design = _digest(one.planned, self._spec)
-            query = one.design.query
+        answered = {statistic.planned.name: statistic for statistic in numbers.statistics}
+        for name, one in self._series.items():
+            query, statistic = one.design.query, answered.get(name)
+            state, estimates = None, integer_array([0] * (query.of.cells or 0))
+            if statistic is not None:
+                state, estimates = one.design.next_state(statistic.answers)
             # All are kept: if the charge fails now, the state stays the one before.
             kept = filter(None, one.kept)
-            content = self.sealed.packed(query, one.past.token, estimates, kept)
-            path = self._path(statistic.planned.name)
+            content, path = (
+                self.sealed.packed(query, one.past.token, estimates, kept),
+                self._path(name),
+            )
             with translated_os_errors(path):
                 write_private(content, path, force=True)
-            state = replace(state, design=design, history=history)
-            found[SERIES + statistic.planned.name] = state.to_json()
+            if statistic is None or state is None:
+                continue
+            history = one.design.history(
+                statistic.estimates, statistic.answers, self._spec.confidence
+            )
+            design = _digest(one.planned, one.design, self._spec)
+            found[SERIES + name] = replace(state, design=design, history=history).to_json()
         return found
 
     def _opened(self, planned: PlannedStatistic, design: SeriesDesign) -> _Series:
@@ -209,26 +227,43 @@ class SeriesOfRelease:
         return path.with_name(f"{path.name}.{label}.sums")
 
 
-def _digest(planned: PlannedStatistic, spec: CentralSpec) -> str:
+def _digest(
+    planned: PlannedStatistic, design: SeriesDesign, spec: CentralSpec, form: str = FORM
+) -> str:
     """The digest of what the periods of a series have in common.
 
     It has all that decides what rows contribute: the query with its columns, their options and
-    formulas, how files are written, the unit, and the column of the day.
+    formulas, how files are written, the unit, and the column of the day. It also has what is shown:
+    states keep no more days than these numbers need.
     """
     (query,) = planned.queries
     # Keys of JSON Lines are those of other entries, too.
     read = replace(spec.dialect, keys=()), spec.privacy.unit, spec.period_column
     stated = _plain([planned.entry.statistic.name, query.weighted.query, query.weighted.step, read])
-    return FORM + _sha256([stated, _noise(query.calibrated)])
+    noise = _noise(query.calibrated)
+    if form == WITHOUT_SHOWN:
+        return form + _sha256([stated, noise])
+    return form + _sha256([stated, noise, list(map(str, design.shown))])
 
 
-def _follows(design: str, planned: PlannedStatistic, spec: CentralSpec) -> bool:
-    """Whether the digest in a state is that of a planned period, too.
+def _follows(
+    state: PublicState, planned: PlannedStatistic, design: SeriesDesign, spec: CentralSpec
+) -> bool:
+    """Whether a planned period can follow a state: both have the same digest.
 
-    Earlier versions did not compare options, formulas and how files are written.
+    Earlier versions did not compare options, formulas, how files are written, and what is shown. A
+    state with another number of published numbers was about others.
     """
-    is_current = design.startswith(FORM)
-    return design == (_digest(planned, spec) if is_current else _earlier_digest(planned))
+    if state.design.startswith(FORM):
+        return state.design == _digest(planned, design, spec)
+    cells, shown = design.query.of.cells_per_group, len(design.shown)
+    count = len(lines_of((design.query.of.cells or 0) // cells, shown, cells))
+    if any(len(period.numbers) != count for period in state.history):
+        return False
+    is_second = state.design.startswith(WITHOUT_SHOWN)
+    return state.design == (
+        _digest(planned, design, spec, WITHOUT_SHOWN) if is_second else _earlier_digest(planned)
+    )
 
 
 def _plain(value: object) -> object:

@@ -33,6 +33,7 @@ from dpcli.statistics.tables.agreement import (
     MeasuredTable,
     agreed_counts,
     cells,
+    effects_of,
 )
 from dpcli.statistics.tables.fitting import MAX_JOINT_CELLS
 
@@ -143,6 +144,10 @@ class KnownTables:
         confidence = 1 - CONTRADICTION / sum(table.counts.size for table in known)
         noise = [table for table in measured if not isinstance(table, KnownTable)]
         for table in known:
+            parts = effects_of(table.axes)
+            if not all(any(part.precision(inner) for part in noise) for inner in parts):
+                # What is known in full was not measured: no noisy number can differ from it.
+                continue
             agreement = Agreement([table.axes], noise)
             noisy = agreement.rounded(table.axes, units).ravel()
             away = np.abs(noisy - units * table.counts.ravel())

@@ -253,12 +253,8 @@ statistics:
 NEAR = 8
 
 
-def kill_nights(world: Path, nights: int, tries: int, seed: int) -> int:
-    """Kill releases of a series at random instants, then retry; returns how many were hit.
-
-    After each night, the total to date is right, no sealed sum is lost, and each night is charged
-    once.
-    """
+def open_series(world: Path) -> None:
+    """Write the spec of a series, and open an account with a window for it."""
     (world / "spec.yaml").write_text(SERIES, encoding="utf-8")
     opened = (
         *("ledger", "open", "town", "--rho", "1000", "--delta", "1e-3", "--window", "1"),
@@ -266,12 +262,35 @@ def kill_nights(world: Path, nights: int, tries: int, seed: int) -> int:
     )
     for words in (("ledger", "init", str(world / LEDGER)), opened):
         subprocess.run([sys.executable, "-m", "dpcli", *words], check=True, capture_output=True)
+
+
+def write_night(world: Path, night: int, rows: int) -> str:
+    """Write the file of a night, and return its day."""
+    day = (datetime.date(2026, 1, 1) + datetime.timedelta(night)).isoformat()
+    lines = [f"{at},{day}" for at in range(rows)]
+    (world / f"night-{day}.csv").write_text("\n".join(["who,day", *lines]), encoding="utf-8")
+    return day
+
+
+def check_night(world: Path, day: str, rows: int, total: int) -> None:
+    """The published numbers of a night are right, and no sealed sum was lost."""
+    assert "sealed sums" not in (world / MESSAGES).read_text("utf-8", "replace")
+    with (world / f"{day}.csv").open(encoding="utf-8", newline="") as published:
+        values = [float(row["value"]) for row in csv.DictReader(published)]
+    assert values == pytest.approx([rows, total], abs=NEAR)
+
+
+def kill_nights(world: Path, nights: int, tries: int, seed: int) -> int:
+    """Kill releases of a series at random instants, then retry; returns how many were hit.
+
+    After each night, the total to date is right, no sealed sum is lost, and each night is charged
+    once.
+    """
+    open_series(world)
     draw, hit, total = random.Random(seed), 0, 0
     for night in range(nights):
-        day = (datetime.date(2026, 1, 1) + datetime.timedelta(night)).isoformat()
         rows, seen = draw.randint(20, 90), set[bytes]()
-        lines = [f"{at},{day}" for at in range(rows)]
-        (world / f"night-{day}.csv").write_text("\n".join(["who,day", *lines]), encoding="utf-8")
+        day = write_night(world, night, rows)
         total += rows
         for _ in range(tries):
             child = start_release(world, day)
@@ -280,12 +299,24 @@ def kill_nights(world: Path, nights: int, tries: int, seed: int) -> int:
             hit += exit_status(child) != 0
             seen |= visible_tables(world, day)
         check_retry(world, day, seen | visible_tables(world, day))
-        assert "sealed sums" not in (world / MESSAGES).read_text("utf-8", "replace")
-        with (world / f"{day}.csv").open(encoding="utf-8", newline="") as published:
-            values = [float(row["value"]) for row in csv.DictReader(published)]
-        assert values == pytest.approx([rows, total], abs=NEAR)
+        check_night(world, day, rows, total)
     check_ledger(world)
     return hit
+
+
+def test_nights_of_a_series_that_are_killed_around_every_event(world: Path) -> None:
+    """Also between the file of sums and the charge, and between the charge and its outputs."""
+    open_series(world)
+    night = total = killed = 0
+    number, was_hit = 0, True
+    while was_hit:
+        rows = 20 + night
+        day, total = write_night(world, night, rows), total + rows
+        was_hit = kill_at(world, day, number)
+        check_night(world, day, rows, total)
+        night, number, killed = night + 1, number + 1, killed + was_hit
+    assert killed > 30
+    check_ledger(world)
 
 
 def test_nights_of_a_series_that_are_killed(world: Path) -> None:

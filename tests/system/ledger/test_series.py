@@ -7,6 +7,7 @@ import datetime
 import json
 import random
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -273,6 +274,26 @@ def test_sums_are_not_used_again_after_an_answer_that_the_state_lacks(
     assert nights.charges() == ["n0", "n1", "n2", "n3", "n4"]
 
 
+@pytest.mark.parametrize("which", ["name LIKE 'series/%'", "1"])
+def test_a_state_that_was_removed_from_the_ledger_is_noticed(nights: Nights, which: str) -> None:
+    """From the state before it, an answer would have the same sums a second time."""
+    for night in range(2):
+        nights.write(night)
+        assert nights.dpcli(*nights.words(night, f"n{night}")).status == 0
+    with closing(sqlite3.connect(nights.ledger)) as changed, changed:
+        selected = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
+        triggers = changed.execute(selected).fetchall()
+        for name, _ in triggers:
+            changed.execute(f"DROP TRIGGER {name}")
+        last = "number = (SELECT max(number) FROM entries)"
+        changed.execute(f"DELETE FROM outputs WHERE {last} AND {which}")
+        for _, sql in triggers:
+            changed.execute(sql)
+    nights.write(2)
+    found = nights.dpcli(*nights.words(2, "n2"))
+    assert (found.status, "were changed" in found.err) == (6, True)
+
+
 def test_an_account_with_two_histories_of_a_series_is_closed(nights: Nights) -> None:
     """The days before both are in answers of both, and no entry charges for that."""
     proofs, files = list[str](), [nights.ledger, Path(f"{nights.ledger}.anchor")]
@@ -311,6 +332,23 @@ def test_no_sums_are_lost_if_the_charge_fails_after_they_were_written(
         assert nights.dpcli(*nights.words(1 if more else 2, "failed", *more)).status == 6
     found = nights.dpcli(*nights.words(2, "n2"))
     assert (found.status, "sealed sums" in found.err) == (0, False)
+
+
+def test_a_failed_check_takes_as_much_space_for_sums_as_one_that_passes(nights: Nights) -> None:
+    """On a disk that is nearly full, the check must not decide what can be charged."""
+    spec = nights.folder / "spec.yaml"
+    checked = spec.read_text("utf-8").replace("quality: none", "quality: {rho: 5, min_rows: 20}")
+    spec.write_text(checked, encoding="utf-8")
+    path, sizes = nights.ledger.with_name(f"{nights.ledger.name}.visits.root.sums"), []
+    for night, status in ((0, 0), (1, 8), (2, 0)):
+        nights.write(night)
+        if status:
+            header = (nights.folder / "0.csv").read_text("utf-8").partition("\n")[0]
+            (nights.folder / f"{night}.csv").write_text(f"{header}\n", encoding="utf-8")
+        found = nights.dpcli(*nights.words(night, f"n{night}"))
+        assert (found.status, "sealed sums" in found.err) == (status, False)
+        sizes.append(path.stat().st_size)
+    assert sizes[0] < sizes[1] == sizes[2]
 
 
 def test_a_series_is_only_recovered_with_the_noise_that_its_report_states(nights: Nights) -> None:
@@ -402,12 +440,19 @@ def test_a_series_goes_on_only_with_the_same_spec(nights: Nights) -> None:
         ("{type: id}", "{type: id, case: ignore}"),
         ("quality: none", 'quality: none\ncsv: {comment: "#"}'),
         ("rho: 20, mech", "rho: 15, mech"),
+        ("[period, to_date]", "[to_date, last_7]"),
+        ("[period, to_date, last_7]", "[to_date]"),
     ):
         (nights.folder / "spec.yaml").write_text(SPEC.replace(old, new), encoding="utf-8")
         nights.counts[1] = nights.write(1)
         found = nights.dpcli(*nights.words(1, "n1"))
         assert found.status == 6
         assert "differs from the earlier periods" in found.err
+    spec = nights.folder / "spec.yaml"
+    for command in ("plan", "check"):
+        forecast = nights.dpcli(command, spec, "--ledger", nights.ledger)
+        assert forecast.status == 6
+        assert "differs from the earlier periods" in forecast.err
     titled = SPEC.replace("[a, b]}", "[a, b], title: Wards}")
     (nights.folder / "spec.yaml").write_text(titled, encoding="utf-8")
     assert nights.release(1, "n1") == 0
@@ -415,6 +460,8 @@ def test_a_series_goes_on_only_with_the_same_spec(nights: Nights) -> None:
     month.insert(month.index("--period") + 1, "2026-01")
     assert nights.dpcli(*month).status in (2, 6)
     assert nights.charges() == ["n0", "n1"]
+    day = ("--period", nights.day(2), "--any-period")
+    assert nights.dpcli("plan", spec, "--ledger", nights.ledger, *day).status == 0
 
 
 def test_a_changed_formula_is_another_series(nights: Nights) -> None:
@@ -433,11 +480,13 @@ def test_a_changed_formula_is_another_series(nights: Nights) -> None:
 def test_series_of_earlier_versions_go_on(nights: Nights, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their states have a digest of less; the next one has one of all."""
     with monkeypatch.context() as patched:
-        patched.setattr("dpcli.releasing.series._digest", lambda one, _: _earlier_digest(one))
+        patched.setattr("dpcli.releasing.series._digest", lambda one, *_: _earlier_digest(one))
         nights.counts[0] = nights.write(0)
         assert nights.release(0, "n0") == 0
     changed = SPEC.replace("[a, b]}", "[a, b], missing: a}")
-    for night, text, status in ((1, changed, 6), (1, SPEC, 0), (2, changed, 6), (2, SPEC, 0)):
+    others = SPEC.replace("[period, to_date]", "[period]")
+    tried = ((1, changed, 6), (1, others, 6), (1, SPEC, 0), (2, changed, 6), (2, SPEC, 0))
+    for night, text, status in tried:
         (nights.folder / "spec.yaml").write_text(text, encoding="utf-8")
         nights.write(night)
         assert nights.dpcli(*nights.words(night, f"n{night}")).status == status

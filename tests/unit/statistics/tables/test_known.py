@@ -187,6 +187,16 @@ def test_a_known_total_that_noise_does_not_explain_is_named(
     assert shown.startswith("the noisy number of all is") == contradicts
 
 
+@pytest.mark.parametrize("known", [200, f"{{{SEX}}}"])
+def test_a_known_total_that_is_not_measured_is_not_contradicted(known: object) -> None:
+    """Effects have no noisy number of it."""
+    columns = f"statistic: marginals, columns: [sex, region, {AGES}], ways: 2"
+    plan = planned(f"{columns}, {NOISES[1]}, known: {known}")
+
+    assert any(isinstance(part.weighted.query, EffectQuery) for part in plan.queries)
+    assert not plan.design.shown_incomplete(answers_of(plan))
+
+
 def test_noise_contradicts_what_is_known_in_one_of_a_thousand_releases() -> None:
     """Of several known numbers together; here the noise of a table is large."""
     plan = planned(
