@@ -13,6 +13,7 @@ from dpcli.engine.files.dataset import ENDINGS, GZIP_ENDING, PARQUET_ENDINGS, ZI
 from dpcli.ledger.charge import STOPPED
 from dpcli.problems.errors import UsageError
 from dpcli.problems.light_dataclasses import dataclass
+from dpcli.report.lazy_polars import pl
 from dpcli.report.numbers import NumberTable, distinct
 from dpcli.report.report import Report
 from dpcli.report.table import (
@@ -27,8 +28,6 @@ from dpcli.report.table import (
 )
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from dpcli.report.digits import Digits
 
 LONG = "table.csv"
@@ -132,8 +131,6 @@ def joined_table(report: Report) -> pl.DataFrame:
 
     A column has one type: numbers with the name of a key of another table get a name of their own.
     """
-    import polars as pl
-
     names = dict.fromkeys(stated.layout.table for stated in report.release.statistics)
     parts = [_wide_parts(report, name) for name in names]
     frames = [wide_table(*part).typed for part in parts]

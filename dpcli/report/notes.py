@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from dpcli.report.lazy_polars import pl
 from dpcli.report.numbers import POPULATION
 from dpcli.statistics.quality.completeness import Complete
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from dpcli.report.first_counts import QualityReport
     from dpcli.report.numbers import NumberTable
     from dpcli.report.report import Report
@@ -108,8 +107,6 @@ def _sentences(
 
 def _excluding(frame: pl.DataFrame, item: str, number: int) -> tuple[int, int]:
     """How many intervals of an item exclude a number, of how many numbers shown."""
-    import polars as pl
-
     own = frame.filter((pl.col("item") == item) & (pl.col("value") != ""))
     lower, upper = (own[end].cast(pl.Float64, strict=False) for end in ("lower", "upper"))
     # A blank end excludes nothing.

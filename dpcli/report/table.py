@@ -21,13 +21,12 @@ from dpcli.data.declared_texts import FORMULA_STARTS
 from dpcli.numeric.exact import decimal_text
 from dpcli.privacy.loss import loss_text
 from dpcli.problems.light_dataclasses import dataclass
+from dpcli.report.lazy_polars import pl
 from dpcli.report.numbers import ISO_DATE, NumberTable, distinct
 from dpcli.report.report import Report
 from dpcli.statistics.columns import COLUMNS, UNIT, VALUE, TableColumn
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from dpcli.local.estimate import GroupEstimate
     from dpcli.report.captions import Captioned
     from dpcli.report.release import ColumnReport
@@ -90,8 +89,6 @@ class Table:
         A column has one type: where dates share columns with numbers, they are in columns of their
         own at the end, `date`, `date_lower` and `date_upper`, and the shared ones are null.
         """
-        import polars as pl
-
         is_dated = pl.col(STATISTIC).is_in(self.dated) if self.dated else pl.lit(value=False)
         columns = [pl.col(name).str.to_date(ISO_DATE) for name in self.dates]
         for name in self.numbers:
@@ -105,8 +102,6 @@ class Table:
 
 
 def _blank_as_null() -> pl.Expr:
-    import polars as pl
-
     return pl.when(pl.all() != "").then(pl.all())
 
 
@@ -116,8 +111,6 @@ def long_table(published: Sequence[NumberTable]) -> Table:
     Keys are in the order of their first use. If a key has the name `flag`, the column of flags is
     `flag_2`.
     """
-    import polars as pl
-
     keys = list(dict.fromkeys(key for numbers in published for key in numbers.keys))
     columns = published[0].columns if published else COLUMNS
     names = [ITEM, *(column.name for column in columns)]
@@ -144,8 +137,6 @@ def wide_table(published: Sequence[NumberTable], heading: Sequence[str]) -> Tabl
     name of its column. For a statistic that chooses labels, each line has a rank as its key and the
     label as its value.
     """
-    import polars as pl
-
     first = published[0].frame
     keys = first.select(pl.col(r"^key\d+$"), "value" if published[0].chosen else "item")
     series, numeric, dates = keys.get_columns()[: len(heading)], set[str](), set[str]()
@@ -165,8 +156,6 @@ def crossed(numbers: NumberTable) -> Iterator[NumberTable]:
 
     They are called NAME.LABEL, and blank where there is no number.
     """
-    import polars as pl
-
     lines = numbers.frame.select("key0").unique(maintain_order=True)
     same = [column.name for column in numbers.columns if column.of_lines]
     for (label,), part in numbers.frame.group_by("key1", maintain_order=True):
@@ -203,7 +192,6 @@ def csv_text(lines: Iterable[Iterable[str]]) -> bytes:
 
 
 def _harmless_text(name: str) -> pl.Expr:
-    import polars as pl
     from polars.selectors import by_name
 
     # The name of a key is its own: `pl.col` takes `*` and `^a.*$` for patterns of names.
@@ -227,8 +215,6 @@ EXTRA_DIGITS = 3
 
 def estimate_table(rows: Sequence[GroupEstimate]) -> pl.DataFrame:
     """Estimates as a table, with numbers as Float64."""
-    import polars as pl
-
     from dpcli.specification.inputs import ESTIMATE_COLUMNS
 
     header, *lines = estimate_lines(rows)
