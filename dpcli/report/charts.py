@@ -167,14 +167,15 @@ def chart_over_bins(
 ) -> Chart:
     """A line over the bins of a column; `percent` is the confidence."""
     column = require_numeric(key.column)
-    edges = [*key.starts, column.upper]
-    texts, width = [*map(column.text, edges)], max(column.upper - edges[0], 1)
-    shares = [(edge - edges[0]) / width for edge in edges]
-    first, last = map(column.text, column.limits)
-    what = f"{len(cells)} bins of {column.name}", first, last
-    caption += _widths_note(key, column)
-    names = [*zip(shares, texts, strict=True)]
-    return _line(cells, _middles(key, column), names, scale, percent, caption, what)
+    edges, size = [*key.starts, column.upper], max(column.upper - key.starts[0], 1)
+    names = [((edge - edges[0]) / size, column.text(edge)) for edge in edges]
+    *widths, last = (end - start for start, end in pairwise([*key.starts, column.upper + 1]))
+    if len({*widths}) > 1:
+        caption += "; bins differ in width"
+    elif widths and last < widths[0]:
+        caption += "; the last bin is narrower"
+    what = f"{len(cells)} bins of {column.name}"
+    return _line(what, cells, _middles(key, column), names, scale, percent, caption)
 
 
 def chart_over_labels(
@@ -182,33 +183,32 @@ def chart_over_labels(
 ) -> Chart:
     """A line over the labels of a key that follow each other, such as months."""
     middles = [(at + 0.5) / len(labels) for at in range(len(labels))]
-    names, what = (
-        [*zip(middles, labels, strict=True)],
-        (f"{len(labels)} labels", labels[0], labels[-1]),
-    )
-    return _line(cells, middles, names, scale, percent, caption, what)
+    names = [*zip(middles, labels, strict=True)]
+    return _line(f"{len(labels)} labels", cells, middles, names, scale, percent, caption)
 
 
 def _line(
+    over: str,
     cells: Sequence[CellText],
     middles: Sequence[float],
     texts: Sequence[tuple[float, str]],
     scale: Scale,
     percent: str,
     caption: str,
-    what: tuple[str, str, str],
 ) -> Chart:
     """A line with numbers at `middles`, and `texts` below the axis at their shares."""
-    over, low, high = what
     has_intervals = any(not cell.exact for cell in cells)
+    marked = groupby(zip(cells, middles, strict=True), key=lambda pair: bool(pair[0].value))
     return Chart(
         title=f"line over {over}",
-        described=f"From {low} to {high}. The table below holds every number"
+        described=f"From {texts[0][1]} to {texts[-1][1]}. The table below holds every number"
         + (f"; the band is the {percent} interval." if has_intervals else "."),
         caption=caption,
         scale=scale,
         names=tuple(_names(texts)),
-        runs=tuple(_runs(cells, middles, scale)),
+        runs=tuple(
+            tuple(scale.mark(cell, at) for cell, at in run) for shown, run in marked if shown
+        ),
         dotted=len(cells) <= MAX_BARS,
     )
 
@@ -218,23 +218,6 @@ def _middles(key: Axis, column: NumericColumn) -> list[float]:
     edges = [*key.starts, column.upper + 1]
     width = 2 * (edges[-1] - edges[0])
     return [(start + end - 2 * edges[0]) / width for start, end in pairwise(edges)]
-
-
-def _runs(
-    cells: Sequence[CellText], middles: Sequence[float], scale: Scale
-) -> Iterator[tuple[Mark, ...]]:
-    marked = zip(cells, middles, strict=True)
-    for shown, run in groupby(marked, key=lambda pair: bool(pair[0].value)):
-        if shown:
-            yield tuple(scale.mark(cell, at) for cell, at in run)
-
-
-def _widths_note(key: Axis, column: NumericColumn) -> str:
-    """A note for a line whose bins are not equally wide; else empty."""
-    *widths, last = (end - start for start, end in pairwise([*key.starts, column.upper + 1]))
-    if len({*widths}) > 1:
-        return "; bins differ in width"
-    return "; the last bin is narrower" if widths and last < widths[0] else ""
 
 
 def _names(texts: Sequence[tuple[float, str]]) -> Iterator[tuple[float, str, str]]:
