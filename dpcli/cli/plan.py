@@ -238,7 +238,7 @@ def _print_risks(plan: Plan, window: int | None) -> None:
         print_styled(
             risk.verdict.value, COLORS[risk.verdict.name], f": {risk.risk}. {risk.description}"
         )
-        for sentence in risk.sentences:
+        for sentence in filter(None, [*risk.sentences, risk.prompt]):
             print(f"    {escape_controls(sentence)}")
         print()
     counts = [

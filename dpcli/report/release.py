@@ -208,7 +208,7 @@ class RiskReport(JsonObject):
     found: str
     """What dpcli states about it."""
     warning: str | None
-    """What to do about it."""
+    """The same in one sentence, where it is warned of."""
     answer: str | None
     """What the spec declares."""
     declared_as: str | None
@@ -304,9 +304,8 @@ def published_fields(plan: Plan, source: NoisyRelease | RandomizedCollection) ->
 def central_fields(plan: CentralPlan) -> dict[str, Any]:
     """The fields of `CentralReport` that `AnyReport` does not have, by name."""
     unchecked = (
-        "Nothing checked that the data file was complete and written as declared: the spec "
-        "has no `quality:`. If most of it was missing, or a column could not be read, these "
-        "numbers are noise and do not say so."
+        "Nothing checked that the data file was complete and written as declared. If most of it "
+        "was missing, or a column could not be read, these numbers are noise and do not say so."
     )
     sample = plan.spec.sample
     return {

@@ -12,7 +12,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from fractions import Fraction
 from functools import cache, cached_property
 from pathlib import Path
@@ -34,7 +34,7 @@ from dpcli.numeric.exact import exact_or_rounded, exact_or_up, rounded_text
 from dpcli.planning.words.guarantee import no_limit, strength
 from dpcli.planning.words.risks import Finding, Verdict
 from dpcli.privacy.loss import loss_text
-from dpcli.problems.messages import capitalized, count_text, quoted_list
+from dpcli.problems.messages import capitalized, count_text
 from dpcli.report.captions import ALSO_DECLARED, QUALITY_COLUMNS, RESPONSIBLE, heading_text
 from dpcli.report.charts import (
     MAX_BARS,
@@ -56,7 +56,7 @@ from dpcli.report.series import charts_of_periods, grid_of_periods
 from dpcli.report.statistic import nothing_selected
 from dpcli.specification.model import Caption
 from dpcli.specification.yaml_reader import without_comments
-from dpcli.statistics.quality.completeness import Complete
+from dpcli.statistics.quality.completeness import MISSING, Complete
 
 NUMERIC_COLUMNS = {kind.key: kind for kind in (IntegerColumn, NumberColumn, DateColumn)}
 """Columns of numbers and dates, by the words of a spec."""
@@ -128,7 +128,9 @@ def render_page(form: str, report: Report, digits: Digits = "interval") -> bytes
 
 def _finding(stated: RiskReport) -> Finding:
     verdict = Verdict(FORMER_VERDICTS.get(stated.verdict, stated.verdict))
-    texts: dict[str, Any] = {name: getattr(stated, name) or "" for name in Finding.__annotations__}
+    texts: dict[str, Any] = {
+        part.name: getattr(stated, part.name) or "" for part in fields(RiskReport)
+    }
     return Finding(**texts | {"verdict": verdict})
 
 
@@ -178,7 +180,6 @@ def environment(form: str) -> Environment:
         "slug": lambda text: re.sub("[^a-z0-9]+", "-", text).strip("-"),
     }
     templates.globals |= {
-        "quoted_list": quoted_list,
         "responsible": RESPONSIBLE,
         "also_declared": ALSO_DECLARED,
         "no_limit": no_limit,
@@ -333,12 +334,16 @@ class StatisticView:
 
     @property
     def left_out(self) -> str:
-        """The same in short: only of numbers that are not complete, the first reason."""
-        end = {Complete.YES: ":", Complete.UNKNOWN: ":", Complete.NO: "; at least "}
-        short, *_ = self.complete.removesuffix(" Groups may differ.").split(
-            end[Complete(self.statistic.complete)]
-        )
-        return f"{short.removesuffix('.')}." if short else ""
+        """How much is missing from the numbers; empty for earlier reports."""
+        if not self.complete:
+            return ""
+        if self.statistic.complete == Complete.NO:
+            short, *_ = self.complete.removesuffix(" Groups may differ.").split("; at least ")
+            return f"{short.removesuffix('.')}."
+        if self.statistic.complete == Complete.UNKNOWN:
+            return "It is not known how much is missing from these numbers."
+        share = exact_or_up(MISSING * 100)
+        return f"At most {share}% of what these numbers count is missing."
 
     @property
     def exact(self) -> bool:

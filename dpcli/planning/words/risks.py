@@ -78,7 +78,7 @@ class Finding:
     """A risk, its verdict with the reason, and what the data owner declares about it.
 
     The `description` is a question; `declared_as` is the key under `declarations:` that answers it,
-    if there is one. A `warning` states what to do.
+    if there is one. A `warning` is for readers, `advice` for the author of the spec.
     """
 
     risk: str
@@ -88,10 +88,11 @@ class Finding:
     answer: str = ""
     declared_as: str = ""
     warning: str = ""
+    advice: str = ""
 
     @property
     def sentences(self) -> Iterator[str]:
-        """The reason, and the answer of the data owner or how to give one."""
+        """The reason, and the answer of the data owner, or what none was given to."""
         yield self.found
         if self.answer:
             end = "" if self.answer.endswith((".", "!", "?")) else "."
@@ -99,11 +100,18 @@ class Finding:
         if self.verdict is DECLARED:
             yield "No program can check what is declared."
         elif self.verdict is OPEN:
-            asks = self.declared_as or "population"
-            yield (
-                f"Open until the data owner declares {DECLARATIONS[asks]} "
-                f"(`declarations: {asks}:` in the spec)."
-            )
+            yield f"The data owner has not declared {DECLARATIONS[self._asks]}."
+
+    @property
+    def prompt(self) -> str:
+        """What the author of the spec can do about it; empty if nothing."""
+        if self.verdict is OPEN:
+            return f"Answer under `declarations: {self._asks}:` in the spec."
+        return self.advice
+
+    @property
+    def _asks(self) -> str:
+        return self.declared_as or "population"
 
 
 def risks(plan: Plan, window: int | None = None) -> tuple[Finding, ...]:
@@ -121,8 +129,11 @@ def risks(plan: Plan, window: int | None = None) -> tuple[Finding, ...]:
         asks = table.get("asks", "")
         declared = plan.spec.declarations.answer(asks) if asks else ""
         answered = DECLARED if declared and verdict is OPEN else verdict
-        warning = fill_sentence(table["warning"], **facts) if verdict is WARNED else ""
-        findings.append(Finding(name, table["question"], answered, words, declared, asks, warning))
+        warned = [
+            fill_sentence(table.get(key, ""), **facts) if verdict is WARNED else ""
+            for key in ("warning", "advice")
+        ]
+        findings.append(Finding(name, table["question"], answered, words, declared, asks, *warned))
     return tuple(findings)
 
 
@@ -187,7 +198,7 @@ def _of_collection(plan: LocalPlan) -> tuple[dict[str, object], list[RiskVerdict
     """The arguments and the verdicts, as `_of_release`, that only a collection has."""
     steps = _listed(response.column.name for response in plan.spec.responses if response.steps)
     bias = (WARNED, "steps") if steps else (MET, "no_steps")
-    return {"steps": steps}, [("bias", *bias), ("small groups", OPEN, "local")]
+    return {"changed": steps}, [("bias", *bias), ("small groups", OPEN, "local")]
 
 
 def _verdicts(plan: Plan, window: int | None, own: Iterable[RiskVerdict]) -> Iterator[RiskVerdict]:

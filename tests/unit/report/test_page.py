@@ -371,13 +371,24 @@ def test_the_summary_states_who_is_responsible_and_what_is_missing(
     report = tmp_path / "r.md"
     with spec.open("a", encoding="utf-8") as file:
         file.write("declarations: {curator: The Town, contact: town@example.org}\n")
-    done = dpcli("release", spec, data, "-q", "--report", report)
+    stored = ("--report", report, "--report", report.with_suffix(".json"))
+    done = dpcli("release", spec, data, "-q", *stored)
 
     assert done.status == 0, done.err
     text = report.read_text(encoding="utf-8").split("## Results")[0]
     assert "- Publisher: The Town" in text
     assert "- Contact: town\\@example.org" in text
     assert "- Purpose: not stated" in text
+    digest = json.loads(report.with_suffix(".json").read_bytes())["content_sha256"]
+    assert re.findall("[0-9a-f]{64}", text)[0] == digest
+
+
+def test_pages_ask_nothing_of_the_author_of_the_spec(reports: Reports) -> None:
+    """What to declare, to simulate or to lower is for `dpcli check` and `dpcli plan --risks`."""
+    page, _, _ = reports.text(".md").partition("### The spec")
+
+    asked = ("declarations:", "declare ", "dpcli simulate", "smaller budget", "lower it")
+    assert [words for words in asked if words in page.lower()] == []
 
 
 def test_a_report_never_replaces_a_table(
