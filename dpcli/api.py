@@ -18,6 +18,7 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Protocol, TypeVar, cast
 
 from dpcli.engine.files.source import Input, MemoryTable
+from dpcli.fields.json import json_text
 from dpcli.ledger.charge import StoredRelease
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.options import NAMED, checked_id, checked_period
@@ -43,7 +44,6 @@ from dpcli.releasing.responses import ChargedResponses
 from dpcli.releasing.run import CollectionRun, Messages, ReleaseRun
 from dpcli.releasing.steps import opened_data, require_quality
 from dpcli.report.formats import LONG, render_outputs, require_table_name
-from dpcli.report.json import json_text
 from dpcli.report.notes import release_notes
 from dpcli.report.report import Report, collection_report, release_report, stored_report
 from dpcli.report.table import estimate_table

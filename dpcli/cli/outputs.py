@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from dpcli.cli.console import print_line
 from dpcli.engine.files.dataset import PARQUET_ENDINGS
+from dpcli.fields.json import REPORT_VERSION
 from dpcli.ledger.charge import StoredRelease
 from dpcli.problems.errors import LedgerError, OutputError, UsageError
 from dpcli.problems.light_dataclasses import dataclass
@@ -29,7 +30,6 @@ from dpcli.report.formats import (
     render_output,
     require_table_name,
 )
-from dpcli.report.json import REPORT_VERSION
 from dpcli.report.report import Report, require_report, stored_report, without_numbers
 
 if TYPE_CHECKING:

@@ -148,7 +148,7 @@ def plan(
     forecast = forecast_balance(current, spec, ledger, times=times, any_period=any_period)
     records = records or shuffle
     if as_json:
-        from dpcli.report.json import json_text
+        from dpcli.fields.json import json_text
         from dpcli.report.plan import plan_report
 
         report = plan_report(current, forecast, records, shuffled, compared=compare)

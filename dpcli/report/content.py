@@ -14,7 +14,7 @@ from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
-from dpcli.report.json import CELLS_PLACE, REPORT_VERSION, JsonNumber, json_text, parsed_json
+from dpcli.fields.json import CELLS_PLACE, REPORT_VERSION, JsonNumber, json_text, parsed_json
 from dpcli.report.lazy_polars import pl
 from dpcli.report.numbers import JSON_COLUMNS, POPULATION, RAW, NumberTable
 

@@ -231,8 +231,8 @@ def report_schema() -> str:
     from pydantic import TypeAdapter
     from pydantic.json_schema import GenerateJsonSchema
 
+    from dpcli.fields.json import json_key, ordered_fields
     from dpcli.report.collection import CollectionReport
-    from dpcli.report.json import json_key, ordered_fields
     from dpcli.report.release import AnyReport, CentralReport, ReleaseReport
 
     class Generator(GenerateJsonSchema):

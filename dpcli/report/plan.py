@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from dpcli.fields.json import Count, JsonNumber, JsonObject, Sentences, json_text
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan
 from dpcli.planning.words.data import limit_warnings, plan_warnings
 from dpcli.planning.words.guarantee import (
@@ -17,7 +18,6 @@ from dpcli.planning.words.statistics import unreachable_thresholds
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.collection import PlannedResponseReport, ResponseReport
 from dpcli.report.first_counts import ChoiceRuleReport, QualityRuleReport, choice_reports
-from dpcli.report.json import Count, JsonNumber, JsonObject, Sentences, json_text
 from dpcli.report.privacy import FurtherBudgetReport, LossReport
 from dpcli.report.release import AnyReport, CentralReport, any_fields, central_fields
 from dpcli.report.statistic import StatisticReport

@@ -12,11 +12,10 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
 
 from jinja2 import (
     Environment,
@@ -32,7 +31,6 @@ from dpcli.data.kinds import Axis
 from dpcli.data.number_columns import IntegerColumn, NumberColumn
 from dpcli.numeric.exact import exact_or_rounded, exact_or_up, rounded_text
 from dpcli.planning.words.guarantee import no_limit, strength
-from dpcli.planning.words.risks import Finding, Verdict
 from dpcli.privacy.loss import loss_text
 from dpcli.problems.messages import capitalized, count_text
 from dpcli.report.captions import ALSO_DECLARED, QUALITY_COLUMNS, RESPONSIBLE, heading_text
@@ -50,7 +48,6 @@ from dpcli.report.first_counts import BINS_COLUMNS
 from dpcli.report.grids import Column, Grid, grids, single_numbers
 from dpcli.report.notes import comparison_sentences
 from dpcli.report.numbers import POPULATION, RAW, CellText, HistoryReport, flags_of, number_of
-from dpcli.report.release import RiskReport
 from dpcli.report.report import Report
 from dpcli.report.series import charts_of_periods, grid_of_periods
 from dpcli.report.statistic import nothing_selected
@@ -69,9 +66,6 @@ LONGEST_NUMBER = 40
 
 LONGEST_SUMMARY = 300
 """Characters of a declared text in the summary; the page has the full text below."""
-
-FORMER_VERDICTS = {"for the steward to answer": Verdict.OPEN.value}
-"""The current verdict for each former name in reports of earlier versions."""
 
 BIDI_CONTROLS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Characters that change the order in which the text around them is shown."""
@@ -119,19 +113,11 @@ def render_page(form: str, report: Report, digits: Digits = "interval") -> bytes
             extra=extra_text(digits),
             percent=report.percent,
             is_rounded=any_rounded(shown, digits),
-            risks=list(map(_finding, stated.risks)),
+            risks=stated.risks,
             sha256=hashlib.sha256(report.content).hexdigest(),
         ).encode()
     except UndefinedError as missing:
         raise KeyError(missing.message) from None
-
-
-def _finding(stated: RiskReport) -> Finding:
-    verdict = Verdict(FORMER_VERDICTS.get(stated.verdict, stated.verdict))
-    texts: dict[str, Any] = {
-        part.name: getattr(stated, part.name) or "" for part in fields(RiskReport)
-    }
-    return Finding(**texts | {"verdict": verdict})
 
 
 def _digits_filter(text_of: Callable[..., str]) -> Callable[..., str]:

@@ -12,6 +12,14 @@ from contextlib import suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self, cast
 
+from dpcli.fields.json import (
+    CELLS_PLACE,
+    REPORT_VERSION,
+    json_text,
+    parsed_json,
+    require_stated,
+    with_value,
+)
 from dpcli.numeric.exact import exact_or_up
 from dpcli.problems.errors import LedgerError
 from dpcli.problems.light_dataclasses import dataclass
@@ -24,14 +32,6 @@ from dpcli.report.content import (
     SLICE,
     content_digest,
     usual_form,
-)
-from dpcli.report.json import (
-    CELLS_PLACE,
-    REPORT_VERSION,
-    json_text,
-    parsed_json,
-    require_stated,
-    with_value,
 )
 from dpcli.report.lazy_polars import pl
 from dpcli.report.numbers import (

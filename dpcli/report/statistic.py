@@ -12,11 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from dpcli.data.filters import joint_texts
 from dpcli.data.grid_columns import require_numeric
 from dpcli.data.kinds import Axis
-from dpcli.numeric.exact import decimal_text, short_down
-from dpcli.planning.plan import CentralPlan, PlannedStatistic
-from dpcli.planning.words.statistics import counted_phrase, counted_units, number_units
-from dpcli.problems.light_dataclasses import dataclass
-from dpcli.report.json import (
+from dpcli.fields.json import (
     CELLS_PLACE,
     Count,
     Date,
@@ -30,6 +26,10 @@ from dpcli.report.json import (
     if_known,
     number,
 )
+from dpcli.numeric.exact import decimal_text, short_down
+from dpcli.planning.plan import CentralPlan, PlannedStatistic
+from dpcli.planning.words.statistics import counted_phrase, counted_units, number_units
+from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.numbers import (
     DATE_UNIT,
     JSON_COLUMNS,

@@ -40,7 +40,7 @@ from dpcli.statistics.estimates import NONNEGATIVE, Estimates, Limits
 from dpcli.statistics.postprocessing import Flag
 
 if TYPE_CHECKING:
-    from dpcli.report.json import JsonRow
+    from dpcli.fields.json import JsonRow
     from dpcli.report.privacy import MechanismReport
     from dpcli.report.statistic import PublishedStatisticReport
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from enum import Enum
+from enum import StrEnum
 from fractions import Fraction
 
 from dpcli.data.grid_columns import numeric_columns
+from dpcli.fields.json import JsonObject
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan, PlannedStatistic
 from dpcli.planning.words.data import limits_groups
 from dpcli.planning.words.guarantee import PRIOR, STRENGTHS, headline, presence_headline
@@ -46,7 +47,7 @@ MAX_NAMES = 6
 """Names that a sentence lists; it only counts further ones."""
 
 
-class Verdict(Enum):
+class Verdict(StrEnum):
     """The verdict on a risk; only the data owner can answer an open question.
 
     A risk that the data owner has answered is declared, not met: no program can check the answer.
@@ -56,6 +57,11 @@ class Verdict(Enum):
     WARNED = "warned"
     DECLARED = "declared"
     OPEN = "open"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Verdict | None:
+        """The verdict that earlier versions wrote in another way."""
+        return cls.OPEN if value == "for the steward to answer" else None
 
 
 MET, WARNED, DECLARED, OPEN = Verdict
@@ -73,22 +79,24 @@ DECLARATIONS = {
 """What the data owner states at each key of `declarations`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A risk, its verdict with the reason, and what the data owner declares about it.
-
-    The `description` is a question; `declared_as` is the key under `declarations:` that answers it,
-    if there is one. A `warning` is for readers, `advice` for the author of the spec.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding(JsonObject):
+    """A risk, its verdict with the reason, and what the data owner declares about it."""
 
     risk: str
     description: str
+    """The risk as a question."""
     verdict: Verdict
     found: str
-    answer: str = ""
-    declared_as: str = ""
-    warning: str = ""
-    advice: str = ""
+    """What dpcli states about it."""
+    warning: str | None
+    """The same to readers in one sentence, where it is warned of."""
+    answer: str | None
+    """What the spec declares."""
+    declared_as: str | None
+    """The key under `declarations` that answers it."""
+    advice: str | None = None
+    """What the author of the spec can do about a warning."""
 
     @property
     def sentences(self) -> Iterator[str]:
@@ -107,7 +115,7 @@ class Finding:
         """What the author of the spec can do about it; empty if nothing."""
         if self.verdict is OPEN:
             return f"Answer under `declarations: {self._asks}:` in the spec."
-        return self.advice
+        return self.advice or ""
 
     @property
     def _asks(self) -> str:
@@ -130,10 +138,21 @@ def risks(plan: Plan, window: int | None = None) -> tuple[Finding, ...]:
         declared = plan.spec.declarations.answer(asks) if asks else ""
         answered = DECLARED if declared and verdict is OPEN else verdict
         warned = [
-            fill_sentence(table.get(key, ""), **facts) if verdict is WARNED else ""
+            fill_sentence(table[key], **facts) if verdict is WARNED and key in table else None
             for key in ("warning", "advice")
         ]
-        findings.append(Finding(name, table["question"], answered, words, declared, asks, *warned))
+        findings.append(
+            Finding(
+                risk=name,
+                description=table["question"],
+                verdict=answered,
+                found=words,
+                warning=warned[0],
+                answer=declared or None,
+                declared_as=asks or None,
+                advice=warned[1],
+            )
+        )
     return tuple(findings)
 
 
