@@ -14,8 +14,8 @@ from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
+from dpcli.data.polars_text import pl
 from dpcli.fields.json import CELLS_PLACE, REPORT_VERSION, JsonNumber, json_text, parsed_json
-from dpcli.report.lazy_polars import pl
 from dpcli.report.numbers import JSON_COLUMNS, POPULATION, RAW, NumberTable
 
 FLOAT_DIGITS = 15

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcli.data.formats import TAB_ENDINGS
+from dpcli.data.polars_text import pl
 from dpcli.engine.files.dataset import ENDINGS, GZIP_ENDING, PARQUET_ENDINGS, ZIP_ENDING
 from dpcli.ledger.charge import STOPPED
 from dpcli.problems.errors import UsageError
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.report.lazy_polars import pl
 from dpcli.report.numbers import NumberTable, distinct
 from dpcli.report.report import Report
 from dpcli.report.table import (

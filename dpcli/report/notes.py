@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from dpcli.report.lazy_polars import pl
+from dpcli.data.polars_text import pl
 from dpcli.report.numbers import POPULATION
 from dpcli.statistics.quality.completeness import Complete
 

@@ -13,13 +13,12 @@ from fractions import Fraction
 from math import prod
 from typing import TYPE_CHECKING
 
-from dpcli.data.polars_text import decimal_texts
+from dpcli.data.polars_text import decimal_texts, pl
 from dpcli.fields.json import Date, JsonNumber, JsonObject, JsonRow, Positive
 from dpcli.numeric.arrays import Array, np
 from dpcli.numeric.exact import decimal_text
 from dpcli.problems.errors import LedgerError
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.report.lazy_polars import pl
 from dpcli.statistics.columns import (
     CELL_COLUMNS,
     COLUMNS,

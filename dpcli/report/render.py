@@ -47,7 +47,7 @@ from dpcli.report.digits import Digits, any_rounded, number_writer, reader_of, s
 from dpcli.report.first_counts import BINS_COLUMNS
 from dpcli.report.grids import Column, Grid, grids, single_numbers
 from dpcli.report.notes import comparison_sentences
-from dpcli.report.numbers import POPULATION, RAW, CellText, HistoryReport, flags_of, number_of
+from dpcli.report.numbers import POPULATION, RAW, CellText, HistoryReport, flags_of
 from dpcli.report.report import Report
 from dpcli.report.series import charts_of_periods, grid_of_periods
 from dpcli.report.statistic import nothing_selected
@@ -409,24 +409,6 @@ class StatisticView:
         return any((numbers.frame[part] != "").any() for numbers in self.numbers)
 
     @property
-    def _any_cut(self) -> bool:
-        """Whether a shown interval ends at a limit of possible numbers, and may be cut.
-
-        False for reports of earlier versions, which do not state the limits.
-        """
-        limits = [
-            [None if end is None else Fraction(end) for end in ends]
-            for ends in self._layout.possible or ()
-        ]
-        cells = self.numbers[0].cells(MAX_LINES) if limits else ()
-        return any(
-            number_of(text) == end
-            for index, cell in enumerate(cells)
-            for text, end in zip((cell.lower, cell.upper), limits[index % len(limits)], strict=True)
-            if text and cell.lower != cell.upper
-        )
-
-    @property
     def _axis(self) -> Axis | None:
         axis = self._layout.axis
         if axis is None:
@@ -499,7 +481,7 @@ class StatisticView:
     @property
     def meanings(self) -> Iterator[str]:
         """What cut intervals, flags and added columns of the tables mean."""
-        if self._any_cut:
+        if self._layout.possible and self._has_ranges:
             yield "Intervals end where the spec makes no further numbers possible."
         flags = flags_of(self.numbers)
         for flag, meaning in self._flags.meanings.items():

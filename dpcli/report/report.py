@@ -12,6 +12,7 @@ from contextlib import suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self, cast
 
+from dpcli.data.polars_text import pl
 from dpcli.fields.json import (
     CELLS_PLACE,
     REPORT_VERSION,
@@ -33,7 +34,6 @@ from dpcli.report.content import (
     content_digest,
     usual_form,
 )
-from dpcli.report.lazy_polars import pl
 from dpcli.report.numbers import (
     DATE_UNIT,
     JSON_COLUMNS,

@@ -12,22 +12,18 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
-from math import ceil, log10
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from dpcli.data.declared_texts import FORMULA_STARTS
-from dpcli.numeric.exact import decimal_text
+from dpcli.data.polars_text import pl
 from dpcli.privacy.loss import loss_text
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.report.lazy_polars import pl
 from dpcli.report.numbers import ISO_DATE, NumberTable, distinct
 from dpcli.report.report import Report
 from dpcli.statistics.columns import COLUMNS, UNIT, VALUE, TableColumn
 
 if TYPE_CHECKING:
-    from dpcli.local.estimate import GroupEstimate
     from dpcli.report.captions import Captioned
     from dpcli.report.release import ColumnReport
     from dpcli.report.statistic import StatisticReport
@@ -207,46 +203,6 @@ def harmless(cell: str) -> str:
     apostrophe in front if they begin like a formula.
     """
     return f"'{cell}" if cell.startswith(FORMULA_STARTS) and not _NUMBER.fullmatch(cell) else cell
-
-
-EXTRA_DIGITS = 3
-"""Digits that are printed after the first digit of the standard error."""
-
-
-def estimate_table(rows: Sequence[GroupEstimate]) -> pl.DataFrame:
-    """Estimates as a table, with numbers as Float64."""
-    from dpcli.specification.inputs import ESTIMATE_COLUMNS
-
-    header, *lines = estimate_lines(rows)
-    frame = pl.DataFrame(lines, dict.fromkeys(header, pl.String), orient="row")
-    return Table(frame, frozenset(ESTIMATE_COLUMNS[3:])).typed
-
-
-def estimate_lines(rows: Sequence[GroupEstimate]) -> list[list[str]]:
-    """The header, and one line per estimate."""
-    from dpcli.specification.inputs import ESTIMATE_COLUMNS
-
-    keys = list(dict.fromkeys(name for row in rows for name, _ in row.group))
-    return [
-        [*ESTIMATE_COLUMNS[:2], *keys, *ESTIMATE_COLUMNS[2:]],
-        *(_line(row, keys) for row in rows),
-    ]
-
-
-def _line(row: GroupEstimate, keys: Sequence[str]) -> list[str]:
-    group = dict(row.group)
-    named = [row.column, "frequency" if row.item else "mean"]
-    named += [group.get(key, "") for key in keys]
-    if row.value is None:
-        return [*named, row.item, "0", "", "", "", ""]
-    decimals = max(0, EXTRA_DIGITS - ceil(log10(row.error))) if row.error > 0 else 6
-    numbers = (row.value, Fraction(row.error), row.lower, row.upper)
-    return [
-        *named,
-        row.item,
-        str(row.records),
-        *(decimal_text(number, decimals) for number in numbers),
-    ]
 
 
 Json = dict[str, Any]

@@ -21,6 +21,7 @@ from itertools import combinations
 from math import ceil, floor, sqrt
 from typing import TYPE_CHECKING
 
+from dpcli.data.polars_text import pl
 from dpcli.noise import NOISES
 from dpcli.noise.distribution import NO_NOISE, Noise
 from dpcli.noise.sums import summed_margin
@@ -30,7 +31,6 @@ from dpcli.problems.errors import UsageError
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.messages import closest_match, did_you_mean
 from dpcli.report.collection import CollectionReport
-from dpcli.report.lazy_polars import pl
 from dpcli.report.numbers import POPULATION, RAW, NumberTable, distinct
 from dpcli.report.report import Report
 from dpcli.report.table import STATISTIC, long_table
