@@ -95,6 +95,7 @@ def render_page(form: str, report: Report, digits: Digits = "interval") -> bytes
     spec, example = stated.spec, stated.spec.numbers or ""
     named = f"{spec.title} ({spec.dataset})" if spec.title else spec.dataset
     named += ", randomized record by record" if isinstance(stated, CollectionReport) else ""
+    declared = stated.declarations or {}
     entries = [StatisticView(report, index) for index in range(len(report.numbers))]
     shown = (cell for view in entries for table in view.numbers for cell in table.cells(MAX_LINES))
     page = environment(form).get_template(f"report.{form}.j2")
@@ -106,14 +107,15 @@ def render_page(form: str, report: Report, digits: Digits = "interval") -> bytes
             responses=getattr(stated, "responses", []),
             number=number_writer(example) if example or form != "html" else grouped,
             example=example,
-            declared=stated.declarations or {},
+            declared=declared,
+            responsible=[(title, declared.get(key)) for title, key in RESPONSIBLE.items()]
+            + [(title, declared[key]) for title, key in ALSO_DECLARED.items() if key in declared],
             entries=entries,
             groups=grouped_views(entries),
             read=reader_of(digits),
             extra=extra_text(digits),
             percent=report.percent,
             is_rounded=any_rounded(shown, digits),
-            risks=stated.risks,
             sha256=hashlib.sha256(report.content).hexdigest(),
         ).encode()
     except UndefinedError as missing:
@@ -161,12 +163,12 @@ def environment(form: str) -> Environment:
         "plain_spec": without_comments,
         "with_names": with_names,
         "many": count_text,
+        "written": lambda rows, number: [[*map(number, row)] for row in rows],
         "capital": capitalized,
         "sentence": lambda text: f"{capitalized(text)}.",
         "slug": lambda text: re.sub("[^a-z0-9]+", "-", text).strip("-"),
     }
     templates.globals |= {
-        "responsible": RESPONSIBLE,
         "also_declared": ALSO_DECLARED,
         "no_limit": no_limit,
         "quality_columns": QUALITY_COLUMNS,
