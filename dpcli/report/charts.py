@@ -11,12 +11,11 @@ from fractions import Fraction
 from itertools import groupby, pairwise
 from math import ceil, floor, log10
 
-from dpcli.data.grid_columns import NumericColumn, require_numeric
-from dpcli.data.kinds import Axis
 from dpcli.numeric.days import day_of
 from dpcli.numeric.exact import exact_or_up
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.numbers import CellText, number_of
+from dpcli.report.statistic import AxisReport
 from dpcli.statistics.postprocessing import Flag
 
 STEPS = (1, 2, 5, 10)
@@ -163,19 +162,26 @@ class Chart:
 
 
 def chart_over_bins(
-    cells: Sequence[CellText], key: Axis, scale: Scale, percent: str, caption: str = ""
+    cells: Sequence[CellText], axis: AxisReport, scale: Scale, percent: str, caption: str = ""
 ) -> Chart:
     """A line over the bins of a column; `percent` is the confidence."""
-    column = require_numeric(key.column)
-    edges, size = [*key.starts, column.upper], max(column.upper - key.starts[0], 1)
-    names = [((edge - edges[0]) / size, column.text(edge)) for edge in edges]
-    *widths, last = (end - start for start, end in pairwise([*key.starts, column.upper + 1]))
+    texts = [*axis.starts, axis.end]
+    edges, step = [*map(number_of, texts)], Fraction(axis.step)
+    size, ends = max(edges[-1] - edges[0], step), [*edges[:-1], edges[-1] + step]
+    names = [
+        (float((edge - edges[0]) / size), text) for edge, text in zip(edges, texts, strict=True)
+    ]
+    middles = [
+        float((start + end - 2 * ends[0]) / (2 * (ends[-1] - ends[0])))
+        for start, end in pairwise(ends)
+    ]
+    *widths, last = (end - start for start, end in pairwise(ends))
     if len({*widths}) > 1:
         caption += "; bins differ in width"
     elif widths and last < widths[0]:
         caption += "; the last bin is narrower"
-    what = f"{len(cells)} bins of {column.name}"
-    return _line(what, cells, _middles(key, column), names, scale, percent, caption)
+    what = f"{len(cells)} bins of {axis.column}"
+    return _line(what, cells, middles, names, scale, percent, caption)
 
 
 def chart_over_labels(
@@ -211,13 +217,6 @@ def _line(
         ),
         dotted=len(cells) <= MAX_BARS,
     )
-
-
-def _middles(key: Axis, column: NumericColumn) -> list[float]:
-    """The position of each number: the middle of its bin."""
-    edges = [*key.starts, column.upper + 1]
-    width = 2 * (edges[-1] - edges[0])
-    return [(start + end - 2 * edges[0]) / width for start, end in pairwise(edges)]
 
 
 def _names(texts: Sequence[tuple[float, str]]) -> Iterator[tuple[float, str, str]]:

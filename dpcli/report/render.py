@@ -26,9 +26,6 @@ from jinja2 import (
 )
 from markupsafe import Markup, escape
 
-from dpcli.data.dates import DateColumn
-from dpcli.data.kinds import Axis
-from dpcli.data.number_columns import IntegerColumn, NumberColumn
 from dpcli.numeric.exact import exact_or_rounded, exact_or_up, rounded_text
 from dpcli.planning.words.guarantee import no_limit, strength
 from dpcli.privacy.loss import loss_text
@@ -54,9 +51,6 @@ from dpcli.report.statistic import nothing_selected
 from dpcli.specification.model import Caption
 from dpcli.specification.yaml_reader import without_comments
 from dpcli.statistics.quality.completeness import MISSING, Complete
-
-NUMERIC_COLUMNS = {kind.key: kind for kind in (IntegerColumn, NumberColumn, DateColumn)}
-"""Columns of numbers and dates, by the words of a spec."""
 
 LONGEST_WORD = 24
 """The longest word that fits into a column of a table on a narrow page."""
@@ -377,7 +371,7 @@ class StatisticView:
         if self.history:
             named = self._heading_of
             return [*charts_of_periods(self.history, named, self.percent, zero=self.bars)]
-        key, period = self._axis, self._layout.period
+        key, period = self._layout.axis, self._layout.period
         if not self._drawn or self._layout.scale == "each" or not (key or period):
             return []
         cells, dates = self.numbers[0].cells(), self.numbers[0].dates
@@ -388,12 +382,12 @@ class StatisticView:
             del labels[at]
             groups.setdefault(tuple(labels), []).append(cell)
         labels = [cell.labels[at] for cell in next(iter(groups.values()), ())]
-        is_short = len(labels) <= (MAX_BARS if key and not key.column.is_date else MIN_PERIODS)
+        is_short = len(labels) <= (MAX_BARS if key and key.type != "date" else MIN_PERIODS)
         if is_short or len(groups) > MAX_CHARTS or len(labels) * len(groups) != len(cells):
             return []
         scale = Scale.of(cells, zero=self.bars, dates=dates)
         unit = self._unit and not dates and heading_text("value", Caption(unit=self._unit))
-        heading = self._heading_of(self.statistic.key_names[at] if key is None else key.column.name)
+        heading = self._heading_of(self.statistic.key_names[at] if key is None else key.column)
         along = f"{unit} by {heading}" if unit else heading
         captions = (f"{', '.join(group)}: {along}" if group else along for group in groups)
         return [
@@ -409,15 +403,6 @@ class StatisticView:
 
     def _any(self, part: str) -> bool:
         return any((numbers.frame[part] != "").any() for numbers in self.numbers)
-
-    @property
-    def _axis(self) -> Axis | None:
-        axis = self._layout.axis
-        if axis is None:
-            return None
-        column = NUMERIC_COLUMNS[axis.type](axis.column, Fraction(axis.step))
-        starts = tuple(map(column.steps_of, axis.starts))
-        return Axis(replace(column, bounds=(starts[0], column.steps_of(axis.end))), starts)
 
     @property
     def _has_ranges(self) -> bool:
