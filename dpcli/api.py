@@ -38,12 +38,12 @@ from dpcli.problems.errors import (
     internal_error,
 )
 from dpcli.problems.system import require_supported
-from dpcli.releasing.publishing import require_writable
+from dpcli.releasing.publishing import require_table_name, require_writable
 from dpcli.releasing.request import ReleaseRequest, check_again_error, checked_sha256
 from dpcli.releasing.responses import ChargedResponses
 from dpcli.releasing.run import CollectionRun, Messages, ReleaseRun
 from dpcli.releasing.steps import opened_data, require_quality
-from dpcli.report.formats import LONG, render_outputs, require_table_name
+from dpcli.report.formats import LONG, render_outputs
 from dpcli.report.notes import release_notes
 from dpcli.report.report import Report, collection_report, release_report, stored_report
 from dpcli.results import Collection, Form, Problems, Release, Simulation, enough_stored

@@ -25,10 +25,10 @@ from dpcli.mechanisms.local.local_mechanism import ProbabilityTable
 from dpcli.numeric.exact import exact_or_up, readable_text
 from dpcli.planning.planner import make_plan
 from dpcli.problems.errors import SpecError, UsageError
-from dpcli.releasing.publishing import require_writable
+from dpcli.releasing.publishing import require_table_name, require_writable
 from dpcli.releasing.request import ReleaseRequest
 from dpcli.releasing.run import CollectionRun
-from dpcli.report.formats import render_outputs, require_table_name
+from dpcli.report.formats import render_outputs
 from dpcli.report.report import collection_report
 from dpcli.report.table import csv_text
 from dpcli.specification.load import read_local_spec

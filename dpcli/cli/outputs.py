@@ -17,7 +17,13 @@ from dpcli.fields.json import REPORT_VERSION
 from dpcli.ledger.charge import StoredRelease
 from dpcli.problems.errors import LedgerError, OutputError, UsageError
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.releasing.publishing import is_device, publish, publish_to_stdout, require_writable
+from dpcli.releasing.publishing import (
+    is_device,
+    publish,
+    publish_to_stdout,
+    require_table_name,
+    require_writable,
+)
 from dpcli.report.formats import (
     FACTS,
     LONG,
@@ -28,7 +34,6 @@ from dpcli.report.formats import (
     metadata_name,
     output_name,
     render_output,
-    require_table_name,
 )
 from dpcli.report.report import Report, require_report, stored_report, without_numbers
 

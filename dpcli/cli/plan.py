@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -218,9 +218,17 @@ def _difference(
 
     reasons = list(weaker_guarantees(older, current))
     if as_json:
-        from dpcli.report.plan import difference_json
+        from dpcli.fields.json import json_text
+        from dpcli.planning.changes import statistic_changes
+        from dpcli.specification.differences import key_changes
 
-        write_json(difference_json(older, current, reasons))
+        changes: dict[str, Any] = {
+            "keys": [*key_changes(older.spec, current.spec)],
+            "statistics": [*statistic_changes(older, current)],
+            "spent": [older.cost, current.cost],
+            "weaker": reasons,
+        }
+        write_json(json_text(changes))
     else:
         _print_difference(older, current, reasons, as_markdown=as_markdown)
     sys.stdout.flush()

@@ -17,8 +17,7 @@ from dpcli.data.formats import TAB_ENDINGS
 from dpcli.fields.json import json_text
 from dpcli.planning.planner import make_plan, require_plan_fits
 from dpcli.problems.errors import OutputError, UsageError
-from dpcli.releasing.publishing import publish_file
-from dpcli.report.formats import require_table_name
+from dpcli.releasing.publishing import publish_file, require_table_name
 from dpcli.simulation.limits import NUMBERS, RUNS
 from dpcli.simulation.report import HEADING, SimulationReport, simulation_report
 from dpcli.simulation.synthetic import SyntheticDataset

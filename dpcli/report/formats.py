@@ -8,9 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcli.data.formats import TAB_ENDINGS
 from dpcli.data.polars_text import pl
-from dpcli.engine.files.dataset import ENDINGS, GZIP_ENDING, PARQUET_ENDINGS, ZIP_ENDING
 from dpcli.ledger.charge import STOPPED
 from dpcli.problems.errors import UsageError
 from dpcli.problems.light_dataclasses import dataclass
@@ -177,28 +175,6 @@ def _metadata(report: Report, tables: Mapping[str, str]) -> bytes:
             table = wide_table(published, heading)
             schemas[url] = wide_schema(report, table, heading, names)
     return csvw_metadata(report, schemas)
-
-
-PACKED_ENDINGS = (GZIP_ENDING, ZIP_ENDING, ".bz2", ".xz", ".zst", ".7z")
-
-OTHER_ENDINGS = (*TAB_ENDINGS, *ENDINGS, ".xls", ".xlsb", ".ods", ".arrow", ".feather", ".orc")
-
-
-def require_table_name(path: Path, *others: str) -> None:
-    """Raise UsageError for a table whose file name has the ending of another format.
-
-    The endings in `others`, such as those of Parquet, are accepted.
-    """
-    name, code = path.name.lower(), "table-format"
-    if name.endswith(tuple(others)):
-        return
-    if name.endswith(tuple(ending for report in FORMATS for ending in report.endings)):
-        code = "table-format.report"
-    elif not name.endswith((*PACKED_ENDINGS, *OTHER_ENDINGS)):
-        return
-    endings = [".csv", *([PARQUET_ENDINGS[0]] if PARQUET_ENDINGS[0] in others else [])]
-    ending = path.suffix
-    raise UsageError.about(code, path=path, ending=ending, endings=endings)
 
 
 def output_name(path: Path, named: str | None = None, digits: Digits = "interval") -> str:

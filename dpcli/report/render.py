@@ -59,7 +59,7 @@ LONGEST_NUMBER = 40
 """The longest number that fits into a column of a table, on one line."""
 
 LONGEST_SUMMARY = 300
-"""Characters of a declared text in the summary; the page has the full text below."""
+"""Characters of a declared text in the summary; the spec on the page has the full text."""
 
 BIDI_CONTROLS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Characters that change the order in which the text around them is shown."""
@@ -89,7 +89,8 @@ def render_page(form: str, report: Report, digits: Digits = "interval") -> bytes
     spec, example = stated.spec, stated.spec.numbers or ""
     named = f"{spec.title} ({spec.dataset})" if spec.title else spec.dataset
     named += ", randomized record by record" if isinstance(stated, CollectionReport) else ""
-    declared = stated.declarations or {}
+    declared, choices = stated.declarations or {}, getattr(stated, "choices", None) or []
+    check = getattr(stated, "quality", None)
     entries = [StatisticView(report, index) for index in range(len(report.numbers))]
     shown = (cell for view in entries for table in view.numbers for cell in table.cells(MAX_LINES))
     page = environment(form).get_template(f"report.{form}.j2")
@@ -97,7 +98,11 @@ def render_page(form: str, report: Report, digits: Digits = "interval") -> bytes
         return page.render(
             title=f"Privacy report: {named}",
             report=stated,
-            choices=getattr(stated, "choices", None) or [],
+            choices=choices,
+            answers=[
+                *([("quality check", check)] if check else []),
+                *((one.name, one) for one in [*choices, *getattr(stated, "statistics", [])]),
+            ],
             responses=getattr(stated, "responses", []),
             number=number_writer(example) if example or form != "html" else grouped,
             example=example,
@@ -317,15 +322,13 @@ class StatisticView:
     @property
     def left_out(self) -> str:
         """How much is missing from the numbers; empty for earlier reports."""
-        if not self.complete:
-            return ""
-        if self.statistic.complete == Complete.NO:
-            short, *_ = self.complete.removesuffix(" Groups may differ.").split("; at least ")
-            return f"{short.removesuffix('.')}."
-        if self.statistic.complete == Complete.UNKNOWN:
-            return "It is not known how much is missing from these numbers."
-        share = exact_or_up(MISSING * 100)
-        return f"At most {share}% of what these numbers count is missing."
+        sentence, share = self.statistic.complete_sentence, exact_or_up(MISSING * 100)
+        short = {
+            Complete.YES: f"At most {share}% is missing",
+            Complete.UNKNOWN: "It is not known how much is missing",
+            Complete.NO: capitalized(sentence.partition("; at least ")[0]),
+        }[Complete(self.statistic.complete)]
+        return f"{short}." if sentence else ""
 
     @property
     def exact(self) -> bool:
@@ -344,9 +347,11 @@ class StatisticView:
                 cells = tuple(replace(cell, item=cell.item or "no label") for cell in cells)
                 kind = "noisy counts" * bool(numbers.ending)
             counted = self._layout.chosen and numbers.ending == RAW
+            # Counts stand next to percent and ranks.
+            are_counts = counted or (self.statistic.percent and numbers.ending == RAW)
             yield Column(
                 " ".join(filter(None, [self.title, kind])),
-                self._unit_of(numbers.ending),
+                self.statistic.counts if are_counts else self._unit,
                 tuple(map(self._heading_of, names)),
                 cells,
                 tuple(column.name for column in numbers.shown),
@@ -356,11 +361,6 @@ class StatisticView:
                 totals=self._layout.totals or "",
                 dates=numbers.dates,
             )
-
-    def _unit_of(self, ending: str) -> str:
-        """The unit of numbers with this ending: counts stand next to percent and ranks."""
-        has_counts = (self.statistic.percent or self._layout.chosen) and ending == RAW
-        return self.statistic.counts if has_counts else self._unit
 
     def _heading_of(self, name: str) -> str:
         return heading_text(name, self._columns.get(name))
@@ -469,7 +469,7 @@ class StatisticView:
     def meanings(self) -> Iterator[str]:
         """What cut intervals, flags and added columns of the tables mean."""
         if self._layout.possible and self._has_ranges:
-            yield "Intervals end where the spec makes no further numbers possible."
+            yield "Intervals end where no further numbers are possible."
         flags = flags_of(self.numbers)
         for flag, meaning in self._flags.meanings.items():
             if flag in flags:
@@ -488,6 +488,7 @@ class GroupView:
         columns = [column for view in views for column in view.columns]
         self.grids = list(grids(columns if has_keys else [single_numbers(columns)]))
         self.grids += [grid_of_periods(view.history, view.title) for view in views if view.history]
+        self.is_one = len(views) == len(self.grids) == 1
         self.named = ", ".join(view.title for view in views)
         self.heading = "; ".join(view.heading for view in views)
         if len(views) > MAX_HEADINGS:
@@ -496,11 +497,6 @@ class GroupView:
     def caption(self, grid: Grid) -> str:
         """What a table shows; of one table, what was asked."""
         return self.views[0].asked if self.is_one else grid.title
-
-    @property
-    def is_one(self) -> bool:
-        """Whether there is one statistic, with one table."""
-        return len(self.views) == len(self.grids) == 1
 
 
 def grouped_views(views: Iterable[StatisticView]) -> list[GroupView]:
@@ -529,9 +525,5 @@ def with_names(views: Iterable[StatisticView], part: str) -> list[str]:
 
 def extra_text(digits: Digits) -> Callable[[str, str], str]:
     """How an added column is written; errors have two significant digits, or all."""
-
-    def written(name: str, text: str) -> str:
-        is_error = text and digits == "interval" and name in ("se", "cv")
-        return supported_error(text) if is_error else text
-
-    return written
+    short = {"se", "cv"} if digits == "interval" else {}
+    return lambda name, text: supported_error(text) if text and name in short else text

@@ -137,7 +137,10 @@ def wide_table(published: Sequence[NumberTable], heading: Sequence[str]) -> Tabl
     keys = first.select(pl.col(r"^key\d+$"), "value" if published[0].chosen else "item")
     series, numeric, dates = keys.get_columns()[: len(heading)], set[str](), set[str]()
     own = wide_columns((numbers, numbers.columns) for numbers in published)
-    header = wide_header(heading, ((numbers.name, column) for numbers, column in own))
+    names = (
+        column.name if column.of_lines else numbers.name + column.ending for numbers, column in own
+    )
+    header = distinct([*heading, *names])
     for name, (numbers, column) in zip(header[len(heading) :], own, strict=True):
         is_label = numbers.chosen and column is VALUE
         series.append(numbers.frame[ITEM if is_label else column.name])
@@ -171,12 +174,6 @@ def wide_columns(
     own = [pair for pair in pairs if not pair[1].of_lines and pair[1] is not UNIT]
     once = {column: (named, column) for named, column in reversed(pairs) if column.of_lines}
     return [*own, *reversed(once.values())]
-
-
-def wide_header(heading: Sequence[str], columns: Iterable[tuple[str, TableColumn]]) -> list[str]:
-    """The header of a wide table with these keys, and columns of numbers."""
-    names = (column.name if column.of_lines else name + column.ending for name, column in columns)
-    return distinct([*heading, *names])
 
 
 def csv_text(lines: Iterable[Iterable[str]]) -> bytes:

@@ -144,7 +144,7 @@ def test_a_page_with_hostile_texts_loads_nothing_from_elsewhere(hostile: str) ->
 
 
 def test_gray_numbers_have_enough_contrast() -> None:
-    """The color of flagged numbers has a contrast of 4.5 with the paper: light, as printed, and dark."""
+    """The color of flagged numbers has a contrast of 4.5 with the paper, which is light or dark."""
     style = (ROOT / "dpcli" / "report" / "templates" / "report.css").read_text(encoding="utf-8")
 
     def light(color: str) -> float:
