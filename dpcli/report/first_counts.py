@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from dpcli.statistics.bounds.chosen_bounds import BoundsChoice
     from dpcli.statistics.estimates import Estimate
 
-
 BINS_COLUMNS = ("from", "to", "noisy count")
 
 

@@ -36,7 +36,6 @@ WIDE = "wide/"
 LONG_PARQUET, WIDE_PARQUET = "table.parquet", "wide.parquet/"
 """The name of the long Parquet table, and the beginning of names of wide ones."""
 
-
 ALL_DIGITS = "-all-digits"
 """Inserted before the ending of the name of a report that shows all digits."""
 

@@ -86,7 +86,6 @@ def _sentences(
         if not groups:
             continue
         name = f"the difference {item}".removesuffix(" difference") + place
-        excludes, not_excludes = "excludes", "does not exclude"
         if stated.by:
             where = f"in {seen:,} of {groups:,} groups: there"
             sentence = f"{name} is more than {cause} {where} its {percent} interval excludes zero"
@@ -98,9 +97,8 @@ def _sentences(
             equal = EQUAL.get(ratios[index], 1)
             seen, _ = _excluding(frame, ratios[index], equal)
             number = "one" if equal == 1 else str(equal)
-            found = f"excludes {number} in {seen:,}"
-            if not stated.by:
-                found = f"{excludes if seen else not_excludes} {number}"
+            found = f"{'excludes' if seen else 'does not exclude'} {number}"
+            found = f"excludes {number} in {seen:,}" if stated.by else found
             sentence = f"{sentence}; that of {ratios[index]} {found}"
         yield sentence
 

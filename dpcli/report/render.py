@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache, cached_property
+from itertools import cycle
 from pathlib import Path
 
 from jinja2 import (
@@ -44,7 +45,7 @@ from dpcli.report.digits import Digits, any_rounded, number_writer, reader_of, s
 from dpcli.report.first_counts import BINS_COLUMNS
 from dpcli.report.grids import Column, Grid, grids, single_numbers
 from dpcli.report.notes import comparison_sentences
-from dpcli.report.numbers import POPULATION, RAW, CellText, HistoryReport, flags_of
+from dpcli.report.numbers import POPULATION, RAW, CellText, HistoryReport, flags_of, number_of
 from dpcli.report.report import Report
 from dpcli.report.series import charts_of_periods, grid_of_periods
 from dpcli.report.statistic import nothing_selected
@@ -63,9 +64,6 @@ LONGEST_SUMMARY = 300
 
 BIDI_CONTROLS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Characters that change the order in which the text around them is shown."""
-
-FILTER_ESCAPED = ("md", "yaml")
-"""Formats whose templates escape by filters; other formats are escaped as HTML."""
 
 _DECIMAL = re.compile(r"(-?)(\d{4,})(\.\d+)?")
 _NUMBER = re.compile(r"[-\d.,:()\[\]]*\d[-\d.,:()\[\]]*(e-\d+)?")
@@ -136,7 +134,7 @@ def environment(form: str) -> Environment:
         loader=FileSystemLoader(package / "templates"),
         # A template that several formats include is compiled for each, with its escaping.
         bytecode_cache=FileSystemBytecodeCache(str(compiled), f"%s.{form}.pyc") if keeps else None,
-        autoescape=form not in FILTER_ESCAPED,  # noqa: S701 - the templates of these have filters
+        autoescape=form == "html",  # noqa: S701 - templates of other formats escape by filters
         undefined=StrictUndefined,
         extensions=["jinja2.ext.do"],
         trim_blocks=True,
@@ -405,6 +403,18 @@ class StatisticView:
         return any((numbers.frame[part] != "").any() for numbers in self.numbers)
 
     @property
+    def _any_cut(self) -> bool:
+        """Whether a shown interval ends at a limit of possible numbers, and may be cut."""
+        limits = self._layout.possible or []
+        cells = self.numbers[0].cells(MAX_LINES) if limits else ()
+        return any(
+            end is not None and text and number_of(text) == Fraction(end)
+            for cell, ends in zip(cells, cycle(limits), strict=False)
+            for text, end in zip((cell.lower, cell.upper), ends, strict=True)
+            if not cell.exact
+        )
+
+    @property
     def _has_ranges(self) -> bool:
         """Whether any number has an interval to show; a certain rank has one, too."""
         frames = ((table.frame["lower"], table.frame["upper"], table.chosen)
@@ -468,8 +478,8 @@ class StatisticView:
     @property
     def meanings(self) -> Iterator[str]:
         """What cut intervals, flags and added columns of the tables mean."""
-        if self._layout.possible and self._has_ranges:
-            yield "Intervals end where no further numbers are possible."
+        if self._any_cut:
+            yield "Intervals end where the spec makes no further numbers possible."
         flags = flags_of(self.numbers)
         for flag, meaning in self._flags.meanings.items():
             if flag in flags:

@@ -14,9 +14,6 @@ from dpcli.report.grids import Grid
 from dpcli.report.numbers import CellText, HistoryReport
 from dpcli.statistics.columns import SERIES_COLUMN
 
-Dated = tuple[str, CellText]
-"""The day of a period, and the number that it published."""
-
 MAX_ROWS = 14
 """Lines of the table of a page, if that leaves `MIN_DAYS` to each group."""
 
@@ -54,7 +51,7 @@ def charts_of_periods(
         )
 
 
-def _runs(pairs: Sequence[Dated]) -> Iterator[Sequence[Dated]]:
+def _runs(pairs: Sequence[tuple[str, CellText]]) -> Iterator[Sequence[tuple[str, CellText]]]:
     """The days in order, split where a gap is longer than both next to it."""
     days = [datetime.date.fromisoformat(day).toordinal() for day, _ in pairs]
     gaps = [second - first for first, second in pairwise(days)]
