@@ -322,7 +322,7 @@ class StatisticView:
         """How much is missing from the numbers; empty for earlier reports."""
         sentence, share = self.statistic.complete_sentence, exact_or_up(MISSING * 100)
         short = {
-            Complete.YES: f"At most {share}% is missing",
+            Complete.YES: f"At most {share}% of what they count is missing",
             Complete.UNKNOWN: "It is not known how much is missing",
             Complete.NO: capitalized(sentence.partition("; at least ")[0]),
         }[Complete(self.statistic.complete)]
