@@ -60,7 +60,7 @@ LONGEST_NUMBER = 40
 """The longest number that fits into a column of a table, on one line."""
 
 LONGEST_SUMMARY = 300
-"""Characters of a declared text in the summary; the spec on the page has the full text."""
+"""Characters of a declared text on page 1; the spec below has all of it."""
 
 BIDI_CONTROLS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Characters that change the order in which the text around them is shown."""
