@@ -18,6 +18,7 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Protocol, TypeVar, cast
 
 from dpcli.engine.files.source import Input, MemoryTable
+from dpcli.fields.json import json_text
 from dpcli.ledger.charge import StoredRelease
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.options import NAMED, checked_id, checked_period
@@ -37,16 +38,14 @@ from dpcli.problems.errors import (
     internal_error,
 )
 from dpcli.problems.system import require_supported
-from dpcli.releasing.publishing import require_writable
+from dpcli.releasing.publishing import require_table_name, require_writable
 from dpcli.releasing.request import ReleaseRequest, check_again_error, checked_sha256
 from dpcli.releasing.responses import ChargedResponses
 from dpcli.releasing.run import CollectionRun, Messages, ReleaseRun
 from dpcli.releasing.steps import opened_data, require_quality
-from dpcli.report.formats import LONG, render_outputs, require_table_name
-from dpcli.report.json import json_text
+from dpcli.report.formats import LONG, render_outputs
 from dpcli.report.notes import release_notes
 from dpcli.report.report import Report, collection_report, release_report, stored_report
-from dpcli.report.table import estimate_table
 from dpcli.results import Collection, Form, Problems, Release, Simulation, enough_stored
 from dpcli.simulation.limits import NUMBERS, RUNS
 from dpcli.specification.load import parse_spec, read_spec_file, require_model
@@ -388,7 +387,7 @@ def estimate(spec: SpecLike, collected: FileName) -> pl.DataFrame:
     loaded = _loaded("spec", spec)
     local = require_model(loaded, LocalSpec, loaded.dataset)
     # It needs polars and numpy, which the other names do without until rows are read.
-    from dpcli.local.estimate import count_responses, estimate_groups
+    from dpcli.local.estimate import count_responses, estimate_groups, estimate_table
 
     found = count_responses(local, file_name("collected", collected))
     return estimate_table(list(estimate_groups(found, loaded.confidence)))

@@ -12,6 +12,7 @@ import typer
 from dpcli.cli.console import write_json
 from dpcli.cli.options import AsJson, SpecFile
 from dpcli.cli.terminal import write_gap, write_table
+from dpcli.fields.json import json_text
 from dpcli.planning.planner import make_plan
 from dpcli.problems.errors import DpcliError, UsageError
 from dpcli.proof.audit import audit as run_audit
@@ -24,7 +25,6 @@ from dpcli.proof.report import (
     fault_problems,
     sentence,
 )
-from dpcli.report.json import json_text
 from dpcli.simulation.limits import NUMBERS
 from dpcli.specification.load import read_spec_file
 from dpcli.specification.model import LocalSpec

@@ -116,7 +116,8 @@ def check(
         if as_json:
             print_json(report | {"problems": problem_facts(failure)})
         raise
-    advice = [*lists, *filter(None, [records_risk(plan).warning])]
+    records = records_risk(plan)
+    advice = [*lists, *([f"{records.warning} {records.prompt}"] if records.warning else [])]
     if isinstance(plan, CentralPlan):
         quality = [*quality_warnings(plan), *kept_rows_warnings(plan)]
         reading = reading_warnings(plan, files)

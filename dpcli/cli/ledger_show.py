@@ -21,6 +21,7 @@ from dpcli.cli.charging import existing_ledger
 from dpcli.cli.console import print_line, write_json
 from dpcli.cli.options import AsJson, NamedLedger, composed, day_option
 from dpcli.cli.terminal import write_table
+from dpcli.fields.json import Fact, JsonNumber, json_text
 from dpcli.fields.values import NumberSyntaxError, parse_number
 from dpcli.ledger.account import Account, budget_text, sharing_warnings
 from dpcli.ledger.balance import (
@@ -52,7 +53,6 @@ from dpcli.problems.errors import (
 )
 from dpcli.problems.messages import count_text, did_you_mean
 from dpcli.releasing.publishing import publish_to_stdout
-from dpcli.report.json import Fact, JsonNumber, json_text
 from dpcli.specification.load import read_spec_file
 from dpcli.version import __version__
 

@@ -19,18 +19,18 @@ from dpcli.cli.terminal import shown_progress, write_table
 from dpcli.fields.values import NumberSyntaxError, parse_number
 from dpcli.ledger.charge import RandomizedCollection
 from dpcli.ledger.options import new_release_id
-from dpcli.local.estimate import count_responses, estimate_groups
+from dpcli.local.estimate import count_responses, estimate_groups, estimate_lines
 from dpcli.mechanisms.local.labels import worst_ratio
 from dpcli.mechanisms.local.local_mechanism import ProbabilityTable
 from dpcli.numeric.exact import exact_or_up, readable_text
 from dpcli.planning.planner import make_plan
 from dpcli.problems.errors import SpecError, UsageError
-from dpcli.releasing.publishing import require_writable
+from dpcli.releasing.publishing import require_table_name, require_writable
 from dpcli.releasing.request import ReleaseRequest
 from dpcli.releasing.run import CollectionRun
-from dpcli.report.formats import render_outputs, require_table_name
+from dpcli.report.formats import render_outputs
 from dpcli.report.report import collection_report
-from dpcli.report.table import csv_text, estimate_lines
+from dpcli.report.table import csv_text
 from dpcli.specification.load import read_local_spec
 from dpcli.specification.responses import MAX_BYTES, read_table_file, table_from_csv
 

@@ -13,10 +13,17 @@ from urllib.parse import quote
 
 from dpcli.cli.console import print_line
 from dpcli.engine.files.dataset import PARQUET_ENDINGS
+from dpcli.fields.json import REPORT_VERSION
 from dpcli.ledger.charge import StoredRelease
 from dpcli.problems.errors import LedgerError, OutputError, UsageError
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.releasing.publishing import is_device, publish, publish_to_stdout, require_writable
+from dpcli.releasing.publishing import (
+    is_device,
+    publish,
+    publish_to_stdout,
+    require_table_name,
+    require_writable,
+)
 from dpcli.report.formats import (
     FACTS,
     LONG,
@@ -27,9 +34,7 @@ from dpcli.report.formats import (
     metadata_name,
     output_name,
     render_output,
-    require_table_name,
 )
-from dpcli.report.json import REPORT_VERSION
 from dpcli.report.report import Report, require_report, stored_report, without_numbers
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -148,7 +148,7 @@ def plan(
     forecast = forecast_balance(current, spec, ledger, times=times, any_period=any_period)
     records = records or shuffle
     if as_json:
-        from dpcli.report.json import json_text
+        from dpcli.fields.json import json_text
         from dpcli.report.plan import plan_report
 
         report = plan_report(current, forecast, records, shuffled, compared=compare)
@@ -218,9 +218,17 @@ def _difference(
 
     reasons = list(weaker_guarantees(older, current))
     if as_json:
-        from dpcli.report.plan import difference_json
+        from dpcli.fields.json import json_text
+        from dpcli.planning.changes import statistic_changes
+        from dpcli.specification.differences import key_changes
 
-        write_json(difference_json(older, current, reasons))
+        changes: dict[str, Any] = {
+            "keys": [*key_changes(older.spec, current.spec)],
+            "statistics": [*statistic_changes(older, current)],
+            "spent": [older.cost, current.cost],
+            "weaker": reasons,
+        }
+        write_json(json_text(changes))
     else:
         _print_difference(older, current, reasons, as_markdown=as_markdown)
     sys.stdout.flush()
@@ -238,7 +246,7 @@ def _print_risks(plan: Plan, window: int | None) -> None:
         print_styled(
             risk.verdict.value, COLORS[risk.verdict.name], f": {risk.risk}. {risk.description}"
         )
-        for sentence in risk.sentences:
+        for sentence in filter(None, [*risk.sentences, risk.prompt]):
             print(f"    {escape_controls(sentence)}")
         print()
     counts = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import fields
 from fractions import Fraction
 from itertools import cycle
 from typing import TYPE_CHECKING
@@ -51,7 +52,7 @@ from dpcli.planning.words.statistics import (
 )
 from dpcli.privacy.loss import Loss, loss_text, remaining_text
 from dpcli.report.captions import heading_text
-from dpcli.report.statistic import StatisticReport
+from dpcli.report.statistic import BinsReport, StatisticReport
 from dpcli.specification.model import EXACT, Response
 
 if TYPE_CHECKING:
@@ -96,8 +97,11 @@ def entry_parts(planned: PlannedStatistic, plan: CentralPlan, rows: int | None) 
     stated = StatisticReport.of(planned, plan.spec)
     yield stated.request
     if stated.limits:
-        yield stated.limits.text
-    yield from (bins.text for bins in stated.bins)
+        named = (
+            (field.name, getattr(stated.limits, field.name)) for field in fields(stated.limits)
+        )
+        yield f"{', '.join(f'{name} {limit:,}' for name, limit in named if limit)} of its own"
+    yield from map(_bins, stated.bins)
     if stated.keys and stated.keys.threshold is not None:
         shown = "groups" if entry.has_private_groups else "labels"
         yield f"{shown} with a noisy count from {stated.keys.threshold:,} on"
@@ -116,6 +120,14 @@ def entry_parts(planned: PlannedStatistic, plan: CentralPlan, rows: int | None) 
         yield f"in {stated.unit}"
     if stated.note:
         yield stated.note
+
+
+def _bins(stated: BinsReport) -> str:
+    """How numbers are cut into bins."""
+    bins = f"{stated.count:,} bin{'s' * (stated.count > 1)} of {stated.column}"
+    if stated.labels:
+        return f"{bins}: {', '.join(stated.labels)}"
+    return f"{bins} from {stated.first} to {stated.last}" if stated.count > 1 else bins
 
 
 def _error(

@@ -28,6 +28,7 @@ from dpcli.cli.outputs import Tables, output_file
 from dpcli.cli.terminal import shown_progress
 from dpcli.engine.files.decoding import PARTIAL_ENDING
 from dpcli.engine.files.source import require_files
+from dpcli.fields.json import json_text
 from dpcli.ledger.charge import NoisyRelease, StoredRelease
 from dpcli.ledger.options import is_absent, new_release_id
 from dpcli.planning.plan import CentralPlan
@@ -39,7 +40,6 @@ from dpcli.releasing.request import ReleaseRequest, check_again_error, checked_s
 from dpcli.releasing.run import ReleaseRun
 from dpcli.releasing.steps import Engine, pack_data, reading_warnings, require_data, require_quality
 from dpcli.report.formats import FACTS, render_outputs
-from dpcli.report.json import json_text
 from dpcli.report.numbers import wide_layout
 from dpcli.report.report import Report, without_numbers
 from dpcli.specification.load import read_central_spec

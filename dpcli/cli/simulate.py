@@ -14,11 +14,10 @@ from dpcli.cli.console import write_json
 from dpcli.cli.options import AsJson, SpecFile, require_new_file
 from dpcli.cli.terminal import write_gap, write_table
 from dpcli.data.formats import TAB_ENDINGS
+from dpcli.fields.json import json_text
 from dpcli.planning.planner import make_plan, require_plan_fits
 from dpcli.problems.errors import OutputError, UsageError
-from dpcli.releasing.publishing import publish_file
-from dpcli.report.formats import require_table_name
-from dpcli.report.json import json_text
+from dpcli.releasing.publishing import publish_file, require_table_name
 from dpcli.simulation.limits import NUMBERS, RUNS
 from dpcli.simulation.report import HEADING, SimulationReport, simulation_report
 from dpcli.simulation.synthetic import SyntheticDataset

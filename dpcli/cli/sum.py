@@ -12,12 +12,12 @@ import typer
 from dpcli.cli.console import print_line, write_json
 from dpcli.cli.options import AsJson
 from dpcli.cli.terminal import write_table
+from dpcli.fields.json import Fact, JsonNumber, NotStatedError, json_text
 from dpcli.numeric.exact import exact_or_up
 from dpcli.problems.errors import UsageError
-from dpcli.report.json import Fact, JsonNumber, NotStatedError, json_text
 from dpcli.report.report import Report
-from dpcli.report.sums import Basis, Conditions, PublishedSum, rest_of, sum_of
 from dpcli.statistics.quality.completeness import Complete
+from dpcli.sums.sums import Basis, Conditions, PublishedSum, rest_of, sum_of
 
 
 def sum_numbers(

@@ -18,7 +18,7 @@ from dpcli.cli.terminal import (
 from dpcli.ledger.charge import Receipt
 from dpcli.numeric.exact import exact_or_rounded
 from dpcli.privacy.loss import Loss, loss_text, remaining_text
-from dpcli.report.captions import QUALITY_COLUMNS, caption_lines
+from dpcli.report.captions import QUALITY_COLUMNS, heading_text
 from dpcli.report.digits import Digits, any_rounded, number_writer, reader_of
 from dpcli.report.notes import comparison_notes, left_out_notes, quality_note
 from dpcli.report.numbers import CellText, NumberTable, flags_of, number_of
@@ -113,10 +113,19 @@ def _print_values(report: Report, out: TextIO, digits: Digits) -> None:
         rows = [{name: text for name, text in row.items() if name != INTERVAL} for row in rows]
     title = f"release {stated.release_id} of {stated.spec.dataset}"
     write_table(out, title, rows, (INTERVAL,))
-    for line in caption_lines(
-        stated.spec, ((statistic.name, statistic) for statistic in stated.statistics)
-    ):
+    for line in _caption_lines(report):
         print(line, file=out)
+
+
+def _caption_lines(report: Report) -> Iterator[str]:
+    """Title and note of the spec, then one line per statistic that has a caption."""
+    stated = report.release
+    yield from filter(None, (stated.spec.title, stated.spec.note))
+    for statistic in stated.statistics:
+        called = heading_text(statistic.name, statistic)
+        if called != statistic.name or statistic.note:
+            words = f"{statistic.name}: {called}" if statistic.title else called
+            yield "; ".join(filter(None, (words, statistic.note)))
 
 
 def _statistic_rows(

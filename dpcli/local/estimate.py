@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
-from math import prod, sqrt
+from math import ceil, log10, prod, sqrt
 
 import polars as pl
 
@@ -26,9 +26,14 @@ from dpcli.engine.files.source import open_dataset
 from dpcli.mechanisms.local.local_mechanism import ResponseCounts
 from dpcli.noise.distribution import normal_quantile
 from dpcli.numeric.arrays import np
+from dpcli.numeric.exact import decimal_text
 from dpcli.problems.errors import DataError
 from dpcli.problems.light_dataclasses import dataclass
+from dpcli.specification.inputs import ESTIMATE_COLUMNS
 from dpcli.specification.model import LocalSpec, Response
+
+EXTRA_DIGITS = 3
+"""Digits that are printed after the first digit of the standard error."""
 
 
 class CollectedCounts:
@@ -197,3 +202,31 @@ def on_simplex(values: Sequence[Fraction]) -> tuple[Fraction, ...]:
             break
         moved = shift
     return tuple(max(value - moved, Fraction(0)) for value in values)
+
+
+def estimate_lines(rows: Sequence[GroupEstimate]) -> list[list[str]]:
+    """The header of a table of estimates, and one line per estimate."""
+    keys = list(dict.fromkeys(name for row in rows for name, _ in row.group))
+    return [
+        [*ESTIMATE_COLUMNS[:2], *keys, *ESTIMATE_COLUMNS[2:]],
+        *(_line(row, keys) for row in rows),
+    ]
+
+
+def _line(row: GroupEstimate, keys: Sequence[str]) -> list[str]:
+    group = dict(row.group)
+    named = [row.column, "frequency" if row.item else "mean"]
+    named += [*(group.get(key, "") for key in keys), row.item]
+    if row.value is None:
+        return [*named, "0", "", "", "", ""]
+    decimals = max(0, EXTRA_DIGITS - ceil(log10(row.error))) if row.error > 0 else 6
+    numbers = (row.value, Fraction(row.error), row.lower, row.upper)
+    return [*named, str(row.records), *(decimal_text(number, decimals) for number in numbers)]
+
+
+def estimate_table(rows: Sequence[GroupEstimate]) -> pl.DataFrame:
+    """Estimates as a table, with numbers as Float64."""
+    header, *lines = estimate_lines(rows)
+    frame = pl.DataFrame(lines, dict.fromkeys(header, pl.String), orient="row")
+    known = frame.select(pl.when(pl.all() != "").then(pl.all()))
+    return known.with_columns(pl.col(ESTIMATE_COLUMNS[3:]).cast(pl.Float64))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dpcli.fields.json import REPORT_VERSION, Fact, Facts, JsonNumber
 from dpcli.numeric.exact import rounded_text
 from dpcli.privacy.events import NORMS
 from dpcli.problems.errors import Problem, make_problem
 from dpcli.problems.messages import count_text
 from dpcli.proof.audit import Audit, EntryAudit
-from dpcli.report.json import REPORT_VERSION, Fact, Facts, JsonNumber
 from dpcli.version import __version__
 
 HEADING = "audit: neighbors made from the spec, no release"

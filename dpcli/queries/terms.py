@@ -1,16 +1,18 @@
 """`QueryTerms`: what decides the sensitivity of a query, for any reader.
 
-A report states them. `dpcli.proof.verify` recomputes the sensitivity from them by a second path.
+A report states them, but for those with their default. `dpcli.proof.verify` recomputes the
+sensitivity from them by a second path.
 """
 
 from __future__ import annotations
 
+from dpcli.fields.json import Count, JsonObject
 from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.problems.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FactorTerms:
+class FactorTerms(JsonObject):
     """A factor of a product: `times` a value of the column minus `offset`."""
 
     column: str
@@ -22,7 +24,7 @@ class FactorTerms:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QueryTerms:
+class QueryTerms(JsonObject):
     """The rule that bounds a sensitivity, and its arguments, in steps of the answer.
 
     A row adds from `low` to `high` to a number. There are `groups` with `numbers` numbers each;
@@ -34,9 +36,9 @@ class QueryTerms:
     rule: str
     low: int
     high: int
-    groups: int | None
-    numbers: int
-    limits: tuple[int, int, int] | None
+    groups: Count | None
+    numbers: Count
+    limits: tuple[Count, Count, Count] | None
     factors: tuple[FactorTerms, ...] = ()
     offset: int = 0
     clamp: tuple[int, int] | None = None

@@ -15,8 +15,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
+from dpcli.data.formats import TAB_ENDINGS
+from dpcli.engine.files.dataset import ENDINGS, GZIP_ENDING, PARQUET_ENDINGS, ZIP_ENDING
 from dpcli.problems import system
 from dpcli.problems.errors import OutputError, UsageError, make_problem
+from dpcli.report.formats import FORMATS
 
 DATABASE = b"SQLite format 3\0"
 """The first bytes of SQLite files, which no output may replace."""
@@ -58,6 +61,28 @@ def require_writable(
         seen |= keys
     if codes:
         raise UsageError(make_problem(code, output=target) for code, target in codes)
+
+
+PACKED_ENDINGS = (GZIP_ENDING, ZIP_ENDING, ".bz2", ".xz", ".zst", ".7z")
+
+OTHER_ENDINGS = (*TAB_ENDINGS, *ENDINGS, ".xls", ".xlsb", ".ods", ".arrow", ".feather", ".orc")
+
+
+def require_table_name(path: Path, *others: str) -> None:
+    """Raise UsageError for a table whose file name has the ending of another format.
+
+    The endings in `others`, such as those of Parquet, are accepted.
+    """
+    name, code = path.name.lower(), "table-format"
+    if name.endswith(tuple(others)):
+        return
+    if name.endswith(tuple(ending for report in FORMATS for ending in report.endings)):
+        code = "table-format.report"
+    elif not name.endswith((*PACKED_ENDINGS, *OTHER_ENDINGS)):
+        return
+    endings = [".csv", *([PARQUET_ENDINGS[0]] if PARQUET_ENDINGS[0] in others else [])]
+    ending = path.suffix
+    raise UsageError.about(code, path=path, ending=ending, endings=endings)
 
 
 def _keys(path: Path) -> set[object]:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from dpcli.data.periods import parse_period
+from dpcli.fields.json import REPORT_VERSION, Fact, json_text, parsed_json
 from dpcli.ledger.balance import AccountTerms, period_number, terms_from_spec
 from dpcli.ledger.chain import LedgerEntry
 from dpcli.ledger.charge import SUFFIX
@@ -36,7 +37,6 @@ from dpcli.report.collection import CollectionReport, ResponseReport
 from dpcli.report.content import canonical, content_of
 from dpcli.report.first_counts import ChoiceRuleReport, QualityRuleReport
 from dpcli.report.formats import FACTS
-from dpcli.report.json import REPORT_VERSION, Fact, json_text, parsed_json
 from dpcli.report.plan import LocalPlanReport, PlanReport, plan_report
 from dpcli.report.privacy import LedgerReport, LossReport
 from dpcli.report.release import ReleaseReport

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from dpcli.report.release import ColumnReport, SpecReport
+    from dpcli.report.release import ColumnReport
     from dpcli.report.statistic import StatisticReport
     from dpcli.specification.model import Caption
 
@@ -39,15 +38,3 @@ def heading_text(name: str, stated: Captioned | None) -> str:
     """The stated title, or else the name, with the unit in parentheses if stated."""
     title, unit = (stated.title, stated.unit) if stated else (None, None)
     return f"{title or name}{f' ({unit})' if unit else ''}"
-
-
-def caption_lines(
-    spec: SpecReport | Caption, statistics: Iterable[tuple[str, Captioned]]
-) -> Iterator[str]:
-    """Title and note of a spec, then one line per statistic that has a caption."""
-    yield from filter(None, (spec.title, spec.note))
-    for name, stated in statistics:
-        called = heading_text(name, stated)
-        if called != name or stated.note:
-            words = f"{name}: {called}" if stated.title else called
-            yield "; ".join(filter(None, (words, stated.note)))

@@ -11,12 +11,11 @@ from fractions import Fraction
 from itertools import groupby, pairwise
 from math import ceil, floor, log10
 
-from dpcli.data.grid_columns import NumericColumn, require_numeric
-from dpcli.data.kinds import Axis
 from dpcli.numeric.days import day_of
 from dpcli.numeric.exact import exact_or_up
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.numbers import CellText, number_of
+from dpcli.report.statistic import AxisReport
 from dpcli.statistics.postprocessing import Flag
 
 STEPS = (1, 2, 5, 10)
@@ -163,18 +162,26 @@ class Chart:
 
 
 def chart_over_bins(
-    cells: Sequence[CellText], key: Axis, scale: Scale, percent: str, caption: str = ""
+    cells: Sequence[CellText], axis: AxisReport, scale: Scale, percent: str, caption: str = ""
 ) -> Chart:
     """A line over the bins of a column; `percent` is the confidence."""
-    column = require_numeric(key.column)
-    edges = [*key.starts, column.upper]
-    texts, width = [*map(column.text, edges)], max(column.upper - edges[0], 1)
-    shares = [(edge - edges[0]) / width for edge in edges]
-    first, last = map(column.text, column.limits)
-    what = f"{len(cells)} bins of {column.name}", first, last
-    caption += _widths_note(key, column)
-    names = [*zip(shares, texts, strict=True)]
-    return _line(cells, _middles(key, column), names, scale, percent, caption, what)
+    texts = [*axis.starts, axis.end]
+    edges, step = [*map(number_of, texts)], Fraction(axis.step)
+    size, ends = max(edges[-1] - edges[0], step), [*edges[:-1], edges[-1] + step]
+    names = [
+        (float((edge - edges[0]) / size), text) for edge, text in zip(edges, texts, strict=True)
+    ]
+    middles = [
+        float((start + end - 2 * ends[0]) / (2 * (ends[-1] - ends[0])))
+        for start, end in pairwise(ends)
+    ]
+    *widths, last = (end - start for start, end in pairwise(ends))
+    if len({*widths}) > 1:
+        caption += "; bins differ in width"
+    elif widths and last < widths[0]:
+        caption += "; the last bin is narrower"
+    what = f"{len(cells)} bins of {axis.column}"
+    return _line(what, cells, middles, names, scale, percent, caption)
 
 
 def chart_over_labels(
@@ -182,59 +189,34 @@ def chart_over_labels(
 ) -> Chart:
     """A line over the labels of a key that follow each other, such as months."""
     middles = [(at + 0.5) / len(labels) for at in range(len(labels))]
-    names, what = (
-        [*zip(middles, labels, strict=True)],
-        (f"{len(labels)} labels", labels[0], labels[-1]),
-    )
-    return _line(cells, middles, names, scale, percent, caption, what)
+    names = [*zip(middles, labels, strict=True)]
+    return _line(f"{len(labels)} labels", cells, middles, names, scale, percent, caption)
 
 
 def _line(
+    over: str,
     cells: Sequence[CellText],
     middles: Sequence[float],
     texts: Sequence[tuple[float, str]],
     scale: Scale,
     percent: str,
     caption: str,
-    what: tuple[str, str, str],
 ) -> Chart:
     """A line with numbers at `middles`, and `texts` below the axis at their shares."""
-    over, low, high = what
     has_intervals = any(not cell.exact for cell in cells)
+    marked = groupby(zip(cells, middles, strict=True), key=lambda pair: bool(pair[0].value))
     return Chart(
         title=f"line over {over}",
-        described=f"From {low} to {high}. The table below holds every number"
+        described=f"From {texts[0][1]} to {texts[-1][1]}. The table below holds every number"
         + (f"; the band is the {percent} interval." if has_intervals else "."),
         caption=caption,
         scale=scale,
         names=tuple(_names(texts)),
-        runs=tuple(_runs(cells, middles, scale)),
+        runs=tuple(
+            tuple(scale.mark(cell, at) for cell, at in run) for shown, run in marked if shown
+        ),
         dotted=len(cells) <= MAX_BARS,
     )
-
-
-def _middles(key: Axis, column: NumericColumn) -> list[float]:
-    """The position of each number: the middle of its bin."""
-    edges = [*key.starts, column.upper + 1]
-    width = 2 * (edges[-1] - edges[0])
-    return [(start + end - 2 * edges[0]) / width for start, end in pairwise(edges)]
-
-
-def _runs(
-    cells: Sequence[CellText], middles: Sequence[float], scale: Scale
-) -> Iterator[tuple[Mark, ...]]:
-    marked = zip(cells, middles, strict=True)
-    for shown, run in groupby(marked, key=lambda pair: bool(pair[0].value)):
-        if shown:
-            yield tuple(scale.mark(cell, at) for cell, at in run)
-
-
-def _widths_note(key: Axis, column: NumericColumn) -> str:
-    """A note for a line whose bins are not equally wide; else empty."""
-    *widths, last = (end - start for start, end in pairwise([*key.starts, column.upper + 1]))
-    if len({*widths}) > 1:
-        return "; bins differ in width"
-    return "; the last bin is narrower" if widths and last < widths[0] else ""
 
 
 def _names(texts: Sequence[tuple[float, str]]) -> Iterator[tuple[float, str, str]]:

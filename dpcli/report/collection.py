@@ -5,10 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
+from dpcli.fields.json import JsonNumber, JsonObject, if_known, number
 from dpcli.numeric.exact import rounded_text
 from dpcli.planning.words.guarantee import collection_limitations, unprotected_notes
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.report.json import JsonNumber, JsonObject, if_known, number
 from dpcli.report.privacy import LedgerReport
 from dpcli.report.release import AnyReport, Instant, Sha256, published_fields
 from dpcli.specification.model import Response

@@ -12,13 +12,11 @@ import json
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dpcli.report.json import CELLS_PLACE, REPORT_VERSION, JsonNumber, json_text, parsed_json
+from dpcli.data.polars_text import pl
+from dpcli.fields.json import CELLS_PLACE, REPORT_VERSION, JsonNumber, json_text, parsed_json
 from dpcli.report.numbers import JSON_COLUMNS, POPULATION, RAW, NumberTable
-
-if TYPE_CHECKING:
-    import polars as pl
 
 FLOAT_DIGITS = 15
 """Any decimal of this many digits is the shortest text of its float."""
@@ -106,8 +104,6 @@ def _cells_digest(named: Sequence[NumberTable]) -> str:
 
 def _line(numbers: NumberTable, part: pl.DataFrame) -> pl.Expr:
     """The canonical JSON of each number of a part of the table."""
-    import polars as pl
-
     labels = sorted((key, f"key{index}") for index, key in enumerate(numbers.keys))
     named = [pl.col(column).alias(key) for key, column in labels]
     item = pl.struct(item=pl.when(pl.col("item") != "").then("item")).struct.json_encode()

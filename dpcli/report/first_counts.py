@@ -9,17 +9,16 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from dpcli.fields.json import Ends, JsonNumber, JsonObject, Positive, Sentences, number
 from dpcli.numeric.exact import decimal_places, decimal_text, short_down
 from dpcli.planning.plan import CentralPlan, PlannedStatistic
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.report.json import Ends, JsonNumber, JsonObject, Positive, Sentences, number
 from dpcli.report.privacy import AnswersReport, answers
 
 if TYPE_CHECKING:
     from dpcli.planning.quality_check import QualityResult
     from dpcli.statistics.bounds.chosen_bounds import BoundsChoice
     from dpcli.statistics.estimates import Estimate
-
 
 BINS_COLUMNS = ("from", "to", "noisy count")
 

@@ -8,8 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcli.data.formats import TAB_ENDINGS
-from dpcli.engine.files.dataset import ENDINGS, GZIP_ENDING, PARQUET_ENDINGS, ZIP_ENDING
+from dpcli.data.polars_text import pl
 from dpcli.ledger.charge import STOPPED
 from dpcli.problems.errors import UsageError
 from dpcli.problems.light_dataclasses import dataclass
@@ -27,8 +26,6 @@ from dpcli.report.table import (
 )
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from dpcli.report.digits import Digits
 
 LONG = "table.csv"
@@ -38,7 +35,6 @@ WIDE = "wide/"
 
 LONG_PARQUET, WIDE_PARQUET = "table.parquet", "wide.parquet/"
 """The name of the long Parquet table, and the beginning of names of wide ones."""
-
 
 ALL_DIGITS = "-all-digits"
 """Inserted before the ending of the name of a report that shows all digits."""
@@ -132,8 +128,6 @@ def joined_table(report: Report) -> pl.DataFrame:
 
     A column has one type: numbers with the name of a key of another table get a name of their own.
     """
-    import polars as pl
-
     names = dict.fromkeys(stated.layout.table for stated in report.release.statistics)
     parts = [_wide_parts(report, name) for name in names]
     frames = [wide_table(*part).typed for part in parts]
@@ -182,28 +176,6 @@ def _metadata(report: Report, tables: Mapping[str, str]) -> bytes:
     return csvw_metadata(report, schemas)
 
 
-PACKED_ENDINGS = (GZIP_ENDING, ZIP_ENDING, ".bz2", ".xz", ".zst", ".7z")
-
-OTHER_ENDINGS = (*TAB_ENDINGS, *ENDINGS, ".xls", ".xlsb", ".ods", ".arrow", ".feather", ".orc")
-
-
-def require_table_name(path: Path, *others: str) -> None:
-    """Raise UsageError for a table whose file name has the ending of another format.
-
-    The endings in `others`, such as those of Parquet, are accepted.
-    """
-    name, code = path.name.lower(), "table-format"
-    if name.endswith(tuple(others)):
-        return
-    if name.endswith(tuple(ending for report in FORMATS for ending in report.endings)):
-        code = "table-format.report"
-    elif not name.endswith((*PACKED_ENDINGS, *OTHER_ENDINGS)):
-        return
-    endings = [".csv", *([PARQUET_ENDINGS[0]] if PARQUET_ENDINGS[0] in others else [])]
-    ending = path.suffix
-    raise UsageError.about(code, path=path, ending=ending, endings=endings)
-
-
 def output_name(path: Path, named: str | None = None, digits: Digits = "interval") -> str:
     """The output for a report file, by its ending unless a format is named.
 
@@ -234,8 +206,8 @@ def report_schema() -> str:
     from pydantic import TypeAdapter
     from pydantic.json_schema import GenerateJsonSchema
 
+    from dpcli.fields.json import json_key, ordered_fields
     from dpcli.report.collection import CollectionReport
-    from dpcli.report.json import json_key, ordered_fields
     from dpcli.report.release import AnyReport, CentralReport, ReleaseReport
 
     class Generator(GenerateJsonSchema):

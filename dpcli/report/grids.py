@@ -107,11 +107,6 @@ class Column:
         """The heading with the unit, if there is one for all numbers."""
         return heading_text(self.heading, Caption(unit=self.unit))
 
-    @property
-    def value(self) -> str:
-        """The heading of a number that stands alone: `value (EUR)`."""
-        return heading_text("value", Caption(unit=self.unit))
-
     def scale(self, lines: Lines) -> Scale | None:
         """The scale of some numbers; None if they are not drawn."""
         if not self.drawn or len(lines) < 2:
@@ -221,7 +216,8 @@ def _crossed(column: Column, names: Labels, lines: Lines, across: tuple[int, Lab
 def _side_by_side(columns: Sequence[tuple[Column, Labels, Lines]]) -> Grid:
     (first, names, lines), *others = columns
     cells = zip(*(each.values() for _, _, each in columns), strict=True)
-    headings = [column.full_heading for column, _, _ in columns] if others else [first.value]
+    value = heading_text("value", Caption(unit=first.unit))
+    headings = [column.full_heading for column, _, _ in columns] if others else [value]
     return Grid(
         "" if others else first.full_heading, names, tuple(headings), "",
         list(zip(lines, cells, strict=True)),

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from dpcli.data.polars_text import pl
 from dpcli.report.numbers import POPULATION
 from dpcli.statistics.quality.completeness import Complete
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from dpcli.report.first_counts import QualityReport
     from dpcli.report.numbers import NumberTable
     from dpcli.report.report import Report
@@ -87,7 +86,6 @@ def _sentences(
         if not groups:
             continue
         name = f"the difference {item}".removesuffix(" difference") + place
-        excludes, not_excludes = "excludes", "does not exclude"
         if stated.by:
             where = f"in {seen:,} of {groups:,} groups: there"
             sentence = f"{name} is more than {cause} {where} its {percent} interval excludes zero"
@@ -99,17 +97,14 @@ def _sentences(
             equal = EQUAL.get(ratios[index], 1)
             seen, _ = _excluding(frame, ratios[index], equal)
             number = "one" if equal == 1 else str(equal)
-            found = f"excludes {number} in {seen:,}"
-            if not stated.by:
-                found = f"{excludes if seen else not_excludes} {number}"
+            found = f"{'excludes' if seen else 'does not exclude'} {number}"
+            found = f"excludes {number} in {seen:,}" if stated.by else found
             sentence = f"{sentence}; that of {ratios[index]} {found}"
         yield sentence
 
 
 def _excluding(frame: pl.DataFrame, item: str, number: int) -> tuple[int, int]:
     """How many intervals of an item exclude a number, of how many numbers shown."""
-    import polars as pl
-
     own = frame.filter((pl.col("item") == item) & (pl.col("value") != ""))
     lower, upper = (own[end].cast(pl.Float64, strict=False) for end in ("lower", "upper"))
     # A blank end excludes nothing.

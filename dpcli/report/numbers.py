@@ -13,12 +13,12 @@ from fractions import Fraction
 from math import prod
 from typing import TYPE_CHECKING
 
-from dpcli.data.polars_text import decimal_texts
+from dpcli.data.polars_text import decimal_texts, pl
+from dpcli.fields.json import Date, JsonNumber, JsonObject, JsonRow, Positive
 from dpcli.numeric.arrays import Array, np
 from dpcli.numeric.exact import decimal_text
 from dpcli.problems.errors import LedgerError
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.report.json import Date, JsonNumber, JsonObject, JsonRow, Positive
 from dpcli.statistics.columns import (
     CELL_COLUMNS,
     COLUMNS,
@@ -34,8 +34,6 @@ from dpcli.statistics.estimates import HAS_INTERVAL, SUPPRESSED, Estimates
 from dpcli.statistics.postprocessing import FLAGS, flags
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from dpcli.planning.plan import CentralPlan
     from dpcli.planning.results import EstimatedStatistic
     from dpcli.specification.model import CentralSpec, Entry
@@ -51,8 +49,6 @@ def form_of(columns: Iterable[TableColumn]) -> str:
 
 def json_parts(column: TableColumn, *, dates: bool) -> Iterator[str | pl.Expr]:
     """The parts of a line of JSON that have a column, from the text in a table."""
-    import polars as pl
-
     text, key = pl.col(column.name), f',"{column.name}":'
     is_quoted = not column.is_number or (dates and column.in_unit)
     shown = pl.format('"{}"', text) if is_quoted else text
@@ -148,8 +144,6 @@ class NumberTable:
 
     def with_facts(self, columns: Iterable[StatedColumn], stated: StatedFacts) -> NumberTable:
         """The table with columns of what a report states about all of its numbers."""
-        import polars as pl
-
         frame, positions = self.frame, np.arange(self.frame.height)
         for column in columns:
             texts = pl.Series(column.name, column.texts(stated), pl.String)
@@ -232,8 +226,6 @@ def is_crossed(entry: Entry) -> bool:
 
 def cell_names(published: EstimatedStatistic) -> pl.DataFrame:
     """The group and the item of every number; items change fastest."""
-    import polars as pl
-
     entry, groups = published.planned.entry, published.groups
     labels: list[Sequence[str]] = []
     if groups is None:
@@ -255,8 +247,6 @@ def cell_names(published: EstimatedStatistic) -> pl.DataFrame:
 
 def _bins_in_words(cells: pl.DataFrame, entry: Entry) -> pl.DataFrame:
     """Bins of numbers as `10 to 14`, because spreadsheets take `10-14` for a date."""
-    import polars as pl
-
     axes = [axis for axis in entry.inputs.binned_axes if not axis.column.is_date]
     binned = {axis.column.name for axis in axes}
     names = [f"key{at}" for at, name in enumerate(key_names(entry)) if name in binned]
@@ -265,8 +255,6 @@ def _bins_in_words(cells: pl.DataFrame, entry: Entry) -> pl.DataFrame:
 
 
 def _texts(cells: pl.DataFrame, estimates: Estimates) -> pl.DataFrame:
-    import polars as pl
-
     names = pl.Series("flag", [str(flag) for flag in FLAGS], pl.String)
     has_ends = pl.Series(estimates.status == HAS_INTERVAL)
     masks = {
@@ -286,16 +274,12 @@ def _texts(cells: pl.DataFrame, estimates: Estimates) -> pl.DataFrame:
 
 def _optional_texts(numbers: ColumnNumbers) -> pl.Series:
     """The texts of an optional column, blank where its number is not known."""
-    import polars as pl
-
     texts = _taking_turns([*map(decimal_texts, numbers.units, numbers.decimals)])
     return texts.zip_with(pl.Series(numbers.known), pl.Series([""]))
 
 
 def number_texts(estimates: Estimates, numbers: Array) -> pl.Series:
     """Numbers of estimates, in steps, as a String series of decimals or dates."""
-    import polars as pl
-
     rounded = estimates.rounded(numbers)
     if estimates.date_range is None:
         return _taking_turns([*map(decimal_texts, rounded, estimates.decimals)])
@@ -305,8 +289,6 @@ def number_texts(estimates: Estimates, numbers: Array) -> pl.Series:
 
 def _taking_turns(texts: Sequence[pl.Series]) -> pl.Series:
     """The texts of items, which take turns."""
-    import polars as pl
-
     joined = pl.concat(texts)
     return joined.gather(np.arange(len(joined)).reshape(len(texts), -1).T.ravel())
 

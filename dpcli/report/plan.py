@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from dpcli.planning.plan import CentralPlan, LocalPlan, Plan
+from dpcli.fields.json import Count, JsonNumber, JsonObject, Sentences
+from dpcli.planning.plan import LocalPlan, Plan
 from dpcli.planning.words.data import limit_warnings, plan_warnings
 from dpcli.planning.words.guarantee import (
     collection_limitations,
@@ -17,7 +17,6 @@ from dpcli.planning.words.statistics import unreachable_thresholds
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.collection import PlannedResponseReport, ResponseReport
 from dpcli.report.first_counts import ChoiceRuleReport, QualityRuleReport, choice_reports
-from dpcli.report.json import Count, JsonNumber, JsonObject, Sentences, json_text
 from dpcli.report.privacy import FurtherBudgetReport, LossReport
 from dpcli.report.release import AnyReport, CentralReport, any_fields, central_fields
 from dpcli.report.statistic import StatisticReport
@@ -178,14 +177,3 @@ def plan_report(
         limits=[*limitations(plan), *limit_warnings(plan)],
         warnings=[*plan_warnings(plan), *unreachable_thresholds(plan, records)],
     )
-
-
-def difference_json(old: CentralPlan, new: CentralPlan, weaker: Sequence[str]) -> str:
-    """The changes between two plans as JSON, and why the new plan is `weaker`."""
-    from dpcli.planning.changes import statistic_changes
-    from dpcli.specification.differences import key_changes
-
-    changes: list[Any] = [*statistic_changes(old, new)]
-    keys: list[Any] = [*key_changes(old.spec, new.spec)]
-    spent = [old.cost, new.cost]
-    return json_text({"keys": keys, "statistics": changes, "spent": spent, "weaker": weaker})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
+from dpcli.fields.json import Count, Ends, JsonNumber, JsonObject, Sentences, if_known, number
 from dpcli.ledger.balance import DAYS_A_YEAR
 from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
 from dpcli.planning.words.guarantee import headline, meaning, promise, protection
@@ -13,7 +14,6 @@ from dpcli.privacy.loss import Loss
 from dpcli.privacy.unit import RowUnit
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.terms import QueryTerms
-from dpcli.report.json import Count, Ends, JsonNumber, JsonObject, Sentences, if_known, number
 from dpcli.specification.model import CentralSpec
 
 if TYPE_CHECKING:
@@ -63,64 +63,6 @@ class SensitivityReport(JsonObject):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FactorReport(JsonObject):
-    """A factor of a product: `times` a value of the column minus `offset`."""
-
-    column: str
-    lower: int
-    upper: int
-    step: str
-    times: int = 1
-    offset: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TermsReport(JsonObject):
-    """What decides the sensitivity of a query, in steps of the answer."""
-
-    rule: str
-    """Which bound holds, and so what the others mean."""
-    low: int
-    high: int
-    groups: Count | None
-    numbers: Count
-    """In each group."""
-    limits: list[Count] | None
-    """The most rows of a person in a group, in all, and groups; null for rows."""
-    factors: list[FactorReport] | None = None
-    offset: int = 0
-    clamp: list[int] | None = None
-    """Of the total of a person."""
-    skips: bool = False
-    """Whether a row may add nothing."""
-    counted: Count | None = None
-    times: list[int] | None = None
-    sizes: list[Count] | None = None
-    score: str | None = None
-    quantile: str | None = None
-    ridge: str | None = None
-    norm: str | None = None
-    fixed_sum: bool = False
-    of: list[TermsReport] | None = None
-    """Those of the queries that it is made of."""
-
-    @classmethod
-    def of_query(cls, terms: QueryTerms) -> TermsReport:
-        """What a query states."""
-        lists = {name: [*values] for name in LISTS if (values := getattr(terms, name))}
-        return cls.read(
-            terms,
-            **dict.fromkeys(LISTS) | lists,
-            factors=[*map(FactorReport.read, terms.factors)] or None,
-            of=[*map(cls.of_query, terms.of)] or None,
-        )
-
-
-LISTS = ("limits", "clamp", "times", "sizes")
-"""The fields of terms that are lists of numbers."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class QueryReport(JsonObject):
     """A query of a statistic."""
 
@@ -140,7 +82,7 @@ class QueryReport(JsonObject):
     """What its answer reveals, in rho."""
     error95: JsonNumber
     """The half-width of the noise at the confidence of the report."""
-    terms: TermsReport | None = None
+    terms: QueryTerms | None = None
     """What decides its sensitivity; absent in reports of earlier versions."""
     event: dict[str, object] | None = None
     """What the ledger records of it, exactly; absent in reports of earlier versions."""
@@ -163,7 +105,7 @@ class QueryReport(JsonObject):
             delta=number(calibrated.loss.delta),
             rho=number(calibrated.guarantee.rho),
             error95=number(planned.error(confidence)),
-            terms=TermsReport.of_query(weighted.query.terms(calibrated.relation)),
+            terms=weighted.query.terms(calibrated.relation),
             event=event.to_json(),
         )
 

@@ -5,22 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from dpcli.numeric.exact import exact_or_up
-from dpcli.planning.plan import CentralPlan, Plan
-from dpcli.planning.words.data import bounding_notes, lacks_check, period_notes
-from dpcli.planning.words.guarantee import composition_notes, limitations
-from dpcli.planning.words.risks import risks
-from dpcli.planning.words.statistics import (
-    derived_notes,
-    exact_notes,
-    population_notes,
-    post_processing_notes,
-    selection_notes,
-)
-from dpcli.privacy.loss import Loss
-from dpcli.problems.light_dataclasses import dataclass
-from dpcli.report.first_counts import ChoiceReport, QualityReport, choice_reports
-from dpcli.report.json import (
+from dpcli.fields.json import (
     REPORT_VERSION,
     Count,
     JsonNumber,
@@ -31,6 +16,21 @@ from dpcli.report.json import (
     json_key,
     number,
 )
+from dpcli.numeric.exact import exact_or_up
+from dpcli.planning.plan import CentralPlan, Plan
+from dpcli.planning.words.data import bounding_notes, lacks_check, period_notes
+from dpcli.planning.words.guarantee import composition_notes, limitations
+from dpcli.planning.words.risks import Finding, risks
+from dpcli.planning.words.statistics import (
+    derived_notes,
+    exact_notes,
+    population_notes,
+    post_processing_notes,
+    selection_notes,
+)
+from dpcli.privacy.loss import Loss
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.report.first_counts import ChoiceReport, QualityReport, choice_reports
 from dpcli.report.numbers import RAW, columns_named, wide_layout
 from dpcli.report.privacy import LedgerReport, PrivacyReport
 from dpcli.report.statistic import LayoutReport, PublishedStatisticReport
@@ -198,24 +198,6 @@ class SampleReport(JsonObject):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RiskReport(JsonObject):
-    """A risk, and the verdict on it."""
-
-    risk: str
-    description: str
-    """The risk as a question."""
-    verdict: Literal["met", "warned", "declared", "open"]
-    found: str
-    """What dpcli states about it."""
-    warning: str | None
-    """What to do about it."""
-    answer: str | None
-    """What the spec declares."""
-    declared_as: str | None
-    """The key under `declarations` that answers it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AnyReport(JsonObject):
     """What reports and plans of both models state."""
 
@@ -239,7 +221,7 @@ class AnyReport(JsonObject):
     """What is published exactly."""
     limits: Sentences
     """What is not protected."""
-    risks: list[RiskReport]
+    risks: list[Finding]
     declarations: dict[str, str | Count] | None
     """What only people know, as the spec declares it."""
 
@@ -282,10 +264,7 @@ def any_fields(
         "spec": SpecReport.of(spec),
         "privacy": PrivacyReport.of(plan, before, after),
         "confidence": number(spec.confidence),
-        "risks": [
-            RiskReport.read(finding, verdict=finding.verdict.value)
-            for finding in risks(plan, window)
-        ],
+        "risks": [*risks(plan, window)],
         "declarations": {**population, **dict(declared.answers)} or None,
     }
 
@@ -304,9 +283,8 @@ def published_fields(plan: Plan, source: NoisyRelease | RandomizedCollection) ->
 def central_fields(plan: CentralPlan) -> dict[str, Any]:
     """The fields of `CentralReport` that `AnyReport` does not have, by name."""
     unchecked = (
-        "Nothing checked that the data file was complete and written as declared: the spec "
-        "has no `quality:`. If most of it was missing, or a column could not be read, these "
-        "numbers are noise and do not say so."
+        "Nothing checked that the data file was complete and written as declared. If most of it "
+        "was missing, or a column could not be read, these numbers are noise and do not say so."
     )
     sample = plan.spec.sample
     return {

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache, cached_property
+from itertools import cycle
 from pathlib import Path
-from typing import Any
 
 from jinja2 import (
     Environment,
@@ -27,14 +27,10 @@ from jinja2 import (
 )
 from markupsafe import Markup, escape
 
-from dpcli.data.dates import DateColumn
-from dpcli.data.kinds import Axis
-from dpcli.data.number_columns import IntegerColumn, NumberColumn
 from dpcli.numeric.exact import exact_or_rounded, exact_or_up, rounded_text
 from dpcli.planning.words.guarantee import no_limit, strength
-from dpcli.planning.words.risks import Finding, Verdict
 from dpcli.privacy.loss import loss_text
-from dpcli.problems.messages import capitalized, count_text, quoted_list
+from dpcli.problems.messages import capitalized, count_text
 from dpcli.report.captions import ALSO_DECLARED, QUALITY_COLUMNS, RESPONSIBLE, heading_text
 from dpcli.report.charts import (
     MAX_BARS,
@@ -50,16 +46,12 @@ from dpcli.report.first_counts import BINS_COLUMNS
 from dpcli.report.grids import Column, Grid, grids, single_numbers
 from dpcli.report.notes import comparison_sentences
 from dpcli.report.numbers import POPULATION, RAW, CellText, HistoryReport, flags_of, number_of
-from dpcli.report.release import RiskReport
 from dpcli.report.report import Report
 from dpcli.report.series import charts_of_periods, grid_of_periods
 from dpcli.report.statistic import nothing_selected
 from dpcli.specification.model import Caption
 from dpcli.specification.yaml_reader import without_comments
-from dpcli.statistics.quality.completeness import Complete
-
-NUMERIC_COLUMNS = {kind.key: kind for kind in (IntegerColumn, NumberColumn, DateColumn)}
-"""Columns of numbers and dates, by the words of a spec."""
+from dpcli.statistics.quality.completeness import MISSING, Complete
 
 LONGEST_WORD = 24
 """The longest word that fits into a column of a table on a narrow page."""
@@ -68,16 +60,10 @@ LONGEST_NUMBER = 40
 """The longest number that fits into a column of a table, on one line."""
 
 LONGEST_SUMMARY = 300
-"""Characters of a declared text in the summary; the page has the full text below."""
-
-FORMER_VERDICTS = {"for the steward to answer": Verdict.OPEN.value}
-"""The current verdict for each former name in reports of earlier versions."""
+"""Characters of a declared text on page 1; the spec below has all of it."""
 
 BIDI_CONTROLS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Characters that change the order in which the text around them is shown."""
-
-FILTER_ESCAPED = ("md", "yaml")
-"""Formats whose templates escape by filters; other formats are escaped as HTML."""
 
 _DECIMAL = re.compile(r"(-?)(\d{4,})(\.\d+)?")
 _NUMBER = re.compile(r"[-\d.,:()\[\]]*\d[-\d.,:()\[\]]*(e-\d+)?")
@@ -101,6 +87,8 @@ def render_page(form: str, report: Report, digits: Digits = "interval") -> bytes
     spec, example = stated.spec, stated.spec.numbers or ""
     named = f"{spec.title} ({spec.dataset})" if spec.title else spec.dataset
     named += ", randomized record by record" if isinstance(stated, CollectionReport) else ""
+    declared, choices = stated.declarations or {}, getattr(stated, "choices", None) or []
+    check = getattr(stated, "quality", None)
     entries = [StatisticView(report, index) for index in range(len(report.numbers))]
     shown = (cell for view in entries for table in view.numbers for cell in table.cells(MAX_LINES))
     page = environment(form).get_template(f"report.{form}.j2")
@@ -108,28 +96,27 @@ def render_page(form: str, report: Report, digits: Digits = "interval") -> bytes
         return page.render(
             title=f"Privacy report: {named}",
             report=stated,
-            choices=getattr(stated, "choices", None) or [],
+            choices=choices,
+            answers=[
+                *([("quality check", check)] if check else []),
+                *((one.name, one) for one in [*choices, *getattr(stated, "statistics", [])]),
+            ],
             responses=getattr(stated, "responses", []),
             number=number_writer(example) if example or form != "html" else grouped,
             example=example,
-            declared=stated.declarations or {},
+            declared=declared,
+            responsible=[(title, declared.get(key)) for title, key in RESPONSIBLE.items()]
+            + [(title, declared[key]) for title, key in ALSO_DECLARED.items() if key in declared],
             entries=entries,
             groups=grouped_views(entries),
             read=reader_of(digits),
             extra=extra_text(digits),
             percent=report.percent,
             is_rounded=any_rounded(shown, digits),
-            risks=list(map(_finding, stated.risks)),
             sha256=hashlib.sha256(report.content).hexdigest(),
         ).encode()
     except UndefinedError as missing:
         raise KeyError(missing.message) from None
-
-
-def _finding(stated: RiskReport) -> Finding:
-    verdict = Verdict(FORMER_VERDICTS.get(stated.verdict, stated.verdict))
-    texts: dict[str, Any] = {name: getattr(stated, name) or "" for name in Finding.__annotations__}
-    return Finding(**texts | {"verdict": verdict})
 
 
 def _digits_filter(text_of: Callable[..., str]) -> Callable[..., str]:
@@ -147,7 +134,7 @@ def environment(form: str) -> Environment:
         loader=FileSystemLoader(package / "templates"),
         # A template that several formats include is compiled for each, with its escaping.
         bytecode_cache=FileSystemBytecodeCache(str(compiled), f"%s.{form}.pyc") if keeps else None,
-        autoescape=form not in FILTER_ESCAPED,  # noqa: S701 - the templates of these have filters
+        autoescape=form == "html",  # noqa: S701 - templates of other formats escape by filters
         undefined=StrictUndefined,
         extensions=["jinja2.ext.do"],
         trim_blocks=True,
@@ -173,13 +160,12 @@ def environment(form: str) -> Environment:
         "plain_spec": without_comments,
         "with_names": with_names,
         "many": count_text,
+        "written": lambda rows, number: [[*map(number, row)] for row in rows],
         "capital": capitalized,
         "sentence": lambda text: f"{capitalized(text)}.",
         "slug": lambda text: re.sub("[^a-z0-9]+", "-", text).strip("-"),
     }
     templates.globals |= {
-        "quoted_list": quoted_list,
-        "responsible": RESPONSIBLE,
         "also_declared": ALSO_DECLARED,
         "no_limit": no_limit,
         "quality_columns": QUALITY_COLUMNS,
@@ -333,12 +319,14 @@ class StatisticView:
 
     @property
     def left_out(self) -> str:
-        """The same in short: only of numbers that are not complete, the first reason."""
-        end = {Complete.YES: ":", Complete.UNKNOWN: ":", Complete.NO: "; at least "}
-        short, *_ = self.complete.removesuffix(" Groups may differ.").split(
-            end[Complete(self.statistic.complete)]
-        )
-        return f"{short.removesuffix('.')}." if short else ""
+        """How much is missing from the numbers; empty for earlier reports."""
+        sentence, share = self.statistic.complete_sentence, exact_or_up(MISSING * 100)
+        short = {
+            Complete.YES: f"At most {share}% of what they count is missing",
+            Complete.UNKNOWN: "It is not known how much is missing",
+            Complete.NO: capitalized(sentence.partition("; at least ")[0]),
+        }[Complete(self.statistic.complete)]
+        return f"{short}." if sentence else ""
 
     @property
     def exact(self) -> bool:
@@ -357,9 +345,11 @@ class StatisticView:
                 cells = tuple(replace(cell, item=cell.item or "no label") for cell in cells)
                 kind = "noisy counts" * bool(numbers.ending)
             counted = self._layout.chosen and numbers.ending == RAW
+            # Counts stand next to percent and ranks.
+            are_counts = counted or (self.statistic.percent and numbers.ending == RAW)
             yield Column(
                 " ".join(filter(None, [self.title, kind])),
-                self._unit_of(numbers.ending),
+                self.statistic.counts if are_counts else self._unit,
                 tuple(map(self._heading_of, names)),
                 cells,
                 tuple(column.name for column in numbers.shown),
@@ -370,11 +360,6 @@ class StatisticView:
                 dates=numbers.dates,
             )
 
-    def _unit_of(self, ending: str) -> str:
-        """The unit of numbers with this ending: counts stand next to percent and ranks."""
-        has_counts = (self.statistic.percent or self._layout.chosen) and ending == RAW
-        return self.statistic.counts if has_counts else self._unit
-
     def _heading_of(self, name: str) -> str:
         return heading_text(name, self._columns.get(name))
 
@@ -384,7 +369,7 @@ class StatisticView:
         if self.history:
             named = self._heading_of
             return [*charts_of_periods(self.history, named, self.percent, zero=self.bars)]
-        key, period = self._axis, self._layout.period
+        key, period = self._layout.axis, self._layout.period
         if not self._drawn or self._layout.scale == "each" or not (key or period):
             return []
         cells, dates = self.numbers[0].cells(), self.numbers[0].dates
@@ -395,12 +380,12 @@ class StatisticView:
             del labels[at]
             groups.setdefault(tuple(labels), []).append(cell)
         labels = [cell.labels[at] for cell in next(iter(groups.values()), ())]
-        is_short = len(labels) <= (MAX_BARS if key and not key.column.is_date else MIN_PERIODS)
+        is_short = len(labels) <= (MAX_BARS if key and key.type != "date" else MIN_PERIODS)
         if is_short or len(groups) > MAX_CHARTS or len(labels) * len(groups) != len(cells):
             return []
         scale = Scale.of(cells, zero=self.bars, dates=dates)
         unit = self._unit and not dates and heading_text("value", Caption(unit=self._unit))
-        heading = self._heading_of(self.statistic.key_names[at] if key is None else key.column.name)
+        heading = self._heading_of(self.statistic.key_names[at] if key is None else key.column)
         along = f"{unit} by {heading}" if unit else heading
         captions = (f"{', '.join(group)}: {along}" if group else along for group in groups)
         return [
@@ -419,30 +404,15 @@ class StatisticView:
 
     @property
     def _any_cut(self) -> bool:
-        """Whether a shown interval ends at a limit of possible numbers, and may be cut.
-
-        False for reports of earlier versions, which do not state the limits.
-        """
-        limits = [
-            [None if end is None else Fraction(end) for end in ends]
-            for ends in self._layout.possible or ()
-        ]
+        """Whether a shown interval ends at a limit of possible numbers, and may be cut."""
+        limits = self._layout.possible or []
         cells = self.numbers[0].cells(MAX_LINES) if limits else ()
         return any(
-            number_of(text) == end
-            for index, cell in enumerate(cells)
-            for text, end in zip((cell.lower, cell.upper), limits[index % len(limits)], strict=True)
-            if text and cell.lower != cell.upper
+            end is not None and text and number_of(text) == Fraction(end)
+            for cell, ends in zip(cells, cycle(limits), strict=False)
+            for text, end in zip((cell.lower, cell.upper), ends, strict=True)
+            if not cell.exact
         )
-
-    @property
-    def _axis(self) -> Axis | None:
-        axis = self._layout.axis
-        if axis is None:
-            return None
-        column = NUMERIC_COLUMNS[axis.type](axis.column, Fraction(axis.step))
-        starts = tuple(map(column.steps_of, axis.starts))
-        return Axis(replace(column, bounds=(starts[0], column.steps_of(axis.end))), starts)
 
     @property
     def _has_ranges(self) -> bool:
@@ -528,6 +498,7 @@ class GroupView:
         columns = [column for view in views for column in view.columns]
         self.grids = list(grids(columns if has_keys else [single_numbers(columns)]))
         self.grids += [grid_of_periods(view.history, view.title) for view in views if view.history]
+        self.is_one = len(views) == len(self.grids) == 1
         self.named = ", ".join(view.title for view in views)
         self.heading = "; ".join(view.heading for view in views)
         if len(views) > MAX_HEADINGS:
@@ -536,11 +507,6 @@ class GroupView:
     def caption(self, grid: Grid) -> str:
         """What a table shows; of one table, what was asked."""
         return self.views[0].asked if self.is_one else grid.title
-
-    @property
-    def is_one(self) -> bool:
-        """Whether there is one statistic, with one table."""
-        return len(self.views) == len(self.grids) == 1
 
 
 def grouped_views(views: Iterable[StatisticView]) -> list[GroupView]:
@@ -569,9 +535,5 @@ def with_names(views: Iterable[StatisticView], part: str) -> list[str]:
 
 def extra_text(digits: Digits) -> Callable[[str, str], str]:
     """How an added column is written; errors have two significant digits, or all."""
-
-    def written(name: str, text: str) -> str:
-        is_error = text and digits == "interval" and name in ("se", "cv")
-        return supported_error(text) if is_error else text
-
-    return written
+    short = {"se", "cv"} if digits == "interval" else {}
+    return lambda name, text: supported_error(text) if text and name in short else text

@@ -12,6 +12,15 @@ from contextlib import suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self, cast
 
+from dpcli.data.polars_text import pl
+from dpcli.fields.json import (
+    CELLS_PLACE,
+    REPORT_VERSION,
+    json_text,
+    parsed_json,
+    require_stated,
+    with_value,
+)
 from dpcli.numeric.exact import exact_or_up
 from dpcli.problems.errors import LedgerError
 from dpcli.problems.light_dataclasses import dataclass
@@ -25,14 +34,6 @@ from dpcli.report.content import (
     content_digest,
     usual_form,
 )
-from dpcli.report.json import (
-    CELLS_PLACE,
-    REPORT_VERSION,
-    json_text,
-    parsed_json,
-    require_stated,
-    with_value,
-)
 from dpcli.report.numbers import (
     DATE_UNIT,
     JSON_COLUMNS,
@@ -43,8 +44,6 @@ from dpcli.report.numbers import (
 )
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from dpcli.ledger.charge import NoisyRelease, RandomizedCollection
     from dpcli.report.collection import CollectionReport
     from dpcli.report.release import ReleaseReport
@@ -112,8 +111,6 @@ class Report:
         stated = load_report(parsed)
         if parsed.get("model") == "local":
             return cls(content, stated)
-        import polars as pl
-
         release = cast("ReleaseReport", stated)
         asked = [column.name for column in release.table_columns]
         names = [column.name for column in JSON_COLUMNS if column.name in asked]
@@ -262,8 +259,6 @@ def _write(named: Sequence[NumberTable], content: io.BytesIO) -> None:
 
 
 def _line(numbers: NumberTable) -> pl.Expr:
-    import polars as pl
-
     labels = [pl.col(f"key{index}").alias(key) for index, key in enumerate(numbers.keys)]
     keys = pl.struct(labels).struct.json_encode() if labels else pl.lit("{}")
     item = pl.struct(pl.when(pl.col("item") != "").then("item")).struct.json_encode()
@@ -282,8 +277,6 @@ def _numbers(
     statistic: PublishedStatisticReport, block: bytes, columns: Sequence[str]
 ) -> Iterator[NumberTable]:
     """The numbers of a statistic from their block, in the order of `MARKS`."""
-    import polars as pl
-
     keys, layout = tuple(statistic.key_names), statistic.layout
     lines = pl.read_lines(block, name="line")
     parts = [_read(part, keys, columns) for part in lines.iter_slices(SLICE)]
@@ -300,8 +293,6 @@ def _read(lines: pl.DataFrame, keys: Sequence[str], names: Sequence[str]) -> pl.
 
     Raises ValueError for keys or items that are not text.
     """
-    import polars as pl
-
     fields = [f"key{at}" for at in range(len(keys))]
     labels = pl.Struct(dict.fromkeys(keys, pl.String))
     marks = dict.fromkeys(MARKS.values(), pl.Boolean)

@@ -9,9 +9,9 @@ from itertools import groupby, pairwise
 from operator import itemgetter
 
 from dpcli.problems.messages import count_text
-from dpcli.report.charts import MAX_BARS, Chart, Mark, Scale, interval_ends
+from dpcli.report.charts import MAX_BARS, Chart, Scale
 from dpcli.report.grids import Grid
-from dpcli.report.numbers import HistoryReport, LineReport, number_of
+from dpcli.report.numbers import CellText, HistoryReport
 from dpcli.statistics.columns import SERIES_COLUMN
 
 MAX_ROWS = 14
@@ -25,28 +25,18 @@ def charts_of_periods(
     history: HistoryReport, heading: Callable[[str], str], percent: str, *, zero: bool
 ) -> Iterator[Chart]:
     """A line over the periods for each number, with the band of its intervals."""
-    first, last = (datetime.date.fromisoformat(end(history.days)) for end in (min, max))
-    length = (last - first).days
-    if not length:
+    dates = {day: datetime.date.fromisoformat(day).toordinal() for day in history.days}
+    first, last = min(dates), max(dates)
+    if first == last:
         return
-
-    at_days = {
-        day: (datetime.date.fromisoformat(day) - first).days / length for day in history.days
-    }
+    at = {day: (dates[day] - dates[first]) / (dates[last] - dates[first]) for day in dates}
     for line in history.lines:
-        revised, scale = [*line.revised_cells], _scale(line, zero=zero)
-        low, size = float(scale.low), float(scale.high - scale.low)
-        columns = (
-            [(float(text) - low) / size for text in part]
-            for part in (line.value, line.lower, line.upper)
-        )
-        marks = [
-            (day, Mark(at_days[day], value, lower, upper, exact=False, flagged=False))
-            for day, value, lower, upper in zip(history.days, *columns, strict=True)
-        ]
-        runs = [tuple(mark for _, mark in run) for run in _runs(sorted(marks, key=itemgetter(0)))]
+        published = sorted(line.cells(history.days), key=itemgetter(0))
+        revised = [*line.revised_cells]
+        scale = Scale.of([cell for _, cell in [*published, *revised]], zero=zero, dates=False)
+        runs = [tuple(scale.mark(cell, at[day]) for day, cell in run) for run in _runs(published)]
         # A mark alone has an interval of its own.
-        runs += [(replace(scale.mark(cell, at_days[day]), flagged=True),) for day, cell in revised]
+        runs += [(replace(scale.mark(cell, at[day]), flagged=True),) for day, cell in revised]
         named = ", ".join(f"{heading(key)} {label}" for key, label in line.keys.items())
         yield Chart(
             title=f"{named}, over {count_text(len(history.days), 'day')}",
@@ -55,20 +45,13 @@ def charts_of_periods(
             + " The table below has the last days, and the JSON report all that are drawn.",
             caption=named,
             scale=scale,
-            names=((0.0, "start", str(first)), (1.0, "end", str(last))),
+            names=((0.0, "start", first), (1.0, "end", last)),
             runs=tuple(runs),
             dotted=len(history.days) <= MAX_BARS,
         )
 
 
-def _scale(line: LineReport, *, zero: bool) -> Scale:
-    """A scale of all numbers of a line; only its ends are exact numbers."""
-    cells = [cell for _, cell in line.revised_cells]
-    ends = [min(line.lower, key=float), max(line.upper, key=float)]
-    return Scale.covering([*map(number_of, ends), *interval_ends(cells)], zero=zero)
-
-
-def _runs(pairs: Sequence[tuple[str, Mark]]) -> Iterator[Sequence[tuple[str, Mark]]]:
+def _runs(pairs: Sequence[tuple[str, CellText]]) -> Iterator[Sequence[tuple[str, CellText]]]:
     """The days in order, split where a gap is longer than both next to it."""
     days = [datetime.date.fromisoformat(day).toordinal() for day, _ in pairs]
     gaps = [second - first for first, second in pairwise(days)]

@@ -12,11 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from dpcli.data.filters import joint_texts
 from dpcli.data.grid_columns import require_numeric
 from dpcli.data.kinds import Axis
-from dpcli.numeric.exact import decimal_text, short_down
-from dpcli.planning.plan import CentralPlan, PlannedStatistic
-from dpcli.planning.words.statistics import counted_phrase, counted_units, number_units
-from dpcli.problems.light_dataclasses import dataclass
-from dpcli.report.json import (
+from dpcli.fields.json import (
     CELLS_PLACE,
     Count,
     Date,
@@ -30,6 +26,10 @@ from dpcli.report.json import (
     if_known,
     number,
 )
+from dpcli.numeric.exact import decimal_text, short_down
+from dpcli.planning.plan import CentralPlan, PlannedStatistic
+from dpcli.planning.words.statistics import counted_phrase, counted_units, number_units
+from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.numbers import (
     DATE_UNIT,
     JSON_COLUMNS,
@@ -97,14 +97,6 @@ class BinsReport(JsonObject):
         labels = None if len(widths) == 1 and len(axis) > SHOWN_BINS else [*axis.labels]
         return cls(column=axis.column.name, count=len(axis), first=first, last=last, labels=labels)
 
-    @property
-    def text(self) -> str:
-        """The bins in words."""
-        bins = f"{self.count:,} bin{'s' * (self.count > 1)} of {self.column}"
-        if self.labels:
-            return f"{bins}: {', '.join(self.labels)}"
-        return f"{bins} from {self.first} to {self.last}" if self.count > 1 else bins
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivateKeysReport(JsonObject):
@@ -167,13 +159,6 @@ class LimitsReport(JsonObject):
     max_rows: Count | None
     max_groups: Count | None
     max_rows_per_group: Count | None
-
-    @property
-    def text(self) -> str:
-        """The limits in words."""
-        named = ((stated.name, getattr(self, stated.name)) for stated in fields(self))
-        stated_limits = [f"{name} {limit:,}" for name, limit in named if limit]
-        return f"{', '.join(stated_limits)} of its own"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

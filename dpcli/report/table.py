@@ -12,13 +12,11 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
-from math import ceil, log10
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from dpcli.data.declared_texts import FORMULA_STARTS
-from dpcli.numeric.exact import decimal_text
+from dpcli.data.polars_text import pl
 from dpcli.privacy.loss import loss_text
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.numbers import ISO_DATE, NumberTable, distinct
@@ -26,9 +24,6 @@ from dpcli.report.report import Report
 from dpcli.statistics.columns import COLUMNS, UNIT, VALUE, TableColumn
 
 if TYPE_CHECKING:
-    import polars as pl
-
-    from dpcli.local.estimate import GroupEstimate
     from dpcli.report.captions import Captioned
     from dpcli.report.release import ColumnReport
     from dpcli.report.statistic import StatisticReport
@@ -90,8 +85,6 @@ class Table:
         A column has one type: where dates share columns with numbers, they are in columns of their
         own at the end, `date`, `date_lower` and `date_upper`, and the shared ones are null.
         """
-        import polars as pl
-
         is_dated = pl.col(STATISTIC).is_in(self.dated) if self.dated else pl.lit(value=False)
         columns = [pl.col(name).str.to_date(ISO_DATE) for name in self.dates]
         for name in self.numbers:
@@ -105,8 +98,6 @@ class Table:
 
 
 def _blank_as_null() -> pl.Expr:
-    import polars as pl
-
     return pl.when(pl.all() != "").then(pl.all())
 
 
@@ -116,8 +107,6 @@ def long_table(published: Sequence[NumberTable]) -> Table:
     Keys are in the order of their first use. If a key has the name `flag`, the column of flags is
     `flag_2`.
     """
-    import polars as pl
-
     keys = list(dict.fromkeys(key for numbers in published for key in numbers.keys))
     columns = published[0].columns if published else COLUMNS
     names = [ITEM, *(column.name for column in columns)]
@@ -144,13 +133,14 @@ def wide_table(published: Sequence[NumberTable], heading: Sequence[str]) -> Tabl
     name of its column. For a statistic that chooses labels, each line has a rank as its key and the
     label as its value.
     """
-    import polars as pl
-
     first = published[0].frame
     keys = first.select(pl.col(r"^key\d+$"), "value" if published[0].chosen else "item")
     series, numeric, dates = keys.get_columns()[: len(heading)], set[str](), set[str]()
     own = wide_columns((numbers, numbers.columns) for numbers in published)
-    header = wide_header(heading, ((numbers.name, column) for numbers, column in own))
+    names = (
+        column.name if column.of_lines else numbers.name + column.ending for numbers, column in own
+    )
+    header = distinct([*heading, *names])
     for name, (numbers, column) in zip(header[len(heading) :], own, strict=True):
         is_label = numbers.chosen and column is VALUE
         series.append(numbers.frame[ITEM if is_label else column.name])
@@ -165,8 +155,6 @@ def crossed(numbers: NumberTable) -> Iterator[NumberTable]:
 
     They are called NAME.LABEL, and blank where there is no number.
     """
-    import polars as pl
-
     lines = numbers.frame.select("key0").unique(maintain_order=True)
     same = [column.name for column in numbers.columns if column.of_lines]
     for (label,), part in numbers.frame.group_by("key1", maintain_order=True):
@@ -188,12 +176,6 @@ def wide_columns(
     return [*own, *reversed(once.values())]
 
 
-def wide_header(heading: Sequence[str], columns: Iterable[tuple[str, TableColumn]]) -> list[str]:
-    """The header of a wide table with these keys, and columns of numbers."""
-    names = (column.name if column.of_lines else name + column.ending for name, column in columns)
-    return distinct([*heading, *names])
-
-
 def csv_text(lines: Iterable[Iterable[str]]) -> bytes:
     """Lines as CSV (RFC 4180) in UTF-8, with LF at line ends."""
     text = io.StringIO()
@@ -203,7 +185,6 @@ def csv_text(lines: Iterable[Iterable[str]]) -> bytes:
 
 
 def _harmless_text(name: str) -> pl.Expr:
-    import polars as pl
     from polars.selectors import by_name
 
     # The name of a key is its own: `pl.col` takes `*` and `^a.*$` for patterns of names.
@@ -219,48 +200,6 @@ def harmless(cell: str) -> str:
     apostrophe in front if they begin like a formula.
     """
     return f"'{cell}" if cell.startswith(FORMULA_STARTS) and not _NUMBER.fullmatch(cell) else cell
-
-
-EXTRA_DIGITS = 3
-"""Digits that are printed after the first digit of the standard error."""
-
-
-def estimate_table(rows: Sequence[GroupEstimate]) -> pl.DataFrame:
-    """Estimates as a table, with numbers as Float64."""
-    import polars as pl
-
-    from dpcli.specification.inputs import ESTIMATE_COLUMNS
-
-    header, *lines = estimate_lines(rows)
-    frame = pl.DataFrame(lines, dict.fromkeys(header, pl.String), orient="row")
-    return Table(frame, frozenset(ESTIMATE_COLUMNS[3:])).typed
-
-
-def estimate_lines(rows: Sequence[GroupEstimate]) -> list[list[str]]:
-    """The header, and one line per estimate."""
-    from dpcli.specification.inputs import ESTIMATE_COLUMNS
-
-    keys = list(dict.fromkeys(name for row in rows for name, _ in row.group))
-    return [
-        [*ESTIMATE_COLUMNS[:2], *keys, *ESTIMATE_COLUMNS[2:]],
-        *(_line(row, keys) for row in rows),
-    ]
-
-
-def _line(row: GroupEstimate, keys: Sequence[str]) -> list[str]:
-    group = dict(row.group)
-    named = [row.column, "frequency" if row.item else "mean"]
-    named += [group.get(key, "") for key in keys]
-    if row.value is None:
-        return [*named, row.item, "0", "", "", "", ""]
-    decimals = max(0, EXTRA_DIGITS - ceil(log10(row.error))) if row.error > 0 else 6
-    numbers = (row.value, Fraction(row.error), row.lower, row.upper)
-    return [
-        *named,
-        row.item,
-        str(row.records),
-        *(decimal_text(number, decimals) for number in numbers),
-    ]
 
 
 Json = dict[str, Any]

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from dpcli.fields.json import REPORT_VERSION, Fact, Facts, JsonNumber
 from dpcli.numeric.exact import exact_or_up, rounded_text
 from dpcli.planning.words.choices import simulated_bounds
 from dpcli.planning.words.statistics import SELECTION_BIAS
 from dpcli.privacy.unit import PersonUnit
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.messages import count_text
-from dpcli.report.json import REPORT_VERSION, Fact, Facts, JsonNumber
 from dpcli.version import __version__
 
 if TYPE_CHECKING:

@@ -28,6 +28,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "ledger, engine": ("ledger", "engine"),
     "local, spark": ("local", "spark"),
     "report": ("report",),
+    "sums": ("sums",),
     "releasing": ("releasing",),
     "simulation": ("simulation",),
     "proof": ("proof",),

@@ -18,9 +18,9 @@ import dpcli
 from dpcli.numeric.arrays import Floats
 from dpcli.problems.errors import UsageError
 from dpcli.report.report import Report
-from dpcli.report.sums import Basis, PublishedSum, sum_of
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.design import Design, NoiseOfNumbers, PublishedAnswer
+from dpcli.sums.sums import Basis, PublishedSum, sum_of
 from tests.laws.test_audit import (
     ALL_DESIGNS,
     FEW,

@@ -7,8 +7,8 @@ import re
 import tomllib
 
 from dpcli.engine.sums.partials import FORMAT
+from dpcli.fields.json import REPORT_VERSION
 from dpcli.ledger.store import VERSION as LEDGER
-from dpcli.report.json import REPORT_VERSION
 from dpcli.version import LIBRARIES, __version__, this_build
 from tests.support.cli import ROOT, Command
 

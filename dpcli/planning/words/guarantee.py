@@ -30,11 +30,11 @@ STRENGTHS = {"strong": 0.5, "moderate": 0.9, "weak": 0.99}
 
 
 def strength(loss: Loss, neighbors: str) -> str:
-    """The protection of a fact about a unit in a word of `STRENGTHS`, or `none`."""
+    """The protection of a fact about a unit in a word of `STRENGTHS`, or `no limit`."""
     # A rho would have to hold without exceptions.
     between = loss_between_values(replace(loss, rho=None), Neighbors(neighbors))
     high = posterior_range(between, PRIOR)[1]
-    return next((word for word, most in STRENGTHS.items() if high <= most), "none")
+    return next((word for word, most in STRENGTHS.items() if high <= most), "no limit")
 
 
 def promise(spec: Spec) -> str:

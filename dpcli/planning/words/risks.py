@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from enum import Enum
+from enum import StrEnum
 from fractions import Fraction
 
 from dpcli.data.grid_columns import numeric_columns
+from dpcli.fields.json import JsonObject
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan, PlannedStatistic
 from dpcli.planning.words.data import limits_groups
 from dpcli.planning.words.guarantee import PRIOR, STRENGTHS, headline, presence_headline
@@ -46,7 +47,7 @@ MAX_NAMES = 6
 """Names that a sentence lists; it only counts further ones."""
 
 
-class Verdict(Enum):
+class Verdict(StrEnum):
     """The verdict on a risk; only the data owner can answer an open question.
 
     A risk that the data owner has answered is declared, not met: no program can check the answer.
@@ -56,6 +57,11 @@ class Verdict(Enum):
     WARNED = "warned"
     DECLARED = "declared"
     OPEN = "open"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Verdict | None:
+        """The verdict that earlier versions wrote in another way."""
+        return cls.OPEN if value == "for the steward to answer" else None
 
 
 MET, WARNED, DECLARED, OPEN = Verdict
@@ -73,25 +79,28 @@ DECLARATIONS = {
 """What the data owner states at each key of `declarations`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A risk, its verdict with the reason, and what the data owner declares about it.
-
-    The `description` is a question; `declared_as` is the key under `declarations:` that answers it,
-    if there is one. A `warning` states what to do.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding(JsonObject):
+    """A risk, its verdict with the reason, and what the data owner declares about it."""
 
     risk: str
     description: str
+    """The risk as a question."""
     verdict: Verdict
     found: str
-    answer: str = ""
-    declared_as: str = ""
-    warning: str = ""
+    """What dpcli states about it."""
+    warning: str | None
+    """The same to readers in one sentence, where it is warned of."""
+    answer: str | None
+    """What the spec declares."""
+    declared_as: str | None
+    """The key under `declarations` that answers it."""
+    advice: str | None = None
+    """What the author of the spec can do about a warning."""
 
     @property
     def sentences(self) -> Iterator[str]:
-        """The reason, and the answer of the data owner or how to give one."""
+        """The reason, and the answer of the data owner, or what none was given to."""
         yield self.found
         if self.answer:
             end = "" if self.answer.endswith((".", "!", "?")) else "."
@@ -99,11 +108,18 @@ class Finding:
         if self.verdict is DECLARED:
             yield "No program can check what is declared."
         elif self.verdict is OPEN:
-            asks = self.declared_as or "population"
-            yield (
-                f"Open until the data owner declares {DECLARATIONS[asks]} "
-                f"(`declarations: {asks}:` in the spec)."
-            )
+            yield f"The data owner has not declared {DECLARATIONS[self._asks]}."
+
+    @property
+    def prompt(self) -> str:
+        """What the author of the spec can do about it; empty if nothing."""
+        if self.verdict is OPEN:
+            return f"Answer under `declarations: {self._asks}:` in the spec."
+        return self.advice or ""
+
+    @property
+    def _asks(self) -> str:
+        return self.declared_as or "population"
 
 
 def risks(plan: Plan, window: int | None = None) -> tuple[Finding, ...]:
@@ -121,8 +137,22 @@ def risks(plan: Plan, window: int | None = None) -> tuple[Finding, ...]:
         asks = table.get("asks", "")
         declared = plan.spec.declarations.answer(asks) if asks else ""
         answered = DECLARED if declared and verdict is OPEN else verdict
-        warning = fill_sentence(table["warning"], **facts) if verdict is WARNED else ""
-        findings.append(Finding(name, table["question"], answered, words, declared, asks, warning))
+        warned = [
+            fill_sentence(table[key], **facts) if verdict is WARNED and key in table else None
+            for key in ("warning", "advice")
+        ]
+        findings.append(
+            Finding(
+                risk=name,
+                description=table["question"],
+                verdict=answered,
+                found=words,
+                warning=warned[0],
+                answer=declared or None,
+                declared_as=asks or None,
+                advice=warned[1],
+            )
+        )
     return tuple(findings)
 
 
@@ -187,7 +217,7 @@ def _of_collection(plan: LocalPlan) -> tuple[dict[str, object], list[RiskVerdict
     """The arguments and the verdicts, as `_of_release`, that only a collection has."""
     steps = _listed(response.column.name for response in plan.spec.responses if response.steps)
     bias = (WARNED, "steps") if steps else (MET, "no_steps")
-    return {"steps": steps}, [("bias", *bias), ("small groups", OPEN, "local")]
+    return {"changed": steps}, [("bias", *bias), ("small groups", OPEN, "local")]
 
 
 def _verdicts(plan: Plan, window: int | None, own: Iterable[RiskVerdict]) -> Iterator[RiskVerdict]:

@@ -161,8 +161,7 @@ def curvature_sentence() -> str:
     return (
         "no error of the coefficients is known before a release; intervals follow from noisy "
         f"products of the inputs, with {percent}% of the loss, and contain the coefficients "
-        "of the same ridge regression without noise; `dpcli simulate` estimates errors on "
-        "synthetic rows"
+        "of the same ridge regression without noise"
     )
 
 

@@ -174,8 +174,9 @@ def test_any_account_takes_a_period(
     released(dpcli, spec, visits, "--period", period, "--metadata", "m.json", *words)
     page = reports[0].read_text(encoding="utf-8")
     published = page.partition("## What was published")[2].strip()
-    assert published.startswith(f"Period: {period}.")
-    assert f"Period: {period}." in reports[1].read_text(encoding="utf-8")
+    assert published.startswith(f"- Period: {period}\n")
+    row = f"<dt>Period</dt><dd><bdi>{period}</bdi></dd>"
+    assert row in reports[1].read_text(encoding="utf-8")
     assert json.loads(reports[2].read_text(encoding="utf-8"))["reference_period"] == period
     assert json.loads((tmp_path / "m.json").read_text(encoding="utf-8"))["dc:temporal"] == period
     again = dpcli("release", spec, visits, "-q", "-o", "n.csv", "--release-id", "r")

@@ -74,7 +74,7 @@ class Most(NamedTuple):
 
 
 LIMITS = {
-    "town": Most(4, 600, 2_500),
+    "town": Most(4, 650, 2_500),
     "dates": Most(4, 700, 2_900),
     "tables": Most(5, 1_200, 3_400),
     "town-people": Most(4, 900, 3_100),

@@ -17,12 +17,12 @@ from typing import Any
 
 import pytest
 
+from dpcli.fields.json import REPORT_VERSION
 from dpcli.ledger import entries, store
 from dpcli.ledger.balance import AccountTerms
 from dpcli.ledger.chain import LedgerEntry, entry_digest
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.problems.errors import LedgerError
-from dpcli.report.json import REPORT_VERSION
 from tests.oracles.files import batches
 from tests.support.cli import DATA, SPEC, Command, dpcli
 from tests.support.ledgers import charge, render

@@ -69,15 +69,18 @@ def test_every_finding_has_a_question_and_a_reason(path: Path) -> None:
 
 @pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
 def test_an_open_question_names_what_answers_it(path: Path) -> None:
-    """The last sentence has the key of the spec, and what to declare; others have no such one."""
+    """Readers learn what is not declared, and the author of the spec under which key it is."""
     for finding in findings(path.read_text(encoding="utf-8"), path.parent).values():
         *_, last = finding.sentences
-        asked = last.startswith("Open until the data owner declares ")
+        asked = last.startswith("The data owner has not declared ")
 
         assert asked == (finding.verdict is Verdict.OPEN)
+        assert bool(finding.prompt) == (finding.verdict in (Verdict.OPEN, Verdict.WARNED)) or (
+            finding.risk == "bias"
+        )
         if asked:
             key = finding.declared_as or "population"
-            assert last.endswith(f"(`declarations: {key}:` in the spec).")
+            assert finding.prompt == f"Answer under `declarations: {key}:` in the spec."
             assert key in DeclarationsModel.model_fields
 
 

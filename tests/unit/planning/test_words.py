@@ -327,8 +327,8 @@ def test_the_stated_change_is_in_the_norm_that_the_noise_is_made_for(
         ("2", "0", "add-remove", "moderate"),
         ("2", "0", "change-one", "strong"),
         ("3", "1e-7", "add-remove", "weak"),
-        ("4", "0", "add-remove", "none"),
-        ("0.1", "0.4", "change-one", "none"),
+        ("4", "0", "add-remove", "no limit"),
+        ("0.1", "0.4", "change-one", "no limit"),
     ],
 )
 def test_the_protection_in_a_word(epsilon: str, delta: str, neighbors: str, word: str) -> None:

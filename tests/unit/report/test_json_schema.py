@@ -100,7 +100,7 @@ def undated(page: bytes, report: Report) -> bytes:
 def test_the_schema_states_which_values_may_be_null(schema: dict[str, Any]) -> None:
     """What has a default is absent rather than null; keys and forms are those of reports."""
     parts = schema["$defs"]
-    risk, spec, flags = (parts[name] for name in ("RiskReport", "SpecReport", "FlagsReport"))
+    risk, spec, flags = (parts[name] for name in ("Finding", "SpecReport", "FlagsReport"))
 
     assert "warning" in risk["required"]
     assert {"type": "null"} in risk["properties"]["warning"]["anyOf"]

@@ -15,8 +15,10 @@ from xml.etree import ElementTree
 import pytest
 
 from dpcli.data.dates import DateColumn
+from dpcli.data.grid_columns import require_numeric
 from dpcli.data.kinds import Axis
 from dpcli.data.number_columns import IntegerColumn
+from dpcli.fields.json import JsonNumber
 from dpcli.report.charts import Scale, chart_over_bins
 from dpcli.report.digits import supported
 from dpcli.report.numbers import CellText
@@ -28,6 +30,7 @@ from dpcli.report.render import (
     markdown_text,
     prose,
 )
+from dpcli.report.statistic import AxisReport
 from dpcli.statistics.postprocessing import Flag
 from tests.support.browser import BROWSER, faults
 from tests.support.cli import ROOT, Command
@@ -141,7 +144,7 @@ def test_a_page_with_hostile_texts_loads_nothing_from_elsewhere(hostile: str) ->
 
 
 def test_gray_numbers_have_enough_contrast() -> None:
-    """The color of flagged numbers has a contrast of 4.5 with the paper: light, dark, printed."""
+    """The color of flagged numbers has a contrast of 4.5 with the paper, which is light or dark."""
     style = (ROOT / "dpcli" / "report" / "templates" / "report.css").read_text(encoding="utf-8")
 
     def light(color: str) -> float:
@@ -153,7 +156,7 @@ def test_gray_numbers_have_enough_contrast() -> None:
 
     schemes = re.findall(r"--paper: (#\w{6});.*?--soft: (#\w{6});", style)
     assert "tr.flagged td { color: var(--soft); }" in style
-    assert len(schemes) == 3
+    assert len(schemes) == 2
     for paper, soft in schemes:
         low, high = sorted((light(paper), light(soft)))
         assert (high + 0.05) / (low + 0.05) >= 4.5
@@ -223,9 +226,17 @@ DAYS = DateColumn("day", bounds=(18262, 18627))
 AGES = IntegerColumn("<b>age</b>", bounds=(0, 99))
 
 
+def stated(key: Axis) -> AxisReport:
+    """What a report states of the bins of a column."""
+    column = require_numeric(key.column)
+    starts = [column.text(start) for start in key.starts]
+    end, step = column.text(column.upper), JsonNumber.of(column.step)
+    return AxisReport(column=column.name, type=column.kind, step=step, starts=starts, end=end)
+
+
 def drawn(cells: list[CellText], key: Axis) -> str:
     """A chart as it is on a page."""
-    chart = chart_over_bins(cells, key, Scale.covering([], zero=True), "95%")
+    chart = chart_over_bins(cells, stated(key), Scale.covering([], zero=True), "95%")
     macros: Any = environment("html").get_template("charts.html.j2").module
     return str(macros.chart(chart)).strip()
 
@@ -251,10 +262,8 @@ def test_a_line_states_that_bins_differ_in_width(starts: range, note: str) -> No
     key = Axis(AGES, starts)
     cells = [CellText("n", {}, key.label(n), "5", "3", "7", Flag.NONE) for n in range(len(key))]
 
-    assert (
-        chart_over_bins(cells, key, Scale.covering([], zero=True), "95%", "age").caption
-        == f"age{note}"
-    )
+    chart = chart_over_bins(cells, stated(key), Scale.covering([], zero=True), "95%", "age")
+    assert chart.caption == f"age{note}"
 
 
 def test_a_suppressed_number_interrupts_a_line() -> None:
@@ -371,13 +380,24 @@ def test_the_summary_states_who_is_responsible_and_what_is_missing(
     report = tmp_path / "r.md"
     with spec.open("a", encoding="utf-8") as file:
         file.write("declarations: {curator: The Town, contact: town@example.org}\n")
-    done = dpcli("release", spec, data, "-q", "--report", report)
+    stored = ("--report", report, "--report", report.with_suffix(".json"))
+    done = dpcli("release", spec, data, "-q", *stored)
 
     assert done.status == 0, done.err
     text = report.read_text(encoding="utf-8").split("## Results")[0]
     assert "- Publisher: The Town" in text
     assert "- Contact: town\\@example.org" in text
     assert "- Purpose: not stated" in text
+    digest = json.loads(report.with_suffix(".json").read_bytes())["content_sha256"]
+    assert re.findall("[0-9a-f]{64}", text)[0] == digest
+
+
+def test_pages_ask_nothing_of_the_author_of_the_spec(reports: Reports) -> None:
+    """What to declare, to simulate or to lower is for `dpcli check` and `dpcli plan --risks`."""
+    page, _, _ = reports.text(".md").partition("### The spec")
+
+    asked = ("declarations:", "declare ", "dpcli simulate", "smaller budget", "lower it")
+    assert [words for words in asked if words in page.lower()] == []
 
 
 def test_a_report_never_replaces_a_table(

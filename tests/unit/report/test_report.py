@@ -12,10 +12,10 @@ import polars as pl
 import pytest
 from jsonschema import Draft202012Validator
 
+from dpcli.fields.json import json_text
 from dpcli.report import report as reports
 from dpcli.report.content import FIRST, LAST
 from dpcli.report.formats import report_schema
-from dpcli.report.json import json_text
 from dpcli.report.numbers import RAW, NumberTable
 from dpcli.report.release import ReleaseReport
 from dpcli.report.render import render_page

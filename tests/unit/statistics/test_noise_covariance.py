@@ -91,7 +91,7 @@ def test_the_covariance_is_that_of_drawn_noise(statistic: str, unit: str, epsilo
         for chosen in random.integers(0, 2, (SUMS, len(whole))).astype(np.float64):
             deviation = np.sqrt(chosen @ whole @ chosen)
             width = normal_quantile(float(1 - CONFIDENCE)) * deviation
-            # Half a step for whole numbers, as in `dpcli.report.sums`.
+            # Half a step for whole numbers, as in `dpcli.sums.sums`.
             held = abs(numbers @ chosen) <= width + 0.5
             assert 0.94 <= held.mean() <= (0.965 if deviation > 20 else 1)
 

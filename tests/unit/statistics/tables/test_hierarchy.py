@@ -14,8 +14,8 @@ from dpcli.planning.plan import PlannedStatistic
 from dpcli.planning.planner import make_plan
 from dpcli.problems.errors import SpecError
 from dpcli.report.report import Report
-from dpcli.report.sums import Basis, sum_of
 from dpcli.specification.load import parse_central_spec, read_central_spec
+from dpcli.sums.sums import Basis, sum_of
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import answers_about, read_people
 from tests.support.rules import also_slow, mostly_extended

@@ -21,6 +21,7 @@ from itertools import combinations
 from math import ceil, floor, sqrt
 from typing import TYPE_CHECKING
 
+from dpcli.data.polars_text import pl
 from dpcli.noise import NOISES
 from dpcli.noise.distribution import NO_NOISE, Noise
 from dpcli.noise.sums import summed_margin
@@ -39,9 +40,7 @@ from dpcli.statistics.estimates import NONNEGATIVE, Estimates, Limits
 from dpcli.statistics.postprocessing import Flag
 
 if TYPE_CHECKING:
-    import polars as pl
-
-    from dpcli.report.json import JsonRow
+    from dpcli.fields.json import JsonRow
     from dpcli.report.privacy import MechanismReport
     from dpcli.report.statistic import PublishedStatisticReport
 
@@ -214,8 +213,6 @@ def _addends(report: Report, conditions: Conditions) -> Addends:
     Raises UsageError if there are none, if no number has one of the accepted values, or if they are
     of several statistics.
     """
-    import polars as pl
-
     tables = [
         (stated, table)
         for stated, named in zip(report.release.statistics, report.numbers, strict=True)
@@ -263,8 +260,6 @@ def _require_disjoint(stated: PublishedStatisticReport, chosen: pl.DataFrame) ->
     Two numbers are about different rows if they differ in the item, or in a key over which neither
     is a total. The columns of `chosen` are the statistic, the keys and the item.
     """
-    import polars as pl
-
     if SERIES_COLUMN in chosen.columns and stated.series and chosen[SERIES_COLUMN].n_unique() > 1:
         kinds = chosen[SERIES_COLUMN].unique(maintain_order=True).to_list()
         raise UsageError.about("sum-refused.series", name=chosen[0, 0], one=kinds[0])

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import MISSING, Field, fields, is_dataclass
+from enum import StrEnum
 from fractions import Fraction
 from functools import cache
 from math import ceil
@@ -199,14 +200,14 @@ def _loaded(kind: Any, value: Any) -> Any:
                 return _loaded(part, value)
     elif kind is JsonRow and type(value) is list:
         return JsonRow(_loaded(JsonNumber, item) for item in value)
-    elif origin is list and type(value) is list:
-        return [_loaded(args[0], item) for item in value]
-    elif origin is tuple and type(value) is list and len(value) == len(args):
-        return tuple(map(_loaded, args, value))
+    elif origin in (list, tuple) and type(value) is list:
+        is_free = origin is list or args[-1] is ...
+        kinds = args[:1] * len(value) if is_free else args
+        return origin(_loaded(each, item) for each, item in zip(kinds, value, strict=True))
     elif origin is dict and type(value) is dict:
         return {key: _loaded(args[1], item) for key, item in value.items()}
-    elif origin is None and issubclass(kind, JsonObject):
-        return kind.load(value)
+    elif origin is None and issubclass(kind, JsonObject | StrEnum):
+        return getattr(kind, "load", kind)(value)
     elif kind in (int, JsonNumber) and isinstance(value, str) and _NUMBER.fullmatch(value):
         # Early versions wrote numbers as texts.
         return kind(value)

@@ -1,0 +1,1 @@
+"""Sums of published numbers, made of a stored report alone."""
