@@ -35,6 +35,7 @@ from dpcli.report.numbers import RAW, columns_named, wide_layout
 from dpcli.report.privacy import LedgerReport, PrivacyReport
 from dpcli.report.statistic import LayoutReport, PublishedStatisticReport
 from dpcli.specification.model import Caption, Spec
+from dpcli.specification.yaml_reader import read_tree
 from dpcli.statistics.columns import (
     COLUMNS,
     FACT_COLUMNS,
@@ -100,6 +101,8 @@ class SpecReport(JsonObject):
     columns: list[ColumnReport]
     """The columns that the spec declares."""
     text: str
+    content: dict[str, object] | None = None
+    """What the text states, with all scalars as texts; absent in reports of earlier versions."""
     files: list[FileReport] | None = None
     """The files that the spec names, such as lists of codes, if any."""
 
@@ -109,8 +112,10 @@ class SpecReport(JsonObject):
         captions = spec.column_captions
         # A file may be named several times.
         digests = {file.name: file.sha256 for file in spec.named_files}
+        content, _, _ = read_tree(spec.text.encode(), "")
         return cls.read(
             spec,
+            content=content,
             title=spec.caption.title or None,
             note=spec.caption.note or None,
             columns=[
