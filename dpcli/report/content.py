@@ -83,9 +83,11 @@ def content_digest(stated: str, numbers: Iterable[Sequence[NumberTable]]) -> str
     first, *others = canonical(parsed_json(stated)).split(canonical(CELLS_PLACE))
     digest = hashlib.sha256(first.encode())
     for named, following in zip(numbers, others, strict=True):
-        for index, lines in enumerate(_lines(named)):
-            digest.update(f"{',' if index else '['}{lines}".encode())
-        digest.update(f"{']' if any(len(one.frame) for one in named) else '[]'}{following}".encode())
+        before = "["
+        for lines in _lines(named):
+            digest.update(f"{before}{lines}".encode())
+            before = ","
+        digest.update(f"{'[]' if before == '[' else ']'}{following}".encode())
     return digest.hexdigest()
 
 

@@ -104,14 +104,13 @@ class SpecReport(JsonObject):
     content: dict[str, object] | None = None
     """What the text states, with all scalars as texts; absent in reports of earlier versions."""
     files: list[FileReport] | None = None
-    """The files that the spec names, such as lists of codes, if any."""
+    """The files that the spec names, such as lists of codes, in order and as often as it names
+    them; absent without any."""
 
     @classmethod
     def of(cls, spec: Spec) -> SpecReport:
         """What a report states about a spec itself."""
         captions = spec.column_captions
-        # A file may be named several times.
-        digests = {file.name: file.sha256 for file in spec.named_files}
         content, _, _ = read_tree(spec.text.encode(), "")
         return cls.read(
             spec,
@@ -124,7 +123,7 @@ class SpecReport(JsonObject):
                 )
                 for column in spec.columns
             ],
-            files=[FileReport(name=name, sha256=digest) for name, digest in digests.items()]
+            files=[FileReport(name=file.name, sha256=file.sha256) for file in spec.named_files]
             or None,
         )
 
