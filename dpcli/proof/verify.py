@@ -8,8 +8,7 @@ chain of the ledger, and compares each cell of the tables. It cannot know what t
 program did what the report states. A consistent report of a release that never was is found by `--digest`,
 the digest of the content on the page that was signed.
 
-Sources: Bun and Steinke 2016 (rho); Canonne, Kamath and Steinke 2020 (discrete noise); Balle and Wang 2018
-(Gaussian delta); Kairouz, Oh and Viswanath 2015 (advanced); Doroshenko and others 2022 (losses on a grid).
+Sources: Bun and Steinke 2016; Canonne, Kamath and Steinke 2020; Balle and Wang 2018; Doroshenko et al. 2022.
 """
 # fmt: off
 
@@ -43,8 +42,7 @@ def exact(value: Any) -> Fraction:
     """A number, or a text with a decimal or a fraction, exactly."""
     if isinstance(value, str) and not EXACT.fullmatch(value):
         raise ValueError("a text is no number")
-    over, _, under = value.partition("/") if isinstance(value, str) else (value, "", "")
-    return Fraction(over) / int(under or 1)
+    return Fraction(value)
 
 def whole(value: Any) -> int:
     """A whole number."""
@@ -151,7 +149,6 @@ class Sens(NamedTuple):
 
 Change = tuple[int, ...]  # how the numbers of one group change
 RULES = "sums distinct choices nested indicators signed divided scaled quadratic effects"
-# Of K-norm noise: how increases, and decreases, become one number, and how both do.
 NORMS: dict[str, tuple[Callable[..., int], Callable[..., int]]] = {
     "zero-one": (max, sum), "cube": (max, max), "exchange": (sum, max), "fixed-sum": (sum, max),
     "tables": (sum, sum), "moved-tables": (sum, max), "exchanged-tables": (sum, max)}
@@ -235,7 +232,7 @@ class Terms:
         return max(join(max(map(measure, self.changes(*rows))) for rows in place)
                    for place in self.placements(exchanged))
     def norm(self, exchanged: bool, name: str, single: bool) -> int:
-        """The largest norm of a change of one vector, or of all with one for each group."""
+        """The largest K-norm: increases and decreases are folded to two numbers, and these are joined."""
         fold, join = NORMS[name]
         def side(sign: int) -> Callable[[Change], int]:
             return lambda change: fold([max(sign * x, 0) for x in change])
@@ -485,7 +482,6 @@ def convolved(first: Losses, second: Losses) -> Losses:
 
 # --- The report
 
-# What a report calls the noise of each mechanism.
 KINDS = {"laplace": "discrete-laplace", "geometric": "discrete-laplace",
          "gaussian": "discrete-gaussian", "k_norm": "discrete-k-norm", "exponential": "exponential",
          "permute_and_flip": "permute-and-flip", "objective": "objective", "none": "exact"}
@@ -592,8 +588,7 @@ class Verifier(Findings):
             of_group = [(exact(event["scale"]), Sens.read(event)) for event in group]
             keys = *LOSS, "keys_delta"
             epsilon, delta, fail = (sum((exact(one.get(key, 0)) for one in group), ZERO) for key in keys)
-            holds = gaussian_holds(of_group, epsilon, delta - fail)
-            self.require(holds, name, "its noise has a greater delta at its epsilon")
+            self.require(gaussian_holds(of_group, epsilon, delta - fail), name, "its noise has another delta")
         spent = Answer.joined(answers)
         self.answers += [(one, disjoint) for one in ([spent] if joint else answers)]
         in_rho = "rho" in asked or ("epsilon" not in asked and self.privacy["composition"] == "zcdp")
@@ -619,7 +614,7 @@ class Verifier(Findings):
         own = terms.groups if terms.rule == "choices" else cells if terms.rule == "pairs" else terms.cells
         self.require(cells == own and is_step, where, "the number of its cells, or its step")
         if terms.rule == "choices":
-            rounds = part.get("k", len(event.get("quantiles") or [1]).bit_length())
+            rounds = whole(asked.get("k", part.get("k", len(event.get("quantiles") or [1]).bit_length())))
             self.require(event["picks"] == terms.counted >= rounds, where, "the number of its choices")
         for inner in (terms, *terms.of, *(deeper for of in terms.of for deeper in of.of)):
             self.check_terms(kind, part, inner, asked, where)
@@ -665,7 +660,8 @@ class Verifier(Findings):
         self.require(terms.is_row == (unit == "row"), where, "its unit is another one")
         if terms.is_row:
             return
-        of_people = "people" in self.spec and "people" in (part.get("counts"), asked.get("of"))
+        of_people = asked.get("of") == "people" or (part.get("counts") == "people" and any(
+            key in canonical(asked) for key in self.spec.get("people") or ()))
         rows, most, groups = (whole(unit[key]) for key in LIMITS)
         if any(key in asked for key in LIMITS):
             rows, most, groups = own_limits(asked, self.spec["privacy"]["unit"], most)
@@ -684,7 +680,10 @@ class Verifier(Findings):
             rows = min(rows, terms.counted or rows)
         least = rows, most, min(groups, terms.groups or groups)
         holds = all(own >= one for own, one in zip(terms.limits, least, strict=True))
-        self.require(holds, where, f"its limits {[*terms.limits]} are below {[*least]}")
+        statistic, several = part.get("statistic"), whole(asked.get("max_selected", terms.numbers))
+        is_some = statistic in ("selections", "count_missing") and 0 < terms.counted < several
+        is_clamp = terms.stated.get("clamp") and "unit_bounds" not in asked and statistic != "count_distinct"
+        self.require(holds and not is_some and not is_clamp, where, f"its limits {[*terms.limits]} are not {[*least]}")
     def check_response(self, _: str, name: str, part: Json) -> None:
         """A response of the local model: its probabilities, or its noise."""
         event, of, mechanism, ratio = part["event"], part["parameters"], part["mechanism"], ZERO
@@ -743,7 +742,7 @@ class Verifier(Findings):
         self.states("account, first release", is_first, not earlier)
         for key in LOSS:
             if is_first or (is_plain and not is_cut):
-                self.states("account, before", before, {key: sum((one["loss"][key] for one in earlier), ZERO)})
+                self.states("account", before, {key: sum((one["loss"][key] for one in earlier), ZERO)})
             if not (is_series or window) and (is_first or is_plain):
                 wide = ROUNDED if is_plain else Fraction(1, 100)
                 self.states("account, after", after, {key: before[key] + spent[key]}, wide)
@@ -843,7 +842,8 @@ class Verifier(Findings):
         """The lines of a wide table: one for each group, with columns for each statistic."""
         headings = [one["layout"]["columns"] for one in self.report["statistics"]]
         width = max([len(one) for one in headings if one == header[:len(one)]], default=0)
-        by_line, ranks = dict[Any, Json](), Counter[Any]()
+        found, ranks = dict[Any, Json](), Counter[Any]()
+        own = "lower", "upper", "flag", "complete", *optional
         for layout, name, cell in self.cells():
             named, group, item = name, [*cell["keys"].values()], cell["item"]
             ranks[named, *group] += 1
@@ -852,12 +852,12 @@ class Verifier(Findings):
                 named, group = f"{named}.{group[1]}", group[:1]
             group += [item] * (len(layout["columns"]) > len(group))
             if named in header and layout["columns"] == header[:width]:
-                line = by_line.setdefault(tuple(group), {})
+                line = found.setdefault(tuple(group), {})
                 line |= {key: cell.get(key) for key in optional}
-                own = "lower", "upper", "flag", "complete", *optional
                 line |= {f"{named}_{key}": cell.get(key) for key in own}
                 line[named] = cell["item" if layout["chosen"] and not cell.get("raw") else "value"]
-        return [[*group, *map(line.get, header[width:])] for group, line in by_line.items()]
+        names = [(one, re.sub(r"_\d+$", "", one)) for one in header[width:]]
+        return [[*group, *(line.get(a, line.get(b)) for a, b in names)] for group, line in found.items()]
 
 def own_limits(stated: Json, defaults: Json, rows: int) -> list[int]:
     """The limits that an entry states, else those of the unit, else the rows."""
