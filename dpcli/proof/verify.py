@@ -148,7 +148,8 @@ class Sens(NamedTuple):
         return Sens(self.l0 * len(sizes), self.l1 * sum(sizes), squares, self.linf * max(sizes))
 
 Change = tuple[int, ...]  # how the numbers of one group change
-RULES = "sums distinct choices nested indicators signed divided scaled quadratic effects"
+STEPPED = "sums", "nested", "quadratic", "divided", "vectors", "distinct", "indicators", "signed"
+RULES = *STEPPED, "choices", "scaled", "effects"
 NORMS: dict[str, tuple[Callable[..., int], Callable[..., int]]] = {
     "zero-one": (max, sum), "cube": (max, max), "exchange": (sum, max), "fixed-sum": (sum, max),
     "tables": (sum, sum), "moved-tables": (sum, max), "exchanged-tables": (sum, max)}
@@ -278,7 +279,7 @@ def sensitivity(t: Terms, exchanged: bool, candidates: Any = None) -> Sens:
     if t.rule == "tables":
         l0, _, squares, _ = map(sum, zip(*parts, strict=True))
         return Sens(l0, t.norm(exchanged, t.stated["norm"], False), squares, max(one.linf for one in parts))
-    if t.rule not in RULES.split():
+    if t.rule not in RULES:
         raise NotImplementedError(f"the bound `{t.rule}` is not recomputed here")
     found = Sens(t.largest(exchanged, lambda change: sum(map(bool, change))),
                  t.largest(exchanged, lambda change: sum(map(abs, change))),
@@ -609,8 +610,10 @@ class Verifier(Findings):
             "mechanism": {"kind": KINDS[mechanism], "scale": scale * unit, "grid": unit},
             "sensitivity": {"l0": one.l0, "l1": one.l1 * unit, "linf": one.linf * unit,
                             "l2": compute(Decimal.sqrt, one.squares * unit**2)}})
-        steps = [exact(one["step"]) / exact(one.get("times", 1)) for one in (terms.of or [terms])[0].factors]
-        is_step = terms.rule not in ("sums", "nested") or math.prod(steps, start=Fraction(1)) == unit
+        of = (terms.of or [terms])[0].factors
+        powers = terms.sizes if terms.rule == "divided" else [1 + (terms.rule == "quadratic")] * len(of)
+        steps = [(exact(f["step"]) / f.get("times", 1)) ** max(n, 1) for f, n in zip(of, powers, strict=False)]
+        is_step = terms.rule not in STEPPED or len(powers) != len(of) or math.prod(steps) == unit
         own = terms.groups if terms.rule == "choices" else cells if terms.rule == "pairs" else terms.cells
         self.require(cells == own and is_step, where, "the number of its cells, or its step")
         if terms.rule == "choices":
@@ -674,7 +677,6 @@ class Verifier(Findings):
         elif terms.stated.get("clamp"):
             rows, most = 1, groups
         elif not (by or part.get("bins") or part.get("hierarchy")) and terms.rule == "sums":
-            # Without groups, all rows of a person may be in the only one.
             rows, groups = most if terms.numbers == 1 else rows, 1
         if terms.rule == "distinct":
             rows = min(rows, terms.counted or rows)
@@ -683,7 +685,7 @@ class Verifier(Findings):
         statistic, several = part.get("statistic"), whole(asked.get("max_selected", terms.numbers))
         is_some = statistic in ("selections", "count_missing") and 0 < terms.counted < several
         is_clamp = terms.stated.get("clamp") and "unit_bounds" not in asked and statistic != "count_distinct"
-        self.require(holds and not is_some and not is_clamp, where, f"its limits {[*terms.limits]} are not {[*least]}")
+        self.require(holds and not is_some and not is_clamp, where, f"limits {[*terms.limits]}: {[*least]}")
     def check_response(self, _: str, name: str, part: Json) -> None:
         """A response of the local model: its probabilities, or its noise."""
         event, of, mechanism, ratio = part["event"], part["parameters"], part["mechanism"], ZERO
@@ -753,9 +755,7 @@ class Verifier(Findings):
                 rest = max(all_of_it[key] - used[key], ZERO)
                 self.require(abs(left[key] - rest) <= ROUNDED * all_of_it[key], "account", f"the {key} left")
             self.require(max(spent[key], after[key]) <= budget[key], "account", f"{key} is above the budget")
-        if window:
-            year = {key: -(-365 // whole(window["periods"])) * budget[key] for key in LOSS}
-            self.states("window", window, {"per_year_at_most": year, "per_window": after})
+        self.states("window", window, {"per_window": after} if window else {})
         if not is_first and (not is_plain or is_series):
             self.unchecked["account"] = "what earlier releases cost together, the ledger says"
     def check_chain(self) -> None:
