@@ -612,8 +612,8 @@ class Verifier(Findings):
                             "l2": compute(Decimal.sqrt, one.squares * unit**2)}})
         of = (terms.of or [terms])[0].factors
         powers = terms.sizes if terms.rule == "divided" else [1 + (terms.rule == "quadratic")] * len(of)
-        steps = [(exact(f["step"]) / f.get("times", 1)) ** max(n, 1) for f, n in zip(of, powers, strict=False)]
-        is_step = terms.rule not in STEPPED or len(powers) != len(of) or math.prod(steps) == unit
+        step = [(exact(f["step"]) / f.get("times", 1)) ** max(n, 1) for f, n in zip(of, powers, strict=False)]
+        is_step = terms.rule not in STEPPED or len(powers) != len(of) or math.prod(step) == unit
         own = terms.groups if terms.rule == "choices" else cells if terms.rule == "pairs" else terms.cells
         self.require(cells == own and is_step, where, "the number of its cells, or its step")
         if terms.rule == "choices":
