@@ -36,6 +36,11 @@ class SeriesQuery(QueryOfNumbers):
     def kept(self) -> int:
         """How many earlier sums an answer can need."""
 
+    @property
+    @abstractmethod
+    def multiples(self) -> tuple[int, ...]:
+        """By what a number of a period is multiplied in each answer that it is added to."""
+
     @abstractmethod
     def with_earlier(self, sums: Array, earlier: EarlierSums, period: int) -> Array:
         """The exact answer of the period with this number, from 0 on."""
@@ -45,7 +50,7 @@ class SeriesQuery(QueryOfNumbers):
         return self.of.row_contribution
 
     def terms(self, relation: Relation) -> QueryTerms:
-        return replace(super().terms(relation), rule=str(self.overlap))
+        return replace(super().terms(relation), rule="repeated", times=self.multiples)
 
     @property
     def largest_product(self) -> int:
@@ -96,6 +101,10 @@ class RootQuery(SeriesQuery):
     def kept(self) -> int:
         return KEPT - 1
 
+    @property
+    def multiples(self) -> tuple[int, ...]:
+        return coefficients()
+
     def with_earlier(self, sums: Array, earlier: EarlierSums, period: int) -> Array:  # noqa: ARG002 - of blocks
         total = multiply_exact(sums, UNIT)
         for coefficient, past in zip(coefficients()[1:], earlier, strict=False):
@@ -131,6 +140,10 @@ class BlocksQuery(SeriesQuery):
     @property
     def kept(self) -> int:
         return BLOCK - 1
+
+    @property
+    def multiples(self) -> tuple[int, ...]:
+        return (1, 1)
 
     @property
     def cells_per_group(self) -> int:

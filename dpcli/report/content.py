@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from typing import Any
@@ -74,14 +74,19 @@ def canonical(value: Any) -> str:
 
 
 def content_digest(stated: str, numbers: Iterable[Sequence[NumberTable]]) -> str:
-    """The digest of a report: of the JSON of what it states, and of its numbers.
+    """The digest of a report: of the canonical JSON of what it states, and of its numbers.
 
     `CELLS_PLACE` stands in the JSON for the numbers of each statistic.
     """
-    parsed = parsed_json(stated)
-    for statistic, named in zip(parsed.get("statistics", ()), numbers, strict=True):
-        statistic["cells"] = _cells_digest(named)
-    return hashlib.sha256(canonical(parsed).encode()).hexdigest()
+    first, *others = canonical(parsed_json(stated)).split(canonical(CELLS_PLACE))
+    digest = hashlib.sha256(first.encode())
+    for named, following in zip(numbers, others, strict=True):
+        before = "["
+        for lines in _lines(named):
+            digest.update(f"{before}{lines}".encode())
+            before = ","
+        digest.update(f"{'[]' if before == '[' else ']'}{following}".encode())
+    return digest.hexdigest()
 
 
 def content_of(report: bytes) -> str:
@@ -92,14 +97,12 @@ def content_of(report: bytes) -> str:
     return hashlib.sha256(canonical(parsed_json(report)).encode()).hexdigest()
 
 
-def _cells_digest(named: Sequence[NumberTable]) -> str:
-    """The digest of the numbers of a statistic: a canonical line for each."""
-    digest = hashlib.sha256()
+def _lines(named: Sequence[NumberTable]) -> Iterator[str]:
+    """The canonical JSON of the numbers of a statistic, many at a time."""
     for numbers in named:
         for part in numbers.frame.iter_slices(SLICE):
-            lines = part.select(_line(numbers, part).str.join("\n")).item()
-            digest.update(f"{lines}\n".encode())
-    return digest.hexdigest()
+            if len(part):
+                yield part.select(_line(numbers, part).str.join(",")).item()
 
 
 def _line(numbers: NumberTable, part: pl.DataFrame) -> pl.Expr:

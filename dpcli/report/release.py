@@ -35,6 +35,7 @@ from dpcli.report.numbers import RAW, columns_named, wide_layout
 from dpcli.report.privacy import LedgerReport, PrivacyReport
 from dpcli.report.statistic import LayoutReport, PublishedStatisticReport
 from dpcli.specification.model import Caption, Spec
+from dpcli.specification.yaml_reader import read_tree
 from dpcli.statistics.columns import (
     COLUMNS,
     FACT_COLUMNS,
@@ -100,17 +101,20 @@ class SpecReport(JsonObject):
     columns: list[ColumnReport]
     """The columns that the spec declares."""
     text: str
+    content: dict[str, object] | None = None
+    """What the text states, with all scalars as texts; absent in reports of earlier versions."""
     files: list[FileReport] | None = None
-    """The files that the spec names, such as lists of codes, if any."""
+    """The files that the spec names, such as lists of codes, in order and as often as it names
+    them; absent without any."""
 
     @classmethod
     def of(cls, spec: Spec) -> SpecReport:
         """What a report states about a spec itself."""
         captions = spec.column_captions
-        # A file may be named several times.
-        digests = {file.name: file.sha256 for file in spec.named_files}
+        content, _, _ = read_tree(spec.text.encode(), "")
         return cls.read(
             spec,
+            content=content,
             title=spec.caption.title or None,
             note=spec.caption.note or None,
             columns=[
@@ -119,7 +123,7 @@ class SpecReport(JsonObject):
                 )
                 for column in spec.columns
             ],
-            files=[FileReport(name=name, sha256=digest) for name, digest in digests.items()]
+            files=[FileReport(name=file.name, sha256=file.sha256) for file in spec.named_files]
             or None,
         )
 

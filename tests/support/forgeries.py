@@ -5,13 +5,12 @@ from __future__ import annotations
 import copy
 import csv
 import io
-import json
 from collections.abc import Iterator
 from fractions import Fraction
 from random import Random
 from typing import Any
 
-from dpcli.proof.verify import Number, canonical, content_digest, exact, number_text
+from dpcli.proof.verify import canonical, content_digest, number_text
 
 Path = tuple[str | int, ...]
 
@@ -19,16 +18,8 @@ KINDS = ("number", "number", "word", "missing key", "cell", "missing line", "rep
 
 
 def written(value: Any) -> bytes:
-    """JSON of a parsed report, whose numbers keep their digits."""
-    return _text(value).encode()
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, Number):
-        return str(value)
-    if isinstance(value, dict):
-        return "{" + ",".join(f"{json.dumps(key)}:{_text(one)}" for key, one in value.items()) + "}"
-    return "[" + ",".join(map(_text, value)) + "]" if isinstance(value, list) else json.dumps(value)
+    """JSON of a parsed report."""
+    return canonical(value).encode()
 
 
 def places(value: Any, path: Path = ()) -> Iterator[Path]:
@@ -63,7 +54,7 @@ def forged(
         forgery = copy.deepcopy(report)
         path = random.choice([*places(report)])
         old = at(report, path)
-        if kind == "number" and (not isinstance(old, Number) or (rehash and "cells" in path)):
+        if kind == "number" and (not isinstance(old, Fraction) or (rehash and "cells" in path)):
             continue
         if kind == "missing key":
             path = path[: random.randint(1, len(path))]
@@ -79,7 +70,7 @@ def forged(
 
 def _other(random: Random, old: Any) -> Any:
     """Another value of the same type."""
-    if isinstance(old, Number):
+    if isinstance(old, Fraction):
         return _other_number(random, old)
     if old is None or isinstance(old, bool):
         return not old
@@ -90,10 +81,9 @@ def _other(random: Random, old: Any) -> Any:
     return f"{old[:place]}{(int(old[place]) + random.randint(1, 9)) % 10}{old[place + 1 :]}"
 
 
-def _other_number(random: Random, old: Number) -> Number:
-    value = exact(old)
+def _other_number(random: Random, value: Fraction) -> Fraction:
     changes = [value + 1, value * 2, value / 2, value * Fraction(101, 100), -value - 1]
-    return Number(number_text(repr(float(random.choice(changes)))))
+    return Fraction(number_text(random.choice(changes)))
 
 
 def _changed_table(random: Random, table: bytes, kind: str) -> bytes:

@@ -17,6 +17,7 @@ from dpcli.report.content import content_of
 from dpcli.report.report import Report
 from tests.support.cli import SPECS, Command
 from tests.support.forgeries import forged, written
+from tests.support.lies import LIES, no_terms, remade
 from tests.support.reports import Reports, make_reports
 from tests.support.rules import also_slow
 from tests.support.shared import made_once
@@ -82,6 +83,22 @@ def test_signed(reports: Reports, changes: int) -> None:
     assert changes < MANY_CHANGES or caught > CAUGHT * changes
     for form in (report, _rewritten(report)):
         assert verify.verify(form, [("table", table)], signed.upper()).wrong == []
+
+
+def test_lies(reports: Reports) -> None:
+    """Lies are noticed of which the head and the digest were made again."""
+    report, table = _read(reports)
+    told = 0
+    for lie in LIES:
+        parsed = verify.read_json(report)
+        if parsed.get("statistics"):
+            lie(parsed)
+            if lie is not no_terms:
+                parsed = remade(parsed)
+            if verify.canonical(parsed) != verify.canonical(verify.read_json(report)):
+                told += 1
+                assert verify.verify(written(parsed), [("table", table)]).wrong, lie
+    assert told or "responses" in verify.read_json(report)
 
 
 def test_alone(town: Reports, tmp_path: Path) -> None:
