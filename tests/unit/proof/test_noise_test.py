@@ -13,7 +13,7 @@ from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import Noise
 from dpcli.noise.vector_noise import VectorNoise
 from dpcli.numeric.arrays import Array
-from dpcli.proof.noise_test import LOG_FALSE_ALARM, NoiseSample, binomial_fault
+from dpcli.proof.noise_test import LOG_FALSE_ALARM, NoiseFrequencies, binomial_fault
 
 NOISES = [
     DiscreteLaplace(Fraction(5)),
@@ -26,7 +26,7 @@ ROWS = 12_000
 
 def faults(noise: Noise, drawn: Array) -> list[str]:
     """What is found of draws, which should be of this noise."""
-    sample = NoiseSample(noise)
+    sample = NoiseFrequencies(noise)
     sample.add(drawn)
     return list(sample.faults())
 
