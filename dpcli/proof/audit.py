@@ -122,7 +122,7 @@ def _worst_draws(
         part.calibrated.partition_selection or query.chooses or query.minimizes or query.vectors
         for part, query in ((part, part.calibrated.query) for part in planned.queries)
     )
-    pairs = sorted(attack.pairs[planned.name], key=lambda pair: -pair.strength)
+    pairs = sorted(attack.pairs[planned.name], key=lambda pair: pair.strength)[::-1]
     strong = [pair for pair in pairs if pair.strength >= pairs[0].strength / 2]
     best, expected, end = None, -1.0, time.monotonic() + seconds
     for pair in few(strong, MOST_PAIRS):

@@ -11,6 +11,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 
+from dpcli.noise.bernoulli import VECTORIZE_FROM
 from dpcli.numeric.arrays import Array, Floats, integer_array, np
 from dpcli.planning.plan import PlannedQuery, PlannedStatistic
 from dpcli.privacy.confidential import Groups
@@ -25,8 +26,8 @@ MOST_NUMBERS, MOST_GROUPS = 48, 4
 CHOSEN_BY = 100_000
 """Pilot draws by which an event is chosen."""
 
-FIRST, LARGEST = 64, 1 << 21
-"""How often is drawn first, and the most numbers that are drawn at once."""
+SLOW, LARGEST = 64, 1 << 21
+"""How many slow draws are made first, and the most numbers that are drawn at once."""
 
 Answers = Sequence[Array]
 """Outputs of several queries, shape (draws, numbers) each."""
@@ -38,8 +39,8 @@ class Drawn(ABC):
     `frequencies` compares draws about the first neighbor with exact probabilities.
     """
 
-    size = 1
-    """How many numbers a draw has."""
+    size, first = 1, VECTORIZE_FROM
+    """How many numbers a draw has, and how many are made first: fewer are made one by one."""
 
     def __init__(self, part: PlannedQuery, sides: Answers) -> None:
         self.part, self.sides, self.frequencies = part, sides, Frequencies()
@@ -76,6 +77,7 @@ class DrawnNumbers(Drawn):
         kept = (blocks[:, None] * block + np.arange(block)).ravel()
         self.sides = [side[kept] for side in sides]
         self.size, self.frequencies = len(kept), NoiseFrequencies(self.noise)
+        self.first = SLOW if self.query.vectors else VECTORIZE_FROM // self.size + 1
 
     def draw(self, side: int, count: int, earlier: Answers) -> Array:  # noqa: ARG002 - of ranges
         outputs = self.respond(self.sides[side], count)
@@ -186,6 +188,8 @@ class DrawnChoices(Drawn):
 class DrawnMinimizers(Drawn):
     """Minimizers, of which pilot draws show the direction that differs most."""
 
+    first = SLOW
+
     def draw(self, side: int, count: int, earlier: Answers) -> Array:  # noqa: ARG002 - of ranges
         return np.concatenate([self.respond(self.sides[side], 1) for _ in range(count)])
 
@@ -229,13 +233,14 @@ class EntryDraws:
 
     def batches(self, most: int, seconds: float) -> Iterator[list[list[Array]]]:
         """Draws about both neighbors, until there are `most`, or as many as there is time for."""
-        start, done, count = time.monotonic(), 0, min(FIRST, most)
+        start, done = time.monotonic(), 0
         largest = LARGEST // max(1, sum(drawn.size for drawn in self.drawn))
+        count = min(most, *(drawn.first for drawn in self.drawn))
         while count > 0:
+            begun = time.monotonic()
             yield [self.outputs(side, count) for side in (0, 1)]
-            done += count
-            spent = time.monotonic() - start
-            affordable = int(done * max(0.0, seconds - spent) / spent)
+            done, now = done + count, time.monotonic()
+            affordable = int(count * max(0.0, start + seconds - now) / (now - begun))
             count = min(done, largest, most - done, affordable)
 
     def learned(self, most: int, seconds: float) -> list[Floats]:
