@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
 from math import sqrt
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, cast
 
 from dpcli.numeric.arrays import Array, Floats, integer_array, np
 from dpcli.planning.plan import CentralPlan, PlannedQuery, PlannedStatistic
@@ -20,6 +20,7 @@ from dpcli.privacy.unit import Neighbors, PersonUnit
 from dpcli.proof.neighbors import RowMaker, Rows
 from dpcli.proof.weights import vector_norms
 from dpcli.queries.query import BoundedQuery
+from dpcli.simulation.corners import spread
 from dpcli.simulation.synthetic import Corners, Stream, SyntheticDataset
 
 if TYPE_CHECKING:
@@ -39,8 +40,6 @@ WIDEST = 1 << 25
 
 Norms = tuple[int, int, int, int]
 """The L0, L1, L2 squared and Linf of a change."""
-
-K = TypeVar("K")
 
 
 @dataclass(frozen=True)
@@ -134,7 +133,7 @@ class Attack:
         for query, maker in self.makers.items():
             until = time.monotonic() + (end - time.monotonic()) / max(1, len(depending))
             for common in maker.common():
-                self._compare(common, [few(own[query], UNITS_OF_CHOICES)], self._with(maker))
+                self._compare(common, [spread(own[query], UNITS_OF_CHOICES)], self._with(maker))
                 if time.monotonic() > until:
                     break
             depending = [other for other in depending if other != query]
@@ -204,15 +203,10 @@ def bounded(part: PlannedQuery) -> BoundedQuery:
     return BoundedQuery(part.calibrated.query, part.calibrated.relation.unit)
 
 
-def few(items: Sequence[K], most: int) -> Sequence[K]:
-    """All of some items, or as many as this, evenly spread."""
-    return [items[at * len(items) // most] for at in range(most)] if len(items) > most else items
-
-
 def _different(order: Sequence[int], strength: Floats) -> Iterable[int]:
     """The strongest pairs, of equal ones a few that are spread."""
     equal = [at for at in order if strength[at] == strength[order[0]]]
-    return dict.fromkeys([*few(equal, CANDIDATES), *order[:2]])
+    return dict.fromkeys([*spread(equal, CANDIDATES), *order[:2]])
 
 
 def table_of(answers: Sequence[Array | Groups]) -> Array:

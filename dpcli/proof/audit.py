@@ -13,12 +13,13 @@ from typing import cast
 from dpcli.numeric.arrays import Array, add_exact, np
 from dpcli.planning.plan import CentralPlan, PlannedStatistic
 from dpcli.privacy.confidential import Confidential, Groups
-from dpcli.proof.answers import Attack, Reached, bounded, exact_of, few
+from dpcli.proof.answers import Attack, Reached, bounded, exact_of
 from dpcli.proof.bounds import Bound, Claim
 from dpcli.proof.claims import claim_faults
 from dpcli.proof.draws import EntryDraws
 from dpcli.proof.noise_test import MOST_PAIRS, Frequencies, NoiseFrequencies
 from dpcli.proof.weights import tail_of
+from dpcli.simulation.corners import spread
 from dpcli.simulation.synthetic import SyntheticDataset
 from dpcli.simulation.trials import SyntheticRun
 
@@ -31,11 +32,11 @@ PURE_DRAWS, GAUSSIAN_DRAWS = 300_000, 1_000_000
 SHARE_OF_ANSWERS = 0.3
 """The share of the time in which exact answers are compared."""
 
-PILOT = 4_000
-"""Draws by which a pair of neighbors is chosen."""
+FIRST_PILOT, PILOT, MOST_TRIED = 1_000, 8_000, 5
+"""Draws by which pairs of neighbors are chosen, those by which one of them is, and how many."""
 
-SYNTHETIC_ROWS, NOISES, MOST_RUNS, MOST_EQUAL = 300, 20_000, 400, 30
-"""Rows of a tested release, enough noises, the most releases, and equal noises of two."""
+SYNTHETIC_ROWS, NOISES, MOST_RUNS = 300, 20_000, 400
+"""Rows of a tested release, noises that are enough, and the most releases."""
 
 GROUPS, SELECTIONS = 20_000, 50
 """Rows in groups at the threshold, and how often groups are selected."""
@@ -124,20 +125,21 @@ def _worst_draws(
     )
     pairs = sorted(attack.pairs[planned.name], key=lambda pair: pair.strength)[::-1]
     strong = [pair for pair in pairs if pair.strength >= pairs[0].strength / 2]
-    best, expected, end = None, -1.0, time.monotonic() + seconds
-    for pair in few(strong, MOST_PAIRS):
+    tried: list[tuple[float, EntryDraws]] = []
+    end = time.monotonic() + seconds / 2
+    for pair in spread(strong, MOST_PAIRS if depends else 2):
         answers = (attack.exact([planned], pair.common, own) for own in (pair.one, pair.other))
-        tried = EntryDraws(planned, *(found[planned.name] for found in answers))
-        if not tried.drawn:
-            continue
-        if not depends:
-            return tried
-        found = claim.best_event(tried.learned(PILOT, seconds / 10), draws).expected
-        if found > expected:
-            best, expected = tried, found
+        entry = EntryDraws(planned, *(found[planned.name] for found in answers))
+        if entry.drawn:
+            scores = entry.learned(FIRST_PILOT, seconds / 20)
+            tried.append((claim.best_event(scores, draws).expected, entry))
         if time.monotonic() > end:
             break
-    return best
+    best = [entry for _, entry in sorted(tried, key=lambda pair: -pair[0])][:MOST_TRIED]
+    return max(
+        best, default=None,
+        key=lambda entry: claim.best_event(entry.learned(PILOT, seconds / 10), draws).expected,
+    )  # fmt: skip
 
 
 def _selection_faults(attack: Attack, planned: PlannedStatistic) -> Iterator[str]:
@@ -172,36 +174,29 @@ def _noise_faults(
     plan: CentralPlan, seed: int, entries: dict[str, EntryAudit], seconds: float
 ) -> Iterator[tuple[str, str]]:
     """The noise of releases of synthetic rows, compared with exact probabilities."""
-    samples: dict[tuple[str, int], NoiseFrequencies] = {}
-    end, before = time.monotonic() + seconds, np.zeros(0)
+    noises: dict[tuple[str, int], list[Array]] = {}
+    end = time.monotonic() + seconds
     with SyntheticDataset(plan.spec, SYNTHETIC_ROWS, seed) as rows:
         run = SyntheticRun(plan, rows)
         exact = run.exact()
         for number in range(MOST_RUNS):
-            noises: list[Array] = []
             for own, noisy in zip(exact, run.noisy(), strict=True):
-                if noisy.planned.entry.selected_by is not None:
-                    continue
                 outputs = [answer.values for answer in noisy.answers]
                 for at, part in enumerate(noisy.planned.queries):
                     query = part.calibrated.query
-                    if query.chooses or query.minimizes or part.is_exact:
-                        continue
-                    noises.append(
-                        add_exact(outputs[at], -query.narrowed(own.values[at], outputs[:at]))
-                    )
-                    sample = NoiseFrequencies(part.calibrated.noise)
-                    samples.setdefault((noisy.planned.name, at), sample).add(noises[-1][None, :])
-            drawn = np.concatenate([*noises, np.zeros(0)])
-            # Chance hardly explains that many noises are the same.
-            if len(drawn) > MOST_EQUAL and np.array_equal(before, drawn):
-                yield plan.statistics[0].name, "two releases have the same noise"
+                    is_added = not (query.chooses or query.minimizes or part.is_exact)
+                    if is_added and noisy.planned.entry.selected_by is None:
+                        narrowed = query.narrowed(own.values[at], outputs[:at])
+                        added = add_exact(outputs[at], -narrowed)
+                        noises.setdefault((noisy.planned.name, at), []).append(added)
+            total = sum(sum(map(len, own)) for own in noises.values())
+            enough = total > NOISES * len(noises) and number > MOST_RUNS // 4
+            if enough or time.monotonic() > end:
                 break
-            before, enough = drawn, len(drawn) * number > NOISES * len(samples)
-            if time.monotonic() > end or (enough and number > MOST_RUNS // 4):
-                break
-    for (name, at), sample in samples.items():
-        entries[name].noises += sample.total
-        role = entries[name].answers[at].part.weighted.role
-        for fault in sample.faults():
-            yield name, f"`{role}` in a release: {fault}"
+    for (name, at), drawn in noises.items():
+        part = entries[name].answers[at].part
+        frequencies = NoiseFrequencies(part.calibrated.noise)
+        frequencies.add(np.stack(drawn))
+        entries[name].noises += frequencies.total
+        for fault in frequencies.faults():
+            yield name, f"`{part.weighted.role}` in a release: {fault}"

@@ -17,6 +17,7 @@ from math import inf, sqrt
 
 from dpcli.numeric.arrays import Floats, np
 from dpcli.planning.plan import PlannedStatistic
+from dpcli.proof.claims import mu_squared
 from dpcli.proof.weights import gaussian_mu
 
 DOUBT = 3.0
@@ -27,37 +28,10 @@ LEVELS = 300
 
 
 @dataclass(frozen=True)
-class Bound:
-    """What draws show: a lower bound of `measure`, next to what is claimed.
-
-    `claimed` allows for whole numbers, which distinguish neighbors slightly more than a mu says.
-    """
-
-    measure: str
-    claimed: float
-    delta: float
-    bound: float
-    draws: int
-
-    @property
-    def faults(self) -> list[str]:
-        """What was shown that is more than is claimed."""
-        if self.bound <= self.claimed * (1 + 1e-9):
-            return []
-        least, claimed = f"{self.bound:.4g}", f"{self.claimed:.4g}"
-        return [f"outputs show that {self.measure} is {least} or more, not {claimed}"]
-
-    @property
-    def share(self) -> float:
-        """The bound as a share of the claim."""
-        return self.bound / self.claimed if self.claimed else 0.0
-
-
-@dataclass(frozen=True)
 class Event:
     """Scores from `high` up, and down to `low`; the bound that is expected of it."""
 
-    expected: float = 0.0
+    expected: float = -inf
     high: float = inf
     low: float = -inf
 
@@ -78,12 +52,20 @@ class Event:
 
 @dataclass(frozen=True)
 class Claim:
-    """What an entry claims, and how a bound of it follows from two probabilities."""
+    """What an entry claims, and how a bound of it follows from two probabilities.
+
+    `value` allows for whole numbers, which distinguish neighbors slightly more than a mu says.
+    """
 
     measure: str
     value: float
     delta: float
     risk: float
+
+    def __str__(self) -> str:
+        """The claim in a few words."""
+        delta = f", delta {self.delta:.3g}" if self.delta else ""
+        return f"{self.measure} {self.value:.4g}{delta}"
 
     @classmethod
     def of(cls, planned: PlannedStatistic, risk: float) -> Claim:
@@ -91,20 +73,23 @@ class Claim:
         noisy = [part.calibrated for part in planned.queries if not part.is_exact]
         selects = any(one.partition_selection for one in noisy)
         if noisy and not selects and all(one.noise.kind == "gaussian" for one in noisy):
-            squares = sum(one.sensitivity.l2_squared / one.noise.scale**2 for one in noisy)
+            squares = sum(map(mu_squared, noisy))
             finer = max(gaussian_mu(one.noise) for one in noisy)
             return cls("mu", sqrt(squares) * finer, 0.0, risk)
-        epsilon, delta = (float(sum(losses)) for losses in (
-            [one.loss.epsilon for one in noisy], [one.loss.delta for one in noisy]))  # fmt: skip
-        return cls("epsilon", epsilon, delta, risk)
+        epsilon, delta = (
+            sum(one.loss.epsilon for one in noisy),
+            sum(one.loss.delta for one in noisy),
+        )
+        return cls("epsilon", float(epsilon), float(delta), risk)
 
-    def bound(self, likely: int, rare: int, draws: int) -> float:
-        """The bound from how often an event occurred about either neighbor."""
+    def bound(self, event: Event, likely: int, rare: int, draws: int) -> Bound:
+        """The bound from how often an event occurred in draws about each neighbor."""
         from scipy.special import betaincinv  # noqa: PLC0415 - slow to load
 
-        least = betaincinv(likely, draws - likely + 1, self.risk / 2) if likely else 0.0
-        most = betaincinv(rare + 1, draws - rare, 1 - self.risk / 2) if rare < draws else 1.0
-        return float(self._loss(np.array([least]), np.array([most]))[0])
+        trials, risk = draws * event.sides, self.risk / 2
+        least = betaincinv(likely, trials - likely + 1, risk) if likely else 0.0
+        most = betaincinv(rare + 1, trials - rare, 1 - risk) if rare < trials else 1.0
+        return Bound(self, max(0.0, float(self._loss(np.array(least), np.array(most)))), draws)
 
     def _loss(self, least: Floats, most: Floats) -> Floats:
         """The least loss with which an event has at least one probability, and at most another."""
@@ -115,43 +100,61 @@ class Claim:
                 loss = ndtri(np.clip(least, 0, 1)) - ndtri(np.clip(most, 0, 1))
             else:
                 loss = np.log(np.maximum(least - self.delta, 0) / most)
-        return np.where(np.isfinite(loss), np.maximum(loss, 0), 0.0)
+        return np.where(np.isnan(loss), -inf, loss)
 
     def best_event(self, scores: Sequence[Floats], draws: int) -> Event:
         """The event of scores from which the greatest bound is to expect of these draws.
 
         Expected bounds are those of Wilson 1927, which are close and fast.
         """
+        from scipy.special import ndtri  # noqa: PLC0415 - slow to load
+
         every, count = np.concatenate(scores), len(scores[0])
         tried = np.unique(np.quantile(every, np.linspace(0, 1, LEVELS), method="nearest"))
         ordered = [np.sort(own) for own in scores]
-        above = [1 - np.searchsorted(own, tried, "left") / count for own in ordered]
-        below = [np.searchsorted(own, tried, "right") / count for own in ordered]
-        likely, rare = (
-            (high[:, None] + low) / 2 for high, low in zip(above[::-1], below, strict=True)
+        # The last one of each is the end that an event does not have.
+        above = [
+            1 - np.append(np.searchsorted(own, tried, "left"), count) / count for own in ordered
+        ]
+        below = [np.append(np.searchsorted(own, tried, "right"), 0) / count for own in ordered]
+        has = np.append(np.ones(len(tried)), 0)
+        sides = np.maximum(1, has[:, None] + has)
+        least, most = (
+            (high[:, None] + low) / sides for high, low in zip(above[::-1], below, strict=True)
         )
-        both, at = self._best(likely.ravel(), rare.ravel(), 2 * count, 2 * draws)
-        high, high_at = self._best(above[1], above[0], count, draws)
-        low, low_at = self._best(below[0], below[1], count, draws)
-        ends = [float(tried[index]) for index in (*divmod(at, len(tried)), high_at, low_at)]
-        events = Event(both, *ends[:2]), Event(high, ends[2]), Event(low, low=ends[3])
-        return max(events, key=lambda event: event.expected)
-
-    def _best(self, likely: Floats, rare: Floats, count: int, draws: int) -> tuple[float, int]:
-        """The greatest bound to expect of events with these shares of some pilot draws."""
-        from scipy.special import ndtri  # noqa: PLC0415 - slow to load
-
         # The best of many events is often one that was seen too often by chance.
-        doubted = _wilson(likely, count, -DOUBT), _wilson(rare, count, DOUBT)
-        deviations = -float(ndtri(self.risk / 2))
-        least, most = (_wilson(share, draws, sign * deviations)
-                       for share, sign in zip(doubted, (-1, 1), strict=True))  # fmt: skip
+        for trials, deviations in ((count, DOUBT), (draws, -float(ndtri(self.risk / 2)))):
+            least = _wilson(least, trials * sides, -deviations)
+            most = _wilson(most, trials * sides, deviations)
         loss = self._loss(least, most)
-        at = int(loss.argmax())
-        return float(loss[at]), at
+        high, low = divmod(int(loss.argmax()), len(has))
+        ends = np.append(tried, inf)[high], np.append(tried, -inf)[low]
+        return Event(float(loss.max()), *map(float, ends))
 
 
-def _wilson(share: Floats, draws: int, deviations: float) -> Floats:
+@dataclass(frozen=True)
+class Bound:
+    """What draws show: a lower bound of the measure of a claim."""
+
+    claim: Claim
+    shown: float
+    draws: int
+
+    @property
+    def share(self) -> float:
+        """The bound as a share of the claim."""
+        return self.shown / self.claim.value if self.claim.value else 0.0
+
+    @property
+    def faults(self) -> list[str]:
+        """What was shown that is more than is claimed."""
+        if self.shown <= self.claim.value * (1 + 1e-9):
+            return []
+        least, claimed = f"{self.shown:.4g}", f"{self.claim.value:.4g}"
+        return [f"outputs show that {self.claim.measure} is {least} or more, not {claimed}"]
+
+
+def _wilson(share: Floats, draws: Floats, deviations: float) -> Floats:
     """The end of an interval of a probability, as many deviations from a share."""
     square = deviations**2 / draws
     root = np.sqrt(np.maximum(share * (1 - share), 0) / draws + square / (4 * draws))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from typing import cast
 
 from dpcli.noise.bernoulli import VECTORIZE_FROM
 from dpcli.numeric.arrays import Array, Floats, integer_array, np
@@ -19,6 +20,7 @@ from dpcli.proof.answers import table_of
 from dpcli.proof.bounds import Bound, Claim
 from dpcli.proof.noise_test import ChoiceFrequencies, Frequencies, NoiseFrequencies
 from dpcli.proof.weights import log_weights
+from dpcli.queries.query import Query
 
 MOST_NUMBERS, MOST_GROUPS = 48, 4
 """The most numbers of an answer, and groups of choices, that events are about."""
@@ -46,11 +48,10 @@ class Drawn(ABC):
         self.part, self.sides, self.frequencies = part, sides, Frequencies()
         self.query, self.noise = part.calibrated.query, part.calibrated.noise
 
-    def respond(self, values: Array, count: int) -> Array:
-        """The mechanism's response to exact numbers, `count` times; one in each row."""
-        numbers = integer_array(np.tile(values, count))
-        mechanism = self.part.calibrated.mechanism
-        return mechanism.respond(self.noise, self.query, numbers).reshape(count, -1)
+    def respond(self, exact: Array) -> Array:
+        """The mechanism's response to exact numbers, one answer in each row."""
+        mechanism, numbers = self.part.calibrated.mechanism, integer_array(exact.ravel())
+        return mechanism.respond(self.noise, self.query, numbers).reshape(len(exact), -1)
 
     @abstractmethod
     def draw(self, side: int, count: int, earlier: Answers) -> Array:
@@ -68,50 +69,47 @@ class DrawnNumbers(Drawn):
     """Numbers with noise, of which the likelihood ratio is known."""
 
     def __init__(self, part: PlannedQuery, sides: Answers) -> None:
-        super().__init__(part, sides)
-        block = self.query.vectors[0] if self.query.vectors else 1
-        change = np.abs(sides[1] - sides[0]).reshape(-1, block).max(axis=1)
-        order = np.argsort(-change, kind="stable")[: max(1, MOST_NUMBERS // block)]
-        # A number that does not change shows the noise, too.
-        blocks = np.sort(order[: max(2, int((change > 0).sum()))])
-        kept = (blocks[:, None] * block + np.arange(block)).ravel()
-        self.sides = [side[kept] for side in sides]
-        self.size, self.frequencies = len(kept), NoiseFrequencies(self.noise)
+        super().__init__(part, self._kept(part.calibrated.query, sides))
+        self.size, self.frequencies = len(self.sides[0]), NoiseFrequencies(self.noise)
         self.first = SLOW if self.query.vectors else VECTORIZE_FROM // self.size + 1
 
-    def draw(self, side: int, count: int, earlier: Answers) -> Array:  # noqa: ARG002 - of ranges
-        outputs = self.respond(self.sides[side], count)
+    def _kept(self, query: Query, sides: Answers) -> Answers:
+        """The numbers that change most, and one that does not: it shows the noise, too."""
+        block = query.vectors[0] if query.vectors else 1
+        change = np.abs(sides[1] - sides[0]).reshape(-1, block).max(axis=1)
+        order = np.argsort(-change, kind="stable")[: max(1, MOST_NUMBERS // block)]
+        blocks = np.sort(order[: max(2, int((change > 0).sum()))])
+        kept = (blocks[:, None] * block + np.arange(block)).ravel()
+        return [side[kept] for side in sides]
+
+    def exact(self, side: int, count: int, earlier: Answers) -> Array:  # noqa: ARG002 - of ranges
+        """The exact numbers of each draw."""
+        return np.tile(self.sides[side], (count, 1))
+
+    def draw(self, side: int, count: int, earlier: Answers) -> Array:
+        exact = self.exact(side, count, earlier)
+        outputs = self.respond(exact)
         if side == 0:
-            self.frequencies.add(outputs - self.sides[0])
+            self.frequencies.add(outputs - exact)
         return outputs
 
-    def scores(self, outputs: Array, earlier: Answers) -> Floats:  # noqa: ARG002 - of ranges
-        one, other = (log_weights(self.noise, outputs - side) for side in self.sides)
+    def scores(self, outputs: Array, earlier: Answers) -> Floats:
+        exact = (self.exact(side, len(outputs), earlier) for side in (0, 1))
+        one, other = (log_weights(self.noise, outputs - numbers) for numbers in exact)
         return other - one
 
 
-class DrawnRanges(Drawn):
+class DrawnRanges(DrawnNumbers):
     """Numbers that depend on choices before them."""
 
-    def __init__(self, part: PlannedQuery, sides: Answers) -> None:
-        super().__init__(part, sides)
-        self.size = max(1, self.query.cells or 1)
+    def _kept(self, query: Query, sides: Answers) -> Answers:  # noqa: ARG002 - all of them
+        return sides
 
-    def _exact(self, side: int, earlier: Answers) -> Array:
-        """The exact numbers of each draw."""
+    def exact(self, side: int, count: int, earlier: Answers) -> Array:  # noqa: ARG002 - of these
         unique, back = np.unique(np.concatenate(earlier, axis=1), axis=0, return_inverse=True)
         ends = np.cumsum([one.shape[1] for one in earlier])[:-1]
         rows = [self.query.narrowed(self.sides[side], np.split(one, ends)) for one in unique]
         return np.stack(rows)[back.ravel()]
-
-    def draw(self, side: int, count: int, earlier: Answers) -> Array:
-        return self.respond(self._exact(side, earlier).ravel(), 1).reshape(count, -1)
-
-    def scores(self, outputs: Array, earlier: Answers) -> Floats:
-        one, other = (
-            log_weights(self.noise, outputs - self._exact(side, earlier)) for side in (0, 1)
-        )
-        return other - one
 
 
 class DrawnGroups(DrawnNumbers):
@@ -156,7 +154,7 @@ class DrawnChoices(Drawn):
     def draw(self, side: int, count: int, earlier: Answers) -> Array:  # noqa: ARG002 - of ranges
         if not self._groups:
             return np.zeros((count, 1), np.int64)
-        outputs = self.respond(self.sides[side], count)
+        outputs = self.respond(np.tile(self.sides[side], (count, 1)))
         if side == 0:
             self.frequencies.add(outputs)
         return outputs
@@ -191,7 +189,7 @@ class DrawnMinimizers(Drawn):
     first = SLOW
 
     def draw(self, side: int, count: int, earlier: Answers) -> Array:  # noqa: ARG002 - of ranges
-        return np.concatenate([self.respond(self.sides[side], 1) for _ in range(count)])
+        return np.concatenate([self.respond(self.sides[side][None]) for _ in range(count)])
 
     def learn(self, outputs: Answers) -> None:
         one, other = (own.astype(np.float64) for own in outputs)
@@ -214,8 +212,9 @@ class EntryDraws:
     ) -> None:
         self.drawn: list[Drawn] = []
         for part, *sides in zip(planned.queries, one, other, strict=True):
-            exact = [] if part.is_exact else [*table_of(sides)]
-            if all(map(len, exact)) and exact:
+            own = cast("list[Array]", sides)
+            exact = own if part.calibrated.query.minimizes else [*table_of(sides)]
+            if not part.is_exact and all(map(len, exact)):
                 self.drawn.append(_drawn(part, exact))
 
     def outputs(self, side: int, count: int) -> list[Array]:
@@ -259,9 +258,7 @@ class EntryDraws:
         for sides in self.batches(draws, seconds * 7 / 8):
             scores = [self.scores(outputs) for outputs in sides]
             counts += [*event.counts(scores), len(scores[0])]
-        likely, rare, done = counts.tolist()
-        shown = claim.bound(likely, rare, done * event.sides)
-        return Bound(claim.measure, claim.value, claim.delta, shown, done)
+        return claim.bound(event, *counts.tolist())
 
     def faults(self) -> Iterator[str]:
         """What happened more or less often than exact probabilities say."""

@@ -30,6 +30,9 @@ Row = tuple[tuple[str, int], ...]
 
 Rows = tuple[Row, ...]
 
+BLANK_ROW: Row = ()
+"""A row of blanks, of a unit with an id."""
+
 MOST_PATTERNS = 6
 """The most columns of which one is set to the other end than all others."""
 
@@ -139,56 +142,59 @@ class RowMaker:
         return list(found.values())
 
     def units(self) -> Iterator[Rows]:
-        """Rows of one unit each, the extreme ones first."""
+        """Rows of one unit each, the extreme ones first: of people, at their limits and beyond."""
         in_cell, total, touched = limits(self._query.bounded_unit(self._unit), self._query.cells)
         total, in_cell = min(total, MOST_ROWS), min(in_cell, MOST_ROWS)
         cells, patterns = self.some_cells(2 * touched + 2), self.patterns()
-        if isinstance(self._unit, PersonUnit):
-            yield from self._people(cells, patterns, in_cell, total, touched)
-        for pattern in patterns:
-            for cell in (*cells[:2], cells[len(cells) // 2], cells[-1]):
-                yield (self.row(pattern, cell),)
-
-    def _people(
-        self, cells: Sequence[Cells], patterns: Sequence[Cells], in_cell: int, total: int,
-        touched: int,
-    ) -> Iterator[Rows]:  # fmt: skip
-        """Rows of people, at their limits and beyond."""
-        for first in (0, total):
-            yield tuple(
-                self.row(
-                    patterns[at % len(patterns)], cells[(at - first) // in_cell % len(cells)], at
-                )
-                for at in range(first, first + total)
-            )
-        for cell in (*cells[:2], cells[-1]):
-            yield tuple(
-                self.row(patterns[at % len(patterns)], cell, at)
-                for at in range(min(in_cell, total))
-            )
+        different = (*cells[:2], cells[len(cells) // 2], cells[-1])
+        yield (BLANK_ROW,)
+        for first in (0, total) if isinstance(self._unit, PersonUnit) else ():
+            yield self._unit_of(total, patterns, cells, in_cell, first)
+        for cell in different if isinstance(self._unit, PersonUnit) else ():
+            yield self._unit_of(min(in_cell, total), patterns, [cell], in_cell)
         for pattern, other in zip(patterns, patterns[::-1], strict=True):
+            for cell in different:
+                yield (self.row(pattern, cell),)
+            if not isinstance(self._unit, PersonUnit):
+                continue
             for own in (cells[:touched], cells[touched : 2 * touched] or cells[:1]):
-                mixed = [self.row((pattern, other)[at % 2], cell) for at, cell in enumerate(own)]
-                yield tuple(mixed[:total])
+                yield self._unit_of(min(total, len(own)), (pattern, other), own, 1)
                 # Another unit may have its full cells where this one has its last rows.
                 for order, last in product((own, own[::-1]), (pattern, other)):
-                    full = [
-                        self.row(pattern if at < total // in_cell else last, cell)
-                        for at, cell in enumerate(order)
-                        for _ in range(in_cell)
-                    ]
-                    yield tuple(full[:total])
+                    full = [pattern] * (total // in_cell * in_cell) + [last] * (total % in_cell)
+                    yield self._unit_of(min(total, len(own) * in_cell), full, order, in_cell)
             for times in (in_cell, min(2 * total + 1, MOST_ROWS), SEVERAL_ROWS):
                 yield (self.row(pattern, cells[0]),) * times
-            yield (self.row(pattern, cells[0]), self.row(other, cells[0]))
+            yield self._unit_of(2, (pattern, other), cells[:1], 1)
+
+    def _unit_of(
+        self,
+        rows: int,
+        patterns: Sequence[Cells],
+        cells: Sequence[Cells],
+        each: int,
+        first: int = 0,
+    ) -> Rows:
+        """Rows with these patterns in turn, `each` of them in a cell."""
+        return tuple(
+            self.row(
+                patterns[(first + at) % len(patterns)], cells[at // each % len(cells)], first + at
+            )
+            for at in range(rows)
+        )
 
     def random(self, rows: int, *, any_cell: bool) -> Rows:
         """Rows of cells at random: of those that count, or of all, blanks and faults too."""
-        every = {name: [*range(len(self._corners.of(name)))] if any_cell else []
-                 for name in self._allowed}  # fmt: skip
+        self._drawn += 1
+        stream, cells = self._stream.named(str(self._drawn)), self._corners.of
+        columns = [
+            (name, range(len(cells(name))) if any_cell and cells(name) else own)
+            for name, own in self._allowed.items()
+        ]
+        numbers = stream.below(1 << 32, np.arange(rows * len(columns))).reshape(rows, -1)
         return tuple(
-            tuple((name, self._one_of(every[name] or own)) for name, own in self._allowed.items())
-            for _ in range(rows)
+            tuple((name, own[at % len(own)]) for (name, own), at in zip(columns, row, strict=True))
+            for row in numbers.tolist()
         )
 
     def random_units(self, most: int) -> list[Rows]:
@@ -196,10 +202,6 @@ class RowMaker:
         unit = self._unit
         rows = min(2 * unit.max_rows, SEVERAL_ROWS) if isinstance(unit, PersonUnit) else 1
         return [self.random(1 + at % rows, any_cell=at % 3 == 0) for at in range(most)]
-
-    def _one_of(self, choices: Sequence[int]) -> int:
-        self._drawn += 1
-        return choices[int(self._stream.below(len(choices), np.array([self._drawn]))[0])]
 
     def private_rows(self, groups: int, each: int) -> Rows:
         """Rows in as many private groups, the same number in each."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from math import inf, log
 
 from dpcli.noise.distribution import Noise
 from dpcli.noise.vector_noise import VectorNoise
@@ -17,11 +16,11 @@ from dpcli.privacy.norms import named_tables
 from dpcli.proof.weights import choice_probabilities, tail_of
 from dpcli.queries.query import Query
 
-MOST_TESTS, MOST_PAIRS = 200, 24
+MOST_TESTS, MOST_PAIRS = 200, 96
 """The most tests of an answer, and pairs of neighbors of which draws choose one."""
 
-LOG_FALSE_ALARM = log(1e-9 / (2 * MOST_TESTS * MOST_PAIRS))
-"""Log probability of a false alarm in one of the two sides of a test."""
+FALSE_ALARM = 1e-9 / (2 * MOST_TESTS * MOST_PAIRS)
+"""Probability of a false alarm in one of the two sides of a test."""
 
 SHARES = (0.5, 0.25, 0.05, 0.005)
 """About the probabilities of the tails that are tested, on both sides."""
@@ -118,23 +117,11 @@ class ChoiceFrequencies(Frequencies):
 
 
 def binomial_fault(successes: int, trials: int, probability: float) -> str:
-    """`more` or `less` than it should be; empty if that may be chance.
+    """`more` or `less` than it should be; empty if that may be chance."""
+    from scipy.special import bdtr, bdtrc  # noqa: PLC0415 - slow to load
 
-    P[X >= x] <= exp(-n KL(x/n || p)) for x >= n p, and P[X <= x] likewise below (Chernoff 1952).
-    """
-    if not trials:
-        return ""
-    observed = successes / trials
-    if -trials * _kl_divergence(observed, probability) >= LOG_FALSE_ALARM:
-        return ""
-    return "more" if observed > probability else "less"
-
-
-def _kl_divergence(observed: float, expected: float) -> float:
-    """Divergence of two Bernoulli distributions, in nats (Kullback and Leibler 1951)."""
-    total = 0.0
-    for p, q in ((observed, expected), (1 - observed, 1 - expected)):
-        if p > 0:
-            total += p * log(p / q) if q > 0 else inf
-    # Probabilities are computed in floats.
-    return total * (1 - 1e-9) - 1e-13
+    # Probabilities are computed in floats, so a certain one may be off by rounding.
+    chance = min(max(probability, 1e-15), 1 - 1e-15)
+    if successes and bdtrc(successes - 1, trials, chance) < FALSE_ALARM:
+        return "more"
+    return "less" if bdtr(successes, trials, chance) < FALSE_ALARM else ""

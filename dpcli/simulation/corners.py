@@ -59,13 +59,13 @@ def corners_of(column: Column, queries: Sequence[Query]) -> tuple[Corner, ...]:
         pairs, other = first_texts(labeled), labeled.other
         if other is not None:
             odd[1] = Corner(UNREADABLE_TEXT, labeled.positions[other])
-        return (*(Corner(text, value) for value, text in _spread(pairs)), *odd)
+        return (*(Corner(text, value) for value, text in spread(pairs)), *odd)
     numeric = require_numeric(column)
     low, high = numeric.bounds or DEFAULT_BOUNDS
     found = {low, high, min(max(low, 0), high), (low + high) // 2}
     found |= {end for ends in numeric.declared_ranges for end in ends} if numeric.bounds else set()
     found |= {value for value in _used(numeric, queries) if low <= value <= high}
-    steps = list(_spread(sorted(found)))
+    steps = list(spread(sorted(found)))
     # Cells outside the bounds are clamped to them.
     is_listed = numeric.bounds is not None and len(numeric.declared_ranges) > 1
     outside = [] if is_listed or numeric.is_date else [low - 1, high + 1]
@@ -118,9 +118,8 @@ def _is_same(one: ValuedColumn, other: Column) -> bool:
     return one.derivation is None and one.name == other.name
 
 
-def _spread(items: Sequence[T]) -> Sequence[T]:
-    """All of some items, or as many as are allowed, evenly spread, with both ends."""
-    most = MOST_CELLS
+def spread(items: Sequence[T], most: int = MOST_CELLS) -> Sequence[T]:
+    """All of some items, or as many as this, evenly spread, with both ends."""
     if len(items) <= most:
         return items
     return [items[at * (len(items) - 1) // (most - 1)] for at in range(most)]
