@@ -189,7 +189,8 @@ class DrawnMinimizers(Drawn):
     first = SLOW
 
     def draw(self, side: int, count: int, earlier: Answers) -> Array:  # noqa: ARG002 - of ranges
-        return np.concatenate([self.respond(self.sides[side][None]) for _ in range(count)])
+        respond, exact = self.part.calibrated.mechanism.respond, self.sides[side]
+        return np.stack([respond(self.noise, self.query, exact) for _ in range(count)])
 
     def learn(self, outputs: Answers) -> None:
         one, other = (own.astype(np.float64) for own in outputs)

@@ -131,15 +131,20 @@ class RowMaker:
         return [*cells[:first], *(cells[at] for at in spread if first <= at), cells[-1]]
 
     def _one_of_each(self, name: str, axis: Axis) -> list[int]:
-        """One extreme cell for each bin or label of an axis."""
+        """The least and the greatest cell of each bin of an axis, or one cell for each label."""
         column, allowed, cells = axis.column, self._allowed[name], self._corners.of(name)
         if not isinstance(column, NumericColumn) or not axis.starts:
             return allowed
-        found: dict[int, int] = {}
+        found: dict[int, list[int]] = {}
         for at in allowed:
             value = cells[at].value
-            found.setdefault(bisect_right(axis.starts, 0 if value is None else value), at)
-        return list(found.values())
+            found.setdefault(bisect_right(axis.starts, 0 if value is None else value), []).append(
+                at
+            )
+        return [
+            *(own[0] for own in found.values()),
+            *(own[-1] for own in found.values() if own[1:]),
+        ]
 
     def units(self) -> Iterator[Rows]:
         """Rows of one unit each, the extreme ones first: of people, at their limits and beyond."""
@@ -148,6 +153,10 @@ class RowMaker:
         cells, patterns = self.some_cells(2 * touched + 2), self.patterns()
         different = (*cells[:2], cells[len(cells) // 2], cells[-1])
         yield (BLANK_ROW,)
+        if isinstance(self._unit, PersonUnit):
+            # In more cells than limits allow.
+            rows = min(self._unit.max_rows, len(cells))
+            yield self._unit_of(rows, patterns[:1], cells, 1)
         for first in (0, total) if isinstance(self._unit, PersonUnit) else ():
             yield self._unit_of(total, patterns, cells, in_cell, first)
         for cell in different if isinstance(self._unit, PersonUnit) else ():

@@ -103,7 +103,7 @@ def _used(column: NumericColumn, queries: Sequence[Query]) -> Iterator[int]:
     for query in queries:
         for axis in query.grouping_axes:
             if axis.column.name == column.name:
-                yield from axis.starts
+                yield from (end for start in axis.starts for end in (start - 1, start))
         for test in query.where:
             for single in test.single_tests:
                 known = possible_values((single,))
