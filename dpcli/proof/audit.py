@@ -105,8 +105,8 @@ def audit(
         wanted = draws or (GAUSSIAN_DRAWS if claim.measure == "mu" else PURE_DRAWS)
         left = min(seconds, (end - time.monotonic()) / (len(entries) - number))
         if (drawn := _worst_draws(attack, planned, claim, wanted, left / 3)) is not None:
-            entry.bound = drawn.bound(claim, wanted, left * 2 / 3)
-            entry.faults += [*entry.bound.faults, *drawn.faults()]
+            entry.bound = drawn.bound(claim, wanted, left / 2)
+            entry.faults += [*entry.bound.faults, *drawn.faults(left / 6)]
         entry.faults += _selection_faults(attack, planned)
     report("noise of releases")
     for name, fault in _noise_faults(plan, seed, entries, seconds):

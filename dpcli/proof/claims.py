@@ -29,24 +29,24 @@ def claim_faults(planned: PlannedStatistic) -> Iterator[str]:
     target = planned.target
     gaussian = [part for part in noisy if part.noise.kind == "gaussian"]
     pure = [part for part in noisy if part.noise.kind != "gaussian"]
-    if target.rho is None:
-        epsilon, charged = (
-            sum(part.sensitivity.l1 / part.noise.scale for part in pure),
-            target.epsilon,
-        )
-        if epsilon > charged * SLACK:
-            yield f"the noise has epsilon {float(epsilon):.6g}, and {float(charged):.6g} is charged"
-        delta = _delta(gaussian, float(charged - epsilon)) if gaussian else 0
-        if delta > float(target.delta) * SLACK:
-            yield f"the noise has delta {delta:.3g} at the charged epsilon"
-    elif (rho := sum(map(mu_squared, gaussian)) / 2) > target.rho * SLACK:
-        yield f"the noise has rho {float(rho):.6g}, and {float(target.rho):.6g} is charged"
+    chances = 0.0
     for part in noisy:
         if rule := part.partition_selection:
             added = part.query.sensitivity(Relation(part.relation.unit, Neighbors.ADD_REMOVE))
             chance = added.l0 * tail_of(part.noise)(rule.threshold - added.linf)
+            chances += chance
             if chance > float(min(rule.delta, part.loss.delta)) * SLACK:
                 yield f"a group of one unit is published with probability {chance:.3g}"
+    if target.rho is None:
+        charged = target.epsilon
+        epsilon = sum(part.sensitivity.l1 / part.noise.scale for part in pure)
+        if epsilon > charged * SLACK:
+            yield f"the noise has epsilon {float(epsilon):.6g}, and {float(charged):.6g} is charged"
+        delta = chances + (_delta(gaussian, float(charged - epsilon)) if gaussian else 0)
+        if delta > float(target.delta) * SLACK:
+            yield f"noise and threshold have delta {delta:.3g} at the charged epsilon"
+    elif (rho := sum(map(mu_squared, gaussian)) / 2) > target.rho * SLACK:
+        yield f"the noise has rho {float(rho):.6g}, and {float(target.rho):.6g} is charged"
 
 
 def mu_squared(part: CalibratedMechanism) -> float:

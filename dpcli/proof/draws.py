@@ -25,8 +25,8 @@ from dpcli.queries.query import Query
 MOST_NUMBERS, MOST_GROUPS = 48, 4
 """The most numbers of an answer, and groups of choices, that events are about."""
 
-CHOSEN_BY = 100_000
-"""Pilot draws by which an event is chosen."""
+CHOSEN_BY, ALONE = 100_000, 10_000
+"""Pilot draws by which an event is chosen, and draws that are made one by one."""
 
 SLOW, LARGEST = 64, 1 << 21
 """How many slow draws are made first, and the most numbers that are drawn at once."""
@@ -64,6 +64,10 @@ class Drawn(ABC):
     def learn(self, outputs: Answers) -> None:  # noqa: B027 - what is known needs none
         """Take note of pilot draws about both neighbors."""
 
+    def count(self, outputs: Array, earlier: Answers) -> None:  # noqa: ARG002 - of ranges
+        """Count what is tested of outputs about the first neighbor."""
+        self.frequencies.add(outputs)
+
 
 class DrawnNumbers(Drawn):
     """Numbers with noise, of which the likelihood ratio is known."""
@@ -87,11 +91,10 @@ class DrawnNumbers(Drawn):
         return np.tile(self.sides[side], (count, 1))
 
     def draw(self, side: int, count: int, earlier: Answers) -> Array:
-        exact = self.exact(side, count, earlier)
-        outputs = self.respond(exact)
-        if side == 0:
-            self.frequencies.add(outputs - exact)
-        return outputs
+        return self.respond(self.exact(side, count, earlier))
+
+    def count(self, outputs: Array, earlier: Answers) -> None:
+        self.frequencies.add(outputs - self.exact(0, len(outputs), earlier))
 
     def scores(self, outputs: Array, earlier: Answers) -> Floats:
         exact = (self.exact(side, len(outputs), earlier) for side in (0, 1))
@@ -119,9 +122,6 @@ class DrawnGroups(DrawnNumbers):
         super().__init__(part, sides)
         rule = part.calibrated.partition_selection
         self._threshold = rule.threshold if rule else 0
-
-    def draw(self, side: int, count: int, earlier: Answers) -> Array:
-        return np.maximum(super().draw(side, count, earlier), self._threshold - 1)
 
     def learn(self, outputs: Answers) -> None:
         hidden = [((one < self._threshold).sum(axis=0) + 1) / (len(one) + 2) for one in outputs]
@@ -154,10 +154,7 @@ class DrawnChoices(Drawn):
     def draw(self, side: int, count: int, earlier: Answers) -> Array:  # noqa: ARG002 - of ranges
         if not self._groups:
             return np.zeros((count, 1), np.int64)
-        outputs = self.respond(np.tile(self.sides[side], (count, 1)))
-        if side == 0:
-            self.frequencies.add(outputs)
-        return outputs
+        return self.respond(np.tile(self.sides[side], (count, 1)))
 
     def _codes(self, outputs: Array) -> Iterator[Array]:
         """A number for the choices of each group."""
@@ -225,6 +222,11 @@ class EntryDraws:
             found.append(drawn.draw(side, count, found))
         return found
 
+    def _count(self, outputs: Answers) -> None:
+        """Count what is tested of outputs about the first neighbor."""
+        for at, drawn in enumerate(self.drawn):
+            drawn.count(outputs[at], outputs[:at])
+
     def scores(self, outputs: Answers) -> Floats:
         """The score of each draw, over all answers."""
         parts = (drawn.scores(own, outputs[:at]) for at, (drawn, own) in
@@ -238,7 +240,8 @@ class EntryDraws:
         count = min(most, *(drawn.first for drawn in self.drawn))
         while count > 0:
             begun = time.monotonic()
-            yield [self.outputs(side, count) for side in (0, 1)]
+            yield (sides := [self.outputs(side, count) for side in (0, 1)])
+            self._count(sides[0])
             done, now = done + count, time.monotonic()
             affordable = int(count * max(0.0, start + seconds - now) / (now - begun))
             count = min(done, largest, most - done, affordable)
@@ -261,11 +264,23 @@ class EntryDraws:
             counts += [*event.counts(scores), len(scores[0])]
         return claim.bound(event, *counts.tolist())
 
-    def faults(self) -> Iterator[str]:
-        """What happened more or less often than exact probabilities say."""
+    def faults(self, seconds: float) -> Iterator[str]:
+        """What happened more or less often than exact probabilities say.
+
+        Also of answers that are made one by one, as by releases: other code draws few numbers.
+        """
+        yield from self._counted("")
+        end, alone = time.monotonic() + seconds, [self.outputs(0, 1)]
+        while len(alone) < ALONE and time.monotonic() < end:
+            alone.append(self.outputs(0, 1))
+        self._count([*map(np.concatenate, zip(*alone, strict=True))])
+        yield from self._counted("one by one, ")
+
+    def _counted(self, how: str) -> Iterator[str]:
+        """The faults of what was counted, which is forgotten."""
         for drawn in self.drawn:
             for fault in drawn.frequencies.faults():
-                yield f"`{drawn.part.weighted.role}`: {fault}"
+                yield f"`{drawn.part.weighted.role}`: {how}{fault}"
 
 
 def _drawn(part: PlannedQuery, sides: Answers) -> Drawn:

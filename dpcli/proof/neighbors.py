@@ -244,10 +244,15 @@ class RowMaker:
 
 
 def _allowed(cells: Sequence[Corner], ranges: Sequence[tuple[int, int]]) -> list[int]:
-    """The numbers of cells with a value in these ranges, in order; of all if there is none."""
-    values = sorted(
-        (cell.value, at)
+    """The numbers of cells with a value in these ranges, in order; of all if there is none.
+
+    Of equal values, those furthest outside the bounds are the first and the last.
+    """
+    values = {
+        at: cell.value
         for at, cell in enumerate(cells)
         if cell.value is not None and any(low <= cell.value <= high for low, high in ranges)
-    )
-    return [at for _, at in values] or [*range(len(cells) or FREE_TEXTS)]
+    }
+    least = min(values.values(), default=0)
+    ordered = sorted(values, key=lambda at: (values[at], -at if values[at] == least else at))
+    return ordered or [*range(len(cells) or FREE_TEXTS)]

@@ -45,9 +45,10 @@ class Frequencies:
         self._counts[what] = before + int(successes), tried + trials, probability
 
     def faults(self) -> Iterator[str]:
-        """What happened more or less often than it should."""
-        for what, counts in self._counts.items():
-            if fault := binomial_fault(*counts):
+        """What happened more or less often than it should; all is forgotten then."""
+        counts, self._counts = self._counts, {}
+        for what, counted in counts.items():
+            if fault := binomial_fault(*counted):
                 yield f"{what} {fault} often than it should"
 
 

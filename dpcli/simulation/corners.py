@@ -68,9 +68,11 @@ def corners_of(column: Column, queries: Sequence[Query]) -> tuple[Corner, ...]:
     steps = list(spread(sorted(found)))
     # Cells outside the bounds are clamped to them.
     is_listed = numeric.bounds is not None and len(numeric.declared_ranges) > 1
-    outside = [] if is_listed or numeric.is_date else [low - 1, high + 1]
+    far = 2 * (high - low)
+    outside = {low - 1: low, high + 1: high, low - far - 1: low, high + far + 1: high}
+    outside = {} if is_listed or numeric.is_date else outside
     texts = written(numeric, [*steps, *outside], [NOON] * (len(steps) + len(outside)))
-    values = [*steps, *([low, high] if outside else [])]
+    values = [*steps, *outside.values()]
     return (*map(Corner, texts, values), *odd)
 
 
