@@ -7,20 +7,20 @@ extreme cells of the spec, so no answer is about a person.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import combinations
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations, islice
 from math import sqrt
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, cast
 
 from dpcli.numeric.arrays import Array, Floats, integer_array, np
-from dpcli.planning.plan import CentralPlan, PlannedQuery
-from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
-from dpcli.privacy.sensitivity import Sensitivity
+from dpcli.planning.plan import CentralPlan, PlannedQuery, PlannedStatistic
+from dpcli.privacy.confidential import Cells, Confidential, Groups
 from dpcli.privacy.unit import Neighbors, PersonUnit
-from dpcli.proof.neighbors import Row, RowMaker, Rows
+from dpcli.proof.neighbors import RowMaker, Rows
 from dpcli.proof.weights import vector_norms
-from dpcli.queries.query import BoundedQuery, Query
+from dpcli.queries.query import BoundedQuery
+from dpcli.simulation.corners import spread
 from dpcli.simulation.synthetic import Corners, Stream, SyntheticDataset
 
 if TYPE_CHECKING:
@@ -32,9 +32,6 @@ MOST_UNITS, UNITS_OF_CHOICES, RANDOM_UNITS = 120, 8, 40
 FIRST_COMMON = 1_000
 """The number of the first id of people that both neighbors have."""
 
-MOST_COMMON = 2_000
-"""The most rows that neighbors have in common."""
-
 CANDIDATES = 4
 """Pairs around the same rows from which draws choose the worst."""
 
@@ -44,13 +41,15 @@ WIDEST = 1 << 25
 Norms = tuple[int, int, int, int]
 """The L0, L1, L2 squared and Linf of a change."""
 
-K = TypeVar("K")
-
 
 @dataclass(frozen=True)
 class Pair:
-    """Two neighbors: rows of other units in common, and those of one unit in either."""
+    """Two neighbors: rows of other units in common, and those of one unit in either.
 
+    `strength` is about the loss of all answers of an entry; its square half for Gaussian noise.
+    """
+
+    strength: float
     common: Rows
     one: Rows
     other: Rows
@@ -64,205 +63,139 @@ class Reached:
     norms: Norms = (0, 0, 0, 0)
 
     @property
-    def stated(self) -> Sensitivity:
-        """The sensitivity that the plan states."""
-        return self.part.calibrated.sensitivity
-
-    @property
     def claims(self) -> Norms:
         """The stated L0, L1, L2 squared and Linf."""
-        stated = self.stated
+        stated = self.part.calibrated.sensitivity
         return stated.l0, stated.l1, stated.l2_squared, stated.linf
 
     @property
     def share(self) -> float | None:
         """The share of the stated L1 or L2 that was reached; None without a stated one."""
-        _, l1, l2_squared, _ = self.norms
-        if not self.stated.l1 or self.part.weighted.query.minimizes:
+        (_, l1, squared, _), (_, stated, stated_squared, _) = self.norms, self.claims
+        if not stated or self.part.weighted.query.minimizes:
             return None
-        if self.part.calibrated.noise.norm == "l2":
-            return sqrt(l2_squared / self.stated.l2_squared)
-        return l1 / self.stated.l1
+        is_l2 = self.part.calibrated.noise.norm == "l2"
+        return sqrt(squared / stated_squared) if is_l2 else l1 / stated
 
     @property
     def above(self) -> list[str]:
         """The norms in which a change was larger than is stated."""
-        claims = self.claims
-        if self.part.weighted.query.vectors or self.part.weighted.query.chooses:
-            # The noise of vectors and choices depends on L1 alone.
-            claims = (1 << 99, claims[1], 1 << 99, 1 << 99)
-        names = zip(("L0", "L1", "L2", "Linf"), self.norms, claims, strict=True)
-        return [name for name, reached, claim in names if reached > claim]
-
-    def add(self, norms: Norms) -> None:
-        """Take note of a change."""
-        self.norms = tuple(map(max, self.norms, norms))  # type: ignore[assignment]
+        query = self.part.weighted.query
+        # The noise of vectors and choices depends on L1 alone.
+        bounding = ["L1"] if query.vectors or query.chooses else ["L0", "L1", "L2", "Linf"]
+        names = zip(("L0", "L1", "L2", "Linf"), self.norms, self.claims, strict=True)
+        return [name for name, reached, claim in names if reached > claim and name in bounding]
 
 
-@dataclass
 class Attack:
     """The neighbors of a plan: what they change, and which may be distinguished best."""
 
-    plan: CentralPlan
-    seed: int
-    reached: dict[str, list[Reached]] = field(default_factory=dict)
-    worst: dict[str, list[tuple[float, Pair]]] = field(default_factory=dict)
-    datasets: int = 0
-
-    def __post_init__(self) -> None:
-        spec = self.plan.spec
-        self.corners, self._unit = Corners(spec), spec.privacy.unit
+    def __init__(self, plan: CentralPlan, seed: int) -> None:
+        spec, stream = plan.spec, Stream(seed).named("neighbors")
+        self._corners, unit = Corners(spec), spec.privacy.unit
+        ids = unit.id_columns if isinstance(unit, PersonUnit) else ()
+        columns = self._corners.columns
+        self._ids = [name for name, own in columns.items() if own and {name, own.name} & {*ids}]
         self._exchanges = spec.privacy.neighbors is Neighbors.CHANGE_ONE
-        ids = self._unit.id_columns if isinstance(self._unit, PersonUnit) else ()
-        named = {column.name for column in spec.columns} & {*ids}
-        self._ids = [
-            name
-            for name, column in self.corners.columns.items()
-            if column is not None and (column.name in named or (name in ids))
-        ]
-        self.parts = [
-            (planned, part) for planned in self.plan.all_statistics for part in planned.queries
-        ]
-        self.reached = {planned.name: [] for planned, _ in self.parts}
-        for planned, part in self.parts:
-            self.reached[planned.name].append(Reached(part))
-        self.worst = {planned.name: [] for planned, _ in self.parts}
-        stream = Stream(self.seed).named("neighbors")
-        queries = {part.calibrated.query: part.calibrated for _, part in self.parts}
-        self._makers = {
-            query: RowMaker(query, self.corners, stream.named(str(number)))
-            for number, query in enumerate(queries)
+        self._adds = isinstance(unit, PersonUnit) or not self._exchanges
+        self._entries = {planned.name: planned for planned in plan.all_statistics}
+        self.reached = {
+            name: [Reached(part) for part in planned.queries]
+            for name, planned in self._entries.items()
         }
-        self._units = {query: one.relation.unit for query, one in queries.items()}
+        self.pairs: dict[str, list[Pair]] = {name: [] for name in self._entries}
+        self.datasets = 0
+        parts = {part.calibrated.query: part
+                 for planned in self._entries.values() for part in planned.queries}  # fmt: skip
+        self.makers = {
+            query: RowMaker(part, self._corners, stream.named(str(number)))
+            for number, (query, part) in enumerate(parts.items())
+        }
 
     def dataset(self, common: Rows, own: Rows) -> SyntheticDataset:
         """Rows in common, and those of one more unit."""
-        rows: list[Row] = [
-            {**row, **dict.fromkeys(self._ids, FIRST_COMMON + number)}
+        rows = [
+            {**dict(row), **dict.fromkeys(self._ids, FIRST_COMMON + number)}
             for number, row in enumerate(common)
         ]
-        rows += [{**row, **dict.fromkeys(self._ids, 0)} for row in own]
-        return SyntheticDataset.of_corners(self.corners, rows)
-
-    def maker(self, part: PlannedQuery) -> RowMaker:
-        """Makes rows for a query of the plan."""
-        return self._makers[part.calibrated.query]
+        rows += [{**dict(row), **dict.fromkeys(self._ids, 0)} for row in own]
+        return SyntheticDataset.of_corners(self._corners, rows)
 
     def run(self, seconds: float) -> None:
         """Compare the answers about all neighbors; random ones as long as there is time."""
         end = time.monotonic() + seconds
         own = {
-            query: list(dict.fromkeys(map(_Frozen, maker.units(self._units[query]))))[:MOST_UNITS]
-            for query, maker in self._makers.items()
+            query: [*islice(dict.fromkeys(maker.units()), MOST_UNITS)]
+            for query, maker in self.makers.items()
         }
-        self._compare((), [[one.rows for one in units] for units in own.values()])
-        for _, part in self.parts:
-            if rule := part.calibrated.partition_selection:
-                # A group that is published half of the time.
-                query = part.calibrated.query
-                rows = self._makers[query].private_rows(1, min(rule.threshold, MOST_COMMON))
-                units = [one.rows for one in few(own[query], UNITS_OF_CHOICES)]
-                self._compare(tuple(rows), [units], query)
-        choices = sum(query.chooses or query.minimizes for query in self._makers)
-        for query, maker in self._makers.items():
-            if not (query.chooses or query.minimizes):
-                continue
-            left = (end - time.monotonic()) / max(1, choices)
-            choices, until = choices - 1, time.monotonic() + left
-            units = [one.rows for one in few(own[query], UNITS_OF_CHOICES)]
+        self._compare((), own.values(), self._entries)
+        depending = [query for query in self.makers if query.chooses or query.minimizes]
+        for query, maker in self.makers.items():
+            until = time.monotonic() + (end - time.monotonic()) / max(1, len(depending))
             for common in maker.common():
-                self._compare(common, [units], query)
+                self._compare(common, [spread(own[query], UNITS_OF_CHOICES)], self._with(maker))
                 if time.monotonic() > until:
                     break
-        for query in self._short():
-            maker, most = self._makers[query], self._rows_of(query)
-            drawn = [
-                maker.random(1 + at % most, any_cell=at % 3 == 0) for at in range(RANDOM_UNITS)
-            ]
-            common = maker.random(3, any_cell=False) if query.chooses else ()
-            self._compare(common, [drawn], query)
-            if time.monotonic() > end:
-                return
+            depending = [other for other in depending if other != query]
+        for query, maker in self.makers.items():
+            every = (one for name in self._with(maker) for one in self.reached[name])
+            if any(one.share is not None and one.share < 1 for one in every):
+                common = maker.random(3, any_cell=False) if query.chooses else ()
+                self._compare(common, [maker.random_units(RANDOM_UNITS)], self._with(maker))
+                if time.monotonic() > end:
+                    return
 
-    def _rows_of(self, query: Query) -> int:
-        unit = next(part.calibrated.relation.unit for _, part in self.parts
-                    if part.calibrated.query == query)  # fmt: skip
-        return min(2 * unit.max_rows, 30) if isinstance(unit, PersonUnit) else 1
-
-    def _short(self) -> list[Query]:
-        """The queries of which some sensitivity was not reached."""
-        every = (one for entry in self.reached.values() for one in entry)
-        short = [one for one in every if one.share is not None and one.share < 1]
-        return list(dict.fromkeys(one.part.calibrated.query for one in short))
+    def _with(self, maker: RowMaker) -> list[str]:
+        """The entries with the query of a maker of rows."""
+        query = maker.part.calibrated.query
+        return [name for name, own in self.reached.items()
+                if any(one.part.calibrated.query == query for one in own)]  # fmt: skip
 
     def _compare(
-        self, common: Rows, blocks: Sequence[Sequence[Rows]], query: Query | None = None
+        self, common: Rows, blocks: Iterable[Sequence[Rows]], names: Iterable[str]
     ) -> None:
-        """Compare all pairs of units of a block, and each unit with none.
-
-        Only the entries with a `query` are compared, if one is given.
-        """
-        names = {
-            planned.name for planned, part in self.parts
-            if query is None or part.calibrated.query == query
-        }  # fmt: skip
-        parts = [(planned, part) for planned, part in self.parts if planned.name in names]
-        units: dict[_Frozen, int] = {_Frozen(()): 0}
+        """Compare all pairs of units of a block, and each unit with none, for some entries."""
+        units: dict[Rows, int] = {(): 0}
         pairs: dict[tuple[int, int], None] = {}
-        exchanges_rows = self._exchanges and not isinstance(self._unit, PersonUnit)
         for block in blocks:
-            numbers = [units.setdefault(_Frozen(rows), len(units)) for rows in block]
-            if not exchanges_rows:
-                pairs |= dict.fromkeys((0, number) for number in numbers)
-            if self._exchanges:
-                pairs |= dict.fromkeys(combinations(sorted({*numbers}), 2))
-        rows = [one.rows for one in units]
+            numbers = sorted({units.setdefault(rows, len(units)) for rows in block} - {0})
+            pairs |= dict.fromkeys((0, number) for number in numbers if self._adds)
+            pairs |= dict.fromkeys(combinations(numbers, 2) if self._exchanges else ())
         if not pairs:
             return
-        asked = [bounded(part) for _, part in parts]
-        answers = [list(self.exact(common, own, asked)) for own in rows]
+        rows, ends = [*units], np.array(list(pairs))
+        entries = [self._entries[name] for name in names]
+        answers = [self.exact(entries, common, own) for own in rows]
         self.datasets += len(rows)
-        ends = np.array(list(pairs))
-        strengths: dict[str, Floats] = {}
-        for number, (planned, part) in enumerate(parts):
-            changes = _norms(part, [one[number] for one in answers], ends)
-            index = [one.part for one in self.reached[planned.name]].index(part)
-            reached = self.reached[planned.name][index]
-            reached.add(tuple(int(max(norm)) for norm in changes))  # type: ignore[arg-type]
-            strengths[planned.name] = strengths.get(planned.name, 0) + _strength(part, changes)
-        for name, strength in strengths.items():
-            order = np.argsort(-strength, kind="stable")
-            for at in _different(order[:200].tolist(), strength, CANDIDATES):
+        for planned in entries:
+            strength = np.zeros(len(pairs))
+            for at, reached in enumerate(self.reached[planned.name]):
+                sides = [found[planned.name][at] for found in answers]
+                changes = _norms(reached.part, sides, ends)
+                largest = (int(max(norm)) for norm in changes)
+                reached.norms = cast("Norms", tuple(map(max, reached.norms, largest)))
+                strength += _strength(reached.part, changes)
+            for at in _different(np.argsort(-strength, kind="stable")[:200].tolist(), strength):
                 one, other = (rows[end] for end in ends[at])
-                self.worst[name].append((float(strength[at]), Pair(common, one, other)))
+                self.pairs[planned.name].append(Pair(float(strength[at]), common, one, other))
 
     def exact(
-        self, common: Rows, own: Rows, asked: Sequence[BoundedQuery]
-    ) -> Iterator[Array | Groups]:
-        """The exact answers about rows in common and those of one more unit."""
+        self, entries: Sequence[PlannedStatistic], common: Rows, own: Rows
+    ) -> dict[str, list[Array | Groups]]:
+        """The exact answers of entries about rows in common and those of one more unit."""
         with self.dataset(common, own) as dataset:
-            for answer in dataset.aggregate(asked):
-                value = exact_of(dataset, answer)
-                yield value if isinstance(value, Groups) else integer_array(value)
-
-
-class _Frozen:
-    """Rows that are compared by their cells."""
-
-    def __init__(self, rows: Rows) -> None:
-        self.rows = rows
-        self._key = tuple(tuple(sorted(row.items())) for row in rows)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Frozen) and self._key == other._key
-
-    def __hash__(self) -> int:
-        return hash(self._key)
+            answers = iter(
+                dataset.aggregate([bounded(part) for one in entries for part in one.queries])
+            )
+            return {
+                one.name: [exact_of(dataset, next(answers)) for _ in one.queries] for one in entries
+            }
 
 
 def exact_of(dataset: SyntheticDataset, answer: ConfidentialAnswer) -> Array | Groups:
     """The exact answer about synthetic rows."""
-    return dataset.exact(cast("Confidential[Cells | Groups]", answer))
+    value = dataset.exact(cast("Confidential[Cells | Groups]", answer))
+    return value if isinstance(value, Groups) else integer_array(value)
 
 
 def bounded(part: PlannedQuery) -> BoundedQuery:
@@ -270,37 +203,23 @@ def bounded(part: PlannedQuery) -> BoundedQuery:
     return BoundedQuery(part.calibrated.query, part.calibrated.relation.unit)
 
 
-def few(items: Sequence[K], most: int) -> Sequence[K]:
-    """All of some items, or as many as this, evenly spread."""
-    return [items[at * len(items) // most] for at in range(most)] if len(items) > most else items
-
-
-def _different(order: Sequence[int], strength: Floats, most: int) -> Iterable[int]:
+def _different(order: Sequence[int], strength: Floats) -> Iterable[int]:
     """The strongest pairs, of equal ones a few that are spread."""
-    if not order:
-        return []
     equal = [at for at in order if strength[at] == strength[order[0]]]
-    return dict.fromkeys([*few(equal, most), *order[:2]])
+    return dict.fromkeys([*spread(equal, CANDIDATES), *order[:2]])
 
 
-def names_of(answers: Iterable[Groups]) -> list[Group]:
-    """The names of all private groups in some answers."""
-    return sorted({name for groups in answers for name in groups.names})
-
-
-def _table(answers: Sequence[Array | Groups]) -> Array:
-    """The numbers of several answers, one in each row."""
+def table_of(answers: Sequence[Array | Groups]) -> Array:
+    """The numbers of several answers, one in each row; those of all their private groups."""
     groups = [one for one in answers if isinstance(one, Groups)]
-    if not groups:
-        return np.stack(answers)  # type: ignore[arg-type]
-    names = names_of(groups)
-    return np.stack([one.cells(names) for one in groups])
+    names = sorted({name for one in groups for name in one.names})
+    return np.stack([one.cells(names) if isinstance(one, Groups) else one for one in answers])
 
 
 def _norms(part: PlannedQuery, answers: Sequence[Array | Groups], ends: Array) -> list[Array]:
     """L0, L1, L2 squared and Linf of changes between pairs, one array each."""
     query, block = part.calibrated.query, part.calibrated.query.block
-    table = np.zeros((1, 0)) if query.minimizes else _table(answers)
+    table = np.zeros((1, 0)) if query.minimizes else table_of(answers)
     if block:
         moving = (table != table[:1]).any(axis=0).reshape(-1, block).any(axis=1)
         table = table[:, np.repeat(moving, block)]
@@ -316,9 +235,10 @@ def _norms(part: PlannedQuery, answers: Sequence[Array | Groups], ends: Array) -
 
 def _strength(part: PlannedQuery, changes: Sequence[Array]) -> Floats:
     """About the loss of an answer for each pair; its square half for Gaussian noise."""
-    scale, (_, l1, l2_squared, _) = float(part.calibrated.noise.scale), changes
-    if not scale:
+    noise, (_, l1, squared, _) = part.calibrated.noise, changes
+    if not noise.scale:
         return np.zeros(len(l1))
-    squared = part.calibrated.noise.norm == "l2"
-    strength: Floats = (l2_squared if squared else l1).astype(np.float64)
-    return strength / (2 * scale**2 if squared else scale)
+    is_l2, scale = noise.norm == "l2", float(noise.scale)
+    return np.array(
+        (squared if is_l2 else l1).astype(np.float64) / (2 * scale**2 if is_l2 else scale)
+    )

@@ -16,15 +16,22 @@ from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import Axis
 from dpcli.data.possible_values import possible_values
 from dpcli.numeric.arrays import np
+from dpcli.planning.plan import PlannedQuery
 from dpcli.privacy.sensitivity import limits
-from dpcli.privacy.unit import PersonUnit, Unit
-from dpcli.queries.query import Query
+from dpcli.privacy.unit import PersonUnit
+from dpcli.simulation.corners import Corner
 from dpcli.simulation.synthetic import Corners, Stream
 
-Row = Mapping[str, int]
-"""The number of an extreme cell, by the name of its column."""
+Cells = Mapping[str, int]
+"""Numbers of extreme cells, by the names of their columns."""
+
+Row = tuple[tuple[str, int], ...]
+"""The numbers of all cells of a row, with the names of their columns."""
 
 Rows = tuple[Row, ...]
+
+BLANK_ROW: Row = ()
+"""A row of blanks, of a unit with an id."""
 
 MOST_PATTERNS = 6
 """The most columns of which one is set to the other end than all others."""
@@ -35,8 +42,11 @@ MOST_TRIED, SPREAD = 2_000, 5
 MOST_ROWS = 400
 """The most rows of a unit."""
 
-SEVERAL_ROWS = 24
-"""Rows of a person of which values are made, where no limit says how many."""
+MOST_COMMON = 2_000
+"""The most rows that neighbors have in common."""
+
+SEVERAL_ROWS, FREE_TEXTS = 24, 8
+"""Rows of a person of which values are made, and texts of columns of ids or private labels."""
 
 SPLITS = (
     (20, 20), (1, 0), (1, 1), (0, 31), (1, 3), (3, 1), (5, 5), (0, 120), (9, 1), (1, 9), (0, 2),
@@ -51,47 +61,39 @@ The ranks of usual quantiles are near these.
 class RowMaker:
     """Makes rows for one query; they count unless a filter needs more than ranges."""
 
-    def __init__(self, query: Query, corners: Corners, stream: Stream) -> None:
-        self._query, self._corners, self._stream, self._drawn = query, corners, stream, 0
-        names = {
-            column.file_key: name for name, column in corners.columns.items() if column is not None
+    def __init__(self, part: PlannedQuery, corners: Corners, stream: Stream) -> None:
+        self.part, self._corners, self._stream, self._drawn = part, corners, stream, 0
+        self._query, self._unit = part.calibrated.query, part.calibrated.relation.unit
+        known = possible_values(self._query.where)
+        ranges = {
+            column.file_key: own
+            for column, own in (known.known.items() if known else ())
+            if column.derivation is None
         }
-        known = possible_values(query.where)
-        ranges = {} if known is None else {one.file_key: own for one, own in known.known.items()
-                                           if one.derivation is None}  # fmt: skip
-        self._allowed = {}
+        self._names, self._allowed = dict[str | int, str](), dict[str, list[int]]()
         for name, column in corners.columns.items():
-            if column is None:
-                continue
-            cells = list(enumerate(corners.of(name)))
-            own = ranges.get(column.file_key, ((-(1 << 99), 1 << 99),))
-            values = sorted(
-                (cell.value, at)
-                for at, cell in cells
-                if cell.value is not None and any(low <= cell.value <= high for low, high in own)
-            )
-            self._allowed[name] = [at for _, at in values] or [at for at, _ in cells] or [*range(8)]
+            if column is not None:
+                self._names[column.file_key] = name
+                own = ranges.get(column.file_key, ((-(1 << 99), 1 << 99),))
+                self._allowed[name] = _allowed(corners.of(name), own)
+        axes = self._query.grouping_axes
+        self._axes = [(self._used([axis.column]), axis) for axis in axes]
+        grouped = {name for names, _ in self._axes for name in names}
+        used = self._used([*self._query.columns, *self._query.operands])
+        self._texts = [name for name in used if name not in grouped and not corners.of(name)]
+        self._valued = [name for name in used if name not in grouped and corners.of(name)]
 
-        def own_names(columns: Sequence[Column]) -> list[str]:
-            return list(
-                dict.fromkeys(names[one.file_key] for one in columns if one.file_key in names)
-            )
+    def _used(self, columns: Sequence[Column]) -> list[str]:
+        """The columns of the file from which these are read."""
+        keys = dict.fromkeys(column.file_key for column in file_columns(columns))
+        return [self._names[key] for key in keys if key in self._names]
 
-        self._axes = [
-            (own_names(file_columns([axis.column])), axis) for axis in query.grouping_axes
-        ]
-        grouped = {name for own, _ in self._axes for name in own}
-        used = own_names(file_columns([*query.columns, *query.operands]))
-        ids = {name for name in used if not corners.of(name)}
-        self._valued = [name for name in used if name not in grouped and name not in ids]
-        self._texts = [name for name in used if name not in grouped and name in ids]
-
-    def row(self, pattern: Mapping[str, int], cell: Mapping[str, int], text: int = 0) -> Row:
+    def row(self, pattern: Cells, cell: Cells, text: int = 0) -> Row:
         """A row with these values in a cell; all other columns have their first value."""
         plain = {name: allowed[0] for name, allowed in self._allowed.items()}
-        return {**plain, **dict.fromkeys(self._texts, text), **pattern, **cell}
+        return (*({**plain, **dict.fromkeys(self._texts, text), **pattern, **cell}).items(),)
 
-    def patterns(self) -> Sequence[Mapping[str, int]]:
+    def patterns(self) -> Sequence[Cells]:
         """Ways to set values: all least, all greatest, one other than the rest."""
         names, allowed = self._valued, self._allowed
         if self._query.counted_values is not None and len(names) == 1:
@@ -108,7 +110,7 @@ class RowMaker:
         # The opposite of each is as far from the other end.
         return [least, *low, middle, *high[::-1], most]
 
-    def cells(self) -> Iterator[Mapping[str, int]]:
+    def cells(self) -> Iterator[Cells]:
         """Different cells of the query, as the values of a row that lies there."""
         choices = []
         for names, axis in self._axes:
@@ -122,93 +124,114 @@ class RowMaker:
         for chosen in order:
             yield {name: at for part in chosen for name, at in part.items()}
 
-    def some_cells(self, first: int) -> list[Mapping[str, int]]:
+    def some_cells(self, first: int) -> list[Cells]:
         """The first cells of the query, and a few that are spread over the others."""
         cells = list(islice(self.cells(), MOST_TRIED))
         spread = (len(cells) * at // SPREAD for at in range(1, SPREAD))
         return [*cells[:first], *(cells[at] for at in spread if first <= at), cells[-1]]
 
     def _one_of_each(self, name: str, axis: Axis) -> list[int]:
-        """One extreme cell for each bin or label of an axis."""
+        """The least and the greatest cell of each bin of an axis, or one cell for each label."""
         column, allowed, cells = axis.column, self._allowed[name], self._corners.of(name)
         if not isinstance(column, NumericColumn) or not axis.starts:
             return allowed
-        found: dict[int, int] = {}
+        found: dict[int, list[int]] = {}
         for at in allowed:
             value = cells[at].value
-            found.setdefault(bisect_right(axis.starts, 0 if value is None else value), at)
-        return list(found.values())
+            found.setdefault(bisect_right(axis.starts, 0 if value is None else value), []).append(
+                at
+            )
+        return [
+            *(own[0] for own in found.values()),
+            *(own[-1] for own in found.values() if own[1:]),
+        ]
 
-    def units(self, unit: Unit) -> Iterator[Rows]:
-        """Rows of one unit each, the extreme ones first."""
-        in_cell, total, touched = limits(self._query.bounded_unit(unit), self._query.cells)
-        is_person = isinstance(unit, PersonUnit)
-        total = min(total, MOST_ROWS)
+    def units(self) -> Iterator[Rows]:
+        """Rows of one unit each, the extreme ones first: of people, at their limits and beyond."""
+        in_cell, total, touched = limits(self._query.bounded_unit(self._unit), self._query.cells)
+        total, in_cell = min(total, MOST_ROWS), min(in_cell, MOST_ROWS)
         cells, patterns = self.some_cells(2 * touched + 2), self.patterns()
-        for first in (0, total) if is_person else (0,):
-            turns = [patterns[(first + at) % len(patterns)] for at in range(total)]
-            texts = range(first, first + total)
-            own = [cells[at // in_cell % len(cells)] for at in range(total)]
-            yield tuple(map(self.row, turns, own, texts))
-        if is_person:
-            for cell in (*cells[:2], cells[-1]):
-                yield tuple(
-                    self.row(patterns[at % len(patterns)], cell, at)
-                    for at in range(min(in_cell, total))
-                )
-        for number, pattern in enumerate(patterns):
-            other = patterns[-1 - number]
-            yield (self.row(pattern, cells[0]),)
-            yield (self.row(pattern, cells[-1]),)
-            yield (self.row(pattern, cells[len(cells) // 2]),)
-            if not is_person:
+        different = (*cells[:2], cells[len(cells) // 2], cells[-1])
+        yield (BLANK_ROW,)
+        if isinstance(self._unit, PersonUnit):
+            # In more cells than limits allow.
+            rows = min(self._unit.max_rows, len(cells))
+            yield self._unit_of(rows, patterns[:1], cells, 1)
+        for first in (0, total) if isinstance(self._unit, PersonUnit) else ():
+            yield self._unit_of(total, patterns, cells, in_cell, first)
+        for cell in different if isinstance(self._unit, PersonUnit) else ():
+            yield self._unit_of(min(in_cell, total), patterns, [cell], in_cell)
+        for pattern, other in zip(patterns, patterns[::-1], strict=True):
+            for cell in different:
+                yield (self.row(pattern, cell),)
+            if not isinstance(self._unit, PersonUnit):
                 continue
-            for first in (0, touched):
-                own = cells[first : first + touched] or cells[:1]
-                mixed = [self.row((pattern, other)[at % 2], cell) for at, cell in enumerate(own)]
-                yield tuple(mixed[:total])
+            for own in (cells[:touched], cells[touched : 2 * touched] or cells[:1]):
+                yield self._unit_of(min(total, len(own)), (pattern, other), own, 1)
                 # Another unit may have its full cells where this one has its last rows.
                 for order, last in product((own, own[::-1]), (pattern, other)):
-                    full = [
-                        self.row(pattern if at < total // in_cell else last, cell)
-                        for at, cell in enumerate(order)
-                        for _ in range(in_cell)
-                    ]
-                    yield tuple(full[:total])
-            yield (self.row(pattern, cells[0]),) * min(in_cell, MOST_ROWS)
-            yield (self.row(pattern, cells[0]),) * min(2 * total + 1, MOST_ROWS)
-            yield (self.row(pattern, cells[0]),) * SEVERAL_ROWS
-            yield (self.row(pattern, cells[0]), self.row(other, cells[0]))
+                    full = [pattern] * (total // in_cell * in_cell) + [last] * (total % in_cell)
+                    yield self._unit_of(min(total, len(own) * in_cell), full, order, in_cell)
+            for times in (in_cell, min(2 * total + 1, MOST_ROWS), SEVERAL_ROWS):
+                yield (self.row(pattern, cells[0]),) * times
+            yield self._unit_of(2, (pattern, other), cells[:1], 1)
+
+    def _unit_of(
+        self,
+        rows: int,
+        patterns: Sequence[Cells],
+        cells: Sequence[Cells],
+        each: int,
+        first: int = 0,
+    ) -> Rows:
+        """Rows with these patterns in turn, `each` of them in a cell."""
+        return tuple(
+            self.row(
+                patterns[(first + at) % len(patterns)], cells[at // each % len(cells)], first + at
+            )
+            for at in range(rows)
+        )
 
     def random(self, rows: int, *, any_cell: bool) -> Rows:
         """Rows of cells at random: of those that count, or of all, blanks and faults too."""
+        self._drawn += 1
+        stream, cells = self._stream.named(str(self._drawn)), self._corners.of
+        columns = [
+            (name, range(len(cells(name))) if any_cell and cells(name) else own)
+            for name, own in self._allowed.items()
+        ]
+        numbers = stream.below(1 << 32, np.arange(rows * len(columns))).reshape(rows, -1)
         return tuple(
-            {
-                name: self._one_of(
-                    [*range(len(cells))]
-                    if any_cell and (cells := self._corners.of(name))
-                    else allowed
-                )
-                for name, allowed in self._allowed.items()
-            }
-            for _ in range(rows)
+            tuple((name, own[at % len(own)]) for (name, own), at in zip(columns, row, strict=True))
+            for row in numbers.tolist()
         )
 
-    def _one_of(self, choices: Sequence[int]) -> int:
-        self._drawn += 1
-        return choices[int(self._stream.below(len(choices), np.array([self._drawn]))[0])]
+    def random_units(self, most: int) -> list[Rows]:
+        """Rows of units at random, a third of them with any cells."""
+        unit = self._unit
+        rows = min(2 * unit.max_rows, SEVERAL_ROWS) if isinstance(unit, PersonUnit) else 1
+        return [self.random(1 + at % rows, any_cell=at % 3 == 0) for at in range(most)]
 
-    def private_rows(self, groups: int, each: int) -> Iterator[Row]:
+    def private_rows(self, groups: int, each: int) -> Rows:
         """Rows in as many private groups, the same number in each."""
         pattern, cell = self.patterns()[0], self.some_cells(1)[0]
         # A group may depend on more than its label, such as the day of a person's last row.
         private = [name for names, axis in self._axes if axis.is_private for name in names
                    if not self._corners.of(name)]  # fmt: skip
-        for group in range(groups):
-            yield from [self.row(pattern, {**cell, **dict.fromkeys(private, group)})] * each
+        return tuple(
+            self.row(pattern, {**cell, **dict.fromkeys(private, number // each)})
+            for number in range(groups * each)
+        )
 
     def common(self) -> Iterator[Rows]:
         """What neighbors have in common, for answers to which that matters."""
+        if rule := self.part.calibrated.partition_selection:
+            # Groups that are published half of the time: those of a unit, and one more.
+            *_, touched = limits(self._query.bounded_unit(self._unit), self._query.cells)
+            groups = max(1, min(touched + 1, FREE_TEXTS, MOST_COMMON // rule.threshold))
+            yield self.private_rows(groups, min(rule.threshold, MOST_COMMON))
+        if not (self._query.chooses or self._query.minimizes):
+            return
         cells, patterns = self.some_cells(8), self.patterns()
         every = [self.row(pattern, cell) for pattern in patterns[:3] for cell in cells]
         between = self.row(patterns[0], cells[len(cells) // 2])
@@ -218,3 +241,18 @@ class RowMaker:
             yield self.random(low + high, any_cell=False)
         for count in (1, 2, 5):
             yield tuple(every * count)
+
+
+def _allowed(cells: Sequence[Corner], ranges: Sequence[tuple[int, int]]) -> list[int]:
+    """The numbers of cells with a value in these ranges, in order; of all if there is none.
+
+    Of equal values, those furthest outside the bounds are the first and the last.
+    """
+    values = {
+        at: cell.value
+        for at, cell in enumerate(cells)
+        if cell.value is not None and any(low <= cell.value <= high for low, high in ranges)
+    }
+    least = min(values.values(), default=0)
+    ordered = sorted(values, key=lambda at: (values[at], -at if values[at] == least else at))
+    return ordered or [*range(len(cells) or FREE_TEXTS)]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpcli.fields.json import REPORT_VERSION, Fact, Facts, JsonNumber
+from dpcli.fields.json import REPORT_VERSION, Facts, JsonNumber, if_known
 from dpcli.numeric.exact import rounded_text
 from dpcli.privacy.events import NORMS
 from dpcli.problems.errors import Problem, make_problem
 from dpcli.problems.messages import count_text
 from dpcli.proof.audit import Audit, EntryAudit
+from dpcli.proof.bounds import Bound
 from dpcli.version import __version__
 
 HEADING = "audit: neighbors made from the spec, no release"
@@ -43,19 +44,6 @@ def audit_document(found: Audit) -> Facts:
 
 
 def _entry(entry: EntryAudit) -> Facts:
-    bound = entry.bound
-    drawn: Fact = (
-        None
-        if bound is None
-        else {
-            "measure": bound.measure,
-            "claimed": _number(bound.claimed),
-            "delta": _number(bound.delta),
-            "bound": _number(bound.bound),
-            "share": _number(bound.share),
-            "draws": bound.draws,
-        }
-    )
     return {
         "name": entry.name,
         "answers": [
@@ -64,40 +52,44 @@ def _entry(entry: EntryAudit) -> Facts:
                 "mechanism": one.part.mechanism_kind,
                 "stated": dict(zip(NORMS, one.claims, strict=True)),
                 "changed": dict(zip(NORMS, one.norms, strict=True)),
-                "share": _number(one.share),
+                "share": if_known(_number, one.share),
             }
             for one in entry.answers
         ],
-        "draws": drawn,
+        "draws": if_known(_drawn, entry.bound),
         "noises": entry.noises,
         "faults": list(entry.faults),
     }
 
 
-def _number(value: float | None) -> Fact:
-    return None if value is None else JsonNumber(rounded_text(Fraction(value), 6, plain=True))
+def _drawn(bound: Bound) -> Facts:
+    return {
+        "measure": bound.claim.measure,
+        "claimed": _number(bound.claim.value),
+        "delta": _number(bound.claim.delta),
+        "bound": _number(bound.shown),
+        "share": _number(bound.share),
+        "draws": bound.draws,
+    }
+
+
+def _number(value: float) -> JsonNumber:
+    return JsonNumber(rounded_text(Fraction(value), 6, plain=True))
 
 
 def audit_table(found: Audit) -> list[dict[str, str]]:
     """The findings for people, a row for each entry."""
-    return [_row(entry) for entry in found.entries]
-
-
-def _row(entry: EntryAudit) -> dict[str, str]:
-    bound, reached = entry.bound, entry.reached
-    claim = shown = draws = ""
-    if bound is not None:
-        delta = f", delta {bound.delta:.3g}" if bound.delta else ""
-        claim = f"{bound.measure} {bound.claimed:.4g}{delta}"
-        shown, draws = f"{bound.bound:.4g}", f"{bound.draws:,}"
-    return {
-        "statistic": entry.name,
-        "change": "" if reached is None else f"{reached:.1%}",
-        "claim": claim,
-        "shown": shown,
-        "draws": draws,
-        "result": "above" if entry.faults else "as claimed",
-    }
+    return [
+        {
+            "statistic": entry.name,
+            "change": "" if entry.reached is None else f"{entry.reached:.1%}",
+            "claim": str(entry.bound.claim) if entry.bound else "",
+            "shown": f"{entry.bound.shown:.4g}" if entry.bound else "",
+            "draws": f"{entry.bound.draws:,}" if entry.bound else "",
+            "result": "above" if entry.faults else "as claimed",
+        }
+        for entry in found.entries
+    ]
 
 
 def sentence(found: Audit) -> str:

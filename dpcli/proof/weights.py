@@ -18,30 +18,37 @@ GAUSSIAN_DEVIATIONS = 12
 MOST_SUMMED = 1e5
 """The greatest scale for which the probabilities of Gaussian noise are added up."""
 
+IMPOSSIBLE = 1 << 40
+"""The norm of vectors that noise cannot be, as their sums are others."""
+
 NODES = 100
 """Nodes of the quadrature for choices, which is exact for up to 200 candidates."""
 
 
 def vector_norms(size: int, body: str, vectors: Array) -> Array:
     """The norms of vectors, added up; each row has several vectors."""
-    total: Array
     parts = vectors.reshape(len(vectors), -1, size)
     up, down = (np.maximum(sign * parts, 0) for sign in (1, -1))
     if body == "cube":
-        total = np.abs(parts).max(axis=2).sum(axis=1)
+        norms = np.abs(parts).max(axis=2)
     elif body == "zero-one":
-        total = (up.max(axis=2) + down.max(axis=2)).sum(axis=1)
+        norms = up.max(axis=2) + down.max(axis=2)
     elif (tables := named_tables(body)) is None:
-        total = np.maximum(up.sum(axis=2), down.sum(axis=2)).sum(axis=1)
+        norms = np.maximum(up.sum(axis=2), down.sum(axis=2))
+        sums = parts.sum(axis=2, keepdims=True) * (body == "fixed-sum")
+        norms[(sums != 0).any(axis=2)] = IMPOSSIBLE
     else:
         norm, sizes = tables
         starts = list(accumulate(sizes, initial=0))[:-1]
         rises, falls = (np.add.reduceat(part, starts, axis=2) for part in (up, down))
-        sums = (rises - falls)[:, :, 0]
+        every = rises - falls
+        sums = every[:, :, :1]
         # Decreases where the sum is not negative, else increases.
-        against = np.where((sums >= 0)[:, :, None], falls, rises).max(axis=2)
-        total = (norm.decrease * against + (norm.total or 0) * np.abs(sums)).sum(axis=1)
-    return total
+        against = np.where(sums >= 0, falls, rises).max(axis=2)
+        norms = norm.decrease * against + (norm.total or 0) * np.abs(sums)[:, :, 0]
+        allowed = sums if norm.total is not None else 0
+        norms[(every != allowed).any(axis=2)] = IMPOSSIBLE
+    return np.array(norms.sum(axis=1))
 
 
 def log_weights(noise: Noise, values: Array) -> Floats:

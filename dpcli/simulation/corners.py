@@ -59,18 +59,20 @@ def corners_of(column: Column, queries: Sequence[Query]) -> tuple[Corner, ...]:
         pairs, other = first_texts(labeled), labeled.other
         if other is not None:
             odd[1] = Corner(UNREADABLE_TEXT, labeled.positions[other])
-        return (*(Corner(text, value) for value, text in _spread(pairs)), *odd)
+        return (*(Corner(text, value) for value, text in spread(pairs)), *odd)
     numeric = require_numeric(column)
     low, high = numeric.bounds or DEFAULT_BOUNDS
     found = {low, high, min(max(low, 0), high), (low + high) // 2}
     found |= {end for ends in numeric.declared_ranges for end in ends} if numeric.bounds else set()
     found |= {value for value in _used(numeric, queries) if low <= value <= high}
-    steps = list(_spread(sorted(found)))
+    steps = list(spread(sorted(found)))
     # Cells outside the bounds are clamped to them.
     is_listed = numeric.bounds is not None and len(numeric.declared_ranges) > 1
-    outside = [] if is_listed or numeric.is_date else [low - 1, high + 1]
+    far = 2 * (high - low)
+    outside = {low - 1: low, high + 1: high, low - far - 1: low, high + far + 1: high}
+    outside = {} if is_listed or numeric.is_date else outside
     texts = written(numeric, [*steps, *outside], [NOON] * (len(steps) + len(outside)))
-    values = [*steps, *([low, high] if outside else [])]
+    values = [*steps, *outside.values()]
     return (*map(Corner, texts, values), *odd)
 
 
@@ -103,7 +105,7 @@ def _used(column: NumericColumn, queries: Sequence[Query]) -> Iterator[int]:
     for query in queries:
         for axis in query.grouping_axes:
             if axis.column.name == column.name:
-                yield from axis.starts
+                yield from (end for start in axis.starts for end in (start - 1, start))
         for test in query.where:
             for single in test.single_tests:
                 known = possible_values((single,))
@@ -118,9 +120,8 @@ def _is_same(one: ValuedColumn, other: Column) -> bool:
     return one.derivation is None and one.name == other.name
 
 
-def _spread(items: Sequence[T]) -> Sequence[T]:
-    """All of some items, or as many as are allowed, evenly spread, with both ends."""
-    most = MOST_CELLS
+def spread(items: Sequence[T], most: int = MOST_CELLS) -> Sequence[T]:
+    """All of some items, or as many as this, evenly spread, with both ends."""
     if len(items) <= most:
         return items
     return [items[at * (len(items) - 1) // (most - 1)] for at in range(most)]

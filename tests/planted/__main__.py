@@ -1,20 +1,21 @@
 """Whether tests find planted faults: `python -m` this [--only NAME ...] -- PYTEST ARGUMENTS.
 
-Each fault of `faults.toml` is planted in a copy of the project, where pytest runs with these
-arguments, `-x -q` without any. First it runs in a copy without a fault: if a test fails there, it
-would seem to find all faults. The exit status is 1 if a fault was missed.
+Each fault of `faults.toml` is planted in turn in a copy of the project, where pytest runs with
+these arguments, `-x -q` without any. First it runs without a fault: if a test fails there, it would
+seem to find all faults. The exit status is 1 if a fault was missed.
 
 With `--quick`, pytest runs for each fault only the test of its `found_by`: minutes in all, not
 hours. First it runs all these tests without a fault. Faults without a `found_by` are named, and
 not planted. A fault that `--quick` misses may still be found by another test.
 
-With `--audit`, `dpcli audit` attacks the spec of its `audit` for each fault that has one; what it
-misses is left to the test of `found_by`. The longest time is `MINUTES`.
+With `--audit`, `dpcli audit` attacks the spec and the entries of its `audit` for each fault that
+has one; if that is `suite`, only the test of `found_by` finds it. All of them take minutes.
 """
 
 from __future__ import annotations
 
 import argparse
+import compileall
 import json
 import os
 import re
@@ -37,8 +38,11 @@ FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 
 SPECS = Path("tests/planted/specs")
 
-SECONDS, MINUTES = 5, 10
-"""Seconds for each entry of an audit, and minutes in which a fault must be found."""
+SECONDS, DRAWS = 4, 100_000
+"""Seconds for the entry of an audit, and outputs about each neighbor."""
+
+SUITE = "suite"
+"""The `audit` of faults that audits cannot see, and a test finds."""
 
 LONGEST = 7200
 """Seconds after which a run that does not end counts as one that found the fault."""
@@ -61,58 +65,77 @@ def main() -> int:
         print(*(f"{fault.name}: {fault.breaks}" for fault in wanted), sep="\n")
         return 0
     if options.audit:
-        return _audited([fault for fault in wanted if fault.audit], trust=options.trust)
-    if options.quick:
+        wanted = [fault for fault in wanted if fault.audit]
+    elif options.quick:
         unnamed = [fault.name for fault in wanted if not fault.found_by]
         print(*(f"no test is named for {name}" for name in unnamed), sep="\n")
         wanted = [fault for fault in wanted if fault.found_by]
-    tests = sorted({fault.found_by for fault in wanted}) if options.quick else []
-    if not options.trust and wanted and (failed := _first_failure(None, [*given, *tests])):
-        raise SystemExit(f"without a fault, {failed} fails")
-    missed = [
-        fault.name
-        for fault in wanted
-        if not _is_found(fault, [*given, fault.found_by] if options.quick else given)
+    with _copy() as copy:
+        if not options.trust and wanted:
+            _require_right(copy, wanted, given, options)
+        missed = []
+        for fault in wanted:
+            start = time.monotonic()
+            with _planted(fault, copy):
+                by = _finding(copy, fault, given, options)
+            seconds = f"{time.monotonic() - start:.0f} s"
+            print(
+                f"found {fault.name} in {seconds} by {by}" if by else f"MISSED {fault.name}",
+                flush=True,
+            )
+            missed += [] if by else [fault.name]
+    print(f"{len(wanted) - len(missed)} of {len(wanted)} faults were found")
+    return int(bool(missed))
+
+
+def _require_right(
+    copy: Path, wanted: Sequence[Fault], given: Sequence[str], options: argparse.Namespace
+) -> None:
+    """Exit if audits or tests find something without a fault."""
+    found = ""
+    if options.audit:
+        audits = sorted({fault.audit for fault in wanted} - {SUITE})
+        found = next(filter(None, (_audited(copy, audit) for audit in audits)), "")
+    else:
+        tests = sorted({fault.found_by for fault in wanted}) if options.quick else []
+        found = _failed_in(copy, [*given, *tests])
+    if found:
+        raise SystemExit(f"without a fault, this is found: {found}")
+
+
+def _finding(copy: Path, fault: Fault, given: Sequence[str], options: argparse.Namespace) -> str:
+    """What finds a fault in a copy; empty for nothing."""
+    if options.audit:
+        if fault.audit == SUITE:
+            return _failed_in(copy, ["-x", "-q", "-n0", fault.found_by])
+        return _audited(copy, fault.audit)
+    return _failed_in(copy, [*given, fault.found_by] if options.quick else given)
+
+
+def _audited(copy: Path, audit: str) -> str:
+    """What an audit of some entries in a copy says is above its claim; empty for nothing."""
+    name, _, entries = audit.partition("/")
+    starts = tuple(f"  - {{name: {entry}," for entry in entries.split("+"))
+    lines = (SPECS / f"{name}.yaml").read_text(encoding="utf-8").splitlines()
+    kept = (line for line in lines if not line.startswith("  - {") or line.startswith(starts))
+    (copy / "audited.yaml").write_text("\n".join(kept), encoding="utf-8")
+    words = [
+        "audit",
+        "audited.yaml",
+        "--seconds",
+        str(SECONDS),
+        "--draws",
+        str(DRAWS),
+        "--seed",
+        "1",
     ]
-    print(f"{len(wanted) - len(missed)} of {len(wanted)} faults were found")
-    return int(bool(missed))
-
-
-def _audited(wanted: Sequence[Fault], *, trust: bool) -> int:
-    """Attack the spec of each fault, first without it; print what found it."""
-    for spec in () if trust else sorted({fault.audit for fault in wanted}):
-        if finding := _finding(None, spec):
-            raise SystemExit(f"without a fault, an audit of {spec} says: {finding}")
-    missed = []
-    for fault in wanted:
-        start = time.monotonic()
-        by = f"audit: {finding}" if (finding := _finding(fault, fault.audit)) else ""
-        if not by and fault.found_by:
-            by = _first_failure(fault, ["-x", "-q", "-n0", fault.found_by])
-        found = f"found {fault.name} in {time.monotonic() - start:.0f} s by {by}"
-        print(found if by else f"MISSED {fault.name}", flush=True)
-        missed += [] if by else [fault.name]
-    print(f"{len(wanted) - len(missed)} of {len(wanted)} faults were found")
-    return int(bool(missed))
-
-
-def _finding(fault: Fault | None, spec: str) -> str:
-    """What an audit of a spec says in a copy with a fault, or without one; empty for nothing."""
-    with _copy(fault) as copy:
-        words = ["audit", str(SPECS / f"{spec}.yaml"), "--seconds", str(SECONDS), "--seed", "1"]
-        command = [sys.executable, "-m", "dpcli", *words, "--json", "--error-format", "json"]
-        environment = {**os.environ, "PYTHONPATH": str(copy)}
-        try:
-            run = subprocess.run(
-                command, cwd=copy, env=environment, text=True, capture_output=True,
-                timeout=60 * MINUTES, check=False,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired:
-            return ""
-    if not run.returncode:
+    command = [sys.executable, "-m", "dpcli", *words, "--json", "--error-format", "json"]
+    run = _run(command, copy)
+    if run is None or not run.returncode:
         return ""
     first = json.loads(run.stderr.splitlines()[0])
-    return f"{first.get('code')}: {first.get('message')}"
+    # A spec that cannot be audited says nothing of the fault.
+    return f"audit: {first['message']}" if first.get("code") == "promise-broken" else ""
 
 
 def _divided(words: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
@@ -121,48 +144,59 @@ def _divided(words: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
     return words[:end], words[end + 1 :] or ("-x", "-q")
 
 
-def _is_found(fault: Fault, given: Sequence[str]) -> bool:
-    start = time.monotonic()
-    test = _first_failure(fault, given)
-    found = f"found {fault.name} in {time.monotonic() - start:.0f} s by {test}"
-    print(found if test else f"MISSED {fault.name}", flush=True)
-    return bool(test)
-
-
-def _first_failure(fault: Fault | None, given: Sequence[str]) -> str:
-    """The first test that fails in a copy with a fault, or without one; empty if all pass."""
-    with _copy(fault) as copy:
-        return _failed_in(copy, given)
-
-
 @contextmanager
-def _copy(fault: Fault | None) -> Iterator[Path]:
-    """A copy of the project with a fault, or without one."""
+def _copy() -> Iterator[Path]:
+    """A compiled copy of the project."""
     with tempfile.TemporaryDirectory(prefix="planted-") as folder:
         copy = Path(folder) / "copy"
         shutil.copytree(ROOT, copy, symlinks=True, ignore=shutil.ignore_patterns(*LEFT_OUT))
-        if fault is not None:
-            try:
-                path, code = fault.planted(copy)
-            except NoPlaceError as error:
-                raise SystemExit(str(error)) from None
-            path.write_text(code, encoding="utf-8")
+        compileall.compile_dir(copy / "dpcli", quiet=2)
+        output = subprocess.check_output(
+            [sys.executable, "-c", "import dpcli; print(dpcli.__file__)"],
+            cwd=copy, env=_environment(copy), text=True,
+        )  # fmt: skip
+        if not Path(output.strip()).is_relative_to(copy):
+            raise SystemExit(f"tests would import {output.strip()}, not the copy")
         yield copy
 
 
-def _failed_in(copy: Path, given: Sequence[str]) -> str:
-    environment = {**os.environ, "PYTHONPATH": str(copy)}
-    command = [sys.executable, "-c", "import dpcli; print(dpcli.__file__)"]
-    output = subprocess.check_output(command, cwd=copy, env=environment, text=True)
-    if not Path(output.strip()).is_relative_to(copy):
-        raise SystemExit(f"tests would import {output.strip()}, not the copy")
-    command = [sys.executable, "-m", "pytest", *given]
+@contextmanager
+def _planted(fault: Fault, copy: Path) -> Iterator[None]:
+    """Plant a fault in the copy, and restore the file."""
     try:
-        run = subprocess.run(
-            command, cwd=copy, env=environment, text=True, capture_output=True,
+        path, code = fault.planted(copy)
+    except NoPlaceError as error:
+        raise SystemExit(str(error)) from None
+    original, times = path.read_bytes(), path.stat()
+    path.write_text(code, encoding="utf-8")
+    try:
+        yield
+    finally:
+        path.write_bytes(original)
+        # What was compiled is of the file with this time.
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def _environment(copy: Path) -> dict[str, str]:
+    # A fault that is compiled would stay.
+    return {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def _run(command: Sequence[str], copy: Path) -> subprocess.CompletedProcess[str] | None:
+    """The result of a command in a copy; None if it does not end."""
+    try:
+        return subprocess.run(
+            command, cwd=copy, env=_environment(copy), text=True, capture_output=True,
             timeout=LONGEST, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
+        return None
+
+
+def _failed_in(copy: Path, given: Sequence[str]) -> str:
+    """The first test that fails in a copy; empty if all pass."""
+    run = _run([sys.executable, "-m", "pytest", *given], copy)
+    if run is None:
         return "a run that does not end"
     if not run.returncode:
         return ""

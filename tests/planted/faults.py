@@ -19,8 +19,8 @@ class NoPlaceError(Exception):
 class Fault:
     """A text of the code, the faulty one that takes its place, and the promise that it breaks.
 
-    `found_by` is the id, without parameters, of a default test that finds it, and `audit` the name
-    of a spec of which `dpcli audit` finds it; empty if none is known.
+    `found_by` is the id, without parameters, of a default test that finds it. `audit` names a spec
+    and an entry of which `dpcli audit` finds it; `suite` if only that test does. Both may be empty.
     """
 
     name: str

@@ -13,7 +13,7 @@ from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import Noise
 from dpcli.noise.vector_noise import VectorNoise
 from dpcli.numeric.arrays import Array
-from dpcli.proof.noise_test import LOG_FALSE_ALARM, NoiseSample, binomial_fault
+from dpcli.proof.noise_test import FALSE_ALARM, NoiseFrequencies, binomial_fault
 
 NOISES = [
     DiscreteLaplace(Fraction(5)),
@@ -26,7 +26,7 @@ ROWS = 12_000
 
 def faults(noise: Noise, drawn: Array) -> list[str]:
     """What is found of draws, which should be of this noise."""
-    sample = NoiseSample(noise)
+    sample = NoiseFrequencies(noise)
     sample.add(drawn)
     return list(sample.faults())
 
@@ -71,6 +71,7 @@ def test_the_binomial_test_has_few_false_alarms() -> None:
     assert binomial_fault(150, 1000, 0.05) == "more"
     assert binomial_fault(1, 1000, 0.05) == "less"
     assert binomial_fault(0, 0, 0.05) == ""
-    assert binomial_fault(10, 10, 0.05) == "more"
-    # The bound holds: the exact probability of n successes in n trials is p^n.
-    assert (binomial_fault(9, 9, 0.05) != "") is (LOG_FALSE_ALARM > 9 * -2.9957)
+    assert binomial_fault(20, 20, 0.05) == "more"
+    # The probability of n successes in n trials is p^n.
+    assert binomial_fault(10, 10, FALSE_ALARM**0.1 * 1.01) == ""
+    assert binomial_fault(10, 10, FALSE_ALARM**0.1 * 0.99) == "more"

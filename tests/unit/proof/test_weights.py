@@ -12,7 +12,7 @@ import pytest
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import Noise
-from dpcli.proof.weights import choice_probabilities, gaussian_mu, tail_of, vector_norms
+from dpcli.proof.weights import IMPOSSIBLE, choice_probabilities, gaussian_mu, tail_of, vector_norms
 from tests.support.mechanisms import LOG_WEIGHT
 from tests.support.norms import norm_of
 
@@ -67,6 +67,21 @@ def test_norms_are_those_of_plain_python(body: str) -> None:
                    if sum(vector[:2]) == sum(vector[2:]) == 0]  # fmt: skip
     found = vector_norms(4, body, np.array(vectors)).tolist()
     assert found == [norm_of(body, vector) for vector in vectors]
+
+
+@pytest.mark.parametrize(
+    ("body", "vector"),
+    [
+        ("fixed-sum", [1, 0, 0, 0]),
+        ("tables-2-2", [1, 0, 0, 0]),
+        ("exchanged-tables-2-2", [1, 0, 1, 0]),
+    ],
+)
+def test_a_change_that_noise_cannot_be_is_above_every_sensitivity(
+    body: str, vector: list[int]
+) -> None:
+    """The sums of noise are fixed, or those of several tables are the same."""
+    assert vector_norms(4, body, np.array([vector])).tolist() == [IMPOSSIBLE]
 
 
 def test_narrow_gaussian_noise_reveals_slightly_more_than_its_mu() -> None:
