@@ -23,6 +23,12 @@ DIGEST_BYTES = hashlib.sha256().digest_size
 WIDE = 32
 """Bytes of a number that does not fit 64 bits."""
 
+LARGE = 1 << 31
+"""If rows can add this much, sums may not fit 64 bits, and each number is `WIDE`.
+
+So the size of a file, and whether a disk has room for it, depends on no sum.
+"""
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SealedPeriod:
@@ -59,14 +65,15 @@ class SealedSums:
     ) -> bytes:
         """The bytes of a file with the sums of this period and of those that are `kept`."""
         own = SealedPeriod(token, self.__own[id(query)], estimates)
-        return pack_sums([own, *kept])
+        row = cast("SeriesQuery", query).of.row_contribution
+        return pack_sums([own, *kept], wide=row.max_abs >= LARGE)
 
 
-def pack_sums(periods: Sequence[SealedPeriod]) -> bytes:
+def pack_sums(periods: Sequence[SealedPeriod], *, wide: bool = False) -> bytes:
     """The bytes of a file with the sums of some periods, the last one first."""
     header = " ".join(period.token for period in periods).encode()
     arrays = [part for period in periods for part in (period.sums, period.estimates)]
-    body = pack_blocks([header, *map(_packed, arrays)])
+    body = pack_blocks([header, *(_packed(numbers, wide=wide) for numbers in arrays)])
     return MARK + hashlib.sha256(body).digest() + body
 
 
@@ -86,9 +93,9 @@ def unpack_sums(content: bytes, cells: int) -> list[SealedPeriod]:
     return [SealedPeriod(token, *pair) for token, pair in zip(tokens, pairs, strict=True)]
 
 
-def _packed(numbers: Array) -> bytes:
-    """Whole numbers as words of 64 bits, or as longer ones if they do not fit."""
-    if numbers.dtype == np.int64:
+def _packed(numbers: Array, *, wide: bool) -> bytes:
+    """Whole numbers as words of 64 bits, or as longer ones if they are `wide` or do not fit."""
+    if numbers.dtype == np.int64 and not wide:
         return numbers.astype("<i8").tobytes()
     return b"".join(int(number).to_bytes(WIDE, "little", signed=True) for number in numbers)
 

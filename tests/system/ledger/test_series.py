@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -349,6 +350,22 @@ def test_a_failed_check_takes_as_much_space_for_sums_as_one_that_passes(nights: 
         assert (found.status, "sealed sums" in found.err) == (status, False)
         sizes.append(path.stat().st_size)
     assert sizes[0] < sizes[1] == sizes[2]
+
+
+def test_the_size_of_a_file_of_sums_depends_on_no_sum(nights: Nights) -> None:
+    """A disk that is nearly full has room for it, or has not, whatever the rows are."""
+    column = "  paid: {type: number, bounds: [0, 1000000000000], step: 0.000001}\nstatistics:"
+    text = SPEC[: SPEC.index("  - {name: blocks")].replace("statistics:", column)
+    text = text.replace("statistic: count", "statistic: sum, column: paid")
+    (nights.folder / "spec.yaml").write_text(text, encoding="utf-8")
+    path, sizes = nights.ledger.with_name(f"{nights.ledger.name}.visits.root.sums"), []
+    for night, rows in enumerate((0, 20, 0, 0)):
+        lines = [f"p{at},{nights.day(night)},a,1000000000000" for at in range(rows)]
+        content = "\n".join(["person,day,ward,paid", *lines])
+        (nights.folder / f"{night}.csv").write_text(content, encoding="utf-8")
+        assert nights.dpcli(*nights.words(night, f"n{night}")).status == 0
+        sizes.append(path.stat().st_size)
+    assert len({after - before for before, after in pairwise(sizes)}) == 1
 
 
 def test_a_series_is_only_recovered_with_the_noise_that_its_report_states(nights: Nights) -> None:
