@@ -38,8 +38,10 @@ Answers = Sequence[Array]
 class Drawn(ABC):
     """Outputs of a query about both neighbors, and scores that distinguish them.
 
-    `frequencies` compares draws about the first neighbor with exact probabilities.
+    `frequencies` compares draws about one neighbor, the `tested` one, with exact probabilities.
     """
+
+    tested = 0
 
     size, first = 1, VECTORIZE_FROM
     """How many numbers a draw has, and how many are made first: fewer are made one by one."""
@@ -64,9 +66,10 @@ class Drawn(ABC):
     def learn(self, outputs: Answers) -> None:  # noqa: B027 - what is known needs none
         """Take note of pilot draws about both neighbors."""
 
-    def count(self, outputs: Array, earlier: Answers) -> None:  # noqa: ARG002 - of ranges
-        """Count what is tested of outputs about the first neighbor."""
-        self.frequencies.add(outputs)
+    def count(self, side: int, outputs: Array, earlier: Answers) -> None:  # noqa: ARG002 - of ranges
+        """Count what is tested of outputs about one neighbor."""
+        if side == self.tested:
+            self.frequencies.add(outputs)
 
 
 class DrawnNumbers(Drawn):
@@ -93,8 +96,8 @@ class DrawnNumbers(Drawn):
     def draw(self, side: int, count: int, earlier: Answers) -> Array:
         return self.respond(self.exact(side, count, earlier))
 
-    def count(self, outputs: Array, earlier: Answers) -> None:
-        self.frequencies.add(outputs - self.exact(0, len(outputs), earlier))
+    def count(self, side: int, outputs: Array, earlier: Answers) -> None:
+        self.frequencies.add(outputs - self.exact(side, len(outputs), earlier))
 
     def scores(self, outputs: Array, earlier: Answers) -> Floats:
         exact = (self.exact(side, len(outputs), earlier) for side in (0, 1))
@@ -149,7 +152,9 @@ class DrawnChoices(Drawn):
         self._groups, self.size = len(kept), max(1, len(kept) * width)
         self._learned: list[tuple[Array, Floats]] = []
         # The first scores show whether candidates are chosen as often as they should be.
-        self.frequencies = ChoiceFrequencies(self.query, self.noise, groups[0][kept[:1]].ravel())
+        first = [one[kept[:1]].ravel() for one in groups]
+        self.tested = int(np.argmax([np.ptp(scores) if len(scores) else 0 for scores in first]))
+        self.frequencies = ChoiceFrequencies(self.query, self.noise, first[self.tested])
 
     def draw(self, side: int, count: int, earlier: Answers) -> Array:  # noqa: ARG002 - of ranges
         if not self._groups:
@@ -214,6 +219,7 @@ class EntryDraws:
             exact = own if part.calibrated.query.minimizes else [*table_of(sides)]
             if not part.is_exact and all(map(len, exact)):
                 self.drawn.append(_drawn(part, exact))
+        self._tested = max((drawn.tested for drawn in self.drawn), default=0)
 
     def outputs(self, side: int, count: int) -> list[Array]:
         """Draws of each answer about one neighbor."""
@@ -222,10 +228,10 @@ class EntryDraws:
             found.append(drawn.draw(side, count, found))
         return found
 
-    def _count(self, outputs: Answers) -> None:
-        """Count what is tested of outputs about the first neighbor."""
+    def _count(self, side: int, outputs: Answers) -> None:
+        """Count what is tested of outputs about one neighbor."""
         for at, drawn in enumerate(self.drawn):
-            drawn.count(outputs[at], outputs[:at])
+            drawn.count(side, outputs[at], outputs[:at])
 
     def scores(self, outputs: Answers) -> Floats:
         """The score of each draw, over all answers."""
@@ -241,7 +247,7 @@ class EntryDraws:
         while count > 0:
             begun = time.monotonic()
             yield (sides := [self.outputs(side, count) for side in (0, 1)])
-            self._count(sides[0])
+            self._count(self._tested, sides[self._tested])
             done, now = done + count, time.monotonic()
             affordable = int(count * max(0.0, start + seconds - now) / (now - begun))
             count = min(done, largest, most - done, affordable)
@@ -270,10 +276,11 @@ class EntryDraws:
         Also of answers that are made one by one, as by releases: other code draws few numbers.
         """
         yield from self._counted("")
-        end, alone = time.monotonic() + seconds, [self.outputs(0, 1)]
+        side, end = self._tested, time.monotonic() + seconds
+        alone = [self.outputs(side, 1)]
         while len(alone) < ALONE and time.monotonic() < end:
-            alone.append(self.outputs(0, 1))
-        self._count([*map(np.concatenate, zip(*alone, strict=True))])
+            alone.append(self.outputs(side, 1))
+        self._count(side, [*map(np.concatenate, zip(*alone, strict=True))])
         yield from self._counted("one by one, ")
 
     def _counted(self, how: str) -> Iterator[str]:

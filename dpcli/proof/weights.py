@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 from itertools import accumulate
 from math import ceil, exp, sqrt
 
@@ -11,12 +12,7 @@ from dpcli.noise.distribution import Noise
 from dpcli.noise.vector_noise import VectorNoise
 from dpcli.numeric.arrays import Array, Floats, np
 from dpcli.privacy.norms import named_tables
-
-GAUSSIAN_DEVIATIONS = 12
-"""Beyond this number of deviations, Gaussian noise has a probability below 1e-32."""
-
-MOST_SUMMED = 1e5
-"""The greatest scale for which the probabilities of Gaussian noise are added up."""
+from dpcli.proof.verify import gaussian_tail
 
 IMPOSSIBLE = 1 << 40
 """The norm of vectors that noise cannot be, as their sums are others."""
@@ -62,10 +58,11 @@ def log_weights(noise: Noise, values: Array) -> Floats:
     return sizes / (-2 * scale**2 if is_square else -scale)
 
 
+@lru_cache(maxsize=64)
 def tail_of(noise: Noise) -> Callable[[int], float]:
     """P[noise >= k] for whole k, for noise that is added to numbers.
 
-    That of vectors, and of very wide Gaussian noise, is the one that its class states.
+    That of vectors is the one that its class states.
     """
     scale = float(noise.scale)
     if noise.kind == "laplace":
@@ -75,18 +72,7 @@ def tail_of(noise: Noise) -> Callable[[int], float]:
             return part if value > 0 else 1 - part
 
         return laplace
-    if noise.kind != "gaussian":
-        return noise.approximate_tail
-    if scale > MOST_SUMMED:
-        return noise.approximate_tail
-    far = ceil(GAUSSIAN_DEVIATIONS * scale) + 1
-    chances = np.exp(-(np.arange(-far, far + 1) ** 2) / (2 * scale**2))
-    tails = np.cumsum((chances / chances.sum())[::-1])[::-1]
-
-    def gaussian(value: int) -> float:
-        return float(tails[min(max(value + far, 0), 2 * far)]) if value <= far else 0.0
-
-    return gaussian
+    return gaussian_tail(scale) if noise.kind == "gaussian" else noise.approximate_tail
 
 
 def choice_probabilities(kind: str, scale: Fraction, scores: Floats) -> Floats:

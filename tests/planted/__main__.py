@@ -38,7 +38,7 @@ FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 
 SPECS = Path("tests/planted/specs")
 
-SECONDS, DRAWS = 4, 100_000
+SECONDS, DRAWS = 8, 100_000
 """Seconds for the entry of an audit, and outputs about each neighbor."""
 
 SUITE = "suite"
