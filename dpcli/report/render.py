@@ -51,7 +51,7 @@ from dpcli.report.series import charts_of_periods, grid_of_periods
 from dpcli.report.statistic import nothing_selected
 from dpcli.specification.model import Caption
 from dpcli.specification.yaml_reader import without_comments
-from dpcli.statistics.quality.completeness import MISSING, Complete
+from dpcli.statistics.quality.completeness import Complete
 
 LONGEST_WORD = 24
 """The longest word that fits into a column of a table on a narrow page."""
@@ -320,13 +320,13 @@ class StatisticView:
     @property
     def left_out(self) -> str:
         """How much is missing from the numbers; empty for earlier reports."""
-        sentence, share = self.statistic.complete_sentence, exact_or_up(MISSING * 100)
+        sentence = self.statistic.complete_sentence
         short = {
-            Complete.YES: f"At most {share}% of what they count is missing",
-            Complete.UNKNOWN: "It is not known how much is missing",
-            Complete.NO: capitalized(sentence.partition("; at least ")[0]),
+            Complete.YES: sentence.partition(": ")[2] or sentence,
+            Complete.UNKNOWN: "it is not known how much is missing",
+            Complete.NO: sentence.partition("; at least ")[0],
         }[Complete(self.statistic.complete)]
-        return f"{short}." if sentence else ""
+        return f"{capitalized(short)}." if sentence else ""
 
     @property
     def exact(self) -> bool:

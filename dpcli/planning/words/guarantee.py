@@ -44,7 +44,7 @@ def promise(spec: Spec) -> str:
     if spec.privacy.neighbors is Neighbors.ADD_REMOVE:
         data = f"Data with or without one {unit}"
     return (
-        f"{data} give nearly the same answers: no set of outputs is more than exp(epsilon) times "
+        f"{data} give similar answers: no set of outputs is more than exp(epsilon) times "
         "as likely under one as under the other, plus delta."
     )
 
