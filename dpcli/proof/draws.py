@@ -153,6 +153,7 @@ class DrawnChoices(Drawn):
         kept = moving[:MOST_GROUPS] if len(groups[0]) > 1 else np.array([0])
         self.sides = [one[kept].ravel() for one in groups]
         self._groups, self.size = len(kept), max(1, len(kept) * width)
+        self.first = VECTORIZE_FROM // self.size + 1
         self._learned: list[tuple[Array, Floats]] = []
         # The first scores show whether candidates are chosen as often as they should be.
         first = [one[kept[:1]].ravel() for one in groups]
