@@ -154,7 +154,7 @@ class Attack:
     def _compare(
         self, common: Rows, blocks: Iterable[Sequence[Rows]], names: Iterable[str]
     ) -> None:
-        """Compare all pairs of units of a block, and each unit with none, for some entries."""
+        """Compare all pairs of units of a block, and each unit with none."""
         units: dict[Rows, int] = {(): 0}
         pairs: dict[tuple[int, int], None] = {}
         for block in blocks:
@@ -210,7 +210,7 @@ def _different(order: Sequence[int], strength: Floats) -> Iterable[int]:
 
 
 def table_of(answers: Sequence[Array | Groups]) -> Array:
-    """The numbers of several answers, one in each row; those of all their private groups."""
+    """The numbers of several answers, one in each row, in all their groups."""
     groups = [one for one in answers if isinstance(one, Groups)]
     names = sorted({name for one in groups for name in one.names})
     return np.stack([one.cells(names) if isinstance(one, Groups) else one for one in answers])

@@ -33,7 +33,7 @@ SHARE_OF_ANSWERS = 0.3
 """The share of the time in which exact answers are compared."""
 
 FIRST_PILOT, PILOT, MOST_TRIED = 1_000, 8_000, 5
-"""Draws by which pairs of neighbors are chosen, those by which one of them is, and how many."""
+"""Draws that choose some pairs, those that choose one of them, and how many."""
 
 SYNTHETIC_ROWS, NOISES, MOST_RUNS = 300, 20_000, 400
 """Rows of a tested release, noises that are enough, and the most releases."""
@@ -117,7 +117,7 @@ def audit(
 def _worst_draws(
     attack: Attack, planned: PlannedStatistic, claim: Claim, draws: int, seconds: float
 ) -> EntryDraws | None:
-    """Draws about the pair of neighbors that pilot draws distinguish best; None without any."""
+    """Draws about the pair that pilot draws distinguish best; None without any."""
     # Sums change alike, whatever rows neighbors have in common.
     depends = any(
         part.calibrated.partition_selection or query.chooses or query.minimizes or query.vectors

@@ -41,7 +41,7 @@ class Event:
         return int(self.high < inf) + int(self.low > -inf)
 
     def counts(self, scores: Sequence[Floats]) -> tuple[int, int]:
-        """How often either end occurs about the neighbor that has it more often, and less."""
+        """How often its ends occur where they are more likely, and where less."""
         # A score that differs by rounding is the same.
         high, low = (end - sign * 1e-9 * max(1.0, abs(end)) if abs(end) < inf else end
                      for end, sign in ((self.high, 1), (self.low, -1)))  # fmt: skip
@@ -92,7 +92,7 @@ class Claim:
         return Bound(self, max(0.0, float(self._loss(np.array(least), np.array(most)))), draws)
 
     def _loss(self, least: Floats, most: Floats) -> Floats:
-        """The least loss with which an event has at least one probability, and at most another."""
+        """The loss if an event has `least` about one neighbor, `most` about the other."""
         from scipy.special import ndtri  # noqa: PLC0415 - slow to load
 
         with np.errstate(divide="ignore", invalid="ignore"):

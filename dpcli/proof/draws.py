@@ -1,4 +1,4 @@
-"""Outputs about two neighbors, drawn many times, and scores that distinguish them.
+"""Outputs about two neighbors, and scores that distinguish them.
 
 A score is the likelihood ratio of noise with a known distribution, that of frequencies in pilot
 draws, or a direction in which minimizers differ. Other draws then count the event that
@@ -25,11 +25,11 @@ from dpcli.queries.query import Query
 MOST_NUMBERS, MOST_GROUPS = 48, 4
 """The most numbers of an answer, and groups of choices, that events are about."""
 
-CHOSEN_BY, ALONE = 100_000, 10_000
+CHOSEN_BY, ALONE = 200_000, 10_000
 """Pilot draws by which an event is chosen, and draws that are made one by one."""
 
 SLOW, LARGEST = 64, 1 << 21
-"""How many slow draws are made first, and the most numbers that are drawn at once."""
+"""Slow draws that are timed first, and the most numbers that are drawn at once."""
 
 Answers = Sequence[Array]
 """Outputs of several queries, shape (draws, numbers) each."""
@@ -44,7 +44,10 @@ class Drawn(ABC):
     tested = 0
 
     size, first = 1, VECTORIZE_FROM
-    """How many numbers a draw has, and how many are made first: fewer are made one by one."""
+    """How many numbers a draw has, and draws that are timed first.
+
+    Fewer are made one by one, which is slow.
+    """
 
     def __init__(self, part: PlannedQuery, sides: Answers) -> None:
         self.part, self.sides, self.frequencies = part, sides, Frequencies()
@@ -150,6 +153,7 @@ class DrawnChoices(Drawn):
         kept = moving[:MOST_GROUPS] if len(groups[0]) > 1 else np.array([0])
         self.sides = [one[kept].ravel() for one in groups]
         self._groups, self.size = len(kept), max(1, len(kept) * width)
+        self.first = VECTORIZE_FROM // self.size + 1
         self._learned: list[tuple[Array, Floats]] = []
         # The first scores show whether candidates are chosen as often as they should be.
         first = [one[kept[:1]].ravel() for one in groups]
@@ -188,7 +192,7 @@ class DrawnChoices(Drawn):
 class DrawnMinimizers(Drawn):
     """Minimizers, of which pilot draws show the direction that differs most."""
 
-    first = SLOW
+    first = 8
 
     def draw(self, side: int, count: int, earlier: Answers) -> Array:  # noqa: ARG002 - of ranges
         respond, exact = self.part.calibrated.mechanism.respond, self.sides[side]
@@ -240,7 +244,7 @@ class EntryDraws:
         return np.array(sum(parts))
 
     def batches(self, most: int, seconds: float) -> Iterator[list[list[Array]]]:
-        """Draws about both neighbors, until there are `most`, or as many as there is time for."""
+        """Draws about both neighbors: `most`, or as many as there is time for."""
         start, done = time.monotonic(), 0
         largest = LARGEST // max(1, sum(drawn.size for drawn in self.drawn))
         count = min(most, *(drawn.first for drawn in self.drawn))

@@ -46,7 +46,7 @@ MOST_COMMON = 2_000
 """The most rows that neighbors have in common."""
 
 SEVERAL_ROWS, FREE_TEXTS = 24, 8
-"""Rows of a person of which values are made, and texts of columns of ids or private labels."""
+"""Rows of a person of which values are made, and texts of columns without end."""
 
 SPLITS = (
     (20, 20), (1, 0), (1, 1), (0, 31), (1, 3), (3, 1), (5, 5), (0, 120), (9, 1), (1, 9), (0, 2),
@@ -131,7 +131,7 @@ class RowMaker:
         return [*cells[:first], *(cells[at] for at in spread if first <= at), cells[-1]]
 
     def _one_of_each(self, name: str, axis: Axis) -> list[int]:
-        """The least and the greatest cell of each bin of an axis, or one cell for each label."""
+        """Both extreme cells of each bin of an axis, or one cell for each label."""
         column, allowed, cells = axis.column, self._allowed[name], self._corners.of(name)
         if not isinstance(column, NumericColumn) or not axis.starts:
             return allowed
@@ -147,7 +147,7 @@ class RowMaker:
         ]
 
     def units(self) -> Iterator[Rows]:
-        """Rows of one unit each, the extreme ones first: of people, at their limits and beyond."""
+        """Rows of one unit each, the extreme ones first."""
         in_cell, total, touched = limits(self._query.bounded_unit(self._unit), self._query.cells)
         total, in_cell = min(total, MOST_ROWS), min(in_cell, MOST_ROWS)
         cells, patterns = self.some_cells(2 * touched + 2), self.patterns()
@@ -244,9 +244,9 @@ class RowMaker:
 
 
 def _allowed(cells: Sequence[Corner], ranges: Sequence[tuple[int, int]]) -> list[int]:
-    """The numbers of cells with a value in these ranges, in order; of all if there is none.
+    """The numbers of cells with a value in these ranges, in order.
 
-    Of equal values, those furthest outside the bounds are the first and the last.
+    All if there is none. Of equal values, those furthest outside are first and last.
     """
     values = {
         at: cell.value
