@@ -4,11 +4,11 @@
 
 This file uses the standard library alone, and shares no code with the program that made the release. From
 the spec in the report it recomputes sensitivities, noise, losses and totals, hashes, and the place in the
-chain of the ledger, and compares each cell of the tables. It cannot know what the data were, or whether the
-program did what the report states. A consistent report of a release that never was is found by `--digest`,
-the digest of the content on the page that was signed.
+chain of the ledger, and compares each cell of the tables. It cannot know what the data were, or what the
+program did. A consistent report of a release that never was is found by `--digest`, as on the signed page.
 
-Sources: Bun and Steinke 2016; Canonne, Kamath and Steinke 2020; Balle and Wang 2018; Doroshenko et al. 2022.
+Sources: Bun and Steinke 2016; Canonne, Kamath and Steinke 2020; Balle and Wang 2018; Doroshenko, Ghazi,
+Kamath, Kumar and Manurangsi 2022.
 """
 # fmt: off
 

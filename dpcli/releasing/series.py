@@ -43,7 +43,7 @@ MAX_NAME_BYTES = 255
 SHORT_LABEL = 32
 
 FORM, WITHOUT_SHOWN = "3:", "2:"
-"""The beginnings of digests: of this form, and of one that does not state what is shown.
+"""Beginnings of digests: of this form, and of one without what is shown.
 
 Those of the first version have none.
 """

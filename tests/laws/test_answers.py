@@ -379,7 +379,13 @@ def test_a_planted_fault_is_found(kind: type[LinearQuery], found: str) -> None:
 
 # What files of answers import, and who asks for answers.
 
-ALLOWED = ("dpcli.data", "dpcli.problems.light_dataclasses", "dpcli.numeric", "dpcli.privacy")
+ALLOWED = (
+    "dpcli.data",
+    "dpcli.fields.json",
+    "dpcli.numeric",
+    "dpcli.privacy",
+    "dpcli.problems.light_dataclasses",
+)
 """What the file of an answer may import, besides other files of queries and the library."""
 
 

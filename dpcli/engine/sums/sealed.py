@@ -94,7 +94,7 @@ def unpack_sums(content: bytes, cells: int) -> list[SealedPeriod]:
 
 
 def _packed(numbers: Array, *, wide: bool) -> bytes:
-    """Whole numbers as words of 64 bits, or as longer ones if they are `wide` or do not fit."""
+    """Whole numbers as words of 64 bits, or longer if `wide` or if they do not fit."""
     if numbers.dtype == np.int64 and not wide:
         return numbers.astype("<i8").tobytes()
     return b"".join(int(number).to_bytes(WIDE, "little", signed=True) for number in numbers)
