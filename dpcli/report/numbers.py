@@ -41,24 +41,6 @@ if TYPE_CHECKING:
     from dpcli.statistics.series.history import Ends
 
 
-def form_of(columns: Iterable[TableColumn]) -> str:
-    """The form of the end of a line of JSON that has these columns."""
-    forms = [(f',"{column.name}":(?<{column.name}>[^,}}]*)', column) for column in columns]
-    return "".join(f"({form})?" if column.is_sparse else form for form, column in forms)
-
-
-def json_parts(column: TableColumn, *, dates: bool) -> Iterator[str | pl.Expr]:
-    """The parts of a line of JSON that have a column, from the text in a table."""
-    text, key = pl.col(column.name), f',"{column.name}":'
-    is_quoted = not column.is_number or (dates and column.in_unit)
-    shown = pl.format('"{}"', text) if is_quoted else text
-    if column.is_sparse:
-        yield pl.when(text == "").then(pl.lit("")).otherwise(pl.format(key + "{}", text))
-    else:
-        yield key
-        yield pl.when(text == "").then(pl.lit("null")).otherwise(shown)
-
-
 JSON_COLUMNS = (*NUMBER_COLUMNS, *CELL_COLUMNS)
 """The columns that JSON has with each number."""
 
