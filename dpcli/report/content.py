@@ -127,8 +127,8 @@ def json_line(numbers: NumberTable, part: pl.DataFrame, *, is_canonical: bool) -
         blank = pl.lit(None, pl.String) if column.is_sparse else pl.lit("null")
         values[column.name] = pl.when(text == "").then(blank).otherwise(shown)
     order = sorted(values) if is_canonical else values
-    parts = (pl.format(f',"{key}":{{}}', values[key]).fill_null("") for key in order)
-    return pl.format("{{{}}}", pl.concat_str(parts).str.strip_prefix(","))
+    parts = (pl.format(f',"{key}":{{}}', values[key]) for key in order)
+    return pl.format("{{{}}}", pl.concat_str(parts, ignore_nulls=True).str.slice(1))
 
 
 def _canonical_numbers(texts: pl.Series) -> pl.Expr:
@@ -141,6 +141,8 @@ def _canonical_numbers(texts: pl.Series) -> pl.Expr:
         digits: number_text(digits)
         for digits in texts.filter(texts.str.len_bytes() > FLOAT_DIGITS).unique()
     }
+    if not plain:
+        return shown
     return pl.when(text.is_in([*plain])).then(text.replace(plain)).otherwise(shown)
 
 

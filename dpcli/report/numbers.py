@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from fractions import Fraction
 from math import prod
 from typing import TYPE_CHECKING
@@ -74,7 +74,7 @@ POPULATION = ".population"
 class CellText:
     """One published number as text, with its group, item, interval and flag.
 
-    `optional` are the texts of the columns after the flag that pages show in each line.
+    `optional` are the texts of the columns after the flag that pages show in each line, by name.
     """
 
     statistic: str
@@ -84,7 +84,7 @@ class CellText:
     lower: str
     upper: str
     flag: str
-    optional: tuple[str, ...] = ()
+    optional: dict[str, str] = field(default_factory=dict)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -147,15 +147,15 @@ class NumberTable:
     def cells(self, max_cells: int | None = None) -> tuple[CellText, ...]:
         """The numbers one by one; with `max_cells`, only the first of them."""
         first = len(self.keys)
-        names = [*self.frame.columns[: first + 5], *(column.name for column in self.shown)]
+        added = [column.name for column in self.shown]
         shown = self.frame if max_cells is None else self.frame.head(max_cells)
         return tuple(
             CellText(
                 self.name,
                 dict(zip(self.keys, row[:first], strict=True)),
-                item, value, lower, upper, flag, tuple(optional),
+                item, value, lower, upper, flag, dict(zip(added, optional, strict=True)),
             )
-            for row in shown.select(names).iter_rows()
+            for row in shown.select(*self.frame.columns[: first + 5], *added).iter_rows()
             for item, value, lower, upper, flag, *optional in (row[first:],)
         )  # fmt: skip
 

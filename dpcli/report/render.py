@@ -65,7 +65,6 @@ LONGEST_SUMMARY = 300
 BIDI_CONTROLS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Characters that change the order in which the text around them is shown."""
 
-_DECIMAL = re.compile(r"(-?)(\d{4,})(\.\d+)?")
 _NUMBER = re.compile(r"[-\d.,:()\[\]]*\d[-\d.,:()\[\]]*(e-\d+)?")
 """A number, a date, or a bin, which is never broken."""
 
@@ -110,7 +109,6 @@ def render_page(form: str, report: Report, digits: Digits = "interval") -> bytes
             entries=entries,
             groups=grouped_views(entries),
             read=reader_of(digits),
-            extra=extra_text(digits),
             percent=report.percent,
             is_rounded=any_rounded(shown, digits),
             sha256=hashlib.sha256(report.content).hexdigest(),
@@ -192,10 +190,8 @@ def markdown_block(text: str) -> str:
     return _BLOCK.sub(r"\1\\\2", markdown_text(text).lstrip())
 
 
-def grouped(text: str) -> str:
-    """A plain decimal with commas between thousands; any other text unchanged."""
-    match = _DECIMAL.fullmatch(text)
-    return text if match is None else f"{match[1]}{int(match[2]):,}{match[3] or ''}"
+grouped = number_writer("1,234.5")
+"""A plain decimal with commas between thousands; any other text unchanged."""
 
 
 def prose(text: str) -> Markup:
@@ -352,7 +348,6 @@ class StatisticView:
                 self.statistic.counts if are_counts else self._unit,
                 tuple(map(self._heading_of, names)),
                 cells,
-                tuple(column.name for column in numbers.shown),
                 drawn=counted or (self._drawn and self._layout.scale != "each" and not self.charts),
                 bars=counted or self.bars,
                 bounds=bounds,
@@ -531,9 +526,3 @@ def with_names(views: Iterable[StatisticView], part: str) -> list[str]:
         for sentence, names in named.items()
         if sentence
     ]
-
-
-def extra_text(digits: Digits) -> Callable[[str, str], str]:
-    """How an added column is written; errors have two significant digits, or all."""
-    short = {"se", "cv"} if digits == "interval" else {}
-    return lambda name, text: supported_error(text) if text and name in short else text

@@ -39,12 +39,12 @@ from dpcli.report.numbers import (
     key_names,
 )
 from dpcli.report.privacy import MechanismReport, QueryReport, SensitivityReport, answers
-from dpcli.specification.model import EXACT, Caption, CentralSpec
+from dpcli.specification.model import EXACT, CentralSpec
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.design import Inputs, NoiseOfNumbers
 from dpcli.statistics.estimates import ANY, Estimates
 from dpcli.statistics.postprocessing import Flag, raw_agrees
-from dpcli.statistics.quality.completeness import Complete, Completeness
+from dpcli.statistics.quality.completeness import Complete
 
 if TYPE_CHECKING:
     from dpcli.planning.results import EstimatedStatistic
@@ -145,11 +145,6 @@ def _range_texts(inputs: Inputs, ranges: Any) -> list[str] | None:
     from dpcli.data.labels import require_labeled
 
     return require_labeled(inputs.column).range_texts(ranges)
-
-
-def caption_texts(caption: Caption) -> dict[str, Any]:
-    """The title, unit and note of a caption; None for each that is not stated."""
-    return {key: getattr(caption, key) or None for key in ("title", "unit", "note")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -304,10 +299,10 @@ class StatisticReport(JsonObject):
         if column and bounds and not column.is_date:
             bounds = JsonNumber(bounds[0]), JsonNumber(bounds[1])
         options: dict[str, Any] = {name: read(inputs) or None for name, read in OPTIONS.items()}
+        options |= {key: getattr(entry.caption, key) or None for key in ("title", "unit", "note")}
         amount = entry.budget_amount
         return cls(
             name=inputs.name,
-            **caption_texts(entry.caption),
             statistic=entry.statistic.name,
             counts=counted_units(planned, spec),
             counted=counted_phrase(planned, spec),
@@ -561,14 +556,6 @@ class CompletenessReport(JsonObject):
     min_missing: JsonNumber
     """At least this share is not in the numbers; zero if none is shown."""
 
-    @classmethod
-    def of(cls, completeness: Completeness) -> CompletenessReport:
-        """What is known of an entry."""
-        missing = number(short_down(completeness.min_missing, MISSING_DIGITS))
-        return cls(
-            complete=completeness.complete.value, reason=completeness.reason, min_missing=missing
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedStatisticReport(StatisticReport):
@@ -592,12 +579,15 @@ class PublishedStatisticReport(StatisticReport):
         cls, published: EstimatedStatistic, plan: CentralPlan, layout: LayoutReport
     ) -> PublishedStatisticReport:
         """A statistic with the layout of its numbers, and the covariance of their noise."""
-        planned, spec = published.planned, plan.spec
+        planned, spec, completeness = published.planned, plan.spec, published.completeness
         is_linear = planned.design.noise_of_numbers is NoiseOfNumbers.LINEAR
         covariance = _covariance(planned) if is_linear else None
         return StatisticReport.of(planned, spec).extended(
             cls,
-            completeness=CompletenessReport.of(published.completeness),
+            completeness=CompletenessReport.read(
+                completeness,
+                min_missing=number(short_down(completeness.min_missing, MISSING_DIGITS)),
+            ),
             layout=layout,
             history=None
             if planned.design.follows is None

@@ -19,6 +19,7 @@ from dpcli.data.declared_texts import FORMULA_STARTS
 from dpcli.data.polars_text import pl
 from dpcli.privacy.loss import loss_text
 from dpcli.problems.light_dataclasses import dataclass
+from dpcli.report.captions import heading_text
 from dpcli.report.numbers import ISO_DATE, NumberTable, distinct
 from dpcli.report.report import Report
 from dpcli.statistics.columns import COLUMNS, UNIT, VALUE, TableColumn
@@ -304,8 +305,6 @@ def _about(report: Report) -> str:
 def _column(
     header: str, datatype: object, says: str, caption: Captioned | None = None, **more: object
 ) -> Json:
-    from dpcli.report.captions import heading_text
-
     title = heading_text(header, caption)
     return {
         "name": _name(header),
@@ -411,8 +410,6 @@ def wide_schema(
 
 
 def _what(stated: StatisticReport) -> str:
-    from dpcli.report.captions import heading_text
-
     counted = stated.named_after
     of = f"{stated.column} over {counted}" if stated.column else counted
     asked = f"{stated.statistic.replace('_', ' ')} of {of}"
