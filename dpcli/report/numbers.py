@@ -17,7 +17,6 @@ from dpcli.data.polars_text import decimal_texts, pl
 from dpcli.fields.json import Date, JsonNumber, JsonObject, JsonRow, Positive
 from dpcli.numeric.arrays import Array, np
 from dpcli.numeric.exact import decimal_text
-from dpcli.problems.errors import LedgerError
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.statistics.columns import (
     CELL_COLUMNS,
@@ -43,19 +42,6 @@ if TYPE_CHECKING:
 
 JSON_COLUMNS = (*NUMBER_COLUMNS, *CELL_COLUMNS)
 """The columns that JSON has with each number."""
-
-
-def columns_named(names: Iterable[str]) -> tuple[TableColumn, ...]:
-    """The columns that a spec may add with these `names`.
-
-    Raises LedgerError for a column that this version does not know.
-    """
-    known, added = {column.name: column for column in OPTIONAL_COLUMNS}, []
-    for name in names:
-        if name not in known:
-            raise LedgerError.about("report-unusable.columns", column=name)
-        added.append(known[name])
-    return tuple(added)
 
 
 ISO_DATE = "%Y-%m-%d"

@@ -29,9 +29,10 @@ from dpcli.planning.words.statistics import (
     selection_notes,
 )
 from dpcli.privacy.loss import Loss
+from dpcli.problems.errors import LedgerError
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.first_counts import ChoiceReport, QualityReport, choice_reports
-from dpcli.report.numbers import RAW, columns_named, wide_layout
+from dpcli.report.numbers import RAW, wide_layout
 from dpcli.report.privacy import LedgerReport, PrivacyReport
 from dpcli.report.statistic import LayoutReport, PublishedStatisticReport
 from dpcli.specification.model import Caption, Spec
@@ -349,11 +350,15 @@ class ReleaseReport(CentralReport):
     def table_columns(self) -> tuple[TableColumn, ...]:
         """The columns of the tables, in their order.
 
-        Tables of reports up to version 2 do not say what numbers count.
+        Tables of reports up to version 2 do not say what numbers count. Raises LedgerError for a
+        column that this version does not know.
         """
         is_former = getattr(self, "report_version", 0) < FIRST_WITH_UNITS
-        added = columns_named(column.name for column in getattr(self, "optional_columns", ()) or ())
-        return (*(FORMER_COLUMNS if is_former else COLUMNS), *added)
+        known = {column.name: column for column in OPTIONAL_COLUMNS}
+        names = [column.name for column in getattr(self, "optional_columns", ()) or ()]
+        for unknown in set(names) - known.keys():
+            raise LedgerError.about("report-unusable.columns", column=unknown)
+        return (*(FORMER_COLUMNS if is_former else COLUMNS), *map(known.__getitem__, names))
 
     def with_facts(
         self, statistic: PublishedStatisticReport, numbers: Iterable[NumberTable]

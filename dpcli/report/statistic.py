@@ -139,6 +139,10 @@ def own(
     )
 
 
+def _column_or_rows(_: Inputs, column: Any) -> str:
+    return column.name if column else "rows"
+
+
 def _range_texts(inputs: Inputs, ranges: Any) -> list[str] | None:
     if ranges is None:
         return None
@@ -201,13 +205,9 @@ class StatisticReport(JsonObject):
     candidates: Count | None = option(lambda inputs: len(inputs.candidates), "among {} candidates")
     listed: list[str] | None = field(default=None, metadata={"words": "({})"})
     """The candidates, where they are listed one by one."""
-    numerator: str | None = own(
-        "numerator", lambda _, column: column.name if column else "rows", "of {}"
-    )
+    numerator: str | None = own("numerator", _column_or_rows, "of {}")
     """A column, or rows."""
-    denominator: str | None = own(
-        "denominator", lambda _, column: column.name if column else "rows", "to {}"
-    )
+    denominator: str | None = own("denominator", _column_or_rows, "to {}")
     """A column, or rows."""
     compared: str | None = own("of", words="by its {}")
     """The statistic that is compared."""
