@@ -69,7 +69,15 @@ class Scale:
         fine = step / STEP_PARTS
         if dates:
             step, fine = max(step, Fraction(1)), Fraction(max(1, step // STEP_PARTS))
-        return cls(floor(low / fine) * fine, ceil(high / fine) * fine, step, dates, zero)
+        # The short end of a range on both sides of zero is rounded to a step of its own size.
+        fines = [
+            min(fine, Fraction(10) ** floor(log10(abs(end))))
+            if low < 0 < high and not dates
+            else fine
+            for end in (low, high)
+        ]
+        low, high = floor(low / fines[0]) * fines[0], ceil(high / fines[1]) * fines[1]
+        return cls(low, high, step, dates, zero)
 
     @classmethod
     def of(

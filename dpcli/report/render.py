@@ -27,9 +27,9 @@ from jinja2 import (
 )
 from markupsafe import Markup, escape
 
-from dpcli.numeric.exact import exact_or_rounded, exact_or_up, rounded_text
+from dpcli.numeric.exact import exact_or_up, rounded_text, short_or_up
 from dpcli.planning.words.guarantee import no_limit, strength
-from dpcli.privacy.loss import loss_text
+from dpcli.privacy.loss import loss_text, remaining_text
 from dpcli.problems.messages import capitalized, count_text
 from dpcli.report.captions import ALSO_DECLARED, QUALITY_COLUMNS, RESPONSIBLE, heading_text
 from dpcli.report.charts import (
@@ -149,10 +149,11 @@ def environment(form: str) -> Environment:
         "prose": prose,
         "shortened": shortened,
         "kind": kind_of,
-        "brief": _digits_filter(exact_or_rounded),
+        "brief": _digits_filter(short_or_up),
         "exact": _digits_filter(exact_or_up),
         "short": _digits_filter(rounded_text),
-        "loss": lambda stated: loss_text(stated.loss),
+        "loss": lambda stated: loss_text(stated.loss, short_or_up),
+        "left": lambda stated: remaining_text(stated.loss),
         "tick": tick_text,
         "strength": strength,
         "plain_spec": without_comments,
@@ -467,7 +468,7 @@ class StatisticView:
             least = grouped(supported_error(exact_or_up(error * ROOT_OF_TWO)))
             yield f"Differences below about {least} between two numbers may be noise."
         if stated.target_error is not None:
-            wanted, reached = grouped(stated.target_error), grouped(exact_or_rounded(error))
+            wanted, reached = grouped(stated.target_error), grouped(short_or_up(error))
             yield f"Wanted was an error of at most {wanted}; {reached} is reached."
 
     @property
