@@ -76,15 +76,9 @@ class Grid:
         """The names of what the spec adds to each number."""
         return tuple(self.lines[0][1][0].optional)
 
-    @property
-    def ranges(self) -> bool:
-        """Whether any number has an interval to show."""
-        return any(cell.lower for _, cells in self.lines for cell in cells)
-
-    @property
-    def flags(self) -> bool:
-        """Whether any number has a flag."""
-        return any(cell.flag for _, cells in self.lines for cell in cells)
+    def has(self, part: str) -> bool:
+        """Whether any number has this part, such as `lower` or `flag`."""
+        return any(getattr(cell, part) for _, cells in self.lines for cell in cells)
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,24 +156,21 @@ def published_numbers(published: EstimatedStatistic, spec: CentralSpec) -> tuple
     if spec.bins_in_words:
         cells = _bins_in_words(cells, entry)
     keys = key_names(entry)
-    named = {published.planned.name: published.estimates}
-    if published.raw is not None:
-        named[published.planned.name + RAW] = published.raw
-    if published.population is not None:
-        named[published.planned.name + POPULATION] = published.population
+    found = {"": published.estimates, RAW: published.raw, POPULATION: published.population}
     return tuple(
         NumberTable(
-            name,
+            published.planned.name + ending,
             keys,
             _texts(cells, estimates).with_columns(
                 _optional_texts(column.printed(numbers)).alias(column.name)
                 for column in CELL_COLUMNS
                 if column in spec.output_columns
             ),
-            entry.statistic.chooses_labels and estimates is published.estimates,
+            entry.statistic.chooses_labels and not ending,
             estimates.date_range is not None,
         )
-        for name, estimates in named.items()
+        for ending, estimates in found.items()
+        if estimates is not None
         for numbers in (PublishedNumbers(estimates, spec.confidence, *published.bins),)
     )
 
@@ -224,16 +221,14 @@ def _bins_in_words(cells: pl.DataFrame, entry: Entry) -> pl.DataFrame:
 
 def _texts(cells: pl.DataFrame, estimates: Estimates) -> pl.DataFrame:
     names = pl.Series("flag", [str(flag) for flag in FLAGS], pl.String)
-    has_ends = pl.Series(estimates.status == HAS_INTERVAL)
-    masks = {
-        # A rank stands also where no label is left for it.
-        "value": pl.Series((estimates.status != SUPPRESSED) | estimates.are_ranks),
-        "lower": has_ends,
-        "upper": has_ends,
-    }
+    # A rank stands also where no label is left for it.
+    is_shown = (estimates.status != SUPPRESSED) | estimates.are_ranks
+    has_ends = estimates.status == HAS_INTERVAL
     texts = {
-        name: number_texts(estimates, getattr(estimates, name)).zip_with(mask, pl.Series([""]))
-        for name, mask in masks.items()
+        name: number_texts(estimates, getattr(estimates, name)).zip_with(
+            pl.Series(mask), pl.Series([""])
+        )
+        for name, mask in zip(_PARTS, (is_shown, has_ends, has_ends), strict=True)
     }
     if estimates.items is not None:
         texts["item"] = pl.Series(estimates.items, dtype=pl.String)

@@ -44,7 +44,7 @@ from dpcli.report.collection import CollectionReport
 from dpcli.report.digits import Digits, any_rounded, number_writer, reader_of, supported_error
 from dpcli.report.first_counts import BINS_COLUMNS
 from dpcli.report.grids import Column, Grid, grids, single_numbers
-from dpcli.report.notes import comparison_sentences
+from dpcli.report.notes import comparison_sentences, together
 from dpcli.report.numbers import POPULATION, RAW, CellText, HistoryReport, flags_of, number_of
 from dpcli.report.report import Report
 from dpcli.report.series import charts_of_periods, grid_of_periods
@@ -127,6 +127,7 @@ def environment(form: str) -> Environment:
     """Templates of a format with their filters; compiled ones go to `__pycache__`."""
     package = Path(__file__).parent
     compiled = package / "__pycache__"
+    brief = _digits_filter(short_or_up)
     keeps = not sys.dont_write_bytecode and os.access(compiled, os.W_OK)
     templates = Environment(
         loader=FileSystemLoader(package / "templates"),
@@ -149,7 +150,8 @@ def environment(form: str) -> Environment:
         "prose": prose,
         "shortened": shortened,
         "kind": kind_of,
-        "brief": _digits_filter(short_or_up),
+        "brief": brief,
+        "amounts": lambda loss, names: [brief(getattr(loss, name)) for name in names],
         "exact": _digits_filter(exact_or_up),
         "short": _digits_filter(rounded_text),
         "loss": lambda stated: loss_text(stated.loss, short_or_up),
@@ -158,6 +160,7 @@ def environment(form: str) -> Environment:
         "strength": strength,
         "plain_spec": without_comments,
         "with_names": with_names,
+        "together": together,
         "many": count_text,
         "written": lambda rows, number: [[*map(number, row)] for row in rows],
         "capital": capitalized,
@@ -413,9 +416,10 @@ class StatisticView:
     @property
     def _has_ranges(self) -> bool:
         """Whether any number has an interval to show; a certain rank has one, too."""
-        frames = ((table.frame["lower"], table.frame["upper"], table.chosen)
-                  for table in self.numbers)  # fmt: skip
-        return any(((low != "") if chosen else (low != high)).any() for low, high, chosen in frames)
+        return any(
+            (one.frame["lower"] != ("" if one.chosen else one.frame["upper"])).any()
+            for one in self.numbers
+        )
 
     @property
     def notes(self) -> Iterator[str]:

@@ -156,7 +156,7 @@ def test_gray_numbers_have_enough_contrast() -> None:
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
     schemes = re.findall(r"--paper: (#\w{6});.*?--soft: (#\w{6});", style)
-    assert "tr.flagged td { color: var(--soft); }" in style
+    assert "tr.flagged td, td.flagged .value { color: var(--soft); }" in style
     assert len(schemes) == 2
     for paper, soft in schemes:
         low, high = sorted((light(paper), light(soft)))
