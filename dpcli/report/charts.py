@@ -85,7 +85,11 @@ class Scale:
     ) -> Scale:
         """A range of `more` numbers and of cells, but for those without information."""
         informed = [cell for cell in cells if cell.flag != Flag.NO_INFORMATION]
-        return cls.covering([*more, *interval_ends(informed or cells)], zero=zero, dates=dates)
+        texts = (
+            text for cell in informed or cells for text in (cell.value, cell.lower, cell.upper)
+        )
+        numbers = map(number_of, filter(None, texts))
+        return cls.covering([*more, *numbers], zero=zero, dates=dates)
 
     def position(self, number: Fraction) -> float:
         """The position of a number, as a share of the range."""
@@ -114,12 +118,6 @@ class Scale:
         """The multiples of the step in the range, in ascending order."""
         first, last = ceil(self.low / self.step), floor(self.high / self.step)
         return tuple(index * self.step for index in range(first, last + 1))
-
-
-def interval_ends(cells: Iterable[CellText]) -> list[Fraction]:
-    """The numbers of all cells and the ends of their intervals, without blank ones."""
-    texts = (text for cell in cells for text in (cell.value, cell.lower, cell.upper))
-    return [number_of(text) for text in texts if text]
 
 
 def tick_text(number: Fraction, dates: bool = False, example: str = "") -> str:

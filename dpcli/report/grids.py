@@ -110,23 +110,21 @@ class Column:
 
 def single_numbers(columns: Sequence[Column]) -> Column:
     """Numbers without keys in one column, with a line for each statistic and item."""
-    first, cells = columns[0], list[CellText]()
-    optional = dict.fromkeys(
-        (name for column in columns for cell in column.cells for name in cell.optional), ""
-    )
-    has_items = any(cell.item for column in columns for cell in column.cells)
-    for column in columns:
-        for cell in column.cells:
-            cells.append(
-                replace(
-                    cell,
-                    keys={"statistic": column.full_heading if len(columns) > 1 else column.heading},
-                    item=cell.item or "all" * has_items,
-                    optional=optional | cell.optional,
-                )
-            )
+    first, is_one = columns[0], len(columns) == 1
+    numbers = [(column, cell) for column in columns for cell in column.cells]
+    optional = dict.fromkeys((name for _, cell in numbers for name in cell.optional), "")
+    has_items = any(cell.item for _, cell in numbers)
+    cells = [
+        replace(
+            cell,
+            keys={"statistic": column.heading if is_one else column.full_heading},
+            item=cell.item or "all" * has_items,
+            optional=optional | cell.optional,
+        )
+        for column, cell in numbers
+    ]
     names = ("statistic", "item")[: 1 + has_items]
-    heading, unit = (first.heading, first.unit) if len(columns) == 1 else ("numbers", "")
+    heading, unit = (first.heading, first.unit) if is_one else ("numbers", "")
     return replace(first, heading=heading, unit=unit, names=names, cells=cells, drawn=False)
 
 

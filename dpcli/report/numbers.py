@@ -298,17 +298,14 @@ class LineReport(JsonObject):
 
     def cells(self, days: Sequence[str]) -> Iterator[tuple[str, CellText]]:
         """The numbers, each with its day."""
-        for day, *texts in zip(days, self.value, self.lower, self.upper, strict=True):
-            yield day, self._cell(*texts)
+        for day, value, lower, upper in zip(days, self.value, self.lower, self.upper, strict=True):
+            yield day, CellText("", self.keys, "", value, lower, upper, "")
 
     @property
     def revised_cells(self) -> Iterator[tuple[str, CellText]]:
         """The later estimates, each with its day."""
         for one in self.revised or ():
-            yield one.day, self._cell(one.value, one.lower, one.upper)
-
-    def _cell(self, value: str, lower: str, upper: str) -> CellText:
-        return CellText("", self.keys, "", value, lower, upper, "")
+            yield one.day, CellText("", self.keys, "", one.value, one.lower, one.upper, "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -109,12 +109,10 @@ class PrivateKeysReport(JsonObject):
     @classmethod
     def of(cls, planned: PlannedStatistic) -> PrivateKeysReport | None:
         """What selects the groups of a statistic; None if they are declared."""
-        rule, selected_by = (
-            planned.queries[0].calibrated.partition_selection,
-            planned.entry.selected_by,
-        )
+        selected_by = planned.entry.selected_by
         if selected_by is None:
             return None
+        rule = planned.queries[0].calibrated.partition_selection
         return cls(
             selected_by=selected_by,
             threshold=rule.threshold if rule else None,
