@@ -267,8 +267,7 @@ def number_of(text: str) -> Fraction:
 
 def flags_of(published: Iterable[NumberTable]) -> set[str]:
     """The flags that occur in these numbers."""
-    flags = {flag for numbers in published for flag in numbers.frame["flag"].unique()}
-    return flags - {""}
+    return {flag for numbers in published for flag in numbers.frame["flag"].unique() if flag}
 
 
 _PARTS = ("value", "lower", "upper")

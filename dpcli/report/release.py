@@ -54,9 +54,6 @@ if TYPE_CHECKING:
     from dpcli.ledger.charge import NoisyRelease, RandomizedCollection
     from dpcli.report.numbers import NumberTable
 
-FIRST_WITH_UNITS = 3
-"""The first version of reports whose tables have units."""
-
 Sha256 = Annotated[str, Keywords(pattern="^[0-9a-f]{64}$")]
 Version = Annotated[int, Keywords(const=REPORT_VERSION)]
 Instant = Annotated[str, Keywords(format="date-time")]
@@ -353,7 +350,7 @@ class ReleaseReport(CentralReport):
         Tables of reports up to version 2 do not say what numbers count. Raises LedgerError for a
         column that this version does not know.
         """
-        is_former = getattr(self, "report_version", 0) < FIRST_WITH_UNITS
+        is_former = getattr(self, "report_version", 0) < 3
         known = {column.name: column for column in OPTIONAL_COLUMNS}
         names = [column.name for column in getattr(self, "optional_columns", ()) or ()]
         for unknown in set(names) - known.keys():
