@@ -257,7 +257,7 @@ def require_stated(fact: Fact) -> None:
 
 
 def json_text(fact: Fact, indent: int | None = 2) -> str:
-    """JSON in a fixed order; without `indent`, on one line without spaces and line end."""
+    """JSON in a fixed order; without `indent`, on one line without spaces."""
     separators = None if indent else (",", ":")
     text = json.dumps(_encodable(fact), indent=indent, separators=separators, ensure_ascii=False)
     return re.sub(_MARKED, r"\1", text) + ("\n" if indent else "")

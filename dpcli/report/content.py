@@ -74,7 +74,7 @@ def canonical(value: Any) -> str:
 
 
 def content_digest(stated: str, numbers: Iterable[Sequence[NumberTable]]) -> str:
-    """The digest of a report: of the canonical JSON of what it states, and of its numbers.
+    """The digest of what a report states, as canonical JSON, and of its numbers.
 
     `CELLS_PLACE` stands in the JSON for the numbers of each statistic.
     """

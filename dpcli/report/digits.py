@@ -86,7 +86,7 @@ def supported(cell: CellText) -> CellText:
 
 
 def supported_error(text: str) -> str:
-    """A standard error or a coefficient of variation, rounded up to two digits, or blank."""
+    """A standard error or coefficient of variation, rounded up to two digits."""
     number, (_, _, decimals) = Fraction(text or 0), text.partition(".")
     shown = SHOWN - 1 - _order(number) if number else 0
     unit = Fraction(10) ** -shown

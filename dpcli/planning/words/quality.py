@@ -100,9 +100,9 @@ def check_warnings(plan: CentralPlan) -> Iterator[str]:
 
 
 def completeness_units(plan: CentralPlan) -> dict[tuple[int | None, bool], list[str]]:
-    """The entries by the units from which on the check can show that numbers are complete.
+    """The entries by how many units it takes to show that they are complete.
 
-    That is None if it cannot. With it stands whether an entry uses only some of the rows.
+    That is None if the check cannot show it. With it stands whether an entry uses only some rows.
     """
     assert plan.quality is not None
     order, noises = fault_order(plan.quality.entry.inputs), check_noises(plan)
