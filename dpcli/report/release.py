@@ -102,8 +102,7 @@ class SpecReport(JsonObject):
     content: dict[str, object] | None = None
     """What the text states, all scalars as texts; absent in earlier reports."""
     files: list[FileReport] | None = None
-    """The files that the spec names, such as lists of codes, in order and as often as it names
-    them; absent without any."""
+    """The files that the spec names, in order, with repeats; absent without any."""
 
     @classmethod
     def of(cls, spec: Spec) -> SpecReport:
