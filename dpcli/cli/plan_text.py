@@ -18,7 +18,7 @@ from dpcli.cli.terminal import (
     write_table,
 )
 from dpcli.ledger.forecast import MAX_RUNS, BalanceForecast
-from dpcli.numeric.exact import exact_or_rounded, exact_or_up, rounded_text
+from dpcli.numeric.exact import exact_or_up, rounded_text, short_or_up
 from dpcli.planning.expected_errors import (
     ExpectedError,
     advice,
@@ -197,7 +197,7 @@ def _cost(planned: PlannedStatistic, plan: CentralPlan) -> str:
         "for an error of at most": amount.error,
     }
     given = {name: value for name, value in stated.items() if value is not None}
-    return ", ".join(f"{name} {exact_or_rounded(value)}" for name, value in given.items())
+    return ", ".join(f"{name} {short_or_up(value)}" for name, value in given.items())
 
 
 def _print_details(plan: CentralPlan) -> None:
@@ -309,9 +309,9 @@ def _query_row(entry: PlannedStatistic, part: PlannedQuery, plan: CentralPlan) -
         f"error {_percent(plan)}": (
             "" if query.minimizes else rounded_text(part.error(spec.confidence), 6)
         ),
-        "epsilon": exact_or_rounded(part.calibrated.loss.epsilon),
+        "epsilon": short_or_up(part.calibrated.loss.epsilon),
         **({"rho": rho} if spec.privacy.composition.takes_rho else {}),
-        "delta": exact_or_rounded(part.calibrated.loss.delta),
+        "delta": short_or_up(part.calibrated.loss.delta),
     }
 
 
@@ -345,9 +345,9 @@ def _response_row(response: Response, records: int, plan: LocalPlan) -> Row:
         "column": response.column.name,
         "mechanism": response.mechanism.name,
         "by": ", ".join(column.name for column in response.by),
-        "epsilon": exact_or_rounded(randomizer.loss.epsilon),
+        "epsilon": short_or_up(randomizer.loss.epsilon),
         **({"rho": rounded_text(randomizer.guarantee.rho, 6)} if in_rho else {}),
-        "delta": exact_or_rounded(randomizer.loss.delta),
+        "delta": short_or_up(randomizer.loss.delta),
         f"standard error of {records:,} record{'s' * (records != 1)}": (
             "none" if error is None else rounded_text(Fraction(error), 6)
         ),

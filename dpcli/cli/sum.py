@@ -87,7 +87,7 @@ def _print(found: PublishedSum, *, as_json: bool) -> None:
             "upper": JsonNumber(found.upper),
             "confidence": JsonNumber.of(found.confidence),
             "basis": found.basis.value,
-            "complete": found.complete,
+            "complete": found.stated.complete,
         }
         write_json(json_text(stated))
         return
@@ -104,10 +104,10 @@ def _print(found: PublishedSum, *, as_json: bool) -> None:
         print_line("the numbers may share noise; the interval holds whatever they share")
     elif found.count > 1:
         print_line(f"all {found.count:,} intervals together hold with at least this confidence")
-    if found.left_out:
-        print_line(f"{found.statistic}: {found.left_out}")
-    if found.completeness and found.complete != Complete.YES:
-        print_line(f"{found.statistic}: {found.completeness}")
+    if found.stated.left_out:
+        print_line(f"{found.statistic}: {found.stated.left_out}")
+    if (sentence := found.stated.complete_sentence) and found.stated.complete != Complete.YES:
+        print_line(f"{found.statistic}: {sentence}")
 
 
 def _conditions(words: Sequence[str]) -> Conditions:

@@ -16,7 +16,7 @@ from dpcli.cli.terminal import (
     write_table,
 )
 from dpcli.ledger.charge import Receipt
-from dpcli.numeric.exact import exact_or_rounded
+from dpcli.numeric.exact import short_or_up
 from dpcli.privacy.loss import Loss, loss_text, remaining_text
 from dpcli.report.captions import QUALITY_COLUMNS, heading_text
 from dpcli.report.digits import Digits, any_rounded, number_writer, reader_of
@@ -150,7 +150,7 @@ def _statistic_rows(
         said = read(cell)
         value, *ends = map(written, (said.value, said.lower, said.upper))
         texts = (name, what, ", ".join(cell.labels), f"{value}{mark}", *ends)
-        epsilon = "" if index else exact_or_rounded(Fraction(statistic.epsilon))
+        epsilon = "" if index else short_or_up(Fraction(statistic.epsilon))
         yield dict(zip(names, texts, strict=True)) | {"epsilon": epsilon, INTERVAL: drawn[index]}
     if count > SUMMARY_LINES:
         more = f"... {count - SUMMARY_LINES:,} more"

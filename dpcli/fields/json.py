@@ -256,15 +256,16 @@ def require_stated(fact: Fact) -> None:
                 require_stated(value)
 
 
-def json_text(fact: Fact) -> str:
-    """Indented JSON in a fixed order."""
-    text = json.dumps(_encodable(fact), indent=2, ensure_ascii=False)
-    return re.sub(_MARKED, r"\1", text) + "\n"
+def json_text(fact: Fact, indent: int | None = 2) -> str:
+    """JSON in a fixed order; without `indent`, on one line without spaces."""
+    separators = None if indent else (",", ":")
+    text = json.dumps(_encodable(fact), indent=indent, separators=separators, ensure_ascii=False)
+    return re.sub(_MARKED, r"\1", text) + ("\n" if indent else "")
 
 
-def parsed_json(text: str | bytes) -> Any:
-    """Parsed JSON; its numbers keep their digits."""
-    return json.loads(text, parse_float=JsonNumber, parse_int=JsonNumber, parse_constant=str)
+def parsed_json(text: str | bytes, number: Callable[[str], JsonNumber] = JsonNumber) -> Any:
+    """Parsed JSON; its numbers keep their digits, or are what `number` makes of them."""
+    return json.loads(text, parse_float=number, parse_int=number, parse_constant=str)
 
 
 def _encodable(fact: Any) -> Any:

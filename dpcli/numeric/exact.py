@@ -145,10 +145,10 @@ def rounded_text(value: Fraction, digits: int = 4, *, plain: bool = False) -> st
     return text if plain else with_exponent(text)
 
 
-def exact_or_rounded(value: Fraction) -> str:
-    """`value` for a table column: exact if short, else six significant digits."""
+def short_or_up(value: Fraction) -> str:
+    """A loss or an error on a page: exact if short, else six digits, rounded up."""
     text = exact_or_up(value)
-    return text if len(text) <= MAX_CELL_LENGTH else rounded_text(value, 6)
+    return text if len(text) <= MAX_CELL_LENGTH else exact_or_up(short_up(value, 6))
 
 
 def with_exponent(text: str) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import zip_longest
 from math import ceil, exp, expm1, floor, sqrt
 
 from dpcli.numeric.arrays import Floats, np
-from dpcli.numeric.exact import Rounding, readable_text, require_exact
+from dpcli.numeric.exact import exact_or_up, readable_text, require_exact
 from dpcli.problems.light_dataclasses import dataclass
 
 LARGEST_SUMMED = 1000.0
@@ -280,24 +280,19 @@ ZERO_LOSS = Loss(Fraction(0))
 """The loss of an answer that no neighbor can change."""
 
 
-def loss_text(loss: Loss) -> str:
+def loss_text(loss: Loss, text: Callable[[Fraction], str] = exact_or_up) -> str:
     """A loss as people write it, such as `epsilon 0.5, delta 1e-6`.
 
-    A number without an exact decimal is rounded up.
+    Its numbers are written by `text`: one without an exact decimal is rounded up.
     """
-    return _loss_text(loss, ceil)
+    rho = "" if loss.rho is None else f" (rho {text(loss.rho)})"
+    delta = f", delta {text(loss.delta)}" if loss.delta else ""
+    return f"epsilon {text(loss.epsilon)}{delta}{rho}"
 
 
 def remaining_text(loss: Loss) -> str:
     """The text of a remaining budget; a number without exact decimal is rounded down."""
-    return _loss_text(loss, floor)
-
-
-def _loss_text(loss: Loss, rounding: Rounding) -> str:
-    text = partial(readable_text, rounding=rounding)
-    rho = "" if loss.rho is None else f" (rho {text(loss.rho)})"
-    delta = f", delta {text(loss.delta)}" if loss.delta else ""
-    return f"epsilon {text(loss.epsilon)}{delta}{rho}"
+    return loss_text(loss, partial(readable_text, rounding=floor))
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,15 @@ class Scale:
         fine = step / STEP_PARTS
         if dates:
             step, fine = max(step, Fraction(1)), Fraction(max(1, step // STEP_PARTS))
-        return cls(floor(low / fine) * fine, ceil(high / fine) * fine, step, dates, zero)
+        # The short end of a range on both sides of zero is rounded to a step of its own size.
+        fines = [
+            min(fine, Fraction(10) ** floor(log10(abs(end))))
+            if low < 0 < high and not dates
+            else fine
+            for end in (low, high)
+        ]
+        low, high = floor(low / fines[0]) * fines[0], ceil(high / fines[1]) * fines[1]
+        return cls(low, high, step, dates, zero)
 
     @classmethod
     def of(
@@ -77,7 +85,11 @@ class Scale:
     ) -> Scale:
         """A range of `more` numbers and of cells, but for those without information."""
         informed = [cell for cell in cells if cell.flag != Flag.NO_INFORMATION]
-        return cls.covering([*more, *interval_ends(informed or cells)], zero=zero, dates=dates)
+        texts = (
+            text for cell in informed or cells for text in (cell.value, cell.lower, cell.upper)
+        )
+        numbers = map(number_of, filter(None, texts))
+        return cls.covering([*more, *numbers], zero=zero, dates=dates)
 
     def position(self, number: Fraction) -> float:
         """The position of a number, as a share of the range."""
@@ -106,12 +118,6 @@ class Scale:
         """The multiples of the step in the range, in ascending order."""
         first, last = ceil(self.low / self.step), floor(self.high / self.step)
         return tuple(index * self.step for index in range(first, last + 1))
-
-
-def interval_ends(cells: Iterable[CellText]) -> list[Fraction]:
-    """The numbers of all cells and the ends of their intervals, without blank ones."""
-    texts = (text for cell in cells for text in (cell.value, cell.lower, cell.upper))
-    return [number_of(text) for text in texts if text]
 
 
 def tick_text(number: Fraction, dates: bool = False, example: str = "") -> str:

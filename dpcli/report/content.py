@@ -74,7 +74,7 @@ def canonical(value: Any) -> str:
 
 
 def content_digest(stated: str, numbers: Iterable[Sequence[NumberTable]]) -> str:
-    """The digest of the canonical JSON of a report, with its numbers.
+    """The digest of what a report states, as canonical JSON, and of its numbers.
 
     `CELLS_PLACE` stands in the JSON for the numbers of each statistic.
     """
@@ -102,41 +102,48 @@ def _lines(named: Sequence[NumberTable]) -> Iterator[str]:
     for numbers in named:
         for part in numbers.frame.iter_slices(SLICE):
             if len(part):
-                yield part.select(_line(numbers, part).str.join(",")).item()
+                line = json_line(numbers, part, is_canonical=True)
+                yield part.select(line.str.join(",")).item()
 
 
-def _line(numbers: NumberTable, part: pl.DataFrame) -> pl.Expr:
-    """The canonical JSON of each number of a part of the table."""
-    labels = sorted((key, f"key{index}") for index, key in enumerate(numbers.keys))
-    named = [pl.col(column).alias(key) for key, column in labels]
+def json_line(numbers: NumberTable, part: pl.DataFrame, *, is_canonical: bool) -> pl.Expr:
+    """The JSON of each number of a part of the table: as in reports, or canonical."""
+    labels = [(key, f"key{index}") for index, key in enumerate(numbers.keys)]
+    named = [
+        pl.col(column).alias(key) for key, column in (sorted(labels) if is_canonical else labels)
+    ]
     item = pl.struct(item=pl.when(pl.col("item") != "").then("item")).struct.json_encode()
-    values: dict[str, pl.Expr] = {
-        "keys": pl.struct(named).struct.json_encode() if named else pl.lit("{}"),
-        "item": item.str.strip_prefix('{"item":').str.strip_suffix("}"),
-    }
-    values |= {key: pl.lit("true") for ending, key in MARKS.items() if numbers.ending == ending}
-    for column in numbers.columns:
-        if column not in JSON_COLUMNS:
+    values = {key: pl.lit("true") for ending, key in MARKS.items() if numbers.ending == ending}
+    values["keys"] = pl.struct(named).struct.json_encode() if named else pl.lit("{}")
+    values["item"] = item.str.strip_prefix('{"item":').str.strip_suffix("}")
+    for column in JSON_COLUMNS:
+        if column not in numbers.columns:
             continue
-        text, is_text = pl.col(column.name), not column.is_number
-        if is_text or (numbers.dates and column.in_unit):
+        text = pl.col(column.name)
+        if not column.is_number or (numbers.dates and column.in_unit):
             shown = pl.format('"{}"', text)
         else:
-            has_point = text.str.contains(".", literal=True)
-            shown = (
-                pl.when(has_point)
-                .then(text.str.strip_chars_end("0").str.strip_suffix("."))
-                .otherwise(text)
-            )
-            # Most texts are too short to have so many digits.
-            long = part[column.name].filter(part[column.name].str.len_bytes() > FLOAT_DIGITS)
-            if len(long):
-                plain = {digits: number_text(digits) for digits in long.unique()}
-                shown = pl.when(text.is_in([*plain])).then(text.replace(plain)).otherwise(shown)
+            shown = _canonical_numbers(part[column.name]) if is_canonical else text
         blank = pl.lit(None, pl.String) if column.is_sparse else pl.lit("null")
         values[column.name] = pl.when(text == "").then(blank).otherwise(shown)
-    parts = (pl.format(f',"{key}":{{}}', values[key]).fill_null("") for key in sorted(values))
-    return pl.format("{{{}}}", pl.concat_str(parts).str.strip_prefix(","))
+    order = sorted(values) if is_canonical else values
+    parts = (pl.format(f',"{key}":{{}}', values[key]) for key in order)
+    return pl.format("{{{}}}", pl.concat_str(parts, ignore_nulls=True).str.slice(1))
+
+
+def _canonical_numbers(texts: pl.Series) -> pl.Expr:
+    """`number_text` of plain decimals."""
+    text = pl.col(texts.name)
+    short = text.str.strip_chars_end("0").str.strip_suffix(".")
+    shown = pl.when(text.str.contains(".", literal=True)).then(short).otherwise(text)
+    # Most texts are too short to have so many digits.
+    plain = {
+        digits: number_text(digits)
+        for digits in texts.filter(texts.str.len_bytes() > FLOAT_DIGITS).unique()
+    }
+    if not plain:
+        return shown
+    return pl.when(text.is_in([*plain])).then(text.replace(plain)).otherwise(shown)
 
 
 def usual_form(content: bytes) -> bytes:
@@ -151,7 +158,7 @@ def usual_form(content: bytes) -> bytes:
         return content
     parsed: Any = None
     with suppress(ValueError, RecursionError):
-        parsed = _plain(parsed_json(content))
+        parsed = parsed_json(content, _plain)
     if not isinstance(parsed, dict) or parsed.get("report_version") != str(REPORT_VERSION):
         return content
     blocks = []
@@ -170,17 +177,10 @@ def usual_form(content: bytes) -> bytes:
     return "".join(text).encode()
 
 
-def _plain(value: Any) -> Any:
-    """Parsed JSON in which each number is a plain decimal."""
-    match value:
-        case JsonNumber():
-            number_text(value)
-            return JsonNumber(format(Decimal(value), "f"))
-        case dict():
-            return {key: _plain(item) for key, item in value.items()}
-        case list():
-            return list(map(_plain, value))
-    return value
+def _plain(digits: str) -> JsonNumber:
+    """A JSON number as a plain decimal with all digits."""
+    number_text(digits)
+    return JsonNumber(format(Decimal(digits), "f"))
 
 
 _ORDER = [*MARKS.values(), "keys", "item", *(column.name for column in JSON_COLUMNS)]
@@ -188,11 +188,4 @@ _ORDER = [*MARKS.values(), "keys", "item", *(column.name for column in JSON_COLU
 
 def _cell_text(cell: dict[str, Any]) -> str:
     """A number as one line of JSON, with its keys in the usual order."""
-    known = {key: cell[key] for key in _ORDER if key in cell}
-    texts = {
-        key: value
-        if isinstance(value, JsonNumber)
-        else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-        for key, value in known.items()
-    }
-    return "{" + ",".join(f'"{key}":{text}' for key, text in texts.items()) + "}"
+    return json_text({key: cell[key] for key in _ORDER if key in cell}, indent=None)

@@ -48,6 +48,9 @@ def number_writer(example: str | None) -> Callable[[str], str]:
 Digits = Literal["interval", "all"]
 """Which digits people read: those that the interval supports, or all published."""
 
+ERRORS = {"se", "cv"}
+"""Added columns that have as many digits as half an interval."""
+
 SHOWN = 2
 """Significant digits that are shown of half the width of an interval.
 
@@ -83,8 +86,8 @@ def supported(cell: CellText) -> CellText:
 
 
 def supported_error(text: str) -> str:
-    """A standard error or a coefficient of variation, rounded up to two digits."""
-    number, (_, _, decimals) = Fraction(text), text.partition(".")
+    """A standard error or coefficient of variation, rounded up to two digits."""
+    number, (_, _, decimals) = Fraction(text or 0), text.partition(".")
     shown = SHOWN - 1 - _order(number) if number else 0
     unit = Fraction(10) ** -shown
     is_short = not number or shown >= len(decimals)
@@ -93,7 +96,12 @@ def supported_error(text: str) -> str:
 
 def reader_of(digits: Digits) -> Callable[[CellText], CellText]:
     """The function that gives a cell with these digits; with `all`, unchanged."""
-    return supported if digits == "interval" else lambda cell: cell
+    return _with_short_errors if digits == "interval" else lambda cell: cell
+
+
+def _with_short_errors(cell: CellText) -> CellText:
+    errors = {name: supported_error(cell.optional[name]) for name in ERRORS & cell.optional.keys()}
+    return replace(supported(cell), optional=cell.optional | errors)
 
 
 def any_rounded(cells: Iterable[CellText], digits: Digits) -> bool:

@@ -250,8 +250,7 @@ def _left_out_rows(plan: CentralPlan, result: QualityResult) -> Iterator[list[st
 
     rows = plan.spec.rows_are
     for left_out in result.left_out:
-        allowed = ""
-        if left_out.allowed is not None:
-            allowed = f"at most {percent_text(left_out.allowed)}"
+        most = left_out.allowed
+        allowed = "" if most is None else f"at most {percent_text(most)}"
         what = f"{rows} left out by a limit of {left_out.limit:,}"
         yield [what, at_least(left_out.least), "", "", allowed, left_out.verdict]

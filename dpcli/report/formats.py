@@ -193,8 +193,7 @@ def output_name(path: Path, named: str | None = None, digits: Digits = "interval
     if named:
         names = [form.name for form in FORMATS]
         raise UsageError.about("report-format.named", named=named, formats=names)
-    endings = [form.endings[0] for form in FORMATS]
-    raise UsageError.about("report-format", path=path, endings=endings)
+    raise UsageError.about("report-format", path=path, endings=[one.endings[0] for one in FORMATS])
 
 
 SCHEMA_DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -39,7 +39,7 @@ class Grid:
 
     Those of labels are `names`, those of numbers `columns`. `across` is the heading of the key
     whose labels are columns; empty if statistics are. Numbers of a column with a scale are drawn on
-    it. `optional` are the names of what the spec adds.
+    it.
     """
 
     what: str
@@ -47,7 +47,6 @@ class Grid:
     columns: Labels
     across: str
     lines: Sequence[tuple[Labels, tuple[CellText, ...]]]
-    optional: Labels
     scales: Sequence[Scale | None]
 
     @property
@@ -72,19 +71,14 @@ class Grid:
         """Whether two columns of lines stand side by side on paper."""
         return self.alone and len(self.lines) > LONG
 
-    def added(self, cell: CellText) -> list[tuple[str, str]]:
-        """The names and texts that the spec adds to a number, without blank ones."""
-        return [pair for pair in zip(self.optional, cell.optional, strict=True) if pair[1]]
-
     @property
-    def ranges(self) -> bool:
-        """Whether any number has an interval to show."""
-        return any(cell.lower for _, cells in self.lines for cell in cells)
+    def optional(self) -> Labels:
+        """The names of what the spec adds to each number."""
+        return tuple(self.lines[0][1][0].optional)
 
-    @property
-    def flags(self) -> bool:
-        """Whether any number has a flag."""
-        return any(cell.flag for _, cells in self.lines for cell in cells)
+    def has(self, part: str) -> bool:
+        """Whether any number has this part, such as `lower` or `flag`."""
+        return any(getattr(cell, part) for _, cells in self.lines for cell in cells)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +89,6 @@ class Column:
     unit: str
     names: Labels
     cells: Sequence[CellText]
-    optional: Labels
     drawn: bool
     bars: bool
     bounds: Sequence[str]
@@ -117,25 +110,22 @@ class Column:
 
 def single_numbers(columns: Sequence[Column]) -> Column:
     """Numbers without keys in one column, with a line for each statistic and item."""
-    first, cells = columns[0], list[CellText]()
-    optional = tuple(dict.fromkeys(name for column in columns for name in column.optional))
-    has_items = any(cell.item for column in columns for cell in column.cells)
-    for column in columns:
-        for cell in column.cells:
-            added = dict(zip(column.optional, cell.optional, strict=True))
-            cells.append(
-                replace(
-                    cell,
-                    keys={"statistic": column.full_heading if len(columns) > 1 else column.heading},
-                    item=cell.item or "all" * has_items,
-                    optional=tuple(added.get(name, "") for name in optional),
-                )
-            )
+    first, is_one = columns[0], len(columns) == 1
+    numbers = [(column, cell) for column in columns for cell in column.cells]
+    optional = dict.fromkeys((name for _, cell in numbers for name in cell.optional), "")
+    has_items = any(cell.item for _, cell in numbers)
+    cells = [
+        replace(
+            cell,
+            keys={"statistic": column.heading if is_one else column.full_heading},
+            item=cell.item or "all" * has_items,
+            optional=optional | cell.optional,
+        )
+        for column, cell in numbers
+    ]
     names = ("statistic", "item")[: 1 + has_items]
-    heading, unit = (first.heading, first.unit) if len(columns) == 1 else ("numbers", "")
-    return replace(
-        first, heading=heading, unit=unit, names=names, cells=cells, optional=optional, drawn=False
-    )
+    heading, unit = (first.heading, first.unit) if is_one else ("numbers", "")
+    return replace(first, heading=heading, unit=unit, names=names, cells=cells, drawn=False)
 
 
 def grids(columns: Sequence[Column]) -> Iterator[Grid]:
@@ -148,7 +138,7 @@ def grids(columns: Sequence[Column]) -> Iterator[Grid]:
                 continue
             first = same_lines[0] if same_lines else (column, names, lines)
             fits = (names, [*lines]) == (first[1], [*first[2]]) and len(same_lines) < MAX_COLUMNS
-            if not fits or column.optional != first[0].optional:
+            if not fits or {*column.cells[0].optional} != {*first[0].cells[0].optional}:
                 yield _side_by_side(same_lines)
                 same_lines = []
             same_lines.append((column, names, lines))
@@ -209,7 +199,7 @@ def _crossed(column: Column, names: Labels, lines: Lines, across: tuple[int, Lab
     return Grid(
         column.full_heading, others(names), shown, names[at],
         [(row, tuple(lines[*row[:at], label, *row[at:]] for label in shown)) for row in rows],
-        column.optional, [column.scale(lines)] * len(shown),
+        [column.scale(lines)] * len(shown),
     )  # fmt: skip
 
 
@@ -221,5 +211,5 @@ def _side_by_side(columns: Sequence[tuple[Column, Labels, Lines]]) -> Grid:
     return Grid(
         "" if others else first.full_heading, names, tuple(headings), "",
         list(zip(lines, cells, strict=True)),
-        first.optional, [column.scale(own) for column, _, own in columns],
+        [column.scale(own) for column, _, own in columns],
     )  # fmt: skip

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from dpcli.data.polars_text import pl
+from dpcli.fields.json import Value
 from dpcli.report.numbers import POPULATION
 from dpcli.statistics.quality.completeness import Complete
 
@@ -17,6 +18,14 @@ if TYPE_CHECKING:
 
 EQUAL = {"index": 100}
 """What an item is if both compared numbers are equal; ratios are one."""
+
+
+def together(pairs: Iterable[tuple[str, Value]]) -> list[tuple[str, Value]]:
+    """Each different value once, after all names that it has."""
+    named: dict[str, tuple[Value, dict[str, None]]] = {}
+    for name, value in pairs:
+        named.setdefault(str(value), (value, {}))[1][name] = None
+    return [(", ".join(names), value) for value, names in named.values()]
 
 
 def quality_note(check: QualityReport, report: Report) -> str:
@@ -34,14 +43,11 @@ def quality_note(check: QualityReport, report: Report) -> str:
 
 def left_out_notes(report: Report) -> Iterator[str]:
     """What is left out of numbers, or may be, with the names of their statistics."""
-    left_out: dict[str, list[str]] = {}
-    for statistic in report.release.statistics:
-        is_whole = statistic.complete == Complete.YES
-        for sentence in (statistic.left_out, "" if is_whole else statistic.complete_sentence):
-            if sentence:
-                left_out.setdefault(sentence, []).append(statistic.name)
-    for sentence, names in left_out.items():
-        yield f"{', '.join(names)}: {sentence}"
+    left_out = []
+    for one in report.release.statistics:
+        whole = "" if one.complete == Complete.YES else one.complete_sentence
+        left_out += [(one.name, sentence) for sentence in (one.left_out, whole) if sentence]
+    yield from map(": ".join, together(left_out))
 
 
 def comparison_notes(report: Report) -> Iterator[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from fractions import Fraction
 from math import prod
 from typing import TYPE_CHECKING
@@ -17,7 +17,6 @@ from dpcli.data.polars_text import decimal_texts, pl
 from dpcli.fields.json import Date, JsonNumber, JsonObject, JsonRow, Positive
 from dpcli.numeric.arrays import Array, np
 from dpcli.numeric.exact import decimal_text
-from dpcli.problems.errors import LedgerError
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.statistics.columns import (
     CELL_COLUMNS,
@@ -41,39 +40,8 @@ if TYPE_CHECKING:
     from dpcli.statistics.series.history import Ends
 
 
-def form_of(columns: Iterable[TableColumn]) -> str:
-    """The form of the end of a line of JSON that has these columns."""
-    forms = [(f',"{column.name}":(?<{column.name}>[^,}}]*)', column) for column in columns]
-    return "".join(f"({form})?" if column.is_sparse else form for form, column in forms)
-
-
-def json_parts(column: TableColumn, *, dates: bool) -> Iterator[str | pl.Expr]:
-    """The parts of a line of JSON that have a column, from the text in a table."""
-    text, key = pl.col(column.name), f',"{column.name}":'
-    is_quoted = not column.is_number or (dates and column.in_unit)
-    shown = pl.format('"{}"', text) if is_quoted else text
-    if column.is_sparse:
-        yield pl.when(text == "").then(pl.lit("")).otherwise(pl.format(key + "{}", text))
-    else:
-        yield key
-        yield pl.when(text == "").then(pl.lit("null")).otherwise(shown)
-
-
 JSON_COLUMNS = (*NUMBER_COLUMNS, *CELL_COLUMNS)
 """The columns that JSON has with each number."""
-
-
-def columns_named(names: Iterable[str]) -> tuple[TableColumn, ...]:
-    """The columns that a spec may add with these `names`.
-
-    Raises LedgerError for a column that this version does not know.
-    """
-    known, added = {column.name: column for column in OPTIONAL_COLUMNS}, []
-    for name in names:
-        if name not in known:
-            raise LedgerError.about("report-unusable.columns", column=name)
-        added.append(known[name])
-    return tuple(added)
 
 
 ISO_DATE = "%Y-%m-%d"
@@ -92,7 +60,7 @@ POPULATION = ".population"
 class CellText:
     """One published number as text, with its group, item, interval and flag.
 
-    `optional` are the texts of the columns after the flag that pages show in each line.
+    `optional` are the texts of the columns after the flag that pages show in each line, by name.
     """
 
     statistic: str
@@ -102,7 +70,7 @@ class CellText:
     lower: str
     upper: str
     flag: str
-    optional: tuple[str, ...] = ()
+    optional: dict[str, str] = field(default_factory=dict)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -165,15 +133,15 @@ class NumberTable:
     def cells(self, max_cells: int | None = None) -> tuple[CellText, ...]:
         """The numbers one by one; with `max_cells`, only the first of them."""
         first = len(self.keys)
-        names = [*self.frame.columns[: first + 5], *(column.name for column in self.shown)]
+        added = [column.name for column in self.shown]
         shown = self.frame if max_cells is None else self.frame.head(max_cells)
         return tuple(
             CellText(
                 self.name,
                 dict(zip(self.keys, row[:first], strict=True)),
-                item, value, lower, upper, flag, tuple(optional),
+                item, value, lower, upper, flag, dict(zip(added, optional, strict=True)),
             )
-            for row in shown.select(names).iter_rows()
+            for row in shown.select(*self.frame.columns[: first + 5], *added).iter_rows()
             for item, value, lower, upper, flag, *optional in (row[first:],)
         )  # fmt: skip
 
@@ -188,24 +156,21 @@ def published_numbers(published: EstimatedStatistic, spec: CentralSpec) -> tuple
     if spec.bins_in_words:
         cells = _bins_in_words(cells, entry)
     keys = key_names(entry)
-    named = {published.planned.name: published.estimates}
-    if published.raw is not None:
-        named[published.planned.name + RAW] = published.raw
-    if published.population is not None:
-        named[published.planned.name + POPULATION] = published.population
+    found = {"": published.estimates, RAW: published.raw, POPULATION: published.population}
     return tuple(
         NumberTable(
-            name,
+            published.planned.name + ending,
             keys,
             _texts(cells, estimates).with_columns(
                 _optional_texts(column.printed(numbers)).alias(column.name)
                 for column in CELL_COLUMNS
                 if column in spec.output_columns
             ),
-            entry.statistic.chooses_labels and estimates is published.estimates,
+            entry.statistic.chooses_labels and not ending,
             estimates.date_range is not None,
         )
-        for name, estimates in named.items()
+        for ending, estimates in found.items()
+        if estimates is not None
         for numbers in (PublishedNumbers(estimates, spec.confidence, *published.bins),)
     )
 
@@ -256,16 +221,14 @@ def _bins_in_words(cells: pl.DataFrame, entry: Entry) -> pl.DataFrame:
 
 def _texts(cells: pl.DataFrame, estimates: Estimates) -> pl.DataFrame:
     names = pl.Series("flag", [str(flag) for flag in FLAGS], pl.String)
-    has_ends = pl.Series(estimates.status == HAS_INTERVAL)
-    masks = {
-        # A rank stands also where no label is left for it.
-        "value": pl.Series((estimates.status != SUPPRESSED) | estimates.are_ranks),
-        "lower": has_ends,
-        "upper": has_ends,
-    }
+    # A rank stands also where no label is left for it.
+    is_shown = (estimates.status != SUPPRESSED) | estimates.are_ranks
+    has_ends = estimates.status == HAS_INTERVAL
     texts = {
-        name: number_texts(estimates, getattr(estimates, name)).zip_with(mask, pl.Series([""]))
-        for name, mask in masks.items()
+        name: number_texts(estimates, getattr(estimates, name)).zip_with(
+            pl.Series(mask), pl.Series([""])
+        )
+        for name, mask in zip(_PARTS, (is_shown, has_ends, has_ends), strict=True)
     }
     if estimates.items is not None:
         texts["item"] = pl.Series(estimates.items, dtype=pl.String)
@@ -304,8 +267,7 @@ def number_of(text: str) -> Fraction:
 
 def flags_of(published: Iterable[NumberTable]) -> set[str]:
     """The flags that occur in these numbers."""
-    flags = {flag for numbers in published for flag in numbers.frame["flag"].unique()}
-    return flags - {""}
+    return {flag for numbers in published for flag in numbers.frame["flag"].unique() if flag}
 
 
 _PARTS = ("value", "lower", "upper")
@@ -335,17 +297,14 @@ class LineReport(JsonObject):
 
     def cells(self, days: Sequence[str]) -> Iterator[tuple[str, CellText]]:
         """The numbers, each with its day."""
-        for day, *texts in zip(days, self.value, self.lower, self.upper, strict=True):
-            yield day, self._cell(*texts)
+        for day, value, lower, upper in zip(days, self.value, self.lower, self.upper, strict=True):
+            yield day, CellText("", self.keys, "", value, lower, upper, "")
 
     @property
     def revised_cells(self) -> Iterator[tuple[str, CellText]]:
         """The later estimates, each with its day."""
         for one in self.revised or ():
-            yield one.day, self._cell(one.value, one.lower, one.upper)
-
-    def _cell(self, value: str, lower: str, upper: str) -> CellText:
-        return CellText("", self.keys, "", value, lower, upper, "")
+            yield one.day, CellText("", self.keys, "", one.value, one.lower, one.upper, "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

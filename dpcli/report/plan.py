@@ -61,9 +61,7 @@ class AccountReport(JsonObject):
             ledger_exists=forecast.exists,
             opened=forecast.terms is not None,
             window=forecast.window,
-            refused=[
-                RefusalReport(code=problem.code, message=problem.message) for problem in refused
-            ],
+            refused=[*map(RefusalReport.read, refused)],
             shares_files_with=list(forecast.shared),
             further_budgets=[*map(FurtherBudgetReport.of, forecast.further_budgets)] or None,
         )

@@ -29,9 +29,10 @@ from dpcli.planning.words.statistics import (
     selection_notes,
 )
 from dpcli.privacy.loss import Loss
+from dpcli.problems.errors import LedgerError
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.first_counts import ChoiceReport, QualityReport, choice_reports
-from dpcli.report.numbers import RAW, columns_named, wide_layout
+from dpcli.report.numbers import RAW, wide_layout
 from dpcli.report.privacy import LedgerReport, PrivacyReport
 from dpcli.report.statistic import LayoutReport, PublishedStatisticReport
 from dpcli.specification.model import Caption, Spec
@@ -52,9 +53,6 @@ if TYPE_CHECKING:
     from dpcli.ledger.balance import Balance
     from dpcli.ledger.charge import NoisyRelease, RandomizedCollection
     from dpcli.report.numbers import NumberTable
-
-FIRST_WITH_UNITS = 3
-"""The first version of reports whose tables have units."""
 
 Sha256 = Annotated[str, Keywords(pattern="^[0-9a-f]{64}$")]
 Version = Annotated[int, Keywords(const=REPORT_VERSION)]
@@ -102,11 +100,9 @@ class SpecReport(JsonObject):
     """The columns that the spec declares."""
     text: str
     content: dict[str, object] | None = None
-    """What the text states, with all scalars as texts; absent in earlier reports."""
+    """What the text states, all scalars as texts; absent in earlier reports."""
     files: list[FileReport] | None = None
-    """The files that the spec names, such as lists of codes, if any.
-
-    In order, and as often as it names them."""
+    """The files that the spec names, in order, with repeats; absent without any."""
 
     @classmethod
     def of(cls, spec: Spec) -> SpecReport:
@@ -350,11 +346,15 @@ class ReleaseReport(CentralReport):
     def table_columns(self) -> tuple[TableColumn, ...]:
         """The columns of the tables, in their order.
 
-        Tables of reports up to version 2 do not say what numbers count.
+        Tables of reports up to version 2 do not say what numbers count. Raises LedgerError for a
+        column that this version does not know.
         """
-        is_former = getattr(self, "report_version", 0) < FIRST_WITH_UNITS
-        added = columns_named(column.name for column in getattr(self, "optional_columns", ()) or ())
-        return (*(FORMER_COLUMNS if is_former else COLUMNS), *added)
+        is_former = getattr(self, "report_version", 0) < 3
+        known = {column.name: column for column in OPTIONAL_COLUMNS}
+        names = [column.name for column in getattr(self, "optional_columns", ()) or ()]
+        for unknown in set(names) - known.keys():
+            raise LedgerError.about("report-unusable.columns", column=unknown)
+        return (*(FORMER_COLUMNS if is_former else COLUMNS), *map(known.__getitem__, names))
 
     def with_facts(
         self, statistic: PublishedStatisticReport, numbers: Iterable[NumberTable]

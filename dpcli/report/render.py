@@ -27,9 +27,9 @@ from jinja2 import (
 )
 from markupsafe import Markup, escape
 
-from dpcli.numeric.exact import exact_or_rounded, exact_or_up, rounded_text
+from dpcli.numeric.exact import exact_or_up, rounded_text, short_or_up
 from dpcli.planning.words.guarantee import no_limit, strength
-from dpcli.privacy.loss import loss_text
+from dpcli.privacy.loss import loss_text, remaining_text
 from dpcli.problems.messages import capitalized, count_text
 from dpcli.report.captions import ALSO_DECLARED, QUALITY_COLUMNS, RESPONSIBLE, heading_text
 from dpcli.report.charts import (
@@ -44,7 +44,7 @@ from dpcli.report.collection import CollectionReport
 from dpcli.report.digits import Digits, any_rounded, number_writer, reader_of, supported_error
 from dpcli.report.first_counts import BINS_COLUMNS
 from dpcli.report.grids import Column, Grid, grids, single_numbers
-from dpcli.report.notes import comparison_sentences
+from dpcli.report.notes import comparison_sentences, together
 from dpcli.report.numbers import POPULATION, RAW, CellText, HistoryReport, flags_of, number_of
 from dpcli.report.report import Report
 from dpcli.report.series import charts_of_periods, grid_of_periods
@@ -65,7 +65,6 @@ LONGEST_SUMMARY = 300
 BIDI_CONTROLS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Characters that change the order in which the text around them is shown."""
 
-_DECIMAL = re.compile(r"(-?)(\d{4,})(\.\d+)?")
 _NUMBER = re.compile(r"[-\d.,:()\[\]]*\d[-\d.,:()\[\]]*(e-\d+)?")
 """A number, a date, or a bin, which is never broken."""
 
@@ -110,7 +109,6 @@ def render_page(form: str, report: Report, digits: Digits = "interval") -> bytes
             entries=entries,
             groups=grouped_views(entries),
             read=reader_of(digits),
-            extra=extra_text(digits),
             percent=report.percent,
             is_rounded=any_rounded(shown, digits),
             sha256=hashlib.sha256(report.content).hexdigest(),
@@ -129,6 +127,7 @@ def environment(form: str) -> Environment:
     """Templates of a format with their filters; compiled ones go to `__pycache__`."""
     package = Path(__file__).parent
     compiled = package / "__pycache__"
+    brief = _digits_filter(short_or_up)
     keeps = not sys.dont_write_bytecode and os.access(compiled, os.W_OK)
     templates = Environment(
         loader=FileSystemLoader(package / "templates"),
@@ -151,14 +150,17 @@ def environment(form: str) -> Environment:
         "prose": prose,
         "shortened": shortened,
         "kind": kind_of,
-        "brief": _digits_filter(exact_or_rounded),
+        "brief": brief,
+        "amounts": lambda loss, names: [brief(getattr(loss, name)) for name in names],
         "exact": _digits_filter(exact_or_up),
         "short": _digits_filter(rounded_text),
-        "loss": lambda stated: loss_text(stated.loss),
+        "loss": lambda stated: loss_text(stated.loss, short_or_up),
+        "left": lambda stated: remaining_text(stated.loss),
         "tick": tick_text,
         "strength": strength,
         "plain_spec": without_comments,
         "with_names": with_names,
+        "together": together,
         "many": count_text,
         "written": lambda rows, number: [[*map(number, row)] for row in rows],
         "capital": capitalized,
@@ -192,10 +194,8 @@ def markdown_block(text: str) -> str:
     return _BLOCK.sub(r"\1\\\2", markdown_text(text).lstrip())
 
 
-def grouped(text: str) -> str:
-    """A plain decimal with commas between thousands; any other text unchanged."""
-    match = _DECIMAL.fullmatch(text)
-    return text if match is None else f"{match[1]}{int(match[2]):,}{match[3] or ''}"
+grouped = number_writer("1,234.5")
+"""A plain decimal with commas between thousands; any other text unchanged."""
 
 
 def prose(text: str) -> Markup:
@@ -352,7 +352,6 @@ class StatisticView:
                 self.statistic.counts if are_counts else self._unit,
                 tuple(map(self._heading_of, names)),
                 cells,
-                tuple(column.name for column in numbers.shown),
                 drawn=counted or (self._drawn and self._layout.scale != "each" and not self.charts),
                 bars=counted or self.bars,
                 bounds=bounds,
@@ -417,9 +416,10 @@ class StatisticView:
     @property
     def _has_ranges(self) -> bool:
         """Whether any number has an interval to show; a certain rank has one, too."""
-        frames = ((table.frame["lower"], table.frame["upper"], table.chosen)
-                  for table in self.numbers)  # fmt: skip
-        return any(((low != "") if chosen else (low != high)).any() for low, high, chosen in frames)
+        return any(
+            (one.frame["lower"] != ("" if one.chosen else one.frame["upper"])).any()
+            for one in self.numbers
+        )
 
     @property
     def notes(self) -> Iterator[str]:
@@ -472,7 +472,7 @@ class StatisticView:
             least = grouped(supported_error(exact_or_up(error * ROOT_OF_TWO)))
             yield f"Differences below about {least} between two numbers may be noise."
         if stated.target_error is not None:
-            wanted, reached = grouped(stated.target_error), grouped(exact_or_rounded(error))
+            wanted, reached = grouped(stated.target_error), grouped(short_or_up(error))
             yield f"Wanted was an error of at most {wanted}; {reached} is reached."
 
     @property
@@ -531,9 +531,3 @@ def with_names(views: Iterable[StatisticView], part: str) -> list[str]:
         for sentence, names in named.items()
         if sentence
     ]
-
-
-def extra_text(digits: Digits) -> Callable[[str, str], str]:
-    """How an added column is written; errors have two significant digits, or all."""
-    short = {"se", "cv"} if digits == "interval" else {}
-    return lambda name, text: supported_error(text) if text and name in short else text

@@ -32,16 +32,10 @@ from dpcli.report.content import (
     OWN_KEY,
     SLICE,
     content_digest,
+    json_line,
     usual_form,
 )
-from dpcli.report.numbers import (
-    DATE_UNIT,
-    JSON_COLUMNS,
-    NumberTable,
-    form_of,
-    json_parts,
-    published_numbers,
-)
+from dpcli.report.numbers import DATE_UNIT, JSON_COLUMNS, NumberTable, published_numbers
 
 if TYPE_CHECKING:
     from dpcli.ledger.charge import NoisyRelease, RandomizedCollection
@@ -49,7 +43,9 @@ if TYPE_CHECKING:
     from dpcli.report.release import ReleaseReport
     from dpcli.report.statistic import PublishedStatisticReport
 
-FORM = r"(?<named>\{.*)" + form_of(JSON_COLUMNS) + r"\},?$"
+_FORMS = {column: f',"{column.name}":(?<{column.name}>[^,}}]*)' for column in JSON_COLUMNS}
+_OF_NUMBER = "".join(f"({form})?" if column.is_sparse else form for column, form in _FORMS.items())
+FORM = r"(?<named>\{.*)" + _OF_NUMBER + r"\},?$"
 """The form of a line with a number; no JSON string can end like that."""
 
 _PLACE = json.dumps(CELLS_PLACE)
@@ -247,30 +243,14 @@ def _write(named: Sequence[NumberTable], content: io.BytesIO) -> None:
         return
     content.write(b"[\n        ")
     for numbers in named:
-        line = _line(numbers)
         for part in numbers.frame.iter_slices(SLICE):
-            part.select(line).write_csv(
+            part.select(json_line(numbers, part, is_canonical=False)).write_csv(
                 content, include_header=False, quote_style="never", line_terminator=BETWEEN
             )
     # No comma after the last one.
     content.seek(-len(BETWEEN), io.SEEK_CUR)
     content.truncate()
     content.write(b"\n      ]")
-
-
-def _line(numbers: NumberTable) -> pl.Expr:
-    labels = [pl.col(f"key{index}").alias(key) for index, key in enumerate(numbers.keys)]
-    keys = pl.struct(labels).struct.json_encode() if labels else pl.lit("{}")
-    item = pl.struct(pl.when(pl.col("item") != "").then("item")).struct.json_encode()
-    marks = [key for ending, key in MARKS.items() if numbers.name.endswith(ending)]
-    first = f'{{"{marks[0]}":true,"keys":' if marks else '{"keys":'
-    parts: list[str | pl.Expr] = [first, keys, ","]
-    parts += [item.str.strip_prefix("{").str.strip_suffix("}")]
-    for column in numbers.columns:
-        if column in JSON_COLUMNS:
-            parts += json_parts(column, dates=numbers.dates)
-    parts += ["}"]
-    return pl.concat_str(pl.lit(part) if isinstance(part, str) else part for part in parts)
 
 
 def _numbers(

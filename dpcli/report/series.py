@@ -83,6 +83,4 @@ def grid_of_periods(history: HistoryReport, what: str) -> Grid:
                 cells = tuple(cell or blank for cell in revised)
                 rows.append(((f"{day}, revised", *labels), cells))
     scales = (None,) * len(shown)
-    return Grid(
-        f"{what}: the last days, as published", ("day", *names), shown, "", rows, (), scales
-    )
+    return Grid(f"{what}: the last days, as published", ("day", *names), shown, "", rows, scales)

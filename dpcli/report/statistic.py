@@ -39,12 +39,12 @@ from dpcli.report.numbers import (
     key_names,
 )
 from dpcli.report.privacy import MechanismReport, QueryReport, SensitivityReport, answers
-from dpcli.specification.model import EXACT, Caption, CentralSpec
+from dpcli.specification.model import EXACT, CentralSpec
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.design import Inputs, NoiseOfNumbers
 from dpcli.statistics.estimates import ANY, Estimates
 from dpcli.statistics.postprocessing import Flag, raw_agrees
-from dpcli.statistics.quality.completeness import Complete, Completeness
+from dpcli.statistics.quality.completeness import Complete
 
 if TYPE_CHECKING:
     from dpcli.planning.results import EstimatedStatistic
@@ -109,12 +109,10 @@ class PrivateKeysReport(JsonObject):
     @classmethod
     def of(cls, planned: PlannedStatistic) -> PrivateKeysReport | None:
         """What selects the groups of a statistic; None if they are declared."""
-        rule, selected_by = (
-            planned.queries[0].calibrated.partition_selection,
-            planned.entry.selected_by,
-        )
+        selected_by = planned.entry.selected_by
         if selected_by is None:
             return None
+        rule = planned.queries[0].calibrated.partition_selection
         return cls(
             selected_by=selected_by,
             threshold=rule.threshold if rule else None,
@@ -139,17 +137,16 @@ def own(
     )
 
 
+def _column_or_rows(_: Inputs, column: Any) -> str:
+    return column.name if column else "rows"
+
+
 def _range_texts(inputs: Inputs, ranges: Any) -> list[str] | None:
     if ranges is None:
         return None
     from dpcli.data.labels import require_labeled
 
     return require_labeled(inputs.column).range_texts(ranges)
-
-
-def caption_texts(caption: Caption) -> dict[str, Any]:
-    """The title, unit and note of a caption; None for each that is not stated."""
-    return {key: getattr(caption, key) or None for key in ("title", "unit", "note")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,13 +203,9 @@ class StatisticReport(JsonObject):
     candidates: Count | None = option(lambda inputs: len(inputs.candidates), "among {} candidates")
     listed: list[str] | None = field(default=None, metadata={"words": "({})"})
     """The candidates, where they are listed one by one."""
-    numerator: str | None = own(
-        "numerator", lambda _, column: column.name if column else "rows", "of {}"
-    )
+    numerator: str | None = own("numerator", _column_or_rows, "of {}")
     """A column, or rows."""
-    denominator: str | None = own(
-        "denominator", lambda _, column: column.name if column else "rows", "to {}"
-    )
+    denominator: str | None = own("denominator", _column_or_rows, "to {}")
     """A column, or rows."""
     compared: str | None = own("of", words="by its {}")
     """The statistic that is compared."""
@@ -304,10 +297,10 @@ class StatisticReport(JsonObject):
         if column and bounds and not column.is_date:
             bounds = JsonNumber(bounds[0]), JsonNumber(bounds[1])
         options: dict[str, Any] = {name: read(inputs) or None for name, read in OPTIONS.items()}
+        options |= {key: getattr(entry.caption, key) or None for key in ("title", "unit", "note")}
         amount = entry.budget_amount
         return cls(
             name=inputs.name,
-            **caption_texts(entry.caption),
             statistic=entry.statistic.name,
             counts=counted_units(planned, spec),
             counted=counted_phrase(planned, spec),
@@ -561,14 +554,6 @@ class CompletenessReport(JsonObject):
     min_missing: JsonNumber
     """At least this share is not in the numbers; zero if none is shown."""
 
-    @classmethod
-    def of(cls, completeness: Completeness) -> CompletenessReport:
-        """What is known of an entry."""
-        missing = number(short_down(completeness.min_missing, MISSING_DIGITS))
-        return cls(
-            complete=completeness.complete.value, reason=completeness.reason, min_missing=missing
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedStatisticReport(StatisticReport):
@@ -592,12 +577,15 @@ class PublishedStatisticReport(StatisticReport):
         cls, published: EstimatedStatistic, plan: CentralPlan, layout: LayoutReport
     ) -> PublishedStatisticReport:
         """A statistic with the layout of its numbers, and the covariance of their noise."""
-        planned, spec = published.planned, plan.spec
+        planned, spec, completeness = published.planned, plan.spec, published.completeness
         is_linear = planned.design.noise_of_numbers is NoiseOfNumbers.LINEAR
         covariance = _covariance(planned) if is_linear else None
         return StatisticReport.of(planned, spec).extended(
             cls,
-            completeness=CompletenessReport.of(published.completeness),
+            completeness=CompletenessReport.read(
+                completeness,
+                min_missing=number(short_down(completeness.min_missing, MISSING_DIGITS)),
+            ),
             layout=layout,
             history=None
             if planned.design.follows is None

@@ -19,6 +19,8 @@ from dpcli.data.declared_texts import FORMULA_STARTS
 from dpcli.data.polars_text import pl
 from dpcli.privacy.loss import loss_text
 from dpcli.problems.light_dataclasses import dataclass
+from dpcli.report.captions import heading_text
+from dpcli.report.notes import together
 from dpcli.report.numbers import ISO_DATE, NumberTable, distinct
 from dpcli.report.report import Report
 from dpcli.statistics.columns import COLUMNS, UNIT, VALUE, TableColumn
@@ -228,7 +230,7 @@ ADDRESS = re.compile(r"https?://[!-~]+")
 def csvw_metadata(report: Report, schemas: Mapping[str, Json]) -> bytes:
     """The CSVW metadata of published tables; `schemas` has their schemas by URL."""
     tables = [
-        {"url": url, "dialect": DIALECT, "notes": list(_notes(report, url)), "tableSchema": schema}
+        {"url": url, "dialect": DIALECT, "notes": _notes(report, url), "tableSchema": schema}
         for url, schema in schemas.items()
     ]
     one = tables[0] if len(tables) == 1 else {"tables": tables}
@@ -266,26 +268,19 @@ def _publication(report: Report) -> Json:
     return {key: text for key, text in common.items() if text}
 
 
-def _notes(report: Report, url: str) -> Iterator[Json]:
-    stated = report.release
+def _notes(report: Report, url: str) -> list[Json]:
+    stated, statistics = report.release, report.release.statistics
     contained = f"the number without noise{_about(report)} in {report.percent} of cases"
-    for text in (
+    texts = [
         f"Noise protects the numbers: {loss_text(stated.privacy.spent.loss)} is spent.",
         stated.privacy.promise,
         f"`lower` and `upper` contain {contained}.",
-        *(
-            f"{statistic.name}: {said}."
-            for statistic in stated.statistics
-            if (said := statistic.left_out or statistic.complete_sentence)
-        ),
-        *(
-            f"{statistic.name}: {statistic.note}"
-            for statistic in stated.statistics
-            if statistic.note
-        ),
-    ):
-        body = {"type": "TextualBody", "value": text, "format": "text/plain"}
-        yield {"type": "Annotation", "target": url, "body": body}
+    ]
+    said = ((one.name, one.left_out or one.complete_sentence) for one in statistics)
+    texts += [f"{name}: {sentence}." for name, sentence in said if sentence]
+    texts += [f"{one.name}: {one.note}" for one in statistics if one.note]
+    bodies = ({"type": "TextualBody", "value": text, "format": "text/plain"} for text in texts)
+    return [{"type": "Annotation", "target": url, "body": body} for body in bodies]
 
 
 def _about(report: Report) -> str:
@@ -293,19 +288,14 @@ def _about(report: Report) -> str:
 
     Statistics whose intervals are about the same rows are named together.
     """
-    named: dict[str, list[str]] = {}
-    for statistic in report.release.statistics:
-        if statistic.interval_of:
-            named.setdefault(statistic.interval_of, []).append(statistic.name)
-    parts = (f"for {', '.join(names)} that of {about}" for about, names in named.items())
-    return f" ({'; '.join(parts)})" if named else ""
+    abouts = together((one.name, one.interval_of) for one in report.release.statistics)
+    parts = [f"for {names} that of {about}" for names, about in abouts if about]
+    return f" ({'; '.join(parts)})" if parts else ""
 
 
 def _column(
     header: str, datatype: object, says: str, caption: Captioned | None = None, **more: object
 ) -> Json:
-    from dpcli.report.captions import heading_text
-
     title = heading_text(header, caption)
     return {
         "name": _name(header),
@@ -343,28 +333,18 @@ def long_schema(report: Report, table: Table) -> Json:
     first, *others = table.frame.columns
     keys, (item, *header) = others[: len(names)], others[len(names) :]
     what = "; ".join(f"{stated.name}: {_what(stated)}" for stated in statistics)
-    whole = "".join(
-        f" {stated.name}: {stated.complete_sentence}."
-        for stated in statistics
-        if stated.complete_sentence
-    )
+    said = ((stated.name, stated.complete_sentence) for stated in statistics)
+    whole = "".join(f" {name}: {sentence}." for name, sentence in said if sentence)
     says = _says(report, abouts=_about(report), what=what, whole=whole)
-    columns = [
-        _column(first, "string", "The statistic.", required=True),
-        *(
-            _column(
-                key, "string", "A key of the group; empty where it has none.", captions.get(name)
-            )
-            for key, name in zip(keys, names, strict=True)
-        ),
-        _column(
-            item, "string", "The name of one of several numbers; empty for a single one.", None
-        ),
-        *(
-            _column(name, column.datatype(dated=bool(table.dated)), says(column, column.in_long))
-            for name, column in zip(header, report.release.table_columns, strict=True)
-        ),
-    ]
+    of_key = "A key of the group; empty where it has none."
+    of_item = "The name of one of several numbers; empty for a single one."
+    columns = [_column(first, "string", "The statistic.", required=True)]
+    for key, name in zip(keys, names, strict=True):
+        columns.append(_column(key, "string", of_key, captions.get(name)))
+    columns.append(_column(item, "string", of_item))
+    for name, column in zip(header, report.release.table_columns, strict=True):
+        kind = column.datatype(dated=bool(table.dated))
+        columns.append(_column(name, kind, says(column, column.in_long)))
     return _schema(table, columns, len(keys) + 2)
 
 
@@ -411,8 +391,6 @@ def wide_schema(
 
 
 def _what(stated: StatisticReport) -> str:
-    from dpcli.report.captions import heading_text
-
     counted = stated.named_after
     of = f"{stated.column} over {counted}" if stated.column else counted
     asked = f"{stated.statistic.replace('_', ' ')} of {of}"

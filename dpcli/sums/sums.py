@@ -70,7 +70,7 @@ class Basis(StrEnum):
 class PublishedSum:
     """A sum of published numbers, as printed, and what its interval is made of.
 
-    It is `complete` as the numbers of the statistic are; `completeness` is a sentence about it.
+    It is complete as the numbers of its `stated` statistic are.
     """
 
     statistic: str
@@ -80,9 +80,7 @@ class PublishedSum:
     upper: str
     confidence: Fraction
     basis: Basis
-    complete: str
-    completeness: str
-    left_out: str | None
+    stated: PublishedStatisticReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +100,6 @@ class Addends:
     rows: Sequence[tuple[str, str, str]]
     items: int
     has_suppressed: bool
-
-    @property
-    def name(self) -> str:
-        """The name of the numbers."""
-        return self.table.name
 
     @property
     def decimals(self) -> int:
@@ -333,20 +326,19 @@ def _require_values(column: pl.Series, texts: Sequence[str]) -> None:
 
 def _check(addends: Addends) -> None:
     """Raises UsageError for numbers whose sum means little or is biased."""
-    stated, table, name = addends.stated, addends.table, addends.name
-    if table.chosen:
-        raise UsageError.about("sum-refused.ranks", name=name)
-    if stated.layout.scale == "each" and addends.items > 1:
-        raise UsageError.about("sum-refused.units", name=name)
+    stated, table = addends.stated, addends.table
     selects = stated.keys is not None and stated.keys.selected_by == stated.name
-    if stated.layout.chosen or selects:
-        raise UsageError.about("sum-refused.selected", name=name)
-    if stated.layout.measure == "values" and not addends.are_counts:
-        raise UsageError.about("sum-refused.values", name=name)
-    if (not table.ending and _is_biased(stated)) or addends.has_suppressed:
-        raise UsageError.about("sum-refused.post", name=name)
-    if not all(low and high for _, low, high in addends.rows):
-        raise UsageError.about("sum-refused", name=name)
+    refused = {
+        ".ranks": table.chosen,
+        ".units": stated.layout.scale == "each" and addends.items > 1,
+        ".selected": stated.layout.chosen or selects,
+        ".values": stated.layout.measure == "values" and not addends.are_counts,
+        ".post": (not table.ending and _is_biased(stated)) or addends.has_suppressed,
+        "": not all(low and high for _, low, high in addends.rows),
+    }
+    for reason, is_refused in refused.items():
+        if is_refused:
+            raise UsageError.about(f"sum-refused{reason}", name=table.name)
 
 
 def _around(addends: Addends, width: Fraction, confidence: Fraction, basis: Basis) -> PublishedSum:
@@ -364,7 +356,7 @@ def _bounded(addends: Addends, confidence: Fraction) -> PublishedSum:
     count = len(addends.rows)
     held = 1 - count * (1 - confidence)
     if held <= MIN_CONFIDENCE and count > 1:
-        raise UsageError.about("sum-refused.many", count=count, name=addends.name)
+        raise UsageError.about("sum-refused.many", count=count, name=addends.table.name)
     value, low, high = (sum(part, Fraction(0)) for part in zip(*addends.numbers, strict=True))
     return _sum(addends, (value, low, high), held, Basis.UNION_BOUND)
 
@@ -382,16 +374,14 @@ def _sum(
     ends = floor(low / unit) * unit, ceil(high / unit) * unit
     printed, lower, upper = (decimal_text(number, decimals) for number in (value, *ends))
     return PublishedSum(
-        statistic=addends.name,
+        statistic=addends.table.name,
         count=len(addends.rows),
         value=printed,
         lower=lower,
         upper=upper,
         confidence=confidence,
         basis=basis,
-        complete=addends.stated.complete,
-        completeness=addends.stated.complete_sentence,
-        left_out=addends.stated.left_out,
+        stated=addends.stated,
     )
 
 

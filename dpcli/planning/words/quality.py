@@ -74,6 +74,15 @@ def check_warnings(plan: CentralPlan) -> Iterator[str]:
             f"minimum are missing, or that a column cannot be read in any of them; {more} would "
             "show it. `dpcli plan` states what is noticed; until then `complete` is not `yes`"
         )
+    units_needed = completeness_units(plan).items()
+    unknown = [
+        name for (needed, part), names in units_needed if not (needed or part) for name in names
+    ]
+    if unknown and isinstance(plan.spec.privacy.unit, PersonUnit):
+        yield (
+            f"{', '.join(unknown)}: `complete` will not be `yes`; `possible_rows` or "
+            "`possible_groups` of the unit may help"
+        )
     if quality.min_rows is None and quality.min_people is None:
         key = "min_people" if units == "people" else "min_rows"
         yield f"`quality:` has no `{key}`: nothing notices that a part of the file is missing"
@@ -90,8 +99,11 @@ def check_warnings(plan: CentralPlan) -> Iterator[str]:
         )
 
 
-def completeness_sentences(plan: CentralPlan) -> Iterator[str]:
-    """From how many units on the check can show that numbers are complete."""
+def completeness_units(plan: CentralPlan) -> dict[tuple[int | None, bool], list[str]]:
+    """The entries by how many units it takes to show that they are complete.
+
+    That is None if the check cannot show it. With it stands whether an entry uses only some rows.
+    """
     assert plan.quality is not None
     order, noises = fault_order(plan.quality.entry.inputs), check_noises(plan)
     by_units: dict[tuple[int | None, bool], list[str]] = {}
@@ -105,8 +117,13 @@ def completeness_sentences(plan: CentralPlan) -> Iterator[str]:
             ):
                 needed = None
             by_units.setdefault((needed, lost.some_rows), []).append(planned.name)
+    return by_units
+
+
+def completeness_sentences(plan: CentralPlan) -> Iterator[str]:
+    """From how many units on the check can show that numbers are complete."""
     share, units = percent_text(MISSING), plan.spec.units_are
-    for (needed, some_rows), entries in by_units.items():
+    for (needed, some_rows), entries in completeness_units(plan).items():
         names = ", ".join(entries)
         if needed is None and some_rows:
             yield (
@@ -116,8 +133,7 @@ def completeness_sentences(plan: CentralPlan) -> Iterator[str]:
         elif needed is None:
             yield (
                 f"quality: {names}: no count can show that at most {share} is missing, so "
-                "`complete` is `unknown` or `no`; `possible_rows` or `possible_groups` of the "
-                "unit may help"
+                "`complete` is `unknown` or `no`"
             )
         else:
             yield (
@@ -137,7 +153,7 @@ def _detection_sentence(minimum: RequiredMinimum, plan: CentralPlan) -> str:
             noise = rounded_text(Fraction(2 * minimum.margin))
             return (
                 f"quality: `{key}` is within the noise ({noise} {counted}), so even an empty file "
-                "may pass; give `quality` a larger epsilon"
+                "may pass"
             )
         noticed = rounded_text(detectable)
         return (
@@ -147,8 +163,7 @@ def _detection_sentence(minimum: RequiredMinimum, plan: CentralPlan) -> str:
     if detectable is None:
         return (
             f"quality: `min_readable: {share}` notices that no cell of a column can be read "
-            f"in files of {minimum.units_needed:,} {units} or more, in {sure} of runs; give "
-            "`quality` a larger epsilon for smaller files"
+            f"in files of {minimum.units_needed:,} {units} or more, in {sure} of runs"
         )
     return (
         f"quality: `min_readable: {share}` stops a file of {minimum.units:,} {units} when a column "

@@ -138,7 +138,7 @@ def without_covariance(report: Path) -> Path:
 
 def without(report: Path, name: str, *keys: str) -> Path:
     """The report as an earlier version stated it: one statistic lacks some keys."""
-    # The spec within the report has the name too, before the numbers.
+    # The spec comes first, and names its statistics as well.
     before, start, after = report.read_text(encoding="utf-8").rpartition(f'"name": "{name}",')
     for key in keys:
         own, line, after = re.split(f'( +"{key}": .*\n)', after, maxsplit=1)

@@ -8,7 +8,8 @@ import pytest
 
 from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
-from dpcli.planning.words.data import bounding_notes, limit_warnings
+from dpcli.planning.words.data import bounding_notes, limit_warnings, quality_warnings
+from dpcli.planning.words.quality import check_rule
 from dpcli.planning.words.risks import Verdict, risks
 from dpcli.specification.load import parse_central_spec
 
@@ -172,3 +173,14 @@ def test_a_limit_that_counts_choose_is_not_known_to_plans() -> None:
     (warning,) = limit_warnings(planned(unit, "", "name: rows,"))
 
     assert "beyond the limit that noisy counts choose, of at most 1,000, are left out" in warning
+
+
+def test_what_may_show_numbers_complete_is_for_the_author_of_the_spec() -> None:
+    """Reports state what the check cannot show, and warnings of plans which keys may help."""
+    plan = planned("max_rows: 3, max_groups: 3")
+    keys = "`possible_rows` or `possible_groups`"
+    (warning,) = (text for text in quality_warnings(plan) if keys in text)
+
+    assert any("no count can show" in text and "by_town" in text for text in check_rule(plan))
+    assert "by_town" in warning
+    assert not any(keys in text for text in check_rule(plan))

@@ -22,7 +22,7 @@ def column(
         for at, (key, label) in enumerate(zip(keys, labels, strict=True))
     ]  # fmt: skip
     return Column(
-        name, "", tuple("abcd")[: len(labels[0])], cells, (),
+        name, "", tuple("abcd")[: len(labels[0])], cells,
         drawn=True, bars=True, bounds=(), totals=totals, dates=False,
     )  # fmt: skip
 

@@ -7,6 +7,7 @@ import html
 import json
 import math
 import re
+from fractions import Fraction
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -155,7 +156,7 @@ def test_gray_numbers_have_enough_contrast() -> None:
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
     schemes = re.findall(r"--paper: (#\w{6});.*?--soft: (#\w{6});", style)
-    assert "tr.flagged td { color: var(--soft); }" in style
+    assert "tr.flagged td, td.flagged .value { color: var(--soft); }" in style
     assert len(schemes) == 2
     for paper, soft in schemes:
         low, high = sorted((light(paper), light(soft)))
@@ -392,11 +393,22 @@ def test_the_summary_states_who_is_responsible_and_what_is_missing(
     assert re.findall("[0-9a-f]{64}", text)[0] == digest
 
 
+def test_the_sign_off_has_the_loss_of_the_table_above_it(reports: Reports) -> None:
+    """Both have the same short digits, which are no smaller than the exact loss."""
+    page, spent = reports.text(".md"), json.loads(reports.text(".json"))["privacy"]["spent"]
+    (signed,) = re.findall("at a privacy loss of epsilon ([-0-9.e]+)[., (]", page)
+    (above,) = re.findall(r"\| this release \| ([^ ]+) \|", page)
+
+    assert signed.rstrip(".") == above
+    assert spent["epsilon"] <= float(above) <= spent["epsilon"] * 1.00001
+
+
 def test_pages_ask_nothing_of_the_author_of_the_spec(reports: Reports) -> None:
     """What to declare, to simulate or to lower is for `dpcli check` and `dpcli plan --risks`."""
     page, _, _ = reports.text(".md").partition("### The spec")
 
-    asked = ("declarations:", "declare ", "dpcli simulate", "smaller budget", "lower it")
+    asked = ["declarations:", "declare ", "dpcli simulate", "smaller budget", "lower it"]
+    asked += ["may help", "larger epsilon"]
     assert [words for words in asked if words in page.lower()] == []
 
 
@@ -516,3 +528,14 @@ def test_numbers_without_information_set_no_scale() -> None:
     assert scale.low == 0 and scale.high == 7
     assert scale.mark(unknown).upper == 1
     assert Scale.of([unknown], zero=True, dates=False).high == 1000
+
+
+def test_a_scale_goes_no_farther_below_zero_than_its_numbers() -> None:
+    """One small negative number does not move zero to the middle; positive ones likewise."""
+    numbers = [Fraction(-3), Fraction(2500)]
+    scale = Scale.covering(numbers, zero=True)
+
+    assert [scale.low, scale.high] == numbers
+    mirrored = Scale.covering([-number for number in numbers], zero=True)
+    assert mirrored.low == -2500 and mirrored.high == 3
+    assert Scale.covering([Fraction(-37), Fraction(2500)], zero=True).low == -40
