@@ -290,6 +290,11 @@ class StatisticView:
         return stated.title or f"{stated.name}: {verb} {stated.named_after}"
 
     @property
+    def repeats_people(self) -> bool:
+        """Whether it counts people, each in one group or in a few."""
+        return self.statistic.named_after.startswith("people (each person in at most")
+
+    @property
     def table(self) -> str:
         """The wide table that has its numbers; empty if no key and no bin names them."""
         is_grouped = self.statistic.key_names or self._layout.axis or self._layout.chosen

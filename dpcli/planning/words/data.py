@@ -67,7 +67,8 @@ def _used_rows(planned: PlannedStatistic, rows: str) -> str:
     if query.total_clamp is not None:
         in_group = " in a group" if query.cells != 1 else ""
         low, high = (exact_or_up(bound * weighted.step) for bound in query.total_clamp)
-        used = f"all {rows} of a person are used, and their total{in_group} is clamped to "
+        kept = " that pass its conditions" if planned.entry.inputs.where else ""
+        used = f"all {rows} of a person{kept} are used, and their total{in_group} is clamped to "
         used += f"[{low}, {high}]"
         if planned.entry.statistic.counts_people:
             used = f"each person counts once{in_group}, by any of their {rows}"
