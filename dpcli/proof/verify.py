@@ -100,7 +100,7 @@ NORMS: dict[str, tuple[Callable[..., int], Callable[..., int]]] = {
     "tables": (sum, sum), "moved-tables": (sum, max), "exchanged-tables": (sum, max)}
 
 class Terms:
-    """What a report states about a query. Limits: rows of a unit in a group, and in all, and its groups."""
+    """What a report states about a query; limits are on rows, rows in all, groups."""
 
     def __init__(self, stated: Json) -> None:
         self.stated, self.rule, self.is_row = stated, stated["rule"], stated["limits"] is None
@@ -115,7 +115,7 @@ class Terms:
         if min(*self.limits, self.numbers) < 1 or min(self.limits[1:]) > 10**5 or max(sizes) > 10**7:
             raise ValueError("a limit or a size is below one, or too large")
     def contribution(self) -> tuple[int, int]:
-        """The least and the most that a row adds to a sum of products, by interval arithmetic."""
+        """The least and the most that a row adds to a sum of products."""
         low = high = 1
         for factor in {canonical(one): one for one in self.factors}.values():
             times, offset = whole(factor.get("times", 1)), whole(factor.get("offset", 0))
@@ -129,7 +129,7 @@ class Terms:
         low, high = map(whole, clamp) if clamp else (low - offset, high - offset)
         return (min(low, 0), max(high, 0)) if clamp or self.stated.get("skips") else (low, high)
     def placements(self, exchanged: bool) -> Iterator[list[tuple[int, int]]]:
-        """The rows that leave and enter each group, in the ways that change most: of sums, each cell."""
+        """The rows that leave and enter each group, or cell of sums, in the worst ways."""
         # A unit fills groups one after another, or has a row in each. Two units that are exchanged share
         # as few groups as possible, or all. Of nested sums, each has room for several cells.
         rows, total, groups = self.limits
@@ -175,7 +175,7 @@ class Terms:
         return max(join(max(map(measure, self.changes(*rows))) for rows in place)
                    for place in self.placements(exchanged))
     def norm(self, exchanged: bool, name: str, single: bool) -> int:
-        """The largest K-norm: increases and decreases are folded to two numbers, and these are joined."""
+        """The largest K-norm: increases and decreases are folded, and then joined."""
         fold, join = NORMS[name]
         def side(sign: int) -> Callable[[Change], int]:
             return lambda change: fold([max(sign * x, 0) for x in change])
@@ -183,7 +183,7 @@ class Terms:
             return join([self.largest(exchanged, side(sign), fold) for sign in (1, -1)])
         return self.largest(exchanged, lambda change: join([side(1)(change), side(-1)(change)]))
 def sensitivity(t: Terms, exchanged: bool, candidates: Any = None) -> Sens:
-    """The most that a unit changes; NotImplementedError if this file has no such rule."""
+    """The most that a unit changes; NotImplementedError without such a rule."""
     ends = {"distinct": (0, 1), "indicators": (0, 1), "signed": (-1, 1), "tables": (0, 1)}
     low, high = ends.get(t.rule, (t.low, t.high))
     if t.rule == "choices" and t.stated.get("score") == "rank":
@@ -292,7 +292,7 @@ def delta_at(kind: str, scale: float, shift: float, epsilon: float) -> float:
     tail = TAILS[kind](scale)
     return tail(first) - grown * tail(first + shift)
 def gaussian_holds(answers: Sequence[tuple[Fraction, Sens]], epsilon: Fraction, delta: Fraction) -> bool:
-    """Whether answers with Gaussian noise have this delta: several by continuous noise, or by their rho."""
+    """Whether answers have this delta: several by continuous noise, or by rho."""
     (sigma, one), rho = answers[0], sum(rho_of("gaussian", *each) for each in answers)
     if delta <= 0 or sum(each.l0 for _, each in answers) == 1:
         return delta_at("gaussian", float(sigma), one.linf, float(epsilon)) <= float(delta) * (1 + 1e-6)
@@ -330,7 +330,7 @@ class Answer(NamedTuple):
         return cls(e, d, rho, fail, tuple(pair for one in answers for pair in one.pairs))
 GRID = Fraction(2, 1000)  # totals of losses on different grids differ by less, relatively
 def total(rule: str, bound: str, answers: Sequence[Answer], delta: Fraction) -> Sequence[Fraction]:
-    """Epsilon and delta of all answers together; how much larger and smaller a stated epsilon may be."""
+    """Epsilon and delta of all answers; how far a stated epsilon may be off."""
     every, answers = Answer.joined(answers), [one for one in answers if one.epsilon or one.rho]
     left, pairs, wide = delta - every.fail, every.pairs, 2 * GRID
     if bound == "plain sum" or not answers:
@@ -382,7 +382,7 @@ def on_grid(pair: Pair, width: float) -> Losses:
     masses = [1 - deltas[0] + steps[0] / grown, *inner, steps[-1] / math.expm1(-width)]
     return -last, [int(max(mass, 0.0) * 10**DIGITS) for mass in masses], deltas[-1]
 def convolved(first: Losses, second: Losses) -> Losses:
-    """The distribution of the sum of two losses, by one product of large integers: fields of digits."""
+    """The distribution of the sum of two losses, by one product of integers."""
     (low, one, beyond), (lower, other, more) = first, second
     size = 2 * DIGITS + len(str(min(len(one), len(other)))) + 1
     with localcontext() as context:
@@ -400,7 +400,7 @@ KINDS = {"laplace": "discrete-laplace", "geometric": "discrete-laplace",
          "gaussian": "discrete-gaussian", "k_norm": "discrete-k-norm", "exponential": "exponential",
          "permute_and_flip": "permute-and-flip", "objective": "objective", "none": "exact"}
 class Verifier:
-    """The checks of one report, in the order in which a reader would make them, and what they found."""
+    """The checks of one report in the order of a reader, and what they found."""
 
     def __init__(self) -> None:
         self.checks: list[tuple[str, Callable[..., None], Any]] = []
@@ -412,7 +412,7 @@ class Verifier:
         self.wrong += [] if holds else [f"{place}: {why}"]
     def states(self, place: str, stated: Any, found: Any, wide: Fraction = ROUNDED,
                less: Fraction = ZERO) -> None:
-        """What is stated is what follows; a number may be larger by a share, from rounding."""
+        """What is stated is what follows; a number may be larger by a share."""
         if isinstance(found, dict):
             for key, value in found.items():
                 self.states(f"{place}, {key}", stated.get(key), value, wide, less)
@@ -509,7 +509,7 @@ class Verifier:
         found = next((place[column] for place in places if column in place), None)
         return found if isinstance(found, dict) else {}
     def bounds(self, column: str) -> list[Fraction]:
-        """The bounds of a column, declared or chosen, of dates in days; empty if it has none."""
+        """The bounds of a column, declared or chosen, of dates in days; or none."""
         declared, keys = self.declared(column), ("bounds", "min", "max", "first", "last", "most")
         ends: Any = next((declared[key] for key in keys if key in declared), None)
         for one in self.report.get("choices") or []:
@@ -567,7 +567,7 @@ class Verifier:
         found = {key: max(spent[at], part[key]) if is_more else spent[at] for at, key in enumerate(LOSS)}
         self.states(name, part, found, less=ROUNDED)
     def check_groups(self, name: str, part: Json, asked: Json) -> None:
-        """It sums the columns that were asked for, in no fewer groups than were published."""
+        """It sums the columns asked for, in no fewer groups than are published."""
         terms, statistic = [one["terms"] for one in part["queries"]], part["statistic"]
         summed = {*re.findall(r'"column":"([^"]+)"', canonical(terms))}
         values = [asked.get(key) for key in ("column", "numerator", "denominator", "columns", "on")]
@@ -653,7 +653,7 @@ class Verifier:
         if is_first and keys.get("selected_by") == part.get("name", ""):
             self.states(where, keys, {"threshold": Fraction(threshold), "delta": fail or "more than zero"})
     def check_terms(self, kind: str, part: Json, of: Terms, asked: Json, unit: Fraction, where: str) -> None:
-        """Limits are at least those of the unit or the entry, and bounds are those of columns."""
+        """Limits are at least those of unit or entry, and bounds those of columns."""
         protected, by = self.privacy["unit"], part.get("by") or []
         for factor in of.factors:
             column, step = factor["column"], exact(factor["step"])
@@ -784,7 +784,7 @@ class Verifier:
             digest.update(b"\xff" * 8 if piece is None else len(encoded).to_bytes(8, "big") + encoded)
         self.states("chain, head", ledger["head"], digest.hexdigest())
     def check_intervals(self, kind: str, name: str, part: Json) -> None:
-        """Intervals of numbers with noise of their own are as wide as it, or end at a limit."""
+        """Intervals of numbers with own noise are as wide as it, or end at a limit."""
         cells = [*(part.get("counts") or {}).values()] if kind == "quality" else []
         error, possible = part["queries"][0]["error95"] if kind != "response" else ZERO, (ZERO, None)
         is_own = part.get("statistic") in ("count", "sum", "histogram", "count_distinct")
@@ -869,7 +869,7 @@ def own_limits(stated: Json, defaults: Json, rows: int) -> list[int]:
     rows = given.get("max_rows", rows)
     return [min(given.get("max_rows_per_group", rows), rows), rows, given.get("max_groups", rows)]
 def agree(cell: str, stated: Any) -> bool:
-    """Whether a cell of a table is a value of the report; no text there begins like a formula."""
+    """Whether a cell is a value of the report; no text begins like a formula."""
     if isinstance(stated, Fraction):
         return bool(NUMBER.fullmatch(cell)) and number_text(exact(cell)) == number_text(stated)
     is_formula = re.match(r"[=+@\t\r-]", stated or "") and not NUMBER.fullmatch(stated)

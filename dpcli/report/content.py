@@ -76,7 +76,7 @@ def canonical(value: Any) -> str:
 
 
 def content_digest(stated: str, numbers: Iterable[Sequence[NumberTable]]) -> str:
-    """The digest of a report: of the canonical JSON of what it states, and of its numbers.
+    """The digest of the canonical JSON of a report, with its numbers.
 
     `CELLS_PLACE` stands in the JSON for the numbers of each statistic.
     """

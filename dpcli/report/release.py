@@ -102,10 +102,11 @@ class SpecReport(JsonObject):
     """The columns that the spec declares."""
     text: str
     content: dict[str, object] | None = None
-    """What the text states, with all scalars as texts; absent in reports of earlier versions."""
+    """What the text states, with all scalars as texts; absent in earlier reports."""
     files: list[FileReport] | None = None
-    """The files that the spec names, such as lists of codes, in order and as often as it names
-    them; absent without any."""
+    """The files that the spec names, such as lists of codes, if any.
+
+    In order, and as often as it names them."""
 
     @classmethod
     def of(cls, spec: Spec) -> SpecReport:
