@@ -457,19 +457,19 @@ class Verifier:
         self.require(is_signed, "report", "another digest was signed")
         queries = [query for _, _, part in self.parts for query in part.get("queries") or [part]]
         new = [self.spec, own, self.ledger.get("chain"), *(query.get("event") for query in queries)]
-        is_whole = not any(new) or (all(new) and report["report_version"] == 3)
-        self.require(is_whole, "report", "a part of what it states was removed")
+        is_new = report["report_version"] >= 3
+        self.require(not any(new) or (all(new) and is_new), "report", "a part of what it states was removed")
         checks: list[Any] = [
             ("spec", self.check_spec, ()), ("chain", self.check_chain, ()),
             *((part[1], self.check_response if part[0] == "response" else self.check_part, part)
               for part in self.parts), ("total", self.check_totals, ())]
         if not any(new):
             why = "an earlier version wrote this report, or what it follows from was removed"
-            self.unchecked = {place: why for place, *_ in (*checks, *tables)}
-            checks, tables = [], []
+            self.unchecked = {place: why for place, *_ in (*checks, *tables[:0 if is_new else None])}
+            checks = []
         self.checks += [*checks, ("account", self.check_account, ()),
                         *((part[1], self.check_intervals, part) for part in self.parts),
-                        *((name, self.check_table, (name, data)) for name, data in tables)]
+                        *((name, self.check_table, (name, data)) for name, data in tables if is_new)]
     def check_spec(self) -> None:
         """The report states what the spec in it asks for."""
         stated, spec, text = self.report["spec"], self.spec, self.report["spec"]["text"]
@@ -561,11 +561,10 @@ class Verifier:
             self.require(gaussian_holds(of_group, epsilon, delta - fail), name, "its noise has another delta")
         spent = Answer.joined(answers)
         self.answers += [(one, disjoint) for one in ([spent] if joint else answers)]
-        self.states(name, part, {"rho": spent.rho})
         is_more = "rho" in asked or ("epsilon" not in asked and self.privacy["composition"] == "zcdp")
         is_more |= any(event["mechanism"] == "none" for event in events)
         found = {key: max(spent[at], part[key]) if is_more else spent[at] for at, key in enumerate(LOSS)}
-        self.states(name, part, found, less=ROUNDED)
+        self.states(name, part, {"rho": spent.rho} | found, less=ROUNDED)
     def check_groups(self, name: str, part: Json, asked: Json) -> None:
         """It sums the columns asked for, in no fewer groups than are published."""
         terms, statistic = [one["terms"] for one in part["queries"]], part["statistic"]
@@ -847,7 +846,8 @@ class Verifier:
         first = {one.partition(".")[0] for one in both}
         tables = {layout["table"] for layout, name, _ in self.cells() if name.partition(".")[0] in first}
         for layout, name, cell in self.cells():
-            named, group, item = name, [*cell["keys"].values()], cell["item"]
+            named, item, order = name, cell["item"], [*layout["columns"], *cell["keys"]]
+            group = [cell["keys"][key] for key in sorted(cell["keys"], key=order.index)]
             ranks[named, *group] += 1
             item = str(ranks[named, *group]) if layout["chosen"] else item
             if layout.get("across"):
@@ -859,8 +859,7 @@ class Verifier:
                 missing |= {named, *own} - both
                 line |= own | {f"{named}_{key}": cell.get(key) for key in optional}
                 line[named] = cell["item" if layout["chosen"] and not cell.get("raw") else "value"]
-        if missing or not found:
-            raise ValueError(f"columns are missing: {', '.join(sorted(missing))}")
+        self.require(found and not missing, "table", f"columns are missing: {', '.join(sorted(missing))}")
         return [[*group, *(line.get(a, line.get(b)) for a, b in names)] for group, line in found.items()]
 def own_limits(stated: Json, defaults: Json, rows: int) -> list[int]:
     """The limits that an entry states, else those of the unit, else the rows."""
