@@ -1,7 +1,6 @@
 """Recompute a published release from its report, without data or ledger.
 
     python verify.py report.json table.csv [more tables] [--digest HEX] [--json]
-
 This file uses the standard library alone, and shares no code with the program that made the release. From
 the spec in the report it recomputes sensitivities, noise, losses, totals and hashes, and compares each cell
 of the tables. It cannot know what the data were, or whether the program did what is stated; it reads no text.
@@ -98,7 +97,6 @@ RULES = *STEPPED, "choices", "scaled", "effects"
 NORMS: dict[str, tuple[Callable[..., int], Callable[..., int]]] = {
     "zero-one": (max, sum), "cube": (max, max), "exchange": (sum, max), "fixed-sum": (sum, max),
     "tables": (sum, sum), "moved-tables": (sum, max), "exchanged-tables": (sum, max)}
-
 class Terms:
     """What a report states about a query; limits are on rows, rows in all, groups."""
 
@@ -111,8 +109,9 @@ class Terms:
         self.sizes, self.times = ([*map(whole, stated.get(key) or [])] for key in ("sizes", "times"))
         self.counted, self.of = whole(stated.get("counted") or 0), [*map(Terms, stated.get("of") or [])]
         self.factors: list[Json] = stated.get("factors") or []
-        sizes = self.numbers, self.cells or 0, self.counted, math.prod(self.sizes), len(self.factors) * 10**5
-        if min(*self.limits, self.numbers) < 1 or min(self.limits[1:]) > 10**5 or max(sizes) > 10**7:
+        work = 4 ** min(len(self.sizes), 99) * math.prod(self.sizes) if self.rule == "effects" else 0
+        sizes = self.numbers, self.cells or 0, self.counted, len(self.sizes) * (self.groups or 1), work
+        if min(*self.limits, self.numbers) < 1 or min(self.limits[1:]) > 10**5 or max(sizes) > 4 * 10**6:
             raise ValueError("a limit or a size is below one, or too large")
     def contribution(self) -> tuple[int, int]:
         """The least and the most that a row adds to a sum of products."""
@@ -301,7 +300,6 @@ def gaussian_holds(answers: Sequence[tuple[Fraction, Sens]], epsilon: Fraction, 
 
 # --- Totals
 Pair = tuple[str, Fraction, Fraction]  # that dominates an answer: the kind of noise, its scale and its shift
-
 class Answer(NamedTuple):
     """What an answer reveals; `fail` is the part of delta in which rho may fail."""
 
@@ -457,7 +455,7 @@ class Verifier:
         self.require(is_signed, "report", "another digest was signed")
         queries = [query for _, _, part in self.parts for query in part.get("queries") or [part]]
         new = [self.spec, own, self.ledger.get("chain"), *(query.get("event") for query in queries)]
-        is_new = report["report_version"] >= 3
+        is_new = report["report_version"] == 3
         self.require(not any(new) or (all(new) and is_new), "report", "a part of what it states was removed")
         checks: list[Any] = [
             ("spec", self.check_spec, ()), ("chain", self.check_chain, ()),
@@ -515,8 +513,8 @@ class Verifier:
         for one in self.report.get("choices") or []:
             ends = [one["lower"], one["upper"]] if one.get("column") == column else ends
         if ends is None and "difference" in declared:
-            one, other = map(self.bounds, declared["difference"])
-            return [a - b for a, b in zip(one, other[::-1], strict=True)]
+            one, other = (self.bounds(one) if isinstance(one, str) else [] for one in declared["difference"])
+            return [a - b for a, b in zip(one, other[::-1], strict=False)]
         if not isinstance(ends, list):
             return self.bounds(ends) if isinstance(ends, str) else []
         return [exact(one) if EXACT.fullmatch(str(one)) else
@@ -541,6 +539,9 @@ class Verifier:
         if isinstance((part.get("bounds") or [""])[0], Fraction):
             found["bounds"] = self.bounds(part["column"]) or part["bounds"]
         self.states(name, part, found)
+        for ends, n in zip(part["bins"], part["counts"], strict=True) if kind == "choice" else ():
+            is_in = part["lower"] <= ends[0] <= ends[1] <= part["upper"]
+            self.require(is_in or n <= part["threshold"] or part["cover"] < 1, name, "a bin is beyond it")
         answers = [self.check_query(kind, name, part, query, asked) for query in queries]
         events = [query["event"] for query in queries]
         joint, disjoint = events[0]["joint"], events[0].get("disjoint")
@@ -790,7 +791,8 @@ class Verifier:
         is_own = is_own and part.get("noise_of_numbers") == "own" and len(part["queries"]) == 1
         if is_own and part["error95"] and not any(map(part.get, ("post", "percent", "rate"))):
             cells = [cell for cell in part["cells"] if not cell.get("population")]
-            (possible,), error = part["layout"].get("possible") or [(None, None)], part["error95"]
+            (possible,), n = part["layout"].get("possible", [(None, None)]), part["queries"][0]["cells"] or 0
+            self.require(error == part["error95"] and len(cells) >= n, name, "its error, or fewer numbers")
         self.intervals += bool(cells)
         ends = [[one[key] for key in ("lower", "value", "upper")] for one in part.get("cells") or []]
         self.require(all(None in one or one == sorted(one) for one in ends), name, "its intervals")
@@ -894,6 +896,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
     findings = verify(given.report.read(), [(one.name, one.read()) for one in given.tables], given.digest)
     print(json.dumps(findings.summary(), indent=2) if given.json else "\n".join(findings.lines()))
     return 1 if findings.wrong else 0
-
 if __name__ == "__main__":
     sys.exit(main())

@@ -360,7 +360,7 @@ def _reports_forged() -> dict[str, tuple[str, str]]:
     return {
         "a number is a word": ('"value":', '"value":"many","x":'),
         "numbers are no list": ('"cells": [\n        {', '"cells": 7, "x": [\n {'),
-        "statistics are a number": ('"statistics": [', '"statistics": 3, "x": ['),
+        "statistics are a number": ('\n  "statistics": [', '\n  "statistics": 3, "x": ['),
         "the name of a table is a path": ('"table": "', '"table": "../'),
         "a fact is missing": ('"confidence": ', '"x": '),
     }
