@@ -73,7 +73,7 @@ def canonical(value: Any) -> str:
 def content_digest(report: Json) -> str:
     """SHA-256 of all but `content_sha256`."""
     text = canonical({key: value for key, value in report.items() if key != "content_sha256"})
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(text.encode()).hexdigest()  # an error, if a character is half of one
 
 # --- Sensitivities: how far neighbors that differ most change an answer
 class Sens(NamedTuple):
