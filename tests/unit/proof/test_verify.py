@@ -107,7 +107,8 @@ def test_malformed() -> None:
     """A text that is no report is a finding, not an error."""
     for text in (b"", b"[]", b"{}", b'{"privacy": 1}', b"[" * 10_000, b"\xff", b'{"a": 1, "a": 2}'):
         assert verify.verify(text, []).wrong
-    half = b'{"privacy": {"neighbors": ""}, "ledger": {}, "spec": {}, "statistics": [{"name": "\\ud800"}]}'
+    half = b'{"statistics": [{"name": "\\ud800"}],'
+    half += b' "privacy": {"neighbors": ""}, "ledger": {}, "spec": {}}'
     assert "\n".join(verify.verify(half, []).lines()).encode()
 
 
