@@ -501,19 +501,19 @@ class Verifier:
         names = [] if self.is_stopped else [one["name"] for one in spec.get("statistics") or []]
         self.states("spec, entries", [name for kind, name, _ in self.parts if kind == "entry"], names)
         self.require(self.report.get("quality") or spec.get("quality", "none") == "none", "spec", "no check")
-    def declared(self, column: str) -> Json:
-        """What the spec declares of a column."""
+    def declared(self, column: Any) -> Json:
+        """What the spec declares of a column, which may be declared where it is used."""
         places = (self.spec.get(section) or {} for section in ("columns", "derive", "people"))
-        found = next((place[column] for place in places if column in place), None)
+        found = column if isinstance(column, dict) else next((p[column] for p in places if column in p), None)
         return found if isinstance(found, dict) else {}
-    def bounds(self, column: str) -> list[Fraction]:
+    def bounds(self, column: Any) -> list[Fraction]:
         """The bounds of a column, declared or chosen, of dates in days; or none."""
-        declared, keys = self.declared(column), ("bounds", "min", "max", "first", "last", "most")
-        ends: Any = next((declared[key] for key in keys if key in declared), None)
+        declared, of = self.declared(column), {"min", "max", "first", "last", "most", "median", "mean"}
+        ends: Any = declared.get("bounds", next(map(declared.get, sorted(of & declared.keys())), None))
         for one in self.report.get("choices") or []:
             ends = [one["lower"], one["upper"]] if one.get("column") == column else ends
         if ends is None and "difference" in declared:
-            one, other = (self.bounds(one) if isinstance(one, str) else [] for one in declared["difference"])
+            one, other = map(self.bounds, declared["difference"])
             return [a - b for a, b in zip(one, other[::-1], strict=False)]
         if not isinstance(ends, list):
             return self.bounds(ends) if isinstance(ends, str) else []
@@ -546,7 +546,6 @@ class Verifier:
         events = [query["event"] for query in queries]
         joint, disjoint = events[0]["joint"], events[0].get("disjoint")
         (column, at), limits = disjoint or ("", 0), queries[0]["terms"]["limits"]
-        # Rows with different values of a column, of which a unit has one.
         where = [one for one in asked.get("where", {}).items() if column in canonical([*one])]
         is_part = limits is None or limits[1] == 1 or column in self.spec.get("people", {})
         is_part &= where != [] and self.branches.setdefault((column, str(where)), at) == at
@@ -635,8 +634,7 @@ class Verifier:
         holds = event["picks"] == terms.counted >= whole(asked.get("k", several))
         holds &= is_revenue == (terms.stated.get("score") == "revenue")
         holds &= not is_revenue or query["row_contribution"][1] == self.bounds(part["column"])[1]
-        holds &= not share or exact(share) in map(exact, parts)
-        self.require(holds, name, "its choices or scores")
+        self.require(holds and (not share or exact(share) in map(exact, parts)), name, "its choices")
         self.unchecked |= {name: "whether it has two candidates"} if event["candidates"] == 2 else {}
     def check_tails(self, part: Json, query: Json, added: Sens, where: str) -> None:
         """The half-width of the noise, and the threshold that hides groups of one person."""
@@ -755,8 +753,10 @@ class Verifier:
                 rest = max(one["budget"][key] - one["spent"][key], ZERO)
                 holds = abs(one["remaining"][key] - rest) <= ROUNDED * one["budget"][key]
                 self.require(holds, "account", f"the {key} left")
-            self.require(max(spent[key], after[key]) <= budget[key], "account", f"{key} is above the budget")
-        self.states("window", window, {"per_window": after} if window else {})
+            holds = spent[key] * Fraction(99, 100) <= after[key] <= budget[key] >= spent[key]
+            self.require(holds, "account", f"{key} after is below what was spent, or above the budget")
+        year = {key: -(-365 // whole(window.get("periods", 365))) * budget[key] for key in LOSS}
+        self.states("window", window, {"per_window": after, "per_year_at_most": year} if window else {})
         if not is_first and (not is_plain or is_cut):
             self.unchecked["account"] = "what earlier releases cost together, the ledger says"
     def check_chain(self) -> None:
