@@ -7,6 +7,7 @@ of the tables. It cannot know what the data were, or whether the program did wha
 A consistent report of a release that never was is found by `--digest`, the digest on the signed page.
 Sources: Bun and Steinke 2016; Canonne et al. 2020; Balle and Wang 2018; Doroshenko et al. 2022.
 """
+
 # fmt: off
 from __future__ import annotations
 
@@ -449,10 +450,9 @@ class Verifier:
         self.entries, self.answers = [name for _, name, _ in self.parts], list[tuple[Answer, Any]]()
         self.is_stopped = bool(quality) and not quality["passed"]
         self.exchanged, self.window = self.privacy["neighbors"] != "add-remove", self.ledger.get("window", {})
-        found, own = content_digest(report), report.get("content_sha256")
+        found, own, of = content_digest(report), report.get("content_sha256"), hashlib.sha256(raw).hexdigest()
         self.require(own in (None, found), "report", "its content has another digest than it states")
-        is_signed = (signed or found).strip().lower() in (found, hashlib.sha256(raw).hexdigest())
-        self.require(is_signed, "report", "another digest was signed")
+        self.require((signed or found).strip().lower() in (found, of), "report", "another digest was signed")
         queries = [query for _, _, part in self.parts for query in part.get("queries") or [part]]
         new = [self.spec, own, self.ledger.get("chain"), *(query.get("event") for query in queries)]
         is_new = report["report_version"] == 3
@@ -716,9 +716,10 @@ class Verifier:
         self.answers.append((answer, None))
     def check_totals(self) -> None:
         """The plain sum of all entries, and their total by the composition."""
-        privacy, bound, rule = self.privacy, self.privacy["bound"], self.privacy["composition"]
-        asked = {key: sum(part[key] for _, _, part in self.parts) for key in LOSS}
-        self.states("total", privacy, {"requested": asked}, Fraction(1, 10**8))
+        privacy, limit = self.privacy, self.privacy["budget"]["delta"]
+        bound, rule = privacy["bound"], privacy["composition"]
+        asked = {key: sum(part[key] for *_, part in self.parts) for key in LOSS}
+        self.states("total, requested", privacy["requested"], asked, Fraction(1, 10**8))
         columns, common = dict[str, dict[Fraction, list[Answer]]](), list[Answer]()
         for one, part in self.answers:
             (columns.setdefault(part[0], {}).setdefault(part[1], []) if part else common).append(one)
@@ -726,13 +727,12 @@ class Verifier:
         chosen = product(*(parts.values() for parts in columns.values()))
         cases = [sum(case, common) for case in islice(chosen, 2000)]
         self.unchecked |= {"total": "too many parts"} if math.prod(map(len, columns.values())) > 2000 else {}
-        limit = privacy["budget"]["delta"]
         every = [(*total(rule, bound, case, limit), Answer.joined(case).rho) for case in cases]
         epsilon, delta, wide, less, rho = map(max, zip(*every, strict=True))
         if columns and self.exchanged:
             wide, self.unchecked["total"] = Fraction(10**9), "who moves to other rows"
-        rho = rho if rule == "zcdp" else None
-        self.states("total", privacy["spent"], {"epsilon": epsilon, "delta": delta, "rho": rho}, wide, less)
+        found = {"epsilon": epsilon, "delta": delta, "rho": rho if rule == "zcdp" else None}
+        self.states("total", privacy["spent"], found, wide, less)
     def check_account(self) -> None:
         """What the account had spent before, after, and what is left."""
         privacy, ledger, window = self.privacy, self.ledger, self.window
