@@ -3,15 +3,12 @@
     python verify.py report.json table.csv [more tables] [--digest HEX] [--json]
 
 This file uses the standard library alone, and shares no code with the program that made the release. From
-the spec in the report it recomputes sensitivities, noise, losses and totals, hashes, and the place in the
-chain of the ledger, and compares each cell of the tables. It cannot know what the data were, or what the
-program did. A consistent report of a release that never was is found by `--digest`, as on the signed page.
-
-Sources: Bun and Steinke 2016; Canonne, Kamath and Steinke 2020; Balle and Wang 2018; Doroshenko, Ghazi,
-Kamath, Kumar and Manurangsi 2022.
+the spec in the report it recomputes sensitivities, noise, losses, totals and hashes, and compares each cell
+of the tables. It reads no text, and cannot know what the data were, or what the program did. A consistent
+report of a release that never was is found by `--digest`. Sources: Bun and Steinke 2016; Canonne, Kamath and
+Steinke 2020; Balle and Wang 2018; Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022.
 """
 # fmt: off
-
 from __future__ import annotations
 
 import argparse
@@ -24,6 +21,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import date
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cache
@@ -34,22 +32,21 @@ Json = dict[str, Any]
 LIMITS, LOSS = ("max_rows_per_group", "max_rows", "max_groups"), ("epsilon", "delta")
 ZERO, ROUNDED = Fraction(0), Fraction(1, 10**9)  # stated losses are rounded up, by at most this share
 NUMBER = re.compile(r"-?[0-9]{1,4000}(\.[0-9]{1,4000})?")
+WORD = re.compile(r"[-+.]*\w[-+.\w]*")
+COMMENT = re.compile(r"""(?<![^\s,:\[{])("[^"]*"|'[^']*')|(?<!\S)#.*""")
 EXACT = re.compile(NUMBER.pattern + r"([eE][-+]?[0-9]{1,3})?(/[0-9]{1,4000})?")
 
 # --- JSON by content: the order of keys and the form of numbers do not matter
-
 def exact(value: Any) -> Fraction:
     """A number, or a text with a decimal or a fraction, exactly."""
     if isinstance(value, str) and not EXACT.fullmatch(value):
         raise ValueError("a text is no number")
     return Fraction(value)
-
 def whole(value: Any) -> int:
     """A whole number."""
     if exact(value) % 1:
         raise ValueError("a number is not whole")
     return int(exact(value))
-
 def read_json(data: bytes) -> Any:
     """Parsed JSON with exact numbers; ValueError for a repeated key or for NaN."""
     def unique(pairs: list[tuple[str, Any]]) -> Json:
@@ -58,7 +55,6 @@ def read_json(data: bytes) -> Any:
         return dict(pairs)
     return json.loads(data.decode("utf-8-sig"), object_pairs_hook=unique, parse_int=exact,
                       parse_float=exact, parse_constant=exact)
-
 def number_text(value: Fraction) -> str:
     """A plain decimal; of more than 15 digits that of the nearest float, as in jq."""
     with localcontext() as context:
@@ -68,7 +64,6 @@ def number_text(value: Fraction) -> str:
         decimal = Decimal(repr(float(value)))
     text = format(decimal, "f") if decimal else "0"
     return text.rstrip("0").rstrip(".") if "." in text else text
-
 def canonical(value: Any) -> str:
     """Parsed JSON as a text that depends on its content alone."""
     if isinstance(value, dict):
@@ -76,61 +71,12 @@ def canonical(value: Any) -> str:
     if isinstance(value, list):
         return "[" + ",".join(map(canonical, value)) + "]"
     return number_text(value) if isinstance(value, Fraction) else json.dumps(value, ensure_ascii=False)
-
 def content_digest(report: Json) -> str:
     """SHA-256 of all but `content_sha256`."""
     text = canonical({key: value for key, value in report.items() if key != "content_sha256"})
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-# --- What is found
-
-class Findings:
-    """What is inconsistent, what was not checked, and how much was."""
-
-    def __init__(self) -> None:
-        self.wrong: list[str] = []
-        self.unchecked: dict[str, str] = {}
-        self.checked, self.entries = 0, list[str]()
-    def require(self, holds: Any, place: str, why: str) -> None:
-        """Count a check; a finding unless it holds."""
-        self.checked += 1
-        self.wrong += [] if holds else [f"{place}: {why}"]
-    def states(self, place: str, stated: Any, found: Any, wide: Fraction = ROUNDED,
-               less: Fraction = ZERO) -> None:
-        """What is stated is what follows; a number may be larger by a share."""
-        if isinstance(found, dict):
-            for key, value in found.items():
-                self.states(f"{place}, {key}", stated.get(key), value, wide, less)
-        elif isinstance(found, list) and isinstance(stated, list):
-            for one, other in zip(stated, found, strict=True):
-                self.states(place, one, other, wide, less)
-        else:
-            holds = stated == found and isinstance(stated, bool) == isinstance(found, bool)
-            if isinstance(found, Fraction) and isinstance(stated, Fraction) and not holds:
-                slack = Fraction(1, 10**60) + abs(found) * Fraction(1, 10**13)
-                least, most = abs(found) * (1 - less) - slack, abs(found) * (1 + wide) + slack
-                holds = least <= abs(stated) <= most and stated * found >= 0
-            self.require(holds, place, f"{shown(stated)} is stated, and {shown(found)} follows")
-    def summary(self) -> Json:
-        """The findings as data."""
-        return {"consistent": not self.wrong, "checks": self.checked, "entries": len(self.entries),
-                "recomputed": len({*self.entries} - self.unchecked.keys()), "problems": self.wrong,
-                "unchecked": self.unchecked}
-    def lines(self) -> Iterator[str]:
-        """The findings in words."""
-        yield from (f"wrong: {why}" for why in self.wrong)
-        yield from (f"not checked: {place}: {why}" for place, why in self.unchecked.items())
-        right = "consistent, as far as it was checked" if self.unchecked else "consistent"
-        yield (f"{'inconsistent' if self.wrong else right}: {self.checked:,} checks; "
-               f"{self.summary()['recomputed']} of {len(self.entries)} entries were recomputed")
-
-def shown(value: Any) -> str:
-    """A value in a message."""
-    value = float(value) if isinstance(value, Fraction) else value
-    return json.dumps(value, ensure_ascii=False, default=str)[:80]
+    return hashlib.sha256(text.encode()).hexdigest()  # an error, if a character is half of one
 
 # --- Sensitivities: how far neighbors that differ most change an answer
-
 class Sens(NamedTuple):
     """The most that one unit changes: cells, sum, sum of squares, and one cell."""
 
@@ -146,14 +92,12 @@ class Sens(NamedTuple):
         """That of answers which are the same numbers, each times one of these sizes."""
         squares = self.squares * sum(size**2 for size in sizes)
         return Sens(self.l0 * len(sizes), self.l1 * sum(sizes), squares, self.linf * max(sizes))
-
 Change = tuple[int, ...]  # how the numbers of one group change
 STEPPED = "sums", "nested", "quadratic", "divided", "vectors", "distinct", "indicators", "signed"
 RULES = *STEPPED, "choices", "scaled", "effects"
 NORMS: dict[str, tuple[Callable[..., int], Callable[..., int]]] = {
     "zero-one": (max, sum), "cube": (max, max), "exchange": (sum, max), "fixed-sum": (sum, max),
     "tables": (sum, sum), "moved-tables": (sum, max), "exchanged-tables": (sum, max)}
-
 class Terms:
     """What a report states about a query; limits are on rows, rows in all, groups."""
 
@@ -166,16 +110,17 @@ class Terms:
         self.sizes, self.times = ([*map(whole, stated.get(key) or [])] for key in ("sizes", "times"))
         self.counted, self.of = whole(stated.get("counted") or 0), [*map(Terms, stated.get("of") or [])]
         self.factors: list[Json] = stated.get("factors") or []
-        if min(*self.limits, self.numbers) < 1 or min(self.limits[1:]) > 10**5:
-            raise ValueError("a limit is below one, or too large")
+        work = 4 ** min(len(self.sizes), 99) * math.prod(self.sizes) if self.rule == "effects" else 0
+        sizes = self.numbers, self.cells or 0, self.counted, len(self.sizes) * (self.groups or 1), work
+        if min(*self.limits, self.numbers) < 1 or min(self.limits[1:]) > 10**5 or max(sizes) > 4 * 10**6:
+            raise ValueError("a limit or a size is below one, or too large")
     def contribution(self) -> tuple[int, int]:
         """The least and the most that a row adds to a sum of products."""
         low = high = 1
         for factor in {canonical(one): one for one in self.factors}.values():
             times, offset = whole(factor.get("times", 1)), whole(factor.get("offset", 0))
             ends = sorted(times * whole(factor[end]) - offset for end in ("lower", "upper"))
-            power = self.factors.count(factor)
-            powers = [end**power for end in ends]
+            powers = [end ** (power := self.factors.count(factor)) for end in ends]
             if power % 2 == 0 and ends[0] <= 0 <= ends[1]:
                 powers.append(min(offset % times, times - offset % times) ** power)
             corners = [a * b for a in (low, high) for b in (min(powers), max(powers))]
@@ -183,7 +128,7 @@ class Terms:
         offset, clamp = whole(self.stated.get("offset", 0)), self.stated.get("clamp")
         low, high = map(whole, clamp) if clamp else (low - offset, high - offset)
         return (min(low, 0), max(high, 0)) if clamp or self.stated.get("skips") else (low, high)
-    def placements(self, exchanged: bool) -> list[list[tuple[int, int]]]:
+    def placements(self, exchanged: bool) -> Iterator[list[tuple[int, int]]]:
         """The rows that leave and enter each group, or cell of sums, in the worst ways."""
         # A unit fills groups one after another, or has a row in each. Two units that are exchanged share
         # as few groups as possible, or all. Of nested sums, each has room for several cells.
@@ -195,12 +140,10 @@ class Terms:
         def fill(room: list[int], left: int) -> list[int]:
             pairs = zip(room, accumulate(room), strict=True)
             return [min(most, max(left - after + most, 0)) for most, after in pairs]
-        found = list[list[tuple[int, int]]]()
         for most, left in ((room, min(total, rows * groups)), ([1] * len(room), min(total, groups))):
             one, others = fill(most, left), [fill(most[::-1], left)[::-1], fill(most, left)]
             for other in others if exchanged else [[0] * len(one)]:
-                found.append([pair for pair in zip(other, one, strict=True) if any(pair)])
-        return found
+                yield [pair for pair in zip(other, one, strict=True) if any(pair)]
     def changes(self, leave: int, enter: int) -> list[Change]:
         """How the numbers of a group may change, if so many rows leave it and enter it."""
         n, several = self.numbers, self.counted
@@ -227,8 +170,7 @@ class Terms:
             rows = [(z * (4 * z - 3 * w), 4 * z * z - 5 * w * z + w * w, w * w) for z in near]
         return [tuple(enter * b - leave * a for a, b in zip(one, other, strict=True))
                 for one in rows for other in rows]
-    def largest(self, exchanged: bool, measure: Callable[[Change], int],
-                join: Callable[[Iterable[int]], int] = sum) -> int:
+    def largest(self, exchanged: bool, measure: Callable[..., int], join: Callable[..., int] = sum) -> int:
         """The largest change, as measured in a group and joined over all groups."""
         return max(join(max(map(measure, self.changes(*rows))) for rows in place)
                    for place in self.placements(exchanged))
@@ -240,7 +182,6 @@ class Terms:
         if single:
             return join([self.largest(exchanged, side(sign), fold) for sign in (1, -1)])
         return self.largest(exchanged, lambda change: join([side(1)(change), side(-1)(change)]))
-
 def sensitivity(t: Terms, exchanged: bool, candidates: Any = None) -> Sens:
     """The most that a unit changes; NotImplementedError without such a rule."""
     ends = {"distinct": (0, 1), "indicators": (0, 1), "signed": (-1, 1), "tables": (0, 1)}
@@ -253,8 +194,11 @@ def sensitivity(t: Terms, exchanged: bool, candidates: Any = None) -> Sens:
         low, high = (t.low, t.high) if t.stated.get("score") == "revenue" else (-1, 1)
     elif t.rule == "sums":
         low, high = t.contribution()
+    fits = t.rule not in ("nested", "repeated", "vectors") or (t.of[0].low, t.of[0].high) == (t.low, t.high)
+    fits &= not t.factors or t.rule in ("sums", "divided", "quadratic", "objective")
+    fits &= not t.stated.get("offset") or bool(t.factors)
     # A person is in one of several bins, whatever their rows are.
-    if (low, high) != (t.low, t.high) and (low, high, t.low, t.high) != (1, 1, 0, 1):
+    if not fits or ((low, high) != (t.low, t.high) and (low, high, t.low, t.high) != (1, 1, 0, 1)):
         raise ValueError(f"a row adds from {low} to {high}, not from {t.low} to {t.high}")
     if t.rule == "objective" and t.times in ([4, 7], [25, 49]):
         loss = t.limits[1] * t.times[exchanged]
@@ -288,17 +232,14 @@ def sensitivity(t: Terms, exchanged: bool, candidates: Any = None) -> Sens:
     return found.times(*[1] * t.counted) if t.rule == "choices" else found
 
 # --- Losses of one answer
-
 def compute(function: Callable[..., Decimal], *values: Fraction | int) -> Fraction:
     """A function of decimals, with 60 digits."""
     with localcontext() as context:
         context.prec, context.Emax, context.Emin = 60, 10**9, -(10**9)
         return Fraction(function(*(Decimal(v.numerator) / v.denominator for v in values)))
-
 def pure_rho(epsilon: Fraction) -> Fraction:
     """The least rho of every answer with this epsilon: epsilon tanh(epsilon/2)."""
     return compute(lambda e: e * (1 - (-e).exp()) / (1 + (-e).exp()), epsilon)
-
 def rho_of(mechanism: str, scale: Fraction, one: Sens) -> Fraction:
     """The zero-concentrated loss of an answer, for the worst change of its cells."""
     if mechanism in ("gaussian", "exponential"):
@@ -307,50 +248,36 @@ def rho_of(mechanism: str, scale: Fraction, one: Sens) -> Fraction:
     def rho_at(change: Fraction) -> Fraction:
         if mechanism not in ("laplace", "geometric"):
             return pure_rho(change / scale)
-        # The mean loss of noise that is shifted.
-        u = change / scale
+        u = change / scale  # less the mean loss of noise that is shifted
         return u - compute(lambda u, x: (1 - (-u).exp()) * 2 * x / (x.exp() - (-x).exp()), u, 1 / scale)
     if one.l0 == 1 or mechanism not in ("laplace", "geometric", "permute_and_flip"):
         return rho_at(Fraction(one.l1))
     equal = compute(Decimal.sqrt, Fraction(one.squares, one.l0))
     return min(one.l0 * rho_at(equal), rho_at(Fraction(one.l1)))
-
 def renyi_epsilon(divergence: Callable[[Fraction], Fraction], delta: Fraction) -> Fraction:
     """Epsilon at delta from Renyi divergences: the least that an order proves."""
     target = math.log(delta.numerator) - math.log(delta.denominator)
     def at(power: float) -> float:
-        above = float(2.0**power)
-        size = float(divergence(Fraction(1 + above)))
-        return size - math.log1p(1 / above) - (target + math.log1p(above)) / above
-    best, width = 34.0, 66.0
-    while width > 1e-8:
-        best = min((best + width * step / 32 for step in range(-32, 33)), key=at)
-        width /= 8
+        n = float(2.0**power)
+        return float(divergence(Fraction(1 + n))) - math.log1p(1 / n) - (target + math.log1p(n)) / n
+    best = 34.0
+    for n in range(11):
+        best = min((best + 66 / 8**n * step / 32 for step in range(-32, 33)), key=at)
     return Fraction(max(at(best), 0.0))
-
 @cache
 def gaussian_tail(sigma: float) -> Callable[[float], float]:
     """P[Y >= value] of discrete Gaussian noise, for whole values."""
     if sigma > 1000:
         return lambda first: math.erfc((first - 0.5) / sigma / math.sqrt(2)) / 2
-    last, total, tails = int(40 * sigma) + 2, 0.0, [0.0][:0]
-    for value in range(last, -last - 1, -1):
-        total += math.exp(-(value**2) / (2 * sigma**2))
-        tails.append(total)
-    return lambda first: 0.0 if first > last else tails[int(min(last - first, 2 * last))] / total
-
+    last = int(40 * sigma) + 2
+    tails = [*accumulate(math.exp(-(value**2) / (2 * sigma**2)) for value in range(last, -last - 1, -1))]
+    return lambda first: 0.0 if first > last else tails[int(min(last - first, 2 * last))] / tails[-1]
 def laplace_tail(scale: float) -> Callable[[float], float]:
     """P[Y >= value] of discrete Laplace noise, for whole values."""
-    def tail(first: float) -> float:
-        beyond = math.exp(-max(first, 1 - first) / scale) / (1 + math.exp(-1 / scale))
-        return beyond if first > 0 else 1 - beyond
-    return tail
-
+    return lambda n: abs((n <= 0) - math.exp(-max(n, 1 - n) / scale) / (1 + math.exp(-1 / scale)))
 TAILS: dict[str, Callable[[float], Callable[[float], float]]] = {
     "laplace": laplace_tail, "geometric": laplace_tail, "gaussian": gaussian_tail,
-    "smooth": lambda sigma: lambda first: math.erfc(first / sigma / math.sqrt(2)) / 2}
-"""P[Y >= value] of noise by its scale; smooth noise is continuous Gaussian noise."""
-
+    "smooth": lambda sigma: lambda first: math.erfc(first / sigma / math.sqrt(2)) / 2}  # not discrete
 def delta_at(kind: str, scale: float, shift: float, epsilon: float) -> float:
     """Delta at an epsilon, of noise or a choice that is shifted by so much."""
     n, grown = shift / scale, math.exp(min(epsilon, 700))
@@ -359,27 +286,21 @@ def delta_at(kind: str, scale: float, shift: float, epsilon: float) -> float:
     if kind == "range":
         return math.expm1(min(epsilon - n, 0) / 2) ** 2 / -math.expm1(-n)
     # The loss is above epsilon for noise of this value or more.
-    first = 1.0 - math.ceil((shift - epsilon * scale) / 2)
-    if kind != "laplace":
-        first = epsilon * scale * scale / shift - shift / 2
-        first = first if kind == "smooth" else math.floor(first) + 1
+    first = epsilon * scale * scale / shift - shift / 2
+    if kind != "smooth":
+        first = 1.0 - math.ceil((shift - epsilon * scale) / 2) if kind == "laplace" else math.floor(first) + 1
     tail = TAILS[kind](scale)
     return tail(first) - grown * tail(first + shift)
-
 def gaussian_holds(answers: Sequence[tuple[Fraction, Sens]], epsilon: Fraction, delta: Fraction) -> bool:
     """Whether answers have this delta: several by continuous noise, or by rho."""
     (sigma, one), rho = answers[0], sum(rho_of("gaussian", *each) for each in answers)
     if delta <= 0 or sum(each.l0 for _, each in answers) == 1:
         return delta_at("gaussian", float(sigma), one.linf, float(epsilon)) <= float(delta) * (1 + 1e-6)
-    found = delta_at("smooth", 1 / math.sqrt(2 * float(rho)), 1.0, float(epsilon))
-    by_rho = renyi_epsilon(lambda order: order * rho, delta)
-    return found <= float(delta) * 1.01 or by_rho <= epsilon * (1 + ROUNDED)
+    found = delta_at("smooth", 1 / math.sqrt(2 * float(rho)), 1.0, float(epsilon)) <= float(delta) * 1.01
+    return found or renyi_epsilon(lambda order: order * rho, delta) <= epsilon * (1 + ROUNDED)
 
 # --- Totals
-
-# Two distributions as distinguishable as those of an answer: the kind of noise, its scale and its shift.
-Pair = tuple[str, Fraction, Fraction]
-
+Pair = tuple[str, Fraction, Fraction]  # that dominates an answer: the kind of noise, its scale and its shift
 class Answer(NamedTuple):
     """What an answer reveals; `fail` is the part of delta in which rho may fail."""
 
@@ -397,7 +318,7 @@ class Answer(NamedTuple):
         variance = scale**2 - (26 + one.l0.bit_length()) * Fraction(9, 256)
         pairs: tuple[Pair, ...] = (("response", scale, Fraction(one.l1)),)
         if kind == "gaussian" or (one.l0 * one.linf == one.l1 and kind in ("laplace", "range", "response")):
-            pairs = ((kind, scale, Fraction(one.linf)),) * one.l0
+            pairs = ((kind, scale, Fraction(one.linf)),) * min(one.l0, 10**6)
         if kind == "gaussian" and one.squares * scale**2 < one.l0 * one.linf**2 * variance:
             pairs = (("smooth", compute(Decimal.sqrt, variance), compute(Decimal.sqrt, one.squares)),)
         return cls(epsilon, delta, rho_of(mechanism, scale, one), fail, pairs)
@@ -406,9 +327,7 @@ class Answer(NamedTuple):
         """Answers that count as one: the sum of each measure."""
         e, d, rho, fail = (sum((exact(one[at]) for one in answers), ZERO) for at in range(4))
         return cls(e, d, rho, fail, tuple(pair for one in answers for pair in one.pairs))
-
 GRID = Fraction(2, 1000)  # totals of losses on different grids differ by less, relatively
-
 def total(rule: str, bound: str, answers: Sequence[Answer], delta: Fraction) -> Sequence[Fraction]:
     """Epsilon and delta of all answers; how far a stated epsilon may be off."""
     every, answers = Answer.joined(answers), [one for one in answers if one.epsilon or one.rho]
@@ -427,11 +346,8 @@ def total(rule: str, bound: str, answers: Sequence[Answer], delta: Fraction) -> 
     elif (rule, bound) != ("pld", "privacy loss distributions"):
         raise ValueError(f"`{bound}` is no bound of `{rule}`")
     return grid_epsilon(pairs, float(left)), delta, wide, GRID
-
 DIGITS = 30
-Losses = tuple[int, list[int], float]
-"""The first point, probabilities in 10^-DIGITS, and that of infinite loss."""
-
+Losses = tuple[int, list[int], float]  # first point of a grid, probabilities, and that of an infinite loss
 def grid_epsilon(pairs: Iterable[Pair], delta: float) -> Fraction:
     """Epsilon of all pairs at delta, by convolving losses on a grid, rounded up."""
     times_of = Counter(pairs)
@@ -452,21 +368,18 @@ def grid_epsilon(pairs: Iterable[Pair], delta: float) -> Fraction:
             break
         above, against = above + mass, against + mass * math.exp(-loss)
     return Fraction(math.log(max((above - delta) / against, 1.0))) if against else Fraction(10**9)
-
 def on_grid(pair: Pair, width: float) -> Losses:
     """The losses of a pair: delta is exact at points of the grid, else larger."""
     kind, scale, shift = pair[0], float(pair[1]), float(pair[2])
     n = shift / scale
     last = math.ceil((n * n / 2 + 10 * n if kind in ("gaussian", "smooth") else n) / width)
     half = [min(max(delta_at(kind, scale, shift, at * width), 0.0), 1.0) for at in range(last + 1)]
-    deltas = [1 - math.exp(-at * width) * (1 - half[at]) for at in range(last, 0, -1)] + half
-    for at in range(1, len(deltas)):
-        deltas[at] = min(deltas[at], deltas[at - 1])
+    below = [1 - math.exp(-at * width) * (1 - half[at]) for at in range(last, 0, -1)]
+    deltas = [*accumulate(below + half, min)]
     steps, grown = [b - a for a, b in pairwise(deltas)], math.expm1(width)
     inner = [(b - a * math.exp(width)) / grown for a, b in pairwise(steps)]
     masses = [1 - deltas[0] + steps[0] / grown, *inner, steps[-1] / math.expm1(-width)]
     return -last, [int(max(mass, 0.0) * 10**DIGITS) for mass in masses], deltas[-1]
-
 def convolved(first: Losses, second: Losses) -> Losses:
     """The distribution of the sum of two losses, by one product of integers."""
     (low, one, beyond), (lower, other, more) = first, second
@@ -482,14 +395,48 @@ def convolved(first: Losses, second: Losses) -> Losses:
     return low + lower + start, found[start:end], beyond
 
 # --- The report
-
 KINDS = {"laplace": "discrete-laplace", "geometric": "discrete-laplace",
          "gaussian": "discrete-gaussian", "k_norm": "discrete-k-norm", "exponential": "exponential",
          "permute_and_flip": "permute-and-flip", "objective": "objective", "none": "exact"}
-class Verifier(Findings):
-    """The checks of one report, in the order in which a reader would make them."""
+class Verifier:
+    """The checks of one report in the order of a reader, and what they found."""
 
-    checks: list[tuple[str, Callable[..., None], Any]]
+    def __init__(self) -> None:
+        self.checks: list[tuple[str, Callable[..., None], Any]] = []
+        self.wrong, self.unchecked = list[str](), dict[str, str]()
+        self.checked, self.intervals, self.entries, self.branches = 0, 0, list[str](), dict[Any, Any]()
+    def require(self, holds: Any, place: str, why: str) -> None:
+        """Count a check; a finding unless it holds."""
+        self.checked += 1
+        self.wrong += [] if holds else [f"{place}: {why}"]
+    def states(self, place: str, stated: Any, found: Any, wide: Fraction = ROUNDED,
+               less: Fraction = ZERO) -> None:
+        """What is stated is what follows; a number may be larger by a share."""
+        if isinstance(found, dict):
+            for key, value in found.items():
+                self.states(f"{place}, {key}", stated.get(key), value, wide, less)
+        elif isinstance(found, list) and isinstance(stated, list):
+            for one, other in zip(stated, found, strict=True):
+                self.states(place, one, other, wide, less)
+        else:
+            holds = stated == found and isinstance(stated, bool) == isinstance(found, bool)
+            if isinstance(found, Fraction) and isinstance(stated, Fraction) and not holds:
+                slack = Fraction(1, 10**60) + abs(found) * Fraction(1, 10**13)
+                least, most = abs(found) * (1 - less) - slack, abs(found) * (1 + wide) + slack
+                holds = least <= abs(stated) <= most and stated * found >= 0
+            self.require(holds, place, f"{stated!s:.40} is stated, and {found!s:.40} follows")
+    def summary(self) -> Json:
+        """The findings as data."""
+        return {"consistent": not self.wrong, "checks": self.checked, "entries": len(self.entries),
+                "recomputed": len({*self.entries} - self.unchecked.keys()), "intervals": self.intervals,
+                "problems": self.wrong, "unchecked": self.unchecked}
+    def lines(self) -> Iterator[str]:
+        """The findings in words."""
+        yield from (f"wrong: {why}" for why in self.wrong)
+        yield from (f"not checked: {place}: {why}" for place, why in self.unchecked.items())
+        right = "consistent, as far as it was checked" if self.unchecked else "consistent"
+        yield ("{}: {checks:,} checks; {recomputed} of {entries} entries were recomputed, and the intervals "
+               "of {intervals}").format("inconsistent" if self.wrong else right, **self.summary())
     def start(self, raw: bytes, tables: Sequence[tuple[str, bytes]], signed: str | None) -> None:
         """Read the report, compare its digest, and list all other checks."""
         self.report = report = read_json(raw)
@@ -503,36 +450,37 @@ class Verifier(Findings):
         self.entries, self.answers = [name for _, name, _ in self.parts], list[tuple[Answer, Any]]()
         self.is_stopped = bool(quality) and not quality["passed"]
         self.exchanged, self.window = self.privacy["neighbors"] != "add-remove", self.ledger.get("window", {})
-        found, own = content_digest(report), report.get("content_sha256")
+        found, own, of = content_digest(report), report.get("content_sha256"), hashlib.sha256(raw).hexdigest()
         self.require(own in (None, found), "report", "its content has another digest than it states")
-        is_signed = (signed or found).strip().lower() in (found, hashlib.sha256(raw).hexdigest())
-        self.require(is_signed, "report", "another digest was signed")
+        self.require((signed or found).strip().lower() in (found, of), "report", "another digest was signed")
         queries = [query for _, _, part in self.parts for query in part.get("queries") or [part]]
         new = [self.spec, own, self.ledger.get("chain"), *(query.get("event") for query in queries)]
-        is_whole = not any(new) or (all(new) and report["report_version"] == 3)
-        self.require(is_whole, "report", "a part of what it states was removed")
+        is_new = report["report_version"] == 3
+        self.require(not any(new) or (all(new) and is_new), "report", "a part of what it states was removed")
         checks: list[Any] = [
             ("spec", self.check_spec, ()), ("chain", self.check_chain, ()),
             *((part[1], self.check_response if part[0] == "response" else self.check_part, part)
               for part in self.parts), ("total", self.check_totals, ())]
         if not any(new):
             why = "an earlier version wrote this report, or what it follows from was removed"
-            self.unchecked, checks = {place: why for place, _, _ in checks}, []
-        checks += [("account", self.check_account, ())]
-        checks += [(part[1], self.check_intervals, part) for part in self.parts]
-        checks += [(name, self.check_table, (name, data)) for name, data in tables]
-        self.checks += checks
+            self.unchecked = {place: why for place, *_ in (*checks, *tables[:0 if is_new else None])}
+            checks = []
+        self.checks += [*checks, ("account", self.check_account, ()),
+                        *((part[1], self.check_intervals, part) for part in self.parts),
+                        *((name, self.check_table, (name, data)) for name, data in tables if is_new)]
     def check_spec(self) -> None:
         """The report states what the spec in it asks for."""
         stated, spec, text = self.report["spec"], self.spec, self.report["spec"]["text"]
         files = b"".join(bytes.fromhex(file["sha256"]) for file in stated.get("files") or [])
-        # A mark of the encoding may come before the text; escapes of YAML are not read.
         digests = [hashlib.sha256(text.encode(code) + files).hexdigest() for code in ("utf-8", "utf-8-sig")]
         self.require(stated["digest"] in digests, "spec", "its text has another digest")
-        own, said = (Counter(re.findall(r"\w+", one)) for one in (canonical(spec).replace("\\n", " "), text))
-        self.require(own <= said or "\\" in text, "spec", "its text does not say what its content says")
+        bare = COMMENT.sub(lambda found: found[1] or "", text)
+        own, said = (Counter(WORD.findall(one)) for one in (canonical(spec).replace("\\n", " "), bare))
+        if own != said and re.search(r"\\|[|>][-+0-9]*\s*$|^%", bare, re.MULTILINE):
+            self.unchecked["spec"], own = "its text has escapes or blocks, which are not read", said
+        self.require(own == said, "spec", "its text does not say what its content says")
         asked, unit, budget = spec["privacy"], spec["privacy"]["unit"], spec["privacy"]["budget"]
-        found: Json = {key: exact(budget[key]) for key in (*LOSS, "rho") if key in budget}
+        found: Json = {k: exact(v) for k, v in ({"delta": 0} | budget).items() if k in (*LOSS, "rho")}
         if "rho" in budget:
             found["epsilon"] = renyi_epsilon(lambda order: order * found["rho"], found["delta"])
         if not isinstance(unit, str):
@@ -547,56 +495,95 @@ class Verifier(Findings):
             "confidence": exact(spec.get("confidence", "0.95")),
             "privacy": {"unit": unit, "budget": found, "neighbors": asked["neighbors"],
                         "composition": asked.get("composition", "sequential")}}, less=ROUNDED)
+        least = ZERO if self.is_stopped else exact(spec.get("epsilon", 0)) * (1 - ROUNDED)
+        self.require(self.privacy["spent"]["epsilon"] >= least, "spec", "it costs another epsilon")
+        self.require(self.window.get("periods", 0) == exact(budget.get("window", 0)), "spec", "its window")
         names = [] if self.is_stopped else [one["name"] for one in spec.get("statistics") or []]
         self.states("spec, entries", [name for kind, name, _ in self.parts if kind == "entry"], names)
         self.require(self.report.get("quality") or spec.get("quality", "none") == "none", "spec", "no check")
-    def bounds(self, column: str) -> list[Fraction]:
-        """The bounds of a column, declared or chosen; empty unless they are numbers."""
-        places = [self.spec.get(section) or {} for section in ("columns", "derive", "people")]
-        declared: Any = next((place[column] for place in places if column in place), None)
-        ends = declared.get("bounds") if isinstance(declared, dict) else None
+    def declared(self, column: Any) -> Json:
+        """What the spec declares of a column, which may be declared where it is used."""
+        places = (self.spec.get(section) or {} for section in ("columns", "derive", "people"))
+        found = column if isinstance(column, dict) else next((p[column] for p in places if column in p), None)
+        return found if isinstance(found, dict) else {}
+    def bounds(self, column: Any) -> list[Fraction]:
+        """The bounds of a column, declared or chosen, of dates in days; or none."""
+        declared, of = self.declared(column), {"min", "max", "first", "last", "most", "median", "mean"}
+        ends: Any = declared.get("bounds", next(map(declared.get, sorted(of & declared.keys())), None))
         for one in self.report.get("choices") or []:
             ends = [one["lower"], one["upper"]] if one.get("column") == column else ends
-        ends = ends if isinstance(ends, list) and all(map(EXACT.fullmatch, map(str, ends))) else []
-        return [*map(exact, ends)]
+        if ends is None and "difference" in declared:
+            one, other = map(self.bounds, declared["difference"])
+            return [a - b for a, b in zip(one, other[::-1], strict=False)]
+        if not isinstance(ends, list):
+            return self.bounds(ends) if isinstance(ends, str) else []
+        return [exact(one) if EXACT.fullmatch(str(one)) else
+                Fraction(date.fromisoformat(one).toordinal() - 719163) for one in ends]
     def check_part(self, kind: str, name: str, part: Json) -> None:
         """An entry: what was asked, each answer, and what they cost together."""
         self.require(self.entries.count(name) == 1, name, "another entry has this name")
-        entries = self.spec.get("statistics", []) * (kind == "entry")
-        asked: Json = next((one for one in entries if one["name"] == name), {})
-        queries, by = part["queries"], asked.get("by")
-        found = {key: asked[key] for key in ("statistic", "column") if isinstance(asked.get(key), str)}
-        found |= {key: exact(asked[key]) for key in LOSS if key in asked}
+        asked: Json = (
+            next(one for one in self.spec["statistics"] if one["name"] == name) if kind == "entry" else
+            self.spec["quality"] if kind == "quality" else
+            self.declared(part["column"])["bounds"] if "column" in part else
+            self.spec["privacy"]["unit"]["max_rows"])
+        queries, least = part["queries"], asked.get("min_readable")
+        found: Json = {key: asked[key] for key in ("statistic", "column") if isinstance(asked.get(key), str)}
+        found |= {key: exact(asked[key]) for key in (*LOSS, "min_rows", "min_people", "k") if key in asked}
         found |= {key: queries[0][key] for key in ("mechanism", "sensitivity")}
-        if isinstance(by, list) and all(isinstance(one, str) for one in by):
-            found["by"] = by
+        found["min_readable"] = {key: exact(least[key] if isinstance(least, dict) else least)
+                                 for key in part.get("min_readable") or []}
+        if kind == "entry":
+            found["by"] = [one if isinstance(one, str) else one["column"] for one in asked.get("by") or []]
+            self.check_groups(name, part, asked)
         if isinstance((part.get("bounds") or [""])[0], Fraction):
             found["bounds"] = self.bounds(part["column"]) or part["bounds"]
         self.states(name, part, found)
-        summed = [one["column"] for query in queries for of in (query["terms"], *query["terms"].get("of", []))
-                  for one in of.get("factors") or []]
-        self.require(part.get("statistic") != "sum" or part["column"] in summed, name, "what it sums")
+        for ends, n in zip(part["bins"], part["counts"], strict=True) if kind == "choice" else ():
+            is_in = part["lower"] <= ends[0] <= ends[1] <= part["upper"]
+            self.require(is_in or n <= part["threshold"] or part["cover"] < 1, name, "a bin is beyond it")
         answers = [self.check_query(kind, name, part, query, asked) for query in queries]
         events = [query["event"] for query in queries]
         joint, disjoint = events[0]["joint"], events[0].get("disjoint")
-        is_part = not disjoint or disjoint[0] in canonical(asked.get("where", {}))
+        (column, at), limits = disjoint or ("", 0), queries[0]["terms"]["limits"]
+        where = [one for one in asked.get("where", {}).items() if column in canonical([*one])]
+        is_part = limits is None or limits[1] == 1 or column in self.spec.get("people", {})
+        is_part &= where != [] and self.branches.setdefault((column, str(where)), at) == at
         allowed = {"gaussian", "none"} if joint else KINDS
-        self.require(is_part and joint <= (len(events) > 1) and all(
+        self.require((is_part or not disjoint) and joint <= (len(events) > 1) and all(
             event["mechanism"] in allowed and event["joint"] is joint and event.get("disjoint") == disjoint
             for event in events), name, "only Gaussian answers about the same rows are protected together")
         noisy = [event for event in events if event["mechanism"] == "gaussian"]
         for group in ([noisy] if joint else [[event] for event in noisy]) if noisy else []:
             of_group = [(exact(event["scale"]), Sens.read(event)) for event in group]
-            keys = *LOSS, "keys_delta"
-            epsilon, delta, fail = (sum((exact(one.get(key, 0)) for one in group), ZERO) for key in keys)
+            epsilon, delta, fail = (exact(sum(exact(one.get(key, 0)) for one in group))
+                                    for key in (*LOSS, "keys_delta"))
             self.require(gaussian_holds(of_group, epsilon, delta - fail), name, "its noise has another delta")
         spent = Answer.joined(answers)
         self.answers += [(one, disjoint) for one in ([spent] if joint else answers)]
-        in_rho = "rho" in asked or ("epsilon" not in asked and self.privacy["composition"] == "zcdp")
-        self.states(name, part, {"rho": spent.rho})
-        is_more = in_rho or any(event["mechanism"] == "none" for event in events)
+        is_more = "rho" in asked or ("epsilon" not in asked and self.privacy["composition"] == "zcdp")
+        is_more |= any(event["mechanism"] == "none" for event in events)
         found = {key: max(spent[at], part[key]) if is_more else spent[at] for at, key in enumerate(LOSS)}
-        self.states(name, part, found, less=ROUNDED)
+        self.states(name, part, {"rho": spent.rho} | found, less=ROUNDED)
+    def check_groups(self, name: str, part: Json, asked: Json) -> None:
+        """It sums the columns asked for, in no fewer groups than are published."""
+        terms, statistic = [one["terms"] for one in part["queries"]], part["statistic"]
+        summed = {*re.findall(r'"column":"([^"]+)"', canonical(terms))}
+        values = [asked.get(key) for key in ("column", "numerator", "denominator", "columns", "on")]
+        of = asked.get("of") if statistic == "comparison" else statistic
+        is_summed = re.search("sum|mean|varia|std|describe|ratio|corr|inequal|regress", str(of))
+        missed = [one for one in {*re.findall(r'"([^"]+)"', canonical(values))} - summed if self.bounds(one)]
+        self.require(not (missed and is_summed), name, f"it does not sum {missed}")
+        is_free = statistic in ("comparison", "marginals") or {"hierarchy", "series"} & asked.keys()
+        groups = {(*one["keys"].values(),) for one in part["cells"]}
+        few = 0 if is_free else sum(part["layout"].get("totals") not in one for one in groups)
+        holds = all(one["groups"] is None or one["groups"] >= few for one in terms)
+        self.require(holds and ("series" in asked) == (terms[0]["rule"] == "repeated"), name, "its groups")
+        hidden = [one for one in (*part["by"], part["column"]) if one in self.spec["columns"] and
+                  self.declared(one).get("type") == "category" and "values" not in self.declared(one)]
+        is_open, keys = all(one["groups"] is None for one in terms), part.get("keys")
+        holds = is_open == bool(keys) and (not keys or keys["selected_by"] in (None, *self.entries))
+        self.require(holds and (is_open or not hidden), name, "who chose its groups")
     def check_query(self, kind: str, name: str, part: Json, query: Json, asked: Json) -> Answer:
         """One answer: its sensitivity, its noise, and what it reveals."""
         where, event, terms = f"{name}, {query['role']}", query["event"], Terms(query["terms"])
@@ -617,20 +604,20 @@ class Verifier(Findings):
         own = terms.groups if terms.rule == "choices" else cells if terms.rule == "pairs" else terms.cells
         self.require(cells == own and is_step, where, "the number of its cells, or its step")
         if terms.rule == "choices":
-            rounds = whole(asked.get("k", part.get("k", len(event.get("quantiles") or [1]).bit_length())))
-            self.require(event["picks"] == terms.counted >= rounds, where, "the number of its choices")
+            self.check_choice(name, part, query, terms, asked)
         for inner in (terms, *terms.of, *(deeper for of in terms.of for deeper in of.of)):
-            self.check_terms(kind, part, inner, asked, where)
+            self.check_terms(kind, part, inner, asked, unit, where)
         try:
             found = sensitivity(terms, self.exchanged, event.get("candidates"))
-            is_tight = terms.rule not in ("vectors", "nested", "effects")
-            pairs = zip(one[1:], found[1:], strict=True)
-            holds = all(least <= own <= least * (1 if is_tight else 2) for own, least in pairs)
+            wide = 2 if terms.rule in ("vectors", "nested", "effects") else 1
+            holds = all(least <= own <= wide * least for own, least in zip(one[1:], found[1:], strict=True))
             self.require(holds and one.l0 >= found.l0, where, f"{[*one]} is stated, {[*found]} follows")
             added = sensitivity(terms, False, event.get("candidates")) if fail else one
         except NotImplementedError as why:
             self.unchecked[name], added = str(why), one
         if not one.l1:
+            is_open = terms.factors or terms.stated.get("skips") or {"where", "by"} & asked.keys()
+            self.require(not is_open, where, "it has no noise")
             self.states(where, query, {"epsilon": 0, "delta": 0, "rho": 0, "mechanism": {"kind": "exact"}})
             return Answer()
         self.require(scale > 0 and mechanism != "none" and delta >= fail, where, "it has no noise")
@@ -639,6 +626,16 @@ class Verifier(Findings):
         self.states(where, query, {"rho": answer.rho} | of_scale)
         self.check_tails(part, query, added, where)
         return answer
+    def check_choice(self, name: str, part: Json, query: Json, terms: Terms, asked: Json) -> None:
+        """How often it is chosen, and by which score."""
+        event, share = query["event"], terms.stated.get("quantile")
+        parts, is_revenue = asked.get("quantiles") or [share], asked.get("utility") == "revenue"
+        several = 1 if share else len(max(event.get("quantiles", []), parts, key=len)).bit_length()
+        holds = event["picks"] == terms.counted >= whole(asked.get("k", several))
+        holds &= is_revenue == (terms.stated.get("score") == "revenue")
+        holds &= not is_revenue or query["row_contribution"][1] == self.bounds(part["column"])[1]
+        self.require(holds and (not share or exact(share) in map(exact, parts)), name, "its choices")
+        self.unchecked |= {name: "whether it has two candidates"} if event["candidates"] == 2 else {}
     def check_tails(self, part: Json, query: Json, added: Sens, where: str) -> None:
         """The half-width of the noise, and the threshold that hides groups of one person."""
         event, keys, is_first = query["event"], part.get("keys") or {}, query is part["queries"][0]
@@ -652,55 +649,58 @@ class Verifier(Findings):
             holds = beyond > 0 and added.l0 * tail(beyond) <= float(fail) * (1 + 1e-9)
             self.require(holds or not fail, where, "a group of one person may pass the threshold")
         if is_first and keys.get("selected_by") == part.get("name", ""):
-            self.states(where, keys, {"threshold": Fraction(threshold), "delta": fail})
-            self.require(fail, where, "nothing hides groups of one person")
-    def check_terms(self, kind: str, part: Json, terms: Terms, asked: Json, where: str) -> None:
+            self.states(where, keys, {"threshold": Fraction(threshold), "delta": fail or "more than zero"})
+    def check_terms(self, kind: str, part: Json, of: Terms, asked: Json, unit: Fraction, where: str) -> None:
         """Limits are at least those of unit or entry, and bounds those of columns."""
-        unit, by = self.privacy["unit"], part.get("by") or []
-        for factor in terms.factors:
-            ends = [factor[end] * exact(factor["step"]) for end in ("lower", "upper")]
-            self.states(f"{where}, {factor['column']}", ends, self.bounds(factor["column"]) or ends)
-        self.require(terms.is_row == (unit == "row"), where, "its unit is another one")
-        if terms.is_row:
+        protected, by = self.privacy["unit"], part.get("by") or []
+        for factor in of.factors:
+            column, step = factor["column"], exact(factor["step"])
+            ends = [factor["lower"] * step, factor["upper"] * step]
+            is_weight = column.startswith("weight of ") and "standard" in asked.get("rate", {})
+            bounds = [ends[0], Fraction(1)] if is_weight else self.bounds(column)
+            self.states(f"{where}, {column}", ends, bounds or ends)
+            self.require(is_weight or f'"{column}"' in canonical(asked), where, f"it is not about {column}")
+            self.unchecked |= {} if bounds else {part["name"]: f"the bounds of {column}"}
+        statistic, clamp = part.get("statistic"), [one * unit for one in of.stated.get("clamp") or []]
+        right = [*map(exact, asked.get("unit_bounds", ["0", "1"] * (statistic == "count_distinct")))]
+        self.require(clamp in ([], right), where, "a clamp that was not asked for")
+        self.require(of.is_row == (protected == "row"), where, "its unit is another one")
+        if of.is_row:
             return
         of_people = asked.get("of") == "people" or (part.get("counts") == "people" and any(
-            key in canonical(asked) for key in self.spec.get("people") or ()))
-        rows, most, groups = (whole(unit[key]) for key in LIMITS)
+            f'"{key}"' in canonical(asked) for key in self.spec.get("people") or ()))
+        rows, most, groups = (whole(protected[key]) for key in LIMITS)
         if any(key in asked for key in LIMITS):
             rows, most, groups = own_limits(asked, self.spec["privacy"]["unit"], most)
-        if kind != "entry" or (part.get("column") == unit["column"] and not terms.factors):
+        if kind != "entry" or (statistic == "count_distinct" and part["column"] == protected["column"]):
             rows = most = groups = 1
         elif of_people:  # a person counts once, but in several groups if these are about its rows
-            of_rows, every = [one for one in by if one in self.spec["columns"]], terms.groups or 10**6
+            of_rows, every = [one for one in by if one in self.spec["columns"]], of.groups or 10**6
             most = whole(asked.get("max_groups") or (every if of_rows == by else 1)) if of_rows else 1
             rows, most, groups = 1, min(most, every), min(most, every)
-        elif terms.stated.get("clamp"):
+        elif of.stated.get("clamp"):
             rows, most = 1, groups
-        elif not (by or part.get("bins") or part.get("hierarchy")) and terms.rule == "sums":
-            rows, groups = most if terms.numbers == 1 else rows, 1
-        if terms.rule == "distinct":
-            rows = min(rows, terms.counted or rows)
-        least = rows, most, min(groups, terms.groups or groups)
-        holds = all(own >= one for own, one in zip(terms.limits, least, strict=True))
-        statistic, several = part.get("statistic"), whole(asked.get("max_selected", terms.numbers))
-        is_some = statistic in ("selections", "count_missing") and 0 < terms.counted < several
-        is_clamp = terms.stated.get("clamp") and "unit_bounds" not in asked and statistic != "count_distinct"
-        self.require(holds and not is_some and not is_clamp, where, f"limits {[*terms.limits]}: {[*least]}")
+        elif not (by or "bins" in asked or "hierarchy" in asked) and of.rule == "sums":
+            rows, groups = most if of.numbers == 1 else rows, 1
+        rows = min(rows, of.counted or rows) if of.rule == "distinct" else rows
+        least = rows, most, min(groups, of.groups or groups)
+        holds = all(own >= one for own, one in zip(of.limits, least, strict=True))
+        several = whole(asked.get("max_selected", of.numbers))
+        is_some = statistic in ("selections", "count_missing") and 0 < of.counted < several
+        self.require(holds and not is_some, where, f"limits {[*of.limits]}: {[*least]}")
     def check_response(self, _: str, name: str, part: Json) -> None:
         """A response of the local model: its probabilities, or its noise."""
         event, of, mechanism, ratio = part["event"], part["parameters"], part["mechanism"], ZERO
         epsilon, delta = (exact(event[key]) for key in LOSS)
         self.states(name, event, of | {"mechanism": mechanism, "statistic": part["column"]})
-        pairs = (("response", 1 / epsilon, Fraction(1)),)
-        answer = Answer(epsilon, delta, pure_rho(epsilon), ZERO, pairs)
+        answer = Answer(epsilon, delta, pure_rho(epsilon), ZERO, (("response", 1 / epsilon, Fraction(1)),))
         if "scale" in event:
             one, scale, ends = Sens.read(event), exact(event["scale"]), self.bounds(part["column"])
             answer, l1 = Answer.of(mechanism, scale, one, epsilon, delta), one.l1 * exact(event["unit"])
             self.require(l1 == (ends[1] - ends[0] if ends else l1), name, "its sensitivity")
-            if mechanism == "gaussian":
-                self.require(gaussian_holds([(scale, one)], epsilon, delta), name, "its delta")
-            else:
-                self.states(f"{name}, scale", epsilon, one.l1 / scale)
+            is_pure = mechanism != "gaussian"
+            self.require(is_pure or gaussian_holds([(scale, one)], epsilon, delta), name, "its delta")
+            self.states(f"{name}, scale", epsilon, one.l1 / scale if is_pure else epsilon)
         elif "rows" in of:
             rows = [[exact(one) for one in row] for row in of["rows"]]
             self.require(all(sum(row) == 1 and min(row) >= 0 for row in rows), name, "its probabilities")
@@ -716,23 +716,23 @@ class Verifier(Findings):
         self.answers.append((answer, None))
     def check_totals(self) -> None:
         """The plain sum of all entries, and their total by the composition."""
-        privacy, bound, rule = self.privacy, self.privacy["bound"], self.privacy["composition"]
-        asked = {key: sum(part[key] for _, _, part in self.parts) for key in LOSS}
-        self.states("total", privacy, {"requested": asked}, Fraction(1, 10**8))
-        columns: dict[str, dict[Fraction, list[Answer]]] = {}
-        for one, part in [each for each in self.answers if each[1]]:
-            columns.setdefault(part[0], {}).setdefault(part[1], []).append(one)
-        common = [one for one, part in self.answers if not part]
+        privacy, limit = self.privacy, self.privacy["budget"]["delta"]
+        bound, rule = privacy["bound"], privacy["composition"]
+        asked = {key: sum(part[key] for *_, part in self.parts) for key in LOSS}
+        self.states("total, requested", privacy["requested"], asked, Fraction(1, 10**8))
+        columns, common = dict[str, dict[Fraction, list[Answer]]](), list[Answer]()
+        for one, part in self.answers:
+            (columns.setdefault(part[0], {}).setdefault(part[1], []) if part else common).append(one)
         # A unit is in one of the parts that have no common rows, for each column that divides them.
         chosen = product(*(parts.values() for parts in columns.values()))
         cases = [sum(case, common) for case in islice(chosen, 2000)]
-        limit = privacy["budget"]["delta"]
+        self.unchecked |= {"total": "too many parts"} if math.prod(map(len, columns.values())) > 2000 else {}
         every = [(*total(rule, bound, case, limit), Answer.joined(case).rho) for case in cases]
         epsilon, delta, wide, less, rho = map(max, zip(*every, strict=True))
         if columns and self.exchanged:
             wide, self.unchecked["total"] = Fraction(10**9), "who moves to other rows"
         found = {"epsilon": epsilon, "delta": delta, "rho": rho if rule == "zcdp" else None}
-        self.states("total", privacy, {"spent": found}, wide, less)
+        self.states("total", privacy["spent"], found, wide, less)
     def check_account(self) -> None:
         """What the account had spent before, after, and what is left."""
         privacy, ledger, window = self.privacy, self.ledger, self.window
@@ -748,29 +748,29 @@ class Verifier(Findings):
             if not (is_series or window) and (is_first or is_plain):
                 wide = ROUNDED if is_plain else Fraction(1, 100)
                 self.states("account, after", after, {key: before[key] + spent[key]}, wide)
-            budgets = [(budget, after, privacy["remaining"])] * (is_plain or key == "epsilon")
-            budgets += [(one["budget"], one["spent"], one["remaining"])
-                        for one in ledger.get("further_budgets") or [] if key == "epsilon"]
-            for all_of_it, used, left in budgets:
-                rest = max(all_of_it[key] - used[key], ZERO)
-                self.require(abs(left[key] - rest) <= ROUNDED * all_of_it[key], "account", f"the {key} left")
-            self.require(max(spent[key], after[key]) <= budget[key], "account", f"{key} is above the budget")
-        self.states("window", window, {"per_window": after} if window else {})
-        if not is_first and (not is_plain or is_series):
+            budgets = [privacy | {"spent": after}, *(ledger.get("further_budgets") or [])]
+            for one in budgets[:None if key == "epsilon" else int(is_plain)]:
+                rest = max(one["budget"][key] - one["spent"][key], ZERO)
+                holds = abs(one["remaining"][key] - rest) <= ROUNDED * one["budget"][key]
+                self.require(holds, "account", f"the {key} left")
+            holds = spent[key] * Fraction(99, 100) <= after[key] <= budget[key] >= spent[key]
+            self.require(holds, "account", f"{key} after is below what was spent, or above the budget")
+        year = {key: -(-365 // whole(window.get("periods", 365))) * budget[key] for key in LOSS}
+        self.states("window", window, {"per_window": after, "per_year_at_most": year} if window else {})
+        if not is_first and (not is_plain or is_cut):
             self.unchecked["account"] = "what earlier releases cost together, the ledger says"
     def check_chain(self) -> None:
         """The head of the entry is the hash of what the report states."""
         report, ledger, chain = self.report, self.ledger, self.ledger["chain"]
-        payload, period = json.loads(chain["payload"]), chain["period"]
+        payload, period, events = json.loads(chain["payload"]), chain["period"], list[Any]()
         build = {key: one for key, one in payload["build"].items() if one}
         found = {key: payload.get(key) for key in ("recipient", "after_check")} | {"build": build}
         self.states("chain", report, {
             "created": payload["created"], "release_id": re.split("[@+]", chain["name"])[0],
             "dpcli_version": build["dpcli"], "spec": {"digest": payload["digest"]}, "ledger": found})
-        is_period = period in (None, report.get("reference_period") or self.window.get("period"))
-        is_right = is_period and self.is_stopped == payload.get("stopped", False)
+        is_right = period in (None, report.get("reference_period") or self.window.get("period"))
+        is_right &= self.is_stopped == payload.get("stopped", False)
         self.require(is_right, "chain", "its period, or that a check has failed, is not that of the entry")
-        events: list[Any] = []
         for kind, name, part in self.parts:  # choices, and a check before them, have an entry of their own
             if kind == "choice" or (kind == "quality" and part.get("ledger")):
                 self.require(part["ledger"]["entry"] < ledger["entry"], name, "it comes before the release")
@@ -791,16 +791,19 @@ class Verifier(Findings):
         is_own = is_own and part.get("noise_of_numbers") == "own" and len(part["queries"]) == 1
         if is_own and part["error95"] and not any(map(part.get, ("post", "percent", "rate"))):
             cells = [cell for cell in part["cells"] if not cell.get("population")]
-            (possible,), error = part["layout"].get("possible") or [(None, None)], part["error95"]
-        far = zip(possible, (-(10**60), 10**60), strict=True)
-        low, high = (limit if end is None else end for end, limit in far)
+            (possible,), n = part["layout"].get("possible", [(None, None)]), part["queries"][0]["cells"] or 0
+            self.require(error == part["error95"] and len(cells) >= n, name, "its error, or fewer numbers")
+        self.intervals += bool(cells)
+        ends = [[one[key] for key in ("lower", "value", "upper")] for one in part.get("cells") or []]
+        self.require(all(None in one or one == sorted(one) for one in ends), name, "its intervals")
+        low, high = (far if at is None else at for at, far in zip(possible, (-(10**60), 10**60), strict=True))
         for cell in cells:
             # That around the nearest value with something possible, cut to that, and widened to the value.
             value = cell["value"]
             middle = low if value + error <= low else high if value - error >= high else value
-            ends = min(value, max(middle - error, low)), max(value, min(middle + error, high))
-            holds = abs(cell["lower"] - ends[0]) < 1 and abs(cell["upper"] - ends[1]) < 1
-            self.require(holds, name, f"the interval of {shown(value)} is not that of its noise")
+            least, most = min(value, max(middle - error, low)), max(value, min(middle + error, high))
+            holds = abs(cell["lower"] - least) < 1 and abs(cell["upper"] - most) < 1
+            self.require(holds, name, f"the interval of {value!s:.40} is not that of its noise")
     def cells(self) -> Iterator[tuple[Json, str, Json]]:
         """Each published number with its layout, its name and what is stated."""
         facts = {"confidence": self.report["confidence"], "release_id": self.report["release_id"],
@@ -819,71 +822,69 @@ class Verifier(Findings):
         if "responses" in self.report:
             self.states(name, self.report, {"responses_sha256": hashlib.sha256(data).hexdigest()})
             return
-        if self.report["report_version"] < 3:
-            self.unchecked[name] = "tables of this version are not compared"
-            return
         header, *lines = csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""), strict=True)
         optional = [one["name"] for one in self.report.get("optional_columns") or []]
-        found = self.wide_lines(header, optional)
-        if header[0] == "statistic" and "item" in header:
+        if header[0] != "statistic" or "item" not in header:
+            found = self.wide_lines(header, optional)
+        else:
             keys = [*dict.fromkeys(key for one in self.report["statistics"]
                                    for key in one["layout"].get("keys") or one["by"])]
             facts = ["item", "value", "lower", "upper", "flag", "complete", "unit", *optional]
-            # A number stands behind a name that is repeated.
-            names = [re.escape(one) + r"(_\d+)?" for one in ("statistic", *keys, *facts)]
+            names = [re.escape(one) + r"(_\d+)?" for one in ("statistic", *keys, *facts)]  # or repeated
             self.require(all(map(re.fullmatch, names, header)), name, "it has other columns")
             found = [[named, *map(cell["keys"].get, keys), *map(cell.get, facts)]
                      for _, named, cell in self.cells()]
         self.require(len(lines) == len(found), name, "it has more lines, or fewer")
         for at, (own, expected) in enumerate(zip(lines, found, strict=False), start=2):
             holds = len(own) == len(header) == len(expected) and all(map(agree, own, expected))
-            self.require(holds, f"{name}, line {at}", f"{shown(own)} is not {shown(expected)} of the report")
+            self.require(holds, f"{name}, line {at}", f"{own!s:.80} is not {[*map(str, expected)]!s:.80}")
     def wide_lines(self, header: list[str], optional: list[str]) -> list[list[Any]]:
         """The lines of a wide table: one for each group, with columns for each statistic."""
         headings = [one["layout"]["columns"] for one in self.report["statistics"]]
         width = max([len(one) for one in headings if one == header[:len(one)]], default=0)
-        found, ranks = dict[Any, Json](), Counter[Any]()
-        own = "lower", "upper", "flag", "complete", *optional
+        found, ranks, missing = dict[Any, Json](), Counter[Any](), set[str]()
+        names = [(one, re.sub(r"_\d+$", "", one)) for one in header[width:]]
+        both = {one for pair in names for one in pair}
+        first = {one.partition(".")[0] for one in both}
+        tables = {layout["table"] for layout, name, _ in self.cells() if name.partition(".")[0] in first}
         for layout, name, cell in self.cells():
-            named, group, item = name, [*cell["keys"].values()], cell["item"]
+            named, item, order = name, cell["item"], [*layout["columns"], *cell["keys"]]
+            group = [cell["keys"][key] for key in sorted(cell["keys"], key=order.index)]
             ranks[named, *group] += 1
             item = str(ranks[named, *group]) if layout["chosen"] else item
             if layout.get("across"):
                 named, group = f"{named}.{group[1]}", group[:1]
             group += [item] * (len(layout["columns"]) > len(group))
-            if named in header and layout["columns"] == header[:width]:
-                line = found.setdefault(tuple(group), {})
-                line |= {key: cell.get(key) for key in optional}
-                line |= {f"{named}_{key}": cell.get(key) for key in own}
+            if layout["table"] in tables and layout["columns"] == header[:width]:
+                line = found.setdefault(tuple(group), {key: cell.get(key) for key in optional})
+                own = {f"{named}_{key}": cell.get(key) for key in ("lower", "upper", "flag", "complete")}
+                missing |= {named, *own} - both
+                line |= own | {f"{named}_{key}": cell.get(key) for key in optional}
                 line[named] = cell["item" if layout["chosen"] and not cell.get("raw") else "value"]
-        names = [(one, re.sub(r"_\d+$", "", one)) for one in header[width:]]
+        self.require(found and not missing, "table", f"columns are missing: {', '.join(sorted(missing))}")
         return [[*group, *(line.get(a, line.get(b)) for a, b in names)] for group, line in found.items()]
-
 def own_limits(stated: Json, defaults: Json, rows: int) -> list[int]:
     """The limits that an entry states, else those of the unit, else the rows."""
-    named = {key: stated.get(key) or defaults.get(key) for key in LIMITS}
-    given = {key: whole(one) for key, one in named.items() if one and not isinstance(one, dict)}
+    given = {key: whole(one) for key in LIMITS
+             if (one := stated.get(key) or defaults.get(key)) and not isinstance(one, dict)}
     rows = given.get("max_rows", rows)
     return [min(given.get("max_rows_per_group", rows), rows), rows, given.get("max_groups", rows)]
-
 def agree(cell: str, stated: Any) -> bool:
     """Whether a cell is a value of the report; no text begins like a formula."""
     if isinstance(stated, Fraction):
         return bool(NUMBER.fullmatch(cell)) and number_text(exact(cell)) == number_text(stated)
     is_formula = re.match(r"[=+@\t\r-]", stated or "") and not NUMBER.fullmatch(stated)
     return cell == "'" * bool(is_formula) + (stated or "")
-
-def verify(report: bytes, tables: Sequence[tuple[str, bytes]], digest: str | None = None) -> Findings:
+def verify(report: bytes, tables: Sequence[tuple[str, bytes]], digest: str | None = None) -> Verifier:
     """All findings about a report and its tables, given the bytes of the files."""
     findings = Verifier()
-    findings.checks = [("report", findings.start, (report, tables, digest))]
+    findings.checks.append(("report", findings.start, (report, tables, digest)))
     for place, check, arguments in findings.checks:
         try:
             check(*arguments)
         except Exception as error:  # whatever a report may state, it is a finding
             findings.require(False, place, f"it cannot be read: {type(error).__name__}, {str(error)[:80]}")
     return findings
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code: 0 if all is consistent, else 1."""
     parser, file = argparse.ArgumentParser(description=str(__doc__).split("\n")[0]), argparse.FileType("rb")
@@ -895,6 +896,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
     findings = verify(given.report.read(), [(one.name, one.read()) for one in given.tables], given.digest)
     print(json.dumps(findings.summary(), indent=2) if given.json else "\n".join(findings.lines()))
     return 1 if findings.wrong else 0
-
 if __name__ == "__main__":
     sys.exit(main())

@@ -12,6 +12,8 @@ from dpcli.proof.verify import content_digest, exact, whole
 
 Report = dict[str, Any]
 
+ZERO = Fraction(0)
+
 
 def remade(report: Report) -> Report:
     """A report with the head of its entry, and the digest of its content, made again."""
@@ -105,7 +107,58 @@ def no_terms(report: Report) -> None:
         del query["event"]
 
 
+def few_groups(report: Report) -> None:
+    """Fewer groups than are published."""
+    for query in _queries(report):
+        if (query["terms"]["groups"] or 0) > 1:
+            numbers = query["terms"]["numbers"]
+            query["terms"]["groups"], query["cells"] = Fraction(1), numbers
+            query["event"]["cells"] = numbers
+
+
+def other_column(report: Report) -> None:
+    """Sums of a column that is not in the spec, and so has any bounds."""
+    for query in _queries(report):
+        for factor in query["terms"].get("factors") or []:
+            factor["column"] += " again"
+
+
+def small_clamp(report: Report) -> None:
+    """Clamps that no one asked for, and that leave little of each row."""
+    for query in _queries(report):
+        if query["terms"]["rule"] == "sums" and query["terms"].get("factors"):
+            query["terms"]["clamp"] = [Fraction(0), Fraction(1)]
+
+
+def half_quality(report: Report) -> None:
+    """Half of the loss and of the minimums of the quality check."""
+    if report.get("quality"):
+        for part in (report["quality"], *report["quality"]["queries"]):
+            part["epsilon"] /= 2
+        report["quality"]["min_readable"] = dict.fromkeys(report["quality"]["min_readable"], ZERO)
+
+
+def large_delta(report: Report) -> None:
+    """A budget with a delta that the spec does not allow."""
+    for key in ("budget", "remaining"):
+        report["privacy"][key]["delta"] += Fraction(1, 10)
+
+
+def long_window(report: Report) -> None:
+    """A budget for more periods than that of the spec."""
+    if report["ledger"].get("window"):
+        report["ledger"]["window"]["periods"] *= 2
+
+
+def exact_answers(report: Report) -> None:
+    """Counts of all rows, which reveal nothing where their number is public."""
+    for query in _queries(report):
+        query["terms"].pop("skips", None)
+        query["terms"]["offset"] = Fraction(1)
+
+
 LIES: tuple[Callable[[Report], None], ...] = (
     *(half_noise, half_sensitivity, half_bounds, no_columns),
-    *(small_total, disjoint_rows, no_terms),
+    *(small_total, disjoint_rows, no_terms, few_groups, other_column, small_clamp),
+    *(half_quality, large_delta, long_window, exact_answers),
 )

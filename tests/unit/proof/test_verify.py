@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import json
 import sys
+from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 import yaml
@@ -105,3 +107,59 @@ def test_malformed() -> None:
     """A text that is no report is a finding, not an error."""
     for text in (b"", b"[]", b"{}", b'{"privacy": 1}', b"[" * 10_000, b"\xff", b'{"a": 1, "a": 2}'):
         assert verify.verify(text, []).wrong
+    half = b'{"statistics": [{"name": "\\ud800"}],'
+    half += b' "privacy": {"neighbors": ""}, "ledger": {}, "spec": {}}'
+    assert "\n".join(verify.verify(half, []).lines()).encode()
+
+
+def test_bounds() -> None:
+    """Bounds of dates are days; derived values have those that follow from their columns."""
+    verifier = verify.Verifier()
+    verifier.report = {}
+    verifier.spec = {
+        "columns": {
+            "age": {"type": "integer", "bounds": ["0", "110"]},
+            "start": {"type": "date", "bounds": ["1970-01-01", "1970-01-11"]},
+            "end": {"type": "date", "bounds": ["1970-01-02", "1970-01-31"]},
+        },
+        "derive": {
+            "gap": {"difference": ["end", "start"]},
+            "odd": {"difference": [{"a": "b"}, "end"]},
+        },
+        "people": {"latest": {"last": "end"}},
+    }
+    assert verifier.bounds("age") == [0, 110]
+    assert verifier.bounds("latest") == [1, 30]
+    assert verifier.bounds("gap") == [1 - 10, 30]
+    assert verifier.bounds("odd") == verifier.bounds("nothing") == []
+
+
+@pytest.mark.parametrize("terms", [{"rule": "effects", "sizes": [2] * 23}, {"numbers": 10**9}])
+def test_large(terms: dict[str, Any]) -> None:
+    """A query that would need much memory is refused."""
+    stated = {"rule": "sums", "low": 0, "high": 1, "groups": 1, "numbers": 1, "limits": None}
+    with pytest.raises(ValueError, match="too large"):
+        verify.Terms(stated | terms)
+
+
+TEXT = """\
+a: {b: 1, 'c # d': "x  # y"}  # c: 7
+# comment
+e: [-5, "2020-01-01"]  # it's
+"""
+
+
+@pytest.mark.parametrize(
+    ("content", "holds"),
+    [
+        ({"a": {"b": "1", "c # d": "x  # y"}, "e": ["-5", "2020-01-01"]}, True),
+        ({"a": {"b": "7", "c # d": "x  # y"}, "e": ["-5", "2020-01-01"]}, False),
+        ({"a": {"b": "1", "c # d": "x  # y"}, "e": ["5", "2020-01-01"]}, False),
+        ({"a": {"b": "1", "c # d": "x"}, "e": ["-5", "2020-01-01"]}, False),
+    ],
+)
+def test_text(content: dict[str, Any], *, holds: bool) -> None:
+    """The words of a text without comments are those of its content; signs count."""
+    bare = verify.COMMENT.sub(lambda found: found[1] or "", TEXT)
+    said, own = (Counter(verify.WORD.findall(one)) for one in (bare, verify.canonical(content)))
+    assert (said == own) is holds
