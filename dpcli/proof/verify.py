@@ -1,3 +1,4 @@
+# fmt: off
 """Recompute a published release from its report, without data or ledger.
 
     python verify.py report.json table.csv [more tables] [--digest HEX] [--json]
@@ -8,7 +9,6 @@ of the tables. It reads no text, and cannot know what the data were, or what the
 report of a release that never was is found by `--digest`. Sources: Bun and Steinke 2016; Canonne, Kamath and
 Steinke 2020; Balle and Wang 2018; Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022.
 """
-# fmt: off
 from __future__ import annotations
 
 import argparse
